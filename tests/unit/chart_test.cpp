@@ -16,7 +16,7 @@ TEST_CASE("different values are counted within two percent") {
   }
 }
 
-TEST_CASE("bytes become text of HTML whatever they are") {
+TEST_CASE("any bytes become valid HTML text") {
   CHECK(xml_text("<script>alert(1)</script>") == "&lt;script&gt;alert(1)&lt;/script&gt;");
   CHECK(xml_text("a\"b'c&d") == "a&quot;b&#39;c&amp;d");
   CHECK(xml_text(std::string("x\0\n\xff", 4)) == "x\\x00\\x0a\\xff");

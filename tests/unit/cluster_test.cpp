@@ -43,7 +43,7 @@ void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>
 
 }  // namespace
 
-TEST_CASE("a cluster of one hears itself") {
+TEST_CASE("a cluster of one rank receives its own messages") {
   const std::unique_ptr<Cluster> cluster = open_cluster({});
   CHECK((cluster->root() && cluster->size() == 1 && cluster->hosts().size() == 1));
   CHECK(cluster->gather("x") == std::vector<std::string>{"x"});
@@ -54,7 +54,7 @@ TEST_CASE("a cluster of one hears itself") {
   cluster->barrier();
 }
 
-TEST_CASE("forked ranks: the root collects in their order and tells all, whatever the size") {
+TEST_CASE("forked ranks: the root gathers in rank order and broadcasts to all, for any size") {
   Shared& all = shared();
   on_ranks({.ranks = 5}, [&](Cluster& cluster) {
     const std::string big(3'000'000 + cluster.rank(), char('0' + cluster.rank()));

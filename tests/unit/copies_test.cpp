@@ -13,7 +13,7 @@
 
 using namespace fsr;
 
-TEST_CASE("PostMark's settings come back from another process") {
+TEST_CASE("PostMark's settings are passed to another process") {
   postmark::Settings settings;
   settings.bias_create = -1;
   settings.seed = -7;

@@ -111,7 +111,7 @@ TEST_CASE("a directory's names: changes share, a listing stands apart") {
   CHECK(g.none(3, 0));
 }
 
-TEST_CASE("a creation that was under way during a flush of its directory waits for what had ended before it") {
+TEST_CASE("a creation in flight during a flush of its directory waits for operations that ended before it") {
   // The second flush of the same thread must not hide the first from the creation that comes later in order of effect.
   Graph g({object_op({0, 1, 3}, OpKind::fsyncdir, 5, 9), create_op({2, 20, 1}, 5, "a", 10, 1),
            object_op({4, 5, 3}, OpKind::fsyncdir, 5, 9)});
@@ -119,14 +119,14 @@ TEST_CASE("a creation that was under way during a flush of its directory waits f
   CHECK(g.none(1, 2));
 }
 
-TEST_CASE("of two that overlapped, either may be the one whose outcome depends on their order") {
+TEST_CASE("of two overlapping operations, the outcome of either may depend on their order") {
   Graph listed({create_op({0, 20, 1}, 5, "a", 10, 1), object_op({4, 5, 3}, OpKind::readdir, 5, 9)});
   CHECK(listed.end(0, 1));  // the listing does not have the name, so it comes first
   Graph refused({name_op({0, 20, 1}, OpKind::rmdir, 1, "d", 5, ENOTEMPTY), name_op({4, 8, 2}, OpKind::unlink, 5, "a", 10)});
   CHECK(refused.end(1, 0));
 }
 
-TEST_CASE("what a refused operation found decides its outcome, told or not") {
+TEST_CASE("the object that a refused operation found decides its outcome, recorded or not") {
   const Attr mode{.valid = kAttrMode, .mode = 0555};
   Op chmod = object_op({4, 5, 2}, OpKind::setattr, 5);
   chmod.set = &mode;
@@ -145,7 +145,7 @@ TEST_CASE("what a refused operation found decides its outcome, told or not") {
   CHECK(over.end(2, 1));
 }
 
-TEST_CASE("what was refused on a file that is not told waits for whoever changed some file's rights") {
+TEST_CASE("an operation refused on an unknown file waits for changes of permissions of any file") {
   const Attr mode{.valid = kAttrMode, .mode = 0444};
   Op chmod = object_op({0, 1, 1}, OpKind::setattr, 10);
   chmod.set = &mode;
@@ -167,7 +167,7 @@ TEST_CASE("what was refused on a file that is not told waits for whoever changed
   }
 }
 
-TEST_CASE("what teaches an id comes before what uses it") {
+TEST_CASE("the operation that binds an id comes before its uses") {
   Graph g({name_op({0, 1, 1}, OpKind::lookup, 1, "d", 5), name_op({2, 3, 2}, OpKind::lookup, 5, "a", 10),
            object_op({4, 5, 3}, OpKind::getattr, 10), name_op({6, 7, 4}, OpKind::lookup, 1, "d", 5),
            object_op({8, 9, 5}, OpKind::getattr, 5)});

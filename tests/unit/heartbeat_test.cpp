@@ -19,7 +19,7 @@ constexpr int64_t kMs = 1'000'000;
 
 }  // namespace
 
-TEST_CASE("time in which no thread ran is known, and what part of a stretch it was") {
+TEST_CASE("time in which no thread ran is measured, and its share of an interval") {
   Heartbeat heartbeat;
   heartbeat.beat(5000 * kMs);
   CHECK(heartbeat.total() == 0);  // before begin()

@@ -51,7 +51,7 @@ TEST_CASE("merged histograms are as if counted together") {
   CHECK(a.quantile(0.9) == both.quantile(0.9));
 }
 
-TEST_CASE("sizes are told exactly by the lower edge") {
+TEST_CASE("sizes are given exactly by the lower edge of a bucket") {
   Histogram h;
   CHECK(h.quantile_low(0.5) == 0);
   for (int64_t v : {512, 4096, 4096, 65536, 1 << 20}) h.add(v);

@@ -91,7 +91,7 @@ TEST_CASE("an image holds what was found, not what was made, as it was at first"
   CHECK(find_marker(*p.target, p.clock, "trace-2") == Marker::other);
 }
 
-TEST_CASE("a file is as long as it was read where nothing tells its size") {
+TEST_CASE("without a recorded size, a file is as long as the furthest read") {
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), object_op({2, 3}, OpKind::open, 20, 2),
              io_op({4, 5}, OpKind::read, 20, 2, 8192, 100)});
@@ -113,7 +113,7 @@ TEST_CASE("a file larger than any that holds data is made as a hole") {
   CHECK(p.result.failed == 0);
 }
 
-TEST_CASE("what is read beyond all that was written was there before") {
+TEST_CASE("bytes read beyond all written ones existed before") {
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), io_op({2, 3}, OpKind::write, 20, 1, 0, 4096),
              io_op({4, 5}, OpKind::read, 20, 1, 0, 4096), io_op({6, 7}, OpKind::read, 20, 1, 8192, 4096),

@@ -56,7 +56,7 @@ struct Imported final : ImportSink {
 
 }  // namespace
 
-TEST_CASE("a line of strace is taken apart") {
+TEST_CASE("a line of strace is parsed") {
   strace::Line line;
   REQUIRE(strace::parse_line("[pid  12] 1700000000.000123 read(3</a,b>, \"x(\\\")\", 10) = 4 <0.000002>", &line));
   CHECK(line.tid == 12);
@@ -82,7 +82,7 @@ TEST_CASE("a line of strace is taken apart") {
   CHECK(strace::parse_flags("O_RDWR|O_CREAT|0x1") == (O_RDWR | O_CREAT | 1));
 }
 
-TEST_CASE("strace: calls parted by other processes, forks seen before they return") {
+TEST_CASE("strace: calls interrupted by lines of other processes, forks seen before their return") {
   Imported i("strace",
              "1 10.000000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n"
              "2 10.000100 openat(AT_FDCWD, \"f\", O_WRONLY|O_CREAT|O_EXCL, 0666) = 3 <0.000010>\n"
@@ -179,7 +179,7 @@ TEST_CASE("strace: an unknown call on a file is named") {
   CHECK(i.notes.counts[ImportNotes::lost].count("newcall: an unknown call on a file") == 1);
 }
 
-TEST_CASE("strace: whatever times it writes") {
+TEST_CASE("strace: all notations of times") {
   auto starts = [](std::string_view log) {
     std::vector<int64_t> out;
     for (const Op& op : Imported("strace", log).batch.ops) out.push_back(op.start / 1000);
@@ -207,7 +207,7 @@ TEST_CASE("strace: whatever times it writes") {
   CHECK(coarse.notes.total(ImportNotes::changed) == 1);
 }
 
-TEST_CASE("strace: what it writes between and behind calls") {
+TEST_CASE("strace: text between and after calls") {
   Imported i("strace",
              "1 00:00:01.0 rmdir(\"a\") = 0 <0.1>\n"
              " > /usr/lib/libc.so.6(rmdir+0x7) [0x1]\n"
@@ -237,7 +237,7 @@ TEST_CASE("strace: a whiteout takes the place of what was renamed") {
   CHECK(i.op(OpKind::unlink).object != i.op(OpKind::create).object);
 }
 
-TEST_CASE("strace: what cannot be known is counted") {
+TEST_CASE("strace: unknown facts are counted") {
   Imported i("strace",
              "1 1.0 read(7, \"abc\", 3) = 3 <0.1>\n"
              "1 2.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n"

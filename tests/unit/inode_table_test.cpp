@@ -30,7 +30,7 @@ struct Table {
 
 }  // namespace
 
-TEST_CASE("inode table: numbers lead to their inodes, are not addresses, and never come back") {
+TEST_CASE("inode table: numbers lead to inodes, are not addresses, and are never reused") {
   Table t;
   CHECK(t.inodes.by_node(1) == t.inodes.root());
   std::set<uint64_t> seen{0, 1};
@@ -46,7 +46,7 @@ TEST_CASE("inode table: numbers lead to their inodes, are not addresses, and nev
   }
 }
 
-TEST_CASE("inode table: a number that nobody has stands for a file that is not to be had") {
+TEST_CASE("inode table: an unknown number stands for a file that can't be reached") {
   Table t;
   Inode* inode = t.add(7);
   const uint64_t node = inode->node;
@@ -146,7 +146,7 @@ TEST_CASE("inode table: files are reached with few descriptors while they move",
   std::filesystem::remove_all(path);
 }
 
-TEST_CASE("identities: a file takes few bytes, and none when it is gone") {
+TEST_CASE("identities: a file takes few bytes, and none after its removal") {
   Identities ids;
   auto mark = [](uint64_t i) { return i * 0x9E3779B97F4A7C15u; };
   for (uint64_t i = 1; i <= 300'000; ++i) REQUIRE(ids.find_or_add(mark(i), i + (uint64_t(5) << 32)) == i + (uint64_t(5) << 32));

@@ -9,7 +9,7 @@
 
 using namespace fsr;
 
-TEST_CASE("what a file that was not made is asked for follows, and so does what should have come of that") {
+TEST_CASE("operations on a file that was not created count as knock-on differences, and so do their consequences") {
   KnockOnTracker c;
   Op mkdir = name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5);
   mkdir.seq = 7;
@@ -29,7 +29,7 @@ TEST_CASE("what a file that was not made is asked for follows, and so does what 
   CHECK(c.first()->name == "d");
 }
 
-TEST_CASE("only what depends on it follows: attributes, content and names apart") {
+TEST_CASE("only dependent operations count as knock-on differences: attributes, content and names separately") {
   KnockOnTracker c;
   Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
   set.name = "user.x";
@@ -55,7 +55,7 @@ TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
   CHECK(verifier.total() == 1);
 }
 
-TEST_CASE("what was not done and changed the captured tree is counted, the first by name") {
+TEST_CASE("operations that changed the captured tree and were not issued are counted, the first named") {
   KnockOnTracker c;
   c.not_done(object_op({0, 1, 1}, OpKind::getattr, 12));
   c.not_done(object_op({0, 1, 1}, OpKind::lseek, 12));

@@ -72,7 +72,7 @@ TEST_CASE("of more than five iterations, lantest leaves out the extremes") {
   check_summary({1, 3, 3, 3, 3, 9, 9}, 4, 2.69);  // the first minimum and the first maximum are left out
 }
 
-TEST_CASE("tests are chosen by letters, and bring what they need") {
+TEST_CASE("tests are chosen by letters, with the tests that they require") {
   CHECK(only("134").tests == 0b1111);
   CHECK(only("7").tests == 0b1010000);
   CHECK(only(":;<").tests == 0xe00);
@@ -145,7 +145,7 @@ TEST_CASE("lantest's table and CSV with the server's calls") {
   CHECK(heading(settings).find("across 6 iterations)\n") != std::string::npos);
 }
 
-TEST_CASE("what Netatalk's log says of its cache of directories") {
+TEST_CASE("statistics of Netatalk's directory cache are read from its log") {
   const Scratch files;
   const std::string log = files.path("afpd.log"), rest = ": (user: tester) hits: 1";
   const std::string conf = files.write("afp.conf", "[Global]\nlog level = default:info\n log file = " + log + " \n");

@@ -22,7 +22,7 @@ static std::vector<uint64_t> order(std::vector<Op> ops, int64_t from = 0, int64_
 }
 using Order = std::vector<uint64_t>;
 
-TEST_CASE("what does not overlap stays in order") {
+TEST_CASE("operations that do not overlap stay in order") {
   CHECK(order({create_op({0, 5}, 1, "a", 10, 1), object_op({6, 7}, OpKind::getattr, 10),
                name_op({8, 9}, OpKind::unlink, 1, "a", 10)}) == Order{0, 1, 2});
   CHECK(order({object_op({0, 50}, OpKind::getattr, 10), object_op({6, 7, 2}, OpKind::getattr, 10)}) == Order{0, 1});
@@ -42,7 +42,7 @@ static Op failed_create(When when, int error) {
 }
 static Op lookup_op(When when, ObjectId object, int error = 0) { return name_op(when, OpKind::lookup, 1, "a", object, error); }
 
-TEST_CASE("of two exclusive creations, the one that failed comes second whichever started first") {
+TEST_CASE("of two exclusive creations, the failed one comes second, whichever started first") {
   CHECK(order({create_op({0, 20, 2}, 1, "a", 10, 1), failed_create({1, 5, 1}, EEXIST)}) == Order{0, 1});
   CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 5, 2}, 1, "a", 10, 1)}) == Order{1, 0});
   CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 20, 2}, 1, "a", 10, 1)}) == Order{1, 0});
@@ -53,7 +53,7 @@ TEST_CASE("of two exclusive creations, the one that failed comes second whicheve
   CHECK(order({failed_create({0, 5, 1}, EEXIST), create_op({6, 8, 2}, 1, "a", 10, 1)}) == Order{0, 1});
 }
 
-TEST_CASE("what looked first and saw a creation that started later passes after it") {
+TEST_CASE("a lookup that saw a creation comes after the creation, even if the lookup started first") {
   Op create = create_op({5, 12, 2}, 1, "a", 10, 1);
   CHECK(order({lookup_op({0, 20, 1}, 10), create}) == Order{1, 0});
   CHECK(order({lookup_op({0, 8, 1}, 10), create}) == Order{1, 0});
@@ -72,7 +72,7 @@ TEST_CASE("what looked first and saw a creation that started later passes after 
   CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{1, 0, 2});
 }
 
-TEST_CASE("what looked first and missed a name that a later operation took away passes after that") {
+TEST_CASE("a lookup that missed a name comes after the removal, even if the lookup started first") {
   Op unlink = name_op({5, 12, 2}, OpKind::unlink, 1, "a", 10);
   CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), unlink}) == Order{1, 0});
   CHECK(order({lookup_op({0, 8, 1}, 0, ENOENT), unlink}) == Order{1, 0});
@@ -115,7 +115,7 @@ TEST_CASE("several that looked first, and changes that follow one another") {
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 0, ENOENT), create, unlink}) == Order{0, 1, 2});
 }
 
-TEST_CASE("what an observer draws forward takes along what came before it") {
+TEST_CASE("an operation that an observer moves forward takes along its predecessors") {
   Op rename = name_op({2, 28, 2}, OpKind::rename, 1, "a", 10);
   rename.parent2 = 1;
   rename.name2 = "b";
@@ -125,7 +125,7 @@ TEST_CASE("what an observer draws forward takes along what came before it") {
                lookup_op({4, 7, 4}, 10)}) == Order{0, 3, 1, 2});
 }
 
-TEST_CASE("directories: what was in them decides") {
+TEST_CASE("directories: their entries decide about the order") {
   Op create = create_op({5, 12, 2}, 5, "x", 10, 1);
   DirEntry entry{.name = "x"};
   Op list = object_op({0, 20, 1}, OpKind::readdir, 5, 3);
@@ -144,7 +144,7 @@ TEST_CASE("directories: what was in them decides") {
   CHECK(order({mkdir, gone}) == Order{1, 0});
 }
 
-TEST_CASE("an observer is not held up by what does not concern it") {
+TEST_CASE("an observer does not wait for unrelated operations") {
   // A creation takes long while many operations happen.
   std::vector<Op> ops{create_op({0, 1000, 1}, 1, "other", 10, 1)};
   Order expected;
@@ -173,7 +173,7 @@ TEST_CASE("a lookup that overlaps a removal passes where its outcome was true") 
   CHECK(order({unlink, name_op({5, 30, 2}, OpKind::unlink, 1, "a", 0, ENOENT)}) == Order{0, 1});
 }
 
-TEST_CASE("removed and made again while both are under way") {
+TEST_CASE("a name is removed and created again while both operations are in flight") {
   Op unlink = name_op({0, 20, 1}, OpKind::unlink, 1, "a", 10);
   Op create = create_op({5, 12, 2}, 1, "a", 11, 1);
   CHECK(order({unlink, create}) == Order{0, 1});
@@ -276,7 +276,7 @@ static Op lock_op(When when, uint32_t mode, uint64_t owner, int error = 0, uint6
   return op;
 }
 
-TEST_CASE("what came of a request for a lock tells when others were taken and given up") {
+TEST_CASE("the outcome of a lock request shows when other locks were taken and released") {
   const Op held = lock_op({0, 1, 1}, F_WRLCK, 1), unlock = lock_op({10, 30, 1}, F_UNLCK, 1);
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 2, 1});
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2)}) == Order{0, 1, 2});

@@ -83,7 +83,7 @@ class Client {
 
 }  // namespace
 
-TEST_CASE("client model: names and attributes are cached, twice as long each time that they were right") {
+TEST_CASE("client model: names and attributes are cached, twice as long after each correct use") {
   Client c;
   c.look(1, "file", 2);
   c.on(OpKind::getattr, 2);
@@ -309,7 +309,7 @@ TEST_CASE("client model: versions 2 and 4") {
   CHECK(four.sent() == "access 2 close 1 getattr 2 getfh 1 open 1 putfh 4 read 1 sequence 4");
 }
 
-TEST_CASE("mountstats tell options and requests of a mount") {
+TEST_CASE("mountstats have options and requests of a mount") {
   std::ifstream file(FSR_TEST_DATA "/mountstats-v3.txt");
   std::stringstream text;
   text << file.rdbuf();

@@ -42,7 +42,7 @@ struct Watched {
 
 static const Attr kFile{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 100};
 
-TEST_CASE("live state: what is found was there, what is made was not") {
+TEST_CASE("live state: found objects existed before, created ones did not") {
   Watched w;
   w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
   w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
@@ -310,7 +310,7 @@ TEST_CASE("live state: what is in flight at a checkpoint or a cut counts with it
   }
 }
 
-TEST_CASE("live state: a checkpoint of several parts is read whole, or the one before it is taken") {
+TEST_CASE("live state: a checkpoint of several parts is read completely, or the checkpoint before is used") {
   int fd = memory_file(), keep = dup(fd);
   constexpr int kFiles = 20'000;
   std::vector<std::string> names;
@@ -392,7 +392,7 @@ TEST_CASE("live state: a limit of its memory holds, whatever a few bytes of inpu
   }
 }
 
-TEST_CASE("live state: what was not used for long is forgotten, ways to what is in use are not") {
+TEST_CASE("live state: names unused for long are forgotten, paths to objects in use are kept") {
   LiveState state;
   constexpr size_t kBytes = 200'000;
   std::vector<std::string> names;

@@ -6,7 +6,7 @@
 using namespace fsr;
 using namespace fsr::shim;
 
-TEST_CASE("lock ranges: what is taken conflicts with other owners' wishes") {
+TEST_CASE("lock ranges: a held range conflicts with requests of other owners") {
   LockRanges held;
   held.set({10, 19, true, 7});
   CHECK_FALSE(held.conflict({0, 9, true, 0}));

@@ -21,7 +21,7 @@ std::string text(const std::vector<PageBases::Run>& runs) {
 
 }  // namespace
 
-TEST_CASE("of a page that is written back, what was stored since it was given out is told") {
+TEST_CASE("of a page that is written back, only the bytes stored since its read are reported") {
   PageBases bases(kPlenty);
   std::string page(2 * kPage, 'a');
   bases.given(7, kPage, page.data(), page.size(), page.size());

@@ -295,7 +295,7 @@ TEST_CASE("memory: access lists are set and removed as in a directory") {
       }
 }
 
-TEST_CASE("memory: nobody executes what has no bit for it, and what the captured file system could not allocate fails") {
+TEST_CASE("memory: files without an execute bit can't be executed, and allocations that failed in the capture fail") {
   Scratch scratch;
   Side memory("memory:"), directory("file:" + scratch.path);
   Op make = name_op({0, 1}, OpKind::mknod, kRootObject, "f", 3);

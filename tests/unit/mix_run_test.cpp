@@ -87,7 +87,7 @@ TEST_CASE("A stream makes the same calls, whatever the speed of the others") {
   }
 }
 
-TEST_CASE("What fails has no service time, and its silence is told") {
+TEST_CASE("Failed operations have no service time, and unresponsive time is reported") {
   Streams streams;
   streams.target.answer = [&](Request& r) {
     if (streams.clock.now() > 2 * kSecond && streams.clock.now() < 5 * kSecond) r.outcome.error = ETIMEDOUT;
@@ -101,7 +101,7 @@ TEST_CASE("What fails has no service time, and its silence is told") {
   CHECK(r.mismatches.size() == 20);
 }
 
-TEST_CASE("A mix ends at the first failure when it is to") {
+TEST_CASE("A mix ends at the first failure with --on-error stop") {
   Streams streams;
   uint64_t answered = 0;
   streams.target.answer = [&](Request& r) {

@@ -50,7 +50,7 @@ const std::vector<uint64_t> kClient3 = {1, 30000, 900, 25000, 12000, 800, 17000,
 
 }  // namespace
 
-TEST_CASE("every dialect tells the same mix of NFSv2") {
+TEST_CASE("every dialect has the same mix of NFSv2") {
   for (const char* file :
        {"sunos-s.txt", "sunos-one-blank.txt", "sunos-narrow.txt", "sunos-client-and-server.txt", "linux-s-2.txt", "linux-s.txt",
         "linux-old-s.txt", "linux-list-s.txt", "nfsd.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
@@ -67,7 +67,7 @@ TEST_CASE("every dialect tells the same mix of NFSv2") {
   for (size_t i = 0; i < kMix2.size(); ++i) CHECK(counts(glued)[i] == kMix2[i] * 100);
 }
 
-TEST_CASE("every dialect tells the same mix of NFSv3") {
+TEST_CASE("every dialect has the same mix of NFSv3") {
   for (const char* file : {"linux-s.txt", "linux-s-o-all-3.txt", "linux-old-s.txt", "linux-old-wide-s.txt", "linux-list-s.txt",
                            "nfsd.proc", "nfsd-6.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
     INFO(file);
@@ -92,7 +92,7 @@ TEST_CASE("every dialect tells the same mix of NFSv3") {
   }
 }
 
-TEST_CASE("every dialect tells the same mix of NFSv4 operations") {
+TEST_CASE("every dialect has the same mix of NFSv4 operations") {
   const Mix linux_mix = read("linux-s-4.txt");
   REQUIRE(linux_mix.nfs_version == 4);
   CHECK(linux_mix.calls == 169451);
@@ -114,7 +114,7 @@ TEST_CASE("every dialect tells the same mix of NFSv4 operations") {
   }
 }
 
-TEST_CASE("a client's COMPOUNDs count as the operation that they are about") {
+TEST_CASE("a client's COMPOUND counts as its main operation") {
   const Mix mix = read("nfs.proc", 4);
   CHECK(count(mix, "open") == 2500 + 20);                  // open, open_noat
   CHECK(count(mix, "create") == 30 + 2);                   // create, symlink
@@ -122,7 +122,7 @@ TEST_CASE("a client's COMPOUNDs count as the operation that they are about") {
   CHECK(count(mix, "exchange_id") == 2);
 }
 
-TEST_CASE("without a wish the version with the most calls is read, and the server's side") {
+TEST_CASE("by default the version with the most calls is read, and the server's counters") {
   CHECK(read("nfsd.proc").nfs_version == 3);  // has as many calls of version 2
   const Mix both = read("sunos-client-and-server.txt");
   CHECK(counts(both) == kMix2);
@@ -147,7 +147,7 @@ TEST_CASE("weights are exact shares, or with compat the original's whole percent
   CHECK(compat.notes.back() == "whole percents, 100 in all; 8 procedures below 0.5 % are never called");
 }
 
-TEST_CASE("the difference of two snapshots, whatever system's layout they are in") {
+TEST_CASE("the difference of two snapshots, in the layout of every system") {
   const Mix mix = load_mix(kData + "nfsd.proc", {}, kData + "earlier-s-3.txt");
   CHECK(mix.calls == 50000);
   for (size_t i = 0; i < kMix3.size(); ++i) CHECK(counts(mix)[i] == kMix3[i] - kMix3[i] / 2);
@@ -205,7 +205,7 @@ TEST_CASE("every sample is recognised by content and complete ones only") {
   CHECK_FALSE(may_be_mix("\x28\xb5\x2f\xfd\x04"));
 }
 
-TEST_CASE("malformed mixfiles: the original's messages where it has one, with file and line") {
+TEST_CASE("malformed mixfiles: the messages of the original if there is one, with file and line") {
   const std::vector<std::pair<const char*, const char*>> expected = {
       {"empty.txt", "empty.txt: not a mixfile: empty file"},
       {"freebsd-cut.txt", "freebsd-cut.txt:5: bad mix format: unexpected EOF: the counts are missing"},

@@ -84,7 +84,7 @@ TEST_CASE("traits of a trace: failed lookups, and what goes on where the transfe
   CHECK(sum(traits.writes.sizes) == 2);
 }
 
-TEST_CASE("traits that are written are read again, and other readers pass them over") {
+TEST_CASE("written traits are read again, and other readers ignore them") {
   MixTraits traits{.failed_lookups = 0.333, .reads = {.sequential = 0.5}, .writes = {}};
   for (uint64_t bytes = 1; bytes < 100; ++bytes) traits.reads.sizes.push_back({bytes, double(1000 * bytes)});
   traits.reads.sequential_sizes = {{0, 1}, {kMostTransfer, 1e12}};

@@ -40,7 +40,7 @@ TEST_CASE("requests of the mount that a directory is on") {
   CHECK(requests_of_mountstats("device a mounted on / with fstype nfs", "/mnt").empty());
 }
 
-TEST_CASE("requests of the whole client, where mounts are not told apart") {
+TEST_CASE("requests of the whole client, if mounts are not distinguished") {
   auto all = as_map(requests_of_client("net 1 0 1 0\nrpc 9 0 0\nproc2 18 0 1 0 0 2\nproc3 22 0 5 0 7\nproc4 2 9 9\n"));
   CHECK(all["getattr"] == 6);
   CHECK(all["lookup"] == 9);

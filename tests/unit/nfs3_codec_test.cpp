@@ -110,7 +110,7 @@ TEST_CASE("a reply cut short anywhere is refused") {
   }
 }
 
-TEST_CASE("what RPC says instead of results becomes an errno") {
+TEST_CASE("RPC errors become an errno") {
   std::vector<uint8_t> denied = recorded("denied"), unavailable = recorded("unavailable");
   XdrDecoder a(denied), b(unavailable);
   CHECK(rpc_errno(decode_reply_head(a)) == EACCES);
@@ -227,7 +227,7 @@ TEST_CASE("locks are asked for byte by byte as the lock manager wants it, and it
   CHECK(decoded(LockProc::test, {0, 0, 0, 0, 0, 0, 0, 1}) == -1);  // the holder of the lock is missing
 }
 
-TEST_CASE("what a client has locked is known by owner, until the last of it is given up") {
+TEST_CASE("a client's locks are known by owner, until the last is released") {
   HeldLocks locks(INT32_MAX);
   const LockOwner one{1, false}, open{1, true};
   CHECK_FALSE(locks.used());

@@ -89,7 +89,7 @@ TEST_CASE("replies of a real NFSv4 server are understood") {
   CHECK(write.reply.verifier != 0);
 }
 
-TEST_CASE("what one server never sends is understood too") {
+TEST_CASE("replies that this server never sends are decoded, too") {
   Recorded delegated("open-delegated");
   REQUIRE(delegated.ok);
   CHECK(delegated.reply.delegated);

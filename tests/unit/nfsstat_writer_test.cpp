@@ -69,7 +69,7 @@ TEST_CASE("every procedure of NFSv3 but fsinfo and pathconf stands for an operat
   CHECK(procedures.count(nfs_procedure_index(3, "pathconf")) == 0);
 }
 
-TEST_CASE("what is written is read again as the same numbers") {
+TEST_CASE("written mixfiles are read again with the same numbers") {
   for (unsigned version : {2u, 3u, 4u}) {
     INFO("version " << version);
     // Small numbers, numbers that are rounded away, and so many digits that cells overflow.
@@ -100,7 +100,7 @@ TEST_CASE("the SunOS layout, as the original reads it") {
   CHECK(sunos_nfsstat_text(calls) == expected);
 }
 
-TEST_CASE("a mixfile of nothing and of very much stays readable") {
+TEST_CASE("an empty mixfile and one with huge counts stay readable") {
   Counts counts{};
   CHECK(nfsstat_text(counts).find("read             write") != std::string::npos);
   CHECK(nfsstat_text(counts).find("0         0%     0         0%") != std::string::npos);

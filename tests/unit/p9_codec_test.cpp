@@ -75,7 +75,7 @@ TEST_CASE("9P requests are built as the manual says") {
   CHECK(bytes == std::vector<uint8_t>{21, 0, 0, 0, 110, 2, 1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 2, 0, 'a', 'b'});
 }
 
-TEST_CASE("9P2000 tells types by mode bits, .u also special ones and numbers of owners") {
+TEST_CASE("9P2000 encodes types in mode bits; .u also special files and numeric owners") {
   std::vector<uint8_t> bytes;
   Encoder out(bytes);
   out.begin(Type(uint8_t(Type::stat) + 1));
@@ -110,7 +110,7 @@ TEST_CASE("texts of 9P errors become numbers") {
   CHECK(error_number("") == std::nullopt);
 }
 
-TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to be") {
+TEST_CASE("a 9P error with unknown words becomes the likely errno, and is marked as such") {
   std::vector<uint8_t> bytes;
   Encoder out(bytes);
   out.begin(Type(uint8_t(Type::error) + 1));
@@ -124,7 +124,7 @@ TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to 
   CHECK(reply.error == EIO);
 }
 
-TEST_CASE("a 9P error that has no number of its own is told by its words") {
+TEST_CASE("a 9P error without a number is recognized by its words") {
   std::vector<uint8_t> bytes;
   Encoder out(bytes);
   out.begin(Type(uint8_t(Type::error) + 1));

@@ -33,7 +33,7 @@ TEST_CASE("A paired ratio has the interval that Student's distribution gives") {
   CHECK(paired_ratio(rounds_of({2, 2, 2})).p == 0);
 }
 
-TEST_CASE("What can't be told is said to be so, with how many rounds might tell it") {
+TEST_CASE("An undecided comparison is reported as such, with the number of rounds that might decide") {
   CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49}), true) == "slower");
   CHECK(verdict_words(rounds_of({2}), false) == "no difference that could be shown (two rounds are the least)");
   const auto near = rounds_of({1.02, 0.99, 1.03, 0.99, 1.02});
@@ -60,7 +60,7 @@ TEST_CASE("Of many comparisons each must be the surer") {
   CHECK(level_of_look(3, true) == 0.05);
 }
 
-TEST_CASE("Targets that do not differ are seldom told apart, however often one looks and at however many rows") {
+TEST_CASE("Equal targets are seldom reported as different, for any number of looks and rows") {
   for (const size_t rows : {1, 10}) {
     constexpr unsigned kTries = 2000, kRounds = 10;
     std::mt19937_64 random(7);

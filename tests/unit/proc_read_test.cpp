@@ -71,7 +71,7 @@ TEST_CASE("an instance is one thread, as long as that lives") {
   CHECK(!read_status(child, status));
 }
 
-TEST_CASE("what else is read of processes") {
+TEST_CASE("other facts read from /proc") {
   CHECK(read_proc("self", ProcFile::uid_map) == read_proc(std::to_string(getpid()), ProcFile::uid_map));
   CHECK(read_proc("self", ProcFile::mountinfo).find(" / ") != std::string::npos);
   CHECK(read_proc("self", ProcFile::comm).find('\n') == std::string::npos);

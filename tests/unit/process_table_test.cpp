@@ -59,7 +59,7 @@ TEST_CASE("a thread keeps its id when its start time becomes known, and loses it
   CHECK(asked.size() == 1);
 }
 
-TEST_CASE("a thread that is gone is known by its id alone, and nobody is asked about it") {
+TEST_CASE("a thread that has ended is known only by its id, without a query") {
   ProcessTable table;
   table.ask_start = [](pid_t) { FAIL("asked"); };
   const ThreadInfo* gone = table.find(0, 1);
@@ -67,7 +67,7 @@ TEST_CASE("a thread that is gone is known by its id alone, and nobody is asked a
   CHECK(gone->command.empty());
 }
 
-TEST_CASE("an id that was reused is looked at by every thread that asks for it") {
+TEST_CASE("a reused id is looked up again by every thread that needs it") {
   ProcessTable table;
   const pid_t tid = gettid();
   const int64_t now = 2'000'000'000'000;

@@ -63,7 +63,7 @@ TEST_CASE("lengths and common extensions stay, unknown ones do not") {
   CHECK(to.path("../a//b/.") == "../" + to.name("a") + "//" + to.name("b") + "/.");
 }
 
-TEST_CASE("what is too long to be written is hashed, as long as it was") {
+TEST_CASE("data too long to store is hashed, with its length") {
   Pseudonyms to(kKey, false);
   const std::string longest(255, 'x'), other(254, 'x'), bytes(255, '\xe9');
   CHECK(to.name(longest).size() == 255);
@@ -121,7 +121,7 @@ TEST_CASE("users, processes and prints are mapped one to one, what is special st
   CHECK(back.print(to.print(0x0123456789abcdef)) == 0x0123456789abcdef);
 }
 
-TEST_CASE("a header tells how it was mounted, and neither where from nor by whom") {
+TEST_CASE("an anonymized header has the mount options, but neither source nor user") {
   TraceHeader h;
   h.host = "filer7";
   h.directory = "/home/alice/share";
@@ -183,7 +183,7 @@ std::string texts_of(const Op& op) {
 }
 }  // namespace
 
-TEST_CASE("of a trace in which every string is a marker, none is left") {
+TEST_CASE("an anonymized trace contains none of its original strings") {
   const std::string marker(kMarker);
   Anonymizer to(kKey, false), back(kKey, true);
   Arena arena;

@@ -48,7 +48,7 @@ TEST_CASE("a file larger than the device is always refused") {
   CHECK_THROWS_AS(Layout(endless, kB, 4 * kB, true), std::runtime_error);
 }
 
-TEST_CASE("of a file, what operations transferred counts, in the order of first use") {
+TEST_CASE("extents: transferred bytes of a file count, in the order of first use") {
   OpList list({{.start = 5, .kind = OpKind::read, .object = 4, .offset = 100, .length = 50, .result = 20},
                {.start = 6, .kind = OpKind::write, .object = 2, .offset = 0, .length = 10, .result = 10},
                {.start = 7, .kind = OpKind::read, .object = 4, .offset = 0, .length = 50, .result = 50},

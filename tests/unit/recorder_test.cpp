@@ -182,7 +182,7 @@ TEST_CASE("a ring goes on in other chunks without splitting records, and says wh
   CHECK(pool.free_bytes() == pool.capacity());
 }
 
-TEST_CASE("a request that outgrows its chunk ends in the next one, and was seen under way until then") {
+TEST_CASE("a request that outgrows its chunk ends in the next chunk, and counts as in flight until then") {
   ChunkPool pool(4096, 4096);
   Ring ring(pool);
   for (int64_t start = 0; ring.fill() < 2048; ++start) put(ring, op_at(start));
@@ -271,7 +271,7 @@ TEST_CASE("operations of several rings come out in order of start") {
   CHECK(sink.ops.back().start == 20);
 }
 
-TEST_CASE("what is told late takes its place if that was held, for a while", "[threads]") {
+TEST_CASE("a late operation takes its place in the order if the merger waited for it", "[threads]") {
   KeepingSink sink;
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -292,7 +292,7 @@ TEST_CASE("what is told late takes its place if that was held, for a while", "[t
   CHECK(sink.in_order());
 }
 
-TEST_CASE("a request under way holds back later ones, and for no longer than the limit") {
+TEST_CASE("a request in flight delays later ones, up to the limit") {
   KeepingSink sink;
   ChunkPool pool(kChunk, kChunk);
   Merger merger(sink, pool);
@@ -437,7 +437,7 @@ TEST_CASE("full rings make a request wait, and that is counted", "[threads]") {
   CHECK(sink.waited == recorder.waited());
 }
 
-TEST_CASE("full rings drop operations where that was asked for, and counts them", "[threads]") {
+TEST_CASE("full rings drop operations with --on-overflow drop, and count them", "[threads]") {
   KeepingSink sink;
   Recorder recorder(sink, small(4096), 0, Overflow::drop);
   Ring* ring = recorder.borrow();
@@ -520,7 +520,7 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
   CHECK(recorder.unrecorded() >= 5);
 }
 
-TEST_CASE("when the sink fails at a request under way, that request ends nevertheless", "[threads]") {
+TEST_CASE("if the sink fails during a request, the request ends nevertheless", "[threads]") {
   KeepingSink sink;
   sink.fail_after = 0;
   Recorder recorder(sink, small(65536), 0);
@@ -533,7 +533,7 @@ TEST_CASE("when the sink fails at a request under way, that request ends neverth
   CHECK_FALSE(sink.clean);
 }
 
-TEST_CASE("when the sink asks for it, recording ends cleanly with its reason", "[threads]") {
+TEST_CASE("if the sink requests the end, recording ends cleanly with the sink's reason", "[threads]") {
   KeepingSink sink;
   sink.ask_to_stop = "disk nearly full";
   Recorder recorder(sink, small(65536), 0);

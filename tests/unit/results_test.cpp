@@ -14,7 +14,7 @@
 using namespace fsr;
 
 // A fact without a column in the tables would make every run lose its results.
-TEST_CASE("whatever a report says has a column in the results database") {
+TEST_CASE("every figure of a report has a column in the results database") {
   std::string path = "/tmp/results-test-XXXXXX";
   close(mkstemp(path.data()));
   unlink(path.c_str());

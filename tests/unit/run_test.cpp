@@ -208,7 +208,7 @@ TEST_CASE("order of time waits for issues, and for ids") {
   CHECK(b.issued(3) == 10);
 }
 
-TEST_CASE("what the target can't express is counted, and what waits for it goes on") {
+TEST_CASE("operations that the target can't express are counted, and those that wait for them continue") {
   Bench b;
   b.run({object_op({0, 1, 1}, OpKind::ioctl, 10), object_op({10, 11, 1}, OpKind::statfs, 1),
          name_op({20, 21, 1}, OpKind::lookup, 1, "..", 1)});
@@ -245,7 +245,7 @@ TEST_CASE("after the duration nothing more is issued") {
   CHECK(b.result.stopped);
 }
 
-TEST_CASE("what is under way after the duration is waited for, asleep, but not for ever") {
+TEST_CASE("operations in flight after the duration are waited for without using CPU, up to a limit") {
   for (const bool answers : {true, false}) {
     Bench b;
     b.options.duration = 1'050'000;
@@ -258,7 +258,7 @@ TEST_CASE("what is under way after the duration is waited for, asleep, but not f
   }
 }
 
-TEST_CASE("a stop waits for what is under way, but not for ever") {
+TEST_CASE("a stop waits for operations in flight, up to a limit") {
   for (int64_t takes : {int64_t(500'000'000), int64_t(3'000'000'000), int64_t(-1)}) {
     Bench b;
     std::atomic<int> stop{0};
@@ -351,7 +351,7 @@ TEST_CASE("a schedule that ends in time was not kept if operations waited meanwh
   CHECK(b.result.elapsed == 990'010'000);
 }
 
-TEST_CASE("intervals tell every operation once, by kind, and recorded times stand beside those of the run") {
+TEST_CASE("intervals have every operation once, by kind, with recorded times beside those of the run") {
   Bench b;
   b.target.latency = [](const Op&) { return 20'000; };
   std::vector<Op> ops = every_100us(100);
@@ -376,7 +376,7 @@ TEST_CASE("intervals tell every operation once, by kind, and recorded times stan
   CHECK(b.result.slowest.list().front().recorded == 10'000);
 }
 
-TEST_CASE("what failed is neither achieved nor served") {
+TEST_CASE("failed operations count neither as achieved nor in service times") {
   for (bool no_answer : {true, false}) {
     Bench b;
     b.target.latency = [](const Op& op) { return op.seq < 40 ? 10'000 : 20; };
@@ -416,7 +416,7 @@ TEST_CASE("a busy target is asked again") {
   CHECK(b.clock.now() == 50'000);
 }
 
-TEST_CASE("one operation that never ends holds up only what depends on it") {
+TEST_CASE("an operation that never ends delays only dependent operations") {
   Bench b;
   b.options.timing = Timing::asap;
   b.options.window_ops = 16;
@@ -477,7 +477,7 @@ TEST_CASE("clones: every operation N times, apart from each other") {
   CHECK_FALSE(clones.next(batch));
 }
 
-TEST_CASE("clones: a close that gives up nobody's locks does so in each clone") {
+TEST_CASE("clones: a close that releases no locks releases none in each clone") {
   Op flush = object_op({0, 10, 1}, OpKind::flush, 10, 1);
   Op owned = flush;
   owned.owner = 7;
@@ -491,7 +491,7 @@ TEST_CASE("clones: a close that gives up nobody's locks does so in each clone") 
   CHECK(batch.ops[2].owner != batch.ops[3].owner);
 }
 
-TEST_CASE("what is due or in flight when a run ends is in its response, and rates divide by its time") {
+TEST_CASE("operations due or in flight at the end of a run count in its response, and rates divide by its time") {
   Bench b;
   // Each stream has an operation every 400 us. From 2 ms on the target answers nothing.
   b.target.latency = [](const Op& op) { return op.start >= 2'000'000 ? -1 : 1000; };
@@ -527,7 +527,7 @@ TEST_CASE("a source that is longer than the window is read on for what was due")
   CHECK(b.result.offered() == Approx(10'000));
 }
 
-TEST_CASE("what waits for operations that the replayer issued late is not held up by the target") {
+TEST_CASE("waits for operations that the replayer issued late do not count against the target") {
   std::vector<Op> ops;
   for (int i = 0; i < 20'000; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, 1}, OpKind::statfs, 1));
   Bench b;

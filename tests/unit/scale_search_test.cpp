@@ -30,7 +30,7 @@ TEST_CASE("the highest load is found within 5 %, wherever it is") {
   }
 }
 
-TEST_CASE("a load that always holds, or never, is told as such, and a search can be ended") {
+TEST_CASE("a load that always holds, or never, is reported as such, and a search can be ended") {
   ScaleSearch always([](double) { return std::optional<double>(0); });
   CHECK(always.find()->breaks == 0);
   ScaleSearch never([](double) { return std::optional<double>(9); });
@@ -39,7 +39,7 @@ TEST_CASE("a load that always holds, or never, is told as such, and a search can
   CHECK_FALSE(ended.find());
 }
 
-TEST_CASE("unless it clearly holds, two of three runs decide") {
+TEST_CASE("two of three runs decide unless the first clearly holds") {
   std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; other loads are clear of the limit
   size_t at = 0;
   ScaleSearch search([&](double factor) {

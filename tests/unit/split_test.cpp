@@ -260,7 +260,7 @@ TEST_CASE("a split trace: threads without anything in common are shared out even
   }
 }
 
-TEST_CASE("a split trace: what goes together stays together, and waits that are cut are told") {
+TEST_CASE("a split trace: dependent threads stay together, and lost waits are reported") {
   // Threads 1 and 2 use each other's files, and so do 3 and 4. Once, 3 uses a file of 1.
   std::vector<Op> ops;
   int64_t at = 0;
@@ -296,7 +296,7 @@ TEST_CASE("a split trace: ranks beyond the number of groups get nothing") {
   CHECK(split.cut == 0);
 }
 
-TEST_CASE("a split trace: what another rank made is looked up before its first use, with what is above it") {
+TEST_CASE("a split trace: an object that another rank created is looked up before its first use, after its directories") {
   std::vector<Op> ops = {name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 10),
                          name_op({2, 3, 1}, OpKind::mkdir, 10, "e", 11),
                          create_op({4, 5, 1}, 11, "tmp", 12, 0),
@@ -372,7 +372,7 @@ RunResult learn(Target& target, Clock& clock, int64_t patience) {
 
 }  // namespace
 
-TEST_CASE("what another process makes is waited for, and counted as no operation of the trace", "[threads]") {
+TEST_CASE("a rank waits for objects that another process creates, and the waits do not count as operations", "[threads]") {
   const Directory directory;
   MonotonicClock clock;
   const std::unique_ptr<Target> files = open_target("file:" + directory.path(), {.clock = &clock});
@@ -394,7 +394,7 @@ TEST_CASE("what another process makes is waited for, and counted as no operation
   CHECK(r.violations == 0);
 }
 
-TEST_CASE("what no process makes is waited for only as long as was agreed", "[threads]") {
+TEST_CASE("a rank waits for objects that no process creates only up to the limit", "[threads]") {
   const Directory directory;
   MonotonicClock clock;
   const std::unique_ptr<Target> files = open_target("file:" + directory.path(), {.clock = &clock});

@@ -121,7 +121,7 @@ TEST_CASE("200,000 calls of each published mix have its shares, and every one su
   }
 }
 
-TEST_CASE("a mix that makes more than it removes is cut to what can go on") {
+TEST_CASE("a mix with more creations than removals is reduced to shares that can last") {
   Load load(mix_of(3, {{"getattr", 90}, {"mkdir", 4}, {"rmdir", 2}, {"symlink", 3}, {"remove", 1}}));
   CHECK(load.plan.share(Action::mkdir) == Approx(load.plan.share(Action::rmdir)));
   CHECK(load.plan.share(Action::symlink) == Approx(load.plan.share(Action::remove)));
@@ -132,7 +132,7 @@ TEST_CASE("a mix that makes more than it removes is cut to what can go on") {
   CHECK(sum == Approx(1));
 }
 
-TEST_CASE("what no client can ask for goes to the others, and is told") {
+TEST_CASE("the share of a procedure that no client can send goes to the other procedures, and is reported") {
   Load load(mix_of(2, {{"getattr", 80}, {"root", 20}}));
   CHECK(load.plan.share(Action::getattr) == Approx(1));
   REQUIRE(load.plan.notes.size() == 1);
@@ -141,7 +141,7 @@ TEST_CASE("what no client can ask for goes to the others, and is told") {
   CHECK_THROWS_AS(Load(mix_of(3, {{"rmdir", 1}})), std::runtime_error);
 }
 
-TEST_CASE("every procedure of every version works on a target that has it, for long") {
+TEST_CASE("every procedure of every version works for many calls on a target that has the procedure") {
   for (unsigned version : {2u, 3u, 4u}) {
     INFO(version);
     std::vector<std::pair<std::string, double>> all;
@@ -170,7 +170,7 @@ TEST_CASE("every procedure of every version works on a target that has it, for l
   }
 }
 
-TEST_CASE("arrivals: as many calls in the time as asked, whatever their gaps") {
+TEST_CASE("arrivals: the requested number of calls in the time, for each distribution of gaps") {
   for (Arrival kind : {Arrival::exponential, Arrival::uniform, Arrival::deterministic}) {
     Arrivals arrivals(kind, 10'000, 1'000'000'000, 7);
     int64_t before = 0, first_half = 0;
@@ -206,7 +206,7 @@ TEST_CASE("sizes: the shares of the published tables") {
   CHECK_THROWS(size_model("/nowhere.zst"));
 }
 
-TEST_CASE("loads as users write them") {
+TEST_CASE("loads are parsed in the notation of users") {
   CHECK(parse_loads("max").empty());
   CHECK(parse_loads("2k/s") == std::vector<double>{2000});
   CHECK(parse_loads("100-500,200") == std::vector<double>{100, 300, 500});
@@ -244,7 +244,7 @@ TEST_CASE("the result of a mix: shares, the largest deviation, and the original'
   CHECK(r.rows.back().name == "readdir");
 }
 
-TEST_CASE("the result of a mix on a wire of version 4: what it sends in place of procedures, without what is the client's own") {
+TEST_CASE("the result of a mix on NFSv4: operations on the wire, without the client's internal ones") {
   Load load(
       mix_of(3, {{"getattr", 40}, {"fsstat", 10}, {"create", 10}, {"mkdir", 15}, {"symlink", 5}, {"rmdir", 15}, {"remove", 5}}));
   Synthesizer source = load.source(1000);
@@ -267,7 +267,7 @@ TEST_CASE("the result of a mix on a wire of version 4: what it sends in place of
   CHECK(!mix_result(four.plan, nothing, {}, {}, {{"getattr", 1}}).wire_comparable);
 }
 
-TEST_CASE("steering: what is issued makes the mix on the wire") {
+TEST_CASE("steering: the issued calls produce the mix on the wire") {
   // A create looks the name up first, a readlink requests attributes, and a null sends nothing.
   Load load(
       mix_of(3, {{"getattr", 20}, {"lookup", 30}, {"create", 10}, {"remove", 10}, {"readlink", 10}, {"null", 1}, {"read", 19}}));

@@ -103,7 +103,7 @@ TEST_CASE("A response counts from the due time, a service time from the issue") 
   CHECK(measured.counts[0].response.max() == (3 + 3 * 2) * kMs);  // each begins 2 ms after the previous one
 }
 
-TEST_CASE("Phases begin when the slowest thread has come, and at the end nobody waits for good") {
+TEST_CASE("Phases begin when the slowest thread has arrived, and no thread waits for ever at the end") {
   Slow slow;
   slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
   Barrier barrier(2);
@@ -126,7 +126,7 @@ TEST_CASE("Phases begin when the slowest thread has come, and at the end nobody 
   CHECK(order == std::vector<std::string>{"second 20", "second 20", "told to end", "told to end"});
 }
 
-TEST_CASE("A party that has left a barrier is waited for no longer") {
+TEST_CASE("A barrier does not wait for a party that has left") {
   Slow slow;
   slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
   Barrier barrier(2);
@@ -171,7 +171,7 @@ TEST_CASE("Intervals add up to the whole, and a warm-up is in neither") {
   CHECK(counts[0] + counts[1] + counts[2] == 400);
 }
 
-TEST_CASE("What a thread throws ends the play and comes out of it") {
+TEST_CASE("An exception of a thread ends the run, and run() throws this exception") {
   Slow slow;
   slow.target.latency = [](const Op&) { return kMs; };
   int rounds = 0;
@@ -188,7 +188,7 @@ TEST_CASE("What a thread throws ends the play and comes out of it") {
   CHECK(slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 3); })), {}).counts[0].count == 3);
 }
 
-TEST_CASE("What a target can't express, has no room for, or fails, is an outcome") {
+TEST_CASE("Operations that a target can't express, store or perform have an outcome") {
   Slow slow;
   slow.target.limit = 1;
   slow.target.latency = [](const Op&) { return kMs; };
@@ -307,7 +307,7 @@ TEST_CASE("Many threads on real workers: barriers, jobs of the pool, moves, coun
   CHECK(meetings == kThreads * kRounds);
 }
 
-TEST_CASE("What a single thread closes is closed, and signals are as they were before", "[threads]") {
+TEST_CASE("A single thread closes its files, and signals are as before the run", "[threads]") {
   MonotonicClock clock;
   int early[2], late[2];  // pipes made before the runner, and before the run
   REQUIRE(pipe2(early, O_CLOEXEC) == 0);
@@ -334,7 +334,7 @@ TEST_CASE("What a single thread closes is closed, and signals are as they were b
   close(late[0]);
 }
 
-TEST_CASE("A play on a target that falls silent ends soon after its time, one that goes on is waited for") {
+TEST_CASE("A run on an unresponsive target ends soon after its time; a run on a slow target completes") {
   for (const bool silent : {true, false}) {
     Slow slow;
     slow.target.latency = [&](const Op& op) {
@@ -349,7 +349,7 @@ TEST_CASE("A play on a target that falls silent ends soon after its time, one th
   }
 }
 
-TEST_CASE("A play that is stopped ends, and a second stop waits for nothing", "[threads]") {
+TEST_CASE("A run that is stopped ends, and a second stop does not wait", "[threads]") {
   MonotonicClock clock;
   auto target = open_target("null:", {.clock = &clock});
   ThreadRunner runner(clock);

@@ -116,7 +116,7 @@ TEST_CASE("a trace with any byte wrong gives back what is not touched, and says 
   CHECK(silent * 20 < s.bytes.size());
 }
 
-TEST_CASE("what stands between blocks is passed over") {
+TEST_CASE("bytes between blocks are skipped") {
   const Sample s = sample();
   // The middle is replaced by zeros, which a file system may leave behind.
   for (size_t from = header_length(s.bytes); from + 200 < s.bytes.size(); from += 97) {
@@ -131,7 +131,7 @@ TEST_CASE("what stands between blocks is passed over") {
   }
 }
 
-TEST_CASE("what is no trace is refused with one line") {
+TEST_CASE("a file that is not a trace is refused with one line") {
   auto refusal = [](std::string_view bytes) -> std::string {
     try {
       TraceReader reader(file_with(bytes), "FILE");
@@ -231,7 +231,7 @@ TEST_CASE("operations that hold what none can are counted, not passed on") {
     }
 }
 
-TEST_CASE("a name too long for the file system stays with the refusal it met") {
+TEST_CASE("an operation that was refused for a name too long is kept") {
   const std::string longer(300, 'x');
   int fd = memory_file(), keep = dup(fd);
   TraceWriter writer(fd, sample_header(100));

@@ -83,7 +83,7 @@ std::vector<Op> all_of(TraceReader& reader, Arena& arena) {
 
 }  // namespace
 
-TEST_CASE("pieces of a trace read as one, in whatever order they are named") {
+TEST_CASE("pieces of a trace are read as one trace, in any order on the command line") {
   OpBatch b = random_ops(7, 300);
   Files files;
   write_series(files, b);
@@ -115,7 +115,7 @@ TEST_CASE("pieces of a trace read as one, in whatever order they are named") {
   CHECK(reader.damage().empty());
 }
 
-TEST_CASE("a piece alone is a whole trace that begins with what was known") {
+TEST_CASE("a single piece is a complete trace that begins with the known state") {
   OpBatch b = random_ops(8, 300);
   Files files;
   write_series(files, b);
@@ -139,7 +139,7 @@ TEST_CASE("a piece alone is a whole trace that begins with what was known") {
   CHECK(reader.damage().empty());
 }
 
-TEST_CASE("a missing piece is named, and strangers are refused") {
+TEST_CASE("a missing piece is named, and pieces of other traces are refused") {
   OpBatch b = random_ops(9, 300);
   Files files, other;
   write_series(files, b);

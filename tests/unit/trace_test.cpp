@@ -52,7 +52,7 @@ TEST_CASE("a trace gives back random operations") {
   }
 }
 
-TEST_CASE("header and closing statement come back") {
+TEST_CASE("header and closing statement are read back") {
   std::string bytes = written(every_kind(), 100);
   TraceReader reader(file_with(bytes), "memory");
   TraceHeader h = sample_header(100);

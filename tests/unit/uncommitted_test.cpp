@@ -55,7 +55,7 @@ TEST_CASE("a COMMIT under the same verifier makes writes safe, later ones except
   CHECK(f.file.empty());
 }
 
-TEST_CASE("another verifier of a COMMIT tells what is lost, once; written again and committed it is safe") {
+TEST_CASE("a new verifier in a COMMIT reports lost data once; the data is safe after a new WRITE and COMMIT") {
   Fixture f;
   f.file.wrote(0, 10, generated(), kOld);
   f.file.wrote(20, 30, generated(8, 5), kOld);
@@ -75,7 +75,7 @@ TEST_CASE("another verifier of a COMMIT tells what is lost, once; written again 
   CHECK_FALSE(f.file.take_unknown_loss());
 }
 
-TEST_CASE("another verifier of a WRITE tells so for those before it") {
+TEST_CASE("a new verifier in a WRITE reports the loss of earlier writes") {
   Fixture f;
   f.file.wrote(0, 10, generated(), kOld);
   CHECK(f.file.wrote(100, 110, generated(), kNew));
@@ -83,7 +83,7 @@ TEST_CASE("another verifier of a WRITE tells so for those before it") {
   CHECK_FALSE(f.file.wrote(200, 210, generated(), kNew));
 }
 
-TEST_CASE("what was overwritten, truncated or written stable is not written again") {
+TEST_CASE("data that was overwritten, truncated or written stable is not written again") {
   Fixture f;
   f.file.wrote(0, 100, generated(), kOld);
   f.file.cut(10, 20);          // written as stable
@@ -95,7 +95,7 @@ TEST_CASE("what was overwritten, truncated or written stable is not written agai
   CHECK(f.file.empty());
 }
 
-TEST_CASE("what is to be written again is taken piece by piece, without what others have written since") {
+TEST_CASE("lost data is taken piece by piece, without ranges that were written since") {
   Fixture f;
   for (uint64_t at = 0; at < 40; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
   CHECK_FALSE(f.file.has_lost());
@@ -119,7 +119,7 @@ TEST_CASE("what is to be written again is taken piece by piece, without what oth
   CHECK_FALSE(f.file.take_lost(40, UINT64_MAX, 100));
 }
 
-TEST_CASE("a write that was under way while older data was written again there is told so, and stays what is there") {
+TEST_CASE("a write in flight during a repeated write of older data notices that, and its data remains") {
   Fixture f;
   for (uint64_t at = 0; at < 30; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
   f.file.committed(f.file.writes(), kNew);
@@ -156,7 +156,7 @@ TEST_CASE("a write that raced too often is lost, for good where its data is not 
   CHECK(f.file.take_unknown_loss());
 }
 
-TEST_CASE("two may write the same again at once") {
+TEST_CASE("two sessions may write the same lost data again at once") {
   Fixture f;
   f.file.wrote(0, 10, generated(), kOld);
   f.file.committed(f.file.writes(), kNew);
@@ -179,7 +179,7 @@ TEST_CASE("sequential writes take one extent's memory, whatever their number") {
   CHECK_FALSE(file.take_unknown_loss());
 }
 
-TEST_CASE("beyond the budget a loss is for good, and told once; what is given back can be used again") {
+TEST_CASE("beyond the budget a loss is final and reported once; freed memory can be used again") {
   Budget budget(1000);
   {
     Uncommitted file(budget);
@@ -195,7 +195,7 @@ TEST_CASE("beyond the budget a loss is for good, and told once; what is given ba
   CHECK(RetainedData::keep(std::string(1001, 'x'), budget) == nullptr);
 }
 
-TEST_CASE("data comes from where it was: kept, or generated for the recorded place") {
+TEST_CASE("data to write again is kept, or generated for the recorded offset") {
   Budget budget(1000);
   const DataSource kept{true, RetainedData::keep("0123456789", budget), kNoObject, 0 - uint64_t(500)};
   CHECK(kept.data(503, 4) == "3456");

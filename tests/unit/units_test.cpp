@@ -52,7 +52,7 @@ TEST_CASE("a refusal names the text and what was expected, on one line") {
   }
 }
 
-TEST_CASE("numbers are written as people read them") {
+TEST_CASE("numbers are formatted for people") {
   CHECK(format_size(0) == "0 B");
   CHECK(format_size(1023) == "1023 B");
   CHECK(format_size(1536 * 1024) == "1.5 MiB");
@@ -81,7 +81,7 @@ TEST_CASE("text output escapes control bytes, backslashes and what is not UTF-8"
   CHECK(escape_text(std::string_view("\0", 1)) == "\\x00");
 }
 
-TEST_CASE("JSON text is valid UTF-8 and tells different bytes apart") {
+TEST_CASE("JSON text is valid UTF-8, and different bytes stay different") {
   CHECK(json_text("caf\xc3\xa9\n") == "caf\xc3\xa9\n");
   CHECK(json_text("\xff") == "\xef\x9f\xbf");  // U+F7FF
   // A name with U+F7FF itself must differ from the byte 0xff.

@@ -60,7 +60,7 @@ TEST_CASE("vdbench: an average leaves out the warm-up, unless there is nothing e
   REQUIRE(record.seconds == Approx(4));
 }
 
-TEST_CASE("vdbench: what limits a rate that is not reached") {
+TEST_CASE("vdbench: the limit of a rate that is not reached is named") {
   auto limit = [](double asked, unsigned threads, unsigned reads, int64_t each, double busy) {
     Asked one(asked, threads);
     RunRecord record{.run = &one.run};

@@ -24,7 +24,7 @@ const std::string kFsd = "fsd=fsd1,anchor=/d,files=2\n", kFwd = "fwd=fwd1,fsd=fs
 
 }  // namespace
 
-TEST_CASE("vdbench: what begins several keywords is the one that it is for 5.04") {
+TEST_CASE("vdbench: an ambiguous abbreviation means the keyword that 5.04 takes") {
   const Definitions all = read(
       "comp=2\nform=64k\n" + kSd +
       "wd=default,ho=(10,20),se=0,st=(1m,1m)\nwd=wd1,sd=sd1\nrd=rd1,forx=8k,io=10,st=5,sta=\"a\",en=(\"b\",cons,master),el=60\n");

@@ -74,7 +74,7 @@ bool near(double is, double wanted, double percent) { return std::fabs(is - want
 
 }  // namespace
 
-TEST_CASE("vdbench: what is asked for is what comes, up to 90 % of what the target can") {
+TEST_CASE("vdbench: the requested rate is achieved, up to 90 % of the target's highest") {
   // Eight threads with 1 ms each reach 8000 per second.
   for (const Arrival arrival : {Arrival::exponential, Arrival::uniform, Arrival::deterministic})
     for (const double rate : {100.0, 4000.0, 7200.0}) {
@@ -85,7 +85,7 @@ TEST_CASE("vdbench: what is asked for is what comes, up to 90 % of what the targ
   CHECK(near(sum(achieved({{100, 8, kMs}}, {.rate = 1})), 1, 10.1));
 }
 
-TEST_CASE("vdbench: shares are kept, also where one of them is more than its threads can") {
+TEST_CASE("vdbench: shares are kept, also if one share is more than its threads can do") {
   struct Case {
     const char* what;
     double rate;

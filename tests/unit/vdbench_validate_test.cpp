@@ -16,7 +16,7 @@
 
 using namespace fsr::vdbench;
 
-TEST_CASE("a sector says what it is, and whether it is whole") {
+TEST_CASE("a sector identifies itself, and shows whether it is complete") {
   std::string block(4096, 'x');
   write_sectors(block.data(), block.size(), {.offset = 8192, .time = 77, .key = 5, .owner = "sd1"});
   for (uint64_t s = 0; s < 8; ++s) {
@@ -106,7 +106,7 @@ struct Recovering {
 
 }  // namespace
 
-TEST_CASE("a journal ends where a machine that went down left no whole entry; entries that it lost in the midst are counted") {
+TEST_CASE("a journal ends at the first incomplete entry after a crash; entries lost in the middle are counted") {
   const Directory directory;
   {
     Journal journal(directory.name, "sd1", {.flushes = false});
@@ -130,7 +130,7 @@ TEST_CASE("a journal ends where a machine that went down left no whole entry; en
   CHECK(found.lost_at == 40);
 }
 
-TEST_CASE("a journal of files: what was removed, or may have been") {
+TEST_CASE("a journal of files: removed files, and files that may have been removed") {
   const Directory directory;
   BlockKeys keys(8 * kBlock, kBlock);
   keys.set(kBlock, 3);
@@ -151,7 +151,7 @@ TEST_CASE("a journal of files: what was removed, or may have been") {
   CHECK(found.pending.empty());
 }
 
-TEST_CASE("recovery: pending writes and removals are done or not, and all else is as it was") {
+TEST_CASE("recovery: pending writes and removals are complete or absent, and other data is unchanged") {
   RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 0, 0, 3, 3, 3, 3, 4, 4, 4, 4}};
   known.pending = {{1, 2}, {2, 2}, {6, 1}, {7, 1}};
   known.removes = {{8, 4}, {12, 4}};
@@ -177,7 +177,7 @@ TEST_CASE("recovery: pending writes and removals are done or not, and all else i
   CHECK(recovering.key(12) == 4);
 }
 
-TEST_CASE("recovery: files that are missing, short or rolled back are told, each once") {
+TEST_CASE("recovery: missing, short and rolled back files are reported, each once") {
   const RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}};
   MemorySource source(4 * kBlock);
   for (uint64_t block : {0, 1}) source.write(block * kBlock, 1);
@@ -192,7 +192,7 @@ TEST_CASE("recovery: files that are missing, short or rolled back are told, each
   CHECK(recovering.key(2) == BlockKeys::kBad);
 }
 
-TEST_CASE("recovery from a journal that lost entries takes later writes as they are, and says what it can't know") {
+TEST_CASE("recovery from a journal with lost entries accepts later writes, and reports unknown blocks") {
   RecoveredKeys known{.unit = kBlock, .shape = 1, .began = 1000, .keys = {1, 1, 1, 1, 2, 2, 2, 2}, .lost = 2};
   MemorySource source(4 * kBlock);
   source.write(0, 1);

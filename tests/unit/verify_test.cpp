@@ -78,7 +78,7 @@ TEST_CASE("a listing begun again is compared anew") {
   CHECK(l.part(1, {}, {}) == Match::matched);
 }
 
-TEST_CASE("of a listing whose names the capture does not tell, their number is compared") {
+TEST_CASE("of a listing without recorded names, the number of names is compared") {
   Listings l;
   CHECK(l.counted(0, 2, entries({"x", "y"})) == Match::matched);
   CHECK(l.counted(2, 0, {}) == Match::matched);

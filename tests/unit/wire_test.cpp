@@ -121,7 +121,7 @@ TEST_CASE("replies find their requests in any order") {
   for (int i = 0; i < 4; ++i) CHECK(calls[i].answer == "answer " + std::to_string(i));
 }
 
-TEST_CASE("a broken connection: what was not sent is sent, idempotent requests are sent again, others fail") {
+TEST_CASE("a broken connection: unsent requests are sent, idempotent ones are sent again, others fail") {
   Fixture f;
   Call again, once, later;
   f.send(again, true);
@@ -181,7 +181,7 @@ TEST_CASE("a request that misses its deadline fails and the connection with it")
   CHECK(f.counters.timeouts == 1);
 }
 
-TEST_CASE("a server that went away is given up, and found again") {
+TEST_CASE("a server that disappeared is given up, and connected again on return") {
   Fixture f;
   close(f.server.listener);
   f.server.hang_up();
@@ -201,7 +201,7 @@ TEST_CASE("a server that went away is given up, and found again") {
   CHECK(f.clock.now() == before);
 }
 
-TEST_CASE("what a server should not say takes the connection down, and nothing else") {
+TEST_CASE("an invalid message of the server closes the connection, without other effects") {
   std::string bad;
   SECTION("a message longer than allowed") { bad = be32(0xffffffff); }
   SECTION("many pieces, each within bounds, that are too long together") {
@@ -249,7 +249,7 @@ TEST_CASE("a message in pieces is put together, one byte at a time too") {
   CHECK(messages == std::vector<std::string>{"first", "second", std::string(1000, 'x')});
 }
 
-TEST_CASE("of a long reply what nobody wants is passed over, and what follows is not") {
+TEST_CASE("the unneeded rest of a long reply is skipped, and the next reply is read") {
   Fixture f;
   Call read, stat, large;
   const std::string head = "head of the reply";
@@ -278,7 +278,7 @@ TEST_CASE("of a long reply what nobody wants is passed over, and what follows is
   CHECK(f.counters.malformed == 0);
 }
 
-TEST_CASE("for throughput replies are waited for together, but never for long") {
+TEST_CASE("for throughput, replies are received together, with a short limit on the wait") {
   Fixture f;
   f.channel->prefer_throughput();
   Call calls[8];

@@ -48,7 +48,7 @@ class Waits final : public SimThread {
 
 }  // namespace
 
-TEST_CASE("A worker that is awake for little work is told from one that sleeps, and from one that has much to do") {
+TEST_CASE("Workers that are awake for little work, that sleep, and that have much work are distinguished") {
   WorkerUse use;
   int64_t awake = 0, at = turns(use, kMs, 5 * kUs, 90 * kUs, &awake);
   CHECK(use.work() / 10 == 5);
@@ -70,7 +70,7 @@ TEST_CASE("A worker that is awake for little work is told from one that sleeps, 
   CHECK(use.heavy());
 }
 
-TEST_CASE("There is spare for as much work as leaves a worker idle for the most part") {
+TEST_CASE("A worker has spare capacity while it stays mostly idle") {
   SpareCapacity spare;
   CHECK_FALSE(spare.take(1));
   spare.open(100);

@@ -167,7 +167,7 @@ RunResult stopped_under_way(unsigned workers, Timing timing, int last_word) {
 
 }  // namespace
 
-TEST_CASE("what is under way when a run is stopped is still collected, or left by a second word", "[threads]") {
+TEST_CASE("operations in flight when a run is stopped are still collected, or abandoned by a second stop", "[threads]") {
   for (unsigned workers : {1, 2})
     for (Timing timing : {Timing::original, Timing::think, Timing::asap})
       for (int last_word : {1, 2}) {

@@ -92,7 +92,7 @@ TEST_CASE("names of extended attributes are decomposed and composed like those o
   CHECK_THAT(std::string(o.data), Catch::Contains(attribute));
 }
 
-TEST_CASE("a connection that is cut: the server goes on with the session, with what is open and locked in it") {
+TEST_CASE("a broken connection: the server resumes the session, with its open files and locks") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "before") == 0);
@@ -107,13 +107,13 @@ TEST_CASE("a connection that is cut: the server goes on with the session, with w
   CHECK(m.release(1) == 0);
 }
 
-TEST_CASE("a server that restarts: what is open is opened again, by name, and goes on") {
+TEST_CASE("a server restart: open files are opened again by name") {
   Mounted m;
   check_restart(m, "netatalk");
   CHECK(m.counter("reconnects") >= 1);
 }
 
-TEST_CASE("what AFP has no word for is done another way, and counted") {
+TEST_CASE("operations without an AFP command are done another way, and counted") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "content") == 0);
@@ -193,7 +193,7 @@ TEST_CASE("a password comes from a file, the environment or a terminal") {
   CHECK_THAT(refusal(url + "?password-file=/no/such/file"), Contains("/no/such/file"));
 }
 
-TEST_CASE("what can't be opened is one clear line without a password in it") {
+TEST_CASE("a failure to open the target is one clear line without the password") {
   using Catch::Contains;
   const std::string at = "afp://tester@127.0.0.1:" + environment("AFP_PORT");
   CHECK_THAT(refusal(at + "/nothing"), Contains("no volume 'nothing'") && Contains("'share'"));

@@ -122,7 +122,7 @@ TEST_CASE("locks exclude other owners, other clients too") {
         0);
 }
 
-TEST_CASE("what the server offers of 4.2 is used, the rest is named") {
+TEST_CASE("features of 4.2 that the server has are used, the others are named") {
   MonotonicClock clock;
   std::string url = environment("NFS4_VFS_URL");
   url.back() = '2';
@@ -158,7 +158,7 @@ TEST_CASE("an idle client keeps its lease") {
   CHECK(m.counter("lease renewals") >= 1);
 }
 
-TEST_CASE("a server restart: what was open and locked is had again, lost data is written again") {
+TEST_CASE("a server restart: open files and locks are reclaimed, lost data is written again") {
   const bool grace = getenv("NFS_GRACE") != nullptr;
   Mounted4 m;
   ObjectId file = m.create("file", 1);
@@ -203,7 +203,7 @@ TEST_CASE("the read-only export says so") {
   check_read_only(*open_target(environment("NFS4_RO_URL"), {&clock, true, false}));
 }
 
-TEST_CASE("what can't be opened is one clear line") {
+TEST_CASE("a failure to open the target is one clear line") {
   using Catch::Contains;
   const std::string at = "nfs://127.0.0.1:" + environment("NFS_PORT");
   CHECK_THAT(refusal(at + "/no/such/export?version=4.1"), Contains("no such export"));

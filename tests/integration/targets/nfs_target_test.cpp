@@ -84,7 +84,7 @@ TEST_CASE("an object removed behind the target is stale") {
   CHECK(b.run({.kind = OpKind::getattr, .object = 61}) == ESTALE);
 }
 
-TEST_CASE("attributes are set and told") {
+TEST_CASE("attributes are set and returned") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   Attr set{.valid = kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrAtime | kAttrMtime,
@@ -156,7 +156,7 @@ TEST_CASE("without privilege no device and no set-id bit is made") {
   CHECK((st.st_mode & 07777) == 0711);
 }
 
-TEST_CASE("what version 3 can't express is refused") {
+TEST_CASE("operations that version 3 can't express are refused") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
@@ -410,7 +410,7 @@ TEST_CASE("a server restart loses no idempotent request, and what it lost is wri
   CHECK(m.counter("bytes of that written again") == 100'001);
 }
 
-TEST_CASE("a WRITE that tells of a restart brings back what was written before it, and no more than is still wanted") {
+TEST_CASE("a WRITE that reveals a restart restores earlier writes, without data that is obsolete") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "0123456789") == 0);
@@ -428,7 +428,7 @@ TEST_CASE("a WRITE that tells of a restart brings back what was written before i
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
 }
 
-TEST_CASE("what can't be kept for that is lost, and an fsync says so once") {
+TEST_CASE("data that can't be kept for this is lost, and an fsync reports the loss once") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   const std::string data = pattern(1 << 20);

@@ -42,7 +42,7 @@ TEST_CASE("operations act as their recorded users where they are impersonated") 
   CHECK(st.st_gid == 78);
 }
 
-TEST_CASE("what is below a directory is reached after that moved, whatever the server keeps behind a fid") {
+TEST_CASE("files below a directory are reached after the directory moved, whatever the server binds to a fid") {
   Attached a;
   REQUIRE(a.run({.kind = OpKind::mkdir, .mode = 0755, .object = 10, .parent = kDir, .name = "a"}) == 0);
   REQUIRE(a.run({.kind = OpKind::mkdir, .mode = 0755, .object = 11, .parent = 10, .name = "b"}) == 0);
@@ -55,7 +55,7 @@ TEST_CASE("what is below a directory is reached after that moved, whatever the s
   CHECK(!fs::exists(a.disk / "a/b/in-c"));
 }
 
-TEST_CASE("a server that restarts: what is open is opened again, by name, and goes on") {
+TEST_CASE("a server restart: open files are opened again by name") {
   Attached a("&timeout=5");
   check_restart(a, "diod");
   CHECK(a.counter("reconnects") == 1);
@@ -73,7 +73,7 @@ TEST_CASE("an export that is read-only says so") {
   CHECK(target->empty());
 }
 
-TEST_CASE("a session that ends withdraws what it waits for") {
+TEST_CASE("a session that ends withdraws its waiting requests") {
   Attached a;
   ObjectId file = a.create("file", 1);
   REQUIRE(a.lock(file, 1, 1, 0, 0) == 0);
@@ -90,7 +90,7 @@ TEST_CASE("a session that ends withdraws what it waits for") {
   CHECK(a.run({.kind = OpKind::getattr, .object = file}) == 0);
 }
 
-TEST_CASE("what can't be opened is one clear line") {
+TEST_CASE("a failure to open the target is one clear line") {
   using Catch::Contains;
   const std::string at = "9p://127.0.0.1:" + environment("P9_PORT");
   CHECK_THAT(refusal(at + "/?aname=/no/such/tree"), Contains("/no/such/tree"));
