@@ -105,7 +105,7 @@ struct Attr {
   int64_t btime = 0;
 };
 
-// One name that a readdir returned. type is S_IFMT bits, 0 = not told.
+// One name that a readdir returned. type is S_IFMT bits, 0 = unknown.
 struct DirEntry {
   std::string_view name;
   uint64_t ino = 0;

@@ -44,7 +44,7 @@ int open_connections() {
   return mount;
 }
 
-// As the capture of it names it, without looking at it.
+// The path as the capture has it; the directory itself is not accessed.
 std::string written_absolute(const std::string& directory) {
   std::string path = (std::filesystem::current_path() / directory).lexically_normal();
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();

@@ -202,7 +202,7 @@ int run_capture(CaptureOptions& options) {
   resist_memory_pressure();
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
-  std::atomic<uint64_t> lost_faults{0};  // not told in a closing statement yet
+  std::atomic<uint64_t> lost_faults{0};  // not reported in a closing statement yet
   TraceSink sink(output.take_trace_fd(), header,
                  {.max_bytes = options.max_size,
                   .max_time = options.max_time,

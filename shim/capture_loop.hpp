@@ -73,7 +73,7 @@ class CaptureLoop {
     unsigned piece;  // at the time of the request
   };
   std::vector<Rotator> rotators_;
-  std::string rotation_failure_;  // told already
+  std::string rotation_failure_;  // already reported
   int64_t measured_at_ = 0;       // for the rates in status replies: counts at that time, and the rates until then
   uint64_t operations_then_ = 0, data_bytes_then_ = 0, rate_ = 0, data_rate_ = 0;
   bool command_ended_ = false, told_failure_ = false, cut_off_ = false;

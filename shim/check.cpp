@@ -45,7 +45,7 @@ std::string difference(int64_t plain, int64_t captured) {
   return format_duration(captured) + " in a capture, " + format_duration(std::max<int64_t>(0, captured - plain)) + " more";
 }
 
-// Why not io_uring, and what to do about it where the kernel has it.
+// Adds to the reason why io_uring is not used what to do, if the kernel supports it.
 std::string explained(const std::string& problem) {
   const bool old_library = problem.find("needs libfuse") != problem.npos;
   const bool kernel_can = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0;

@@ -65,7 +65,7 @@ CapturedCommand::~CapturedCommand() {
   for (int fd : {report_fd_, go_fd_})
     if (fd >= 0) close(fd);
   if (pid_ > 0 && !reaped_) {
-    // Never told to go: its pipe is closed now, and it ends.
+    // The child never received the go: its pipe is closed now, so the child exits.
     waitpid(pid_, nullptr, 0);
   }
 }

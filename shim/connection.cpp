@@ -25,7 +25,8 @@ constexpr uint32_t kUnwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FU
 constexpr uint32_t kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
                              FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR;
 
-// Requests that no application waits for by itself (write-back, direct I/O): many may be held up by one file system beneath.
+// Requests that no application waits for by itself (write-back, direct I/O): one slow underlying file system may delay many of
+// them.
 constexpr unsigned kMostInBackground = 512;
 
 constexpr int32_t kNotifyIncEpoch = 8;  // FUSE_NOTIFY_INC_EPOCH of protocol 7.44, Linux 6.16; without a body

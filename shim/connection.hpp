@@ -38,7 +38,7 @@ constexpr unsigned kRingEntries =
 
 enum class Transport : uint8_t { unknown, device, uring };
 Transport transport();
-// Whether the kernel can be told that all directory entries it keeps are out of date (Linux 6.16). Known like the above.
+// True if the kernel can drop all its directory entries on request (Linux 6.16). Known when the session has started.
 bool can_raise_epoch();
 // Tells it: from now on each is looked up before it is used again. False when the message was refused.
 bool raise_epoch();

@@ -55,7 +55,7 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-// None: nobody listens there.
+// None: no process listens there.
 UniqueFd connect_to(pid_t pid) {
   const std::string directory = control_directory(false);
   if (directory.empty()) return UniqueFd();
@@ -146,7 +146,7 @@ void ControlServer::tell(const std::string& key, const std::string& value) {
 }
 
 ControlServer::~ControlServer() {
-  // Whoever still waits for an answer finds that it ended in order when the sockets are closed, after this.
+  // After this, clients that still wait for a reply see the sockets close, and so the capture's orderly end.
   for (const char* kind : {".info", ".sock"}) unlinkat(directory_fd_, (name_ + kind).c_str(), 0);
   close(directory_fd_);
 }

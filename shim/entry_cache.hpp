@@ -2,7 +2,7 @@
 // Which answers the kernel may keep: what `--cache` means, and how directory entries can be kept without skipping a permission
 // check.
 //
-// The kernel checks nothing on a walk over kept entries, and nobody hears of it. So an entry may be kept only when everybody may
+// The kernel checks nothing on a walk over kept entries, and sends no request. So an entry may be kept only when everybody may
 // search its directory: mode & 0111 == 0111 and no access ACL ("public"; o+x alone is not enough, 0705 denies the group). Below
 // any other directory each walk sends a LOOKUP, which is answered with the caller's rights. No ancestor is ever looked at again:
 // who holds a descriptor below a private directory may use it, as on any file system.

@@ -18,7 +18,8 @@
 
 namespace fsr::shim {
 
-// Where objects were last seen: as far as operations told. Deleted ones are forgotten after a while, their last users done.
+// Paths of objects as of their last operations. Removed objects are forgotten after a while, when their last users have closed
+// them.
 class PathMap {
  public:
   void learn(const Op& op);  // in order of effect

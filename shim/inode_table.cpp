@@ -30,11 +30,12 @@ uint64_t device_of(int fd) {
 }  // namespace
 
 FileKey key_of(const struct statx& s) {
-  uint64_t birth = uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554: still tells files apart
+  uint64_t birth =
+      uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554; files stay distinguishable
   return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth), 0, s.stx_mnt_id};
 }
 
-// Stands for a time of birth where the file system tells none (NFS): a file's handle holds its generation. 0 without handles.
+// Replaces the birth time if the file system has none (NFS): a file's handle contains its generation. 0: no file handles.
 static int64_t handle_mark(int dirfd, const char* name) {
   alignas(file_handle) char memory[sizeof(file_handle) + MAX_HANDLE_SZ];
   auto* handle = new (memory) file_handle;
@@ -149,7 +150,7 @@ void InodeTable::Guard::unlock() {
     for (size_t i = 0; i < handles.size(); ++i) {
       Inode* inode = without_handle_[i];
       if (!inode->handle) inode->handle = std::move(handles[i]);
-      // Somebody may use it or have pinned it meanwhile.
+      // Another thread may use or have pinned it meanwhile.
       if (inode->users == 1 && !inode->pinned) table_.drop_fd(inode, *this);
       table_.release(inode, *this);
     }

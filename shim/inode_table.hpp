@@ -162,7 +162,7 @@ class InodeTable {
     void lock() { table_.mutex_.lock(); }
     void unlock();
     void close_later(int fd) { closing_.push_back(fd); }
-    // Closes the descriptor once there is a handle in place of it.
+    // Closes the descriptor when a handle replaces the descriptor.
     void close_with_handle(Inode* inode);
 
    private:

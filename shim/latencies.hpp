@@ -16,7 +16,7 @@ namespace fsr::shim {
 
 class Latencies {
  public:
-  void add(const Op& op);     // one that was answered
+  void add(const Op& op);     // adds an operation that was answered
   void publish(int64_t now);  // makes what was added so far visible; does work only twice a second. `now`: ns, as in tick()
   // "latency_read" and so on, with the numbers of LatencyNumbers in their order, for each kind that occurred.
   std::map<std::string, std::string> fields() const;

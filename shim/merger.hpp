@@ -25,7 +25,7 @@ class Merger {
   void add_ring(Ring& ring) { sources_.push_back({&ring}); }
   // Writes what can be written. `now` was read before the caller made sure that it knows every ring. Returns operations taken.
   size_t round(int64_t now);
-  // The last round: everything completed, and what is still under way as started.
+  // Last round: writes all completed operations, and those in flight as unfinished.
   size_t finish();
   // Empties the rings after the sink has failed or is full. Returns how many operations were in them.
   size_t discard();

@@ -2,7 +2,7 @@
 // Notices file systems that are mounted inside the captured directory during the capture. Those beneath the capture are captured
 // like those that were there before; those over it are not seen.
 //
-// look() belongs to one thread, told() to any.
+// look() belongs to one thread; report() may be called by any.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class MountWatch {
   struct MountReport {
     std::vector<std::string> below, not_seen;  // as headers of traces name them
   };
-  // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: is told what a new file system
-  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on; returns whether that
+  // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: receives what a new file system
+  // below does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on; returns whether that
   // holds.
   MountWatch(std::string directory, std::string command, std::function<bool(unsigned long)> restrict);
   ~MountWatch();

@@ -24,7 +24,7 @@ class NodeIds {
 
   uint64_t give(Inode* inode);  // above the two numbers that mean something to FUSE; may throw std::bad_alloc
   void take_back(uint64_t id);
-  Inode* find(uint64_t id) const;  // null: nobody has that number, or not any more
+  Inode* find(uint64_t id) const;  // null: no inode has this number, or no longer
 
  private:
   // A number is the place of its slot, and above that how often the place was taken before. The highest bit stays free: it says

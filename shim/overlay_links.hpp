@@ -14,7 +14,7 @@ namespace fsr::shim {
 
 class OverlayLinks {
  public:
-  // Whether files of that device, on which `fd` lies, are such.
+  // True if hard links on this device, on which `fd` lies, look like separate files.
   bool apart(int fd, uint64_t dev);
   // Links of the file with that mark were made by the capture.
   void join(uint64_t mark);

@@ -25,15 +25,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kUse = 1ms;      // for the caller to use the pages
-constexpr auto kPatience = 1s;  // with the kernel, once nobody is left to answer reads
-constexpr int kEndMs = 3000;    // for that process to end, far more than kPatience; somebody may have stopped it
+constexpr auto kPatience = 1s;  // with the kernel, when no thread is left to answer reads
+constexpr int kEndMs = 3000;    // for that process to end, far more than kPatience; a user may have stopped it
 
 struct Message {
   enum class Kind : uint64_t { connection, filled } kind;
   uint64_t value;
 };
 
-// The process that tells the kernel.
+// The process that sends the notifications to the kernel.
 class Dropper {
  public:
   explicit Dropper(int fuse_fd) : fuse_fd_(fuse_fd) {}

@@ -55,7 +55,7 @@ struct OpenHandle {
   gid_t gid = 0;
   std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
   uint64_t cursor = 0;                      // readdir: where the lower position stands
-  std::atomic<bool> keeps_pages{false};     // its shared mappings may change pages that agree with nobody outside the capture
+  std::atomic<bool> keeps_pages{false};     // its shared mappings may change pages that differ from those outside the capture
   std::atomic<bool> locked{false};          // a lock was granted through it
   std::atomic<bool> lock_files{false};      // LockFiles were made through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
@@ -73,8 +73,8 @@ class DescriptorShare {
   ~DescriptorShare();
   DescriptorShare(const DescriptorShare&) = delete;
   DescriptorShare& operator=(const DescriptorShare&) = delete;
-  bool charge(Shim& shim, uid_t uid);  // false: that user may not have one more
-  void keep() { shim_ = nullptr; }     // somebody else gives it back
+  bool charge(Shim& shim, uid_t uid);  // false: this user has reached the limit
+  void keep() { shim_ = nullptr; }     // another object gives it back
 
  private:
   Shim* shim_ = nullptr;
@@ -124,7 +124,7 @@ struct Shim {
   const bool kernel_checks;  // permissions, beside the lower file system
   Backings backings;
   PageBases page_bases;                         // of mappings through FUSE
-  MappingRecorder* mapping_recorder = nullptr;  // there if the kernel tells of page faults
+  MappingRecorder* mapping_recorder = nullptr;  // null: the kernel reports no page faults
   PageDrops* page_drops = nullptr;              // there if mappings may be the lower files'
   const pid_t self = gettid();                  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
@@ -217,7 +217,7 @@ void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);
 void close_locks_through(Shim& shim, const OpenHandle* handle);
 // Notes that a close of an open instance may be its last, which gives its locks up a moment later.
 void note_flush(Shim& shim, OpenHandle* handle);
-// Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.
+// Interrupted lock requests whose thread missed the signal are signalled again. Call this a few times per second.
 void remind_interrupted_locks();
 void interrupt_all_locks();
 // Interrupts every lock request that waits, and returns when all have been answered. Their threads do not use the session, the

@@ -93,7 +93,7 @@ CallerScope::Extent extent_to_write_back(const OpenHandle& h, int fd) {
   return limited ? CallerScope::kWriteBack : CallerScope::kNothing;
 }
 
-// The file position then tells where the data landed.
+// The file position then shows where the data was written.
 ssize_t append(OpenHandle* h, int fd, bool direct, const iovec& data, int rwf, uint64_t* landed) {
   // A file system of servers may go by the size that it knows.
   struct stat s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // POSIX and open-file-description locks, flock.
 //
-// A request that has to wait does so in a thread of its own. An interrupted one is told by a signal, which may arrive just before
+// A request that has to wait does so in a thread of its own. A signal interrupts it, which may arrive just before
 // the thread sleeps in the kernel; so the signal is repeated until the thread has answered.
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ class RingPlace {
   }
   RingPlace(const RingPlace&) = delete;
   RingPlace& operator=(const RingPlace&) = delete;
-  // On the thread that the request came to. False: no more may wait there.
+  // Call this on the thread that received the request. False: too many requests wait already.
   bool take() {
     thread_local const auto queue = std::make_shared<std::atomic<unsigned>>(0);
     if (queue->load() >= kWaitingInQueue) return false;  // only this thread adds to it
@@ -412,7 +412,7 @@ LockFile::~LockFile() {
 }
 
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner) {
-  // Closes the file when the mutex is free again: a close may wait for the file system beneath.
+  // Closes the file when the mutex is free again: a close may wait for the underlying file system.
   std::map<LockKey, std::shared_ptr<LockFile>>::node_type closing;
   std::lock_guard lock(shim.locks_mutex);
   closing = shim.locks.extract({inode->id, owner});

@@ -95,7 +95,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
       fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
     }
   }
-  // To execute a file takes no permission to read it.
+  // Executing a file requires no read permission.
   if (fi->flags & kExec) {
     if (!g_unread_program_ran.load(std::memory_order_relaxed) && runs_unread(r, *inode, path.value()))
       g_unread_program_ran = true;

@@ -19,7 +19,7 @@ struct Inode;
 bool is_local(Inode& inode, int fd);
 // True also if it can't be found out.
 bool has_access_acl(int fd);
-// `want`: R_OK, W_OK, X_OK or several. As its owner, or as anybody.
+// `want`: R_OK, W_OK, X_OK or several. Checked as its owner, or as any user.
 bool plainly_owned(const Caller& caller, const struct stat& s, int want);
 bool plainly_allowed(const Caller& caller, Inode& inode, int fd, int want);
 // plainly_owned() for a file that has not been looked at.

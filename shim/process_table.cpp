@@ -52,7 +52,7 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
   if (!alive) status = {};
   std::unique_lock lock(mutex_);
   Known& known = current_[tid];
-  // When its file was opened anew, the start time will tell whether it is another of the same process and name.
+  // If the file was opened anew, the start time will show whether this is another thread of the same process and name.
   const bool same_file = status.instance == known.instance;
   const bool same_thread =
       known.info && (!alive || same_file || (known.info->pid == status.pid && known.info->command == status.name));

@@ -25,7 +25,7 @@ struct ThreadStatus;
 
 class ProcessTable {
  public:
-  // Called for each thread whose start time shall be told by started(), some time. Set before threads use the table.
+  // Requests the start time of a thread; started() delivers it later. Set this before threads use the table.
   std::function<void(pid_t tid)> ask_start;
 
   // `now`: any monotonic clock, ns.
@@ -41,7 +41,7 @@ class ProcessTable {
     const ThreadInfo* info = nullptr;
     int64_t until = 0, trust = 0;  // believed until then, for so long at a time; ns
     uint64_t instance = 0;         // as its status had it
-    uint64_t start_ticks = 0;      // 0: not told yet
+    uint64_t start_ticks = 0;      // 0: not known yet
   };
   Known refresh(pid_t tid, int64_t now);
   void define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id);

@@ -44,7 +44,7 @@ class Ring {
 
   // Producer. First comes enter(), which announces; then the caller reads the clock and calls start(). Memory that the operation
   // points to must stay unchanged until the end. Last, finish() takes the operation again with its outcome; room(need(op)) must
-  // have returned true before. Instead of it, abandon() drops the operation, unless the writer has seen it in flight.
+  // have returned true before. Alternatively, abandon() drops the operation, unless the writer has seen it in flight.
   static size_t need(const Op& op);
   size_t largest() const { return pool_.chunk_bytes(); }  // there is never room for more
   bool room(size_t bytes);

@@ -2,7 +2,7 @@
 // Requests that have been in this process for long: who waits, and what its thread waits for. It is the lower file system mostly,
 // which may be a network's; else it is the capture itself that does not go on, which would be an error of its own.
 //
-// Used by one thread. Reads of /proc only what waits for nobody.
+// Used by one thread. Reads only files in /proc that never block.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class StartTimes {
   StartTimes& operator=(const StartTimes&) = delete;
 
   void ask(pid_t tid);
-  // Calls `told` with the answers that there are; ticks since boot.
+  // Calls `receive` with the answers that have arrived; ticks since boot.
   void take(const std::function<void(pid_t tid, uint64_t ticks)>& told);
 
  private:

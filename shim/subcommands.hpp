@@ -36,7 +36,7 @@ struct CaptureOptions {
   std::vector<std::string> command;
 };
 
-int run_capture(CaptureOptions& options);  // the filter learns
+int run_capture(CaptureOptions& options);  // changes options.filter, which records paths
 // `metrics`: a file for Prometheus text, in place of what is printed; empty: none.
 int run_list(bool json, const std::string& metrics);
 // `calls_only`: prints the ns that a call takes as the directory is now, with processors asleep and awake, and nothing else.

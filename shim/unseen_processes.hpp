@@ -7,7 +7,7 @@
 
 namespace fsr::shim {
 
-// "PID command" each.
+// Each process is "PID COMMAND".
 struct UnseenProcesses {
   std::vector<std::string> processes;
   std::vector<std::string> mapping;        // the processes among these that have a file mapped shared and writable

@@ -26,7 +26,7 @@ constexpr size_t kFiles = 256;           // watched at a time; each keeps its in
 constexpr int64_t kRound = 250'000'000;  // ns for which files are believed to be unwritten
 constexpr int64_t kPause = 100'000'000;  // ns after an open or a refusal: writers mostly stay, or come again
 
-// The lease is the descriptor's own, and nobody else sees that it was there.
+// The lease belongs to this descriptor, so no other process notices it.
 bool nobody_writes(int fd) {
   struct statfs fs;
   // A mapping of an overlay's file keeps the file of its layer open, and the overlay's own can be had.
@@ -44,7 +44,7 @@ UnwrittenFiles::UnwrittenFiles(std::function<void(uint64_t)> over)
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       stop_(eventfd(0, EFD_CLOEXEC)) {
   if (!inotify_ || !timer_ || !stop_) return;
-  signal(SIGIO, SIG_IGN);  // sent when somebody opens the file for writing while there is a lease
+  signal(SIGIO, SIG_IGN);  // sent when a process opens the file for writing while there is a lease
   thread_ = std::thread([this] { watch_events(); });
 }
 
@@ -68,7 +68,7 @@ bool UnwrittenFiles::contains(uint64_t node, int fd) {
   return false;
 }
 
-// From the first open on that the lease did not see, there is an event.
+// Opens before the lease are covered by the lease, later ones cause an event.
 bool UnwrittenFiles::add(uint64_t node, int fd) {
   if (watches_.size() >= kFiles) return false;
   const std::string path = "/proc/self/fd/" + std::to_string(fd);

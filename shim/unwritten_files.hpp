@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knows underlying files that nobody can change unnoticed, so that the kernel may keep what it has read of them.
+// Knows underlying files that can't change unnoticed, so that the kernel may keep what it has read of them.
 //
 // Stores through a mapping are never reported, and may leave the file's times as they are. But a mapping for writing counts as an
 // open for writing, whatever process has it. The kernel refuses a lease for reading while there is such an open. So this class

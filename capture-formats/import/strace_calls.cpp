@@ -172,7 +172,7 @@ std::shared_ptr<Description> Calls::opened(int n) {
     if (!path.starts_with('/')) {
       it = files.emplace(fd, Descriptor{}).first;
     } else {
-      // Open when the log began: what strace -y says of it is all there is to know.
+      // Open when the log began: only the path of strace -y is known.
       ImportTree::Found found = tree_.find(kTopNode, path, false, true);
       if (found.bad) return note(Notes::lost, "paths with impossible names or cycles"), nullptr;
       if (!found.node) found.node = tree_.make(found.parent, found.name, 0);

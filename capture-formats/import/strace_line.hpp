@@ -20,7 +20,7 @@ struct Line {
   bool padded = false;         // with blanks, to a width
   bool whole_seconds = false;  // without a fraction
   int64_t time = 0;            // ns
-  int64_t since_before = -1;   // ns, where -r is told beside another; -1: it is not
+  int64_t since_before = -1;   // ns, from -r beside another clock; -1: absent
   std::string_view name;       // of the system call
   std::string_view text;       // call, unfinished: from the name on; resumed: what follows the name
 };
@@ -33,7 +33,7 @@ struct Call {
   int64_t result = 0;
   int error = 0;          // errno
   std::string_view path;  // -y: of the descriptor that it returned
-  int64_t duration = -1;  // ns; -1: not told
+  int64_t duration = -1;  // ns; -1: unknown
 };
 bool is_call_name(std::string_view name);
 bool parse_call(std::string_view text, Call* out);  // "name(args) = result <duration>"

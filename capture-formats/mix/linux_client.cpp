@@ -82,7 +82,7 @@ void LinuxClient::foreign_change(Inode& inode, int64_t now) {
   ++inode.version;
 }
 
-// A reply's attributes: what the model can't compute, and whether somebody else changed the object.
+// A reply's attributes: what the model can't compute, and whether another client changed the object.
 void LinuxClient::learn(ObjectId object, const Attr* attr, int64_t now) {
   if (!attr || object == kNoObject) return;
   Inode& i = inode(object);
@@ -101,7 +101,7 @@ void LinuxClient::enter(ObjectId parent, std::string_view name, ObjectId object)
   if (object != kNoObject) inode(object).parent = parent;
 }
 
-// This client made, removed or renamed an entry: the reply tells the directory's attributes before and after (wcc_data), so that
+// This client made, removed or renamed an entry: the reply has the directory's attributes before and after (wcc_data), so that
 // the other entries stay valid; the listing doesn't.
 void LinuxClient::changed_entries(ObjectId parent, int64_t now) {
   Inode& dir = inode(parent);

@@ -43,7 +43,7 @@ class LinuxClient {
 
  private:
   struct Dentry {
-    ObjectId object = kNoObject;  // none: no such file, or (named_only) told by READDIRPLUS, the object not seen yet
+    ObjectId object = kNoObject;  // none: no such file, or (named_only) returned by READDIRPLUS, the object not seen yet
     bool named_only = false;
     uint64_t version = 0;  // of the directory when it was looked up
   };

@@ -13,7 +13,7 @@ namespace fsr {
 struct Mountstats {
   unsigned nfs_version = 0;  // 2, 3, 4
   std::string options;       // "rw,vers=3,rsize=1048576,..."
-  uint64_t dtsize = 0;       // bytes, 0 = not told
+  uint64_t dtsize = 0;       // bytes, 0 = unknown
   // Requests since the mount, in the order of the file, names lower case: "getattr", of version 4 the client's own
   // ("open_noattr").
   std::vector<std::pair<std::string, uint64_t>> calls;

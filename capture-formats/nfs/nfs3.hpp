@@ -68,7 +68,7 @@ struct Entry {
   std::string_view name;
   uint64_t fileid = 0;
   uint64_t cookie = 0;
-  uint32_t type = 0;  // S_IFMT bits, 0 = not told
+  uint32_t type = 0;  // S_IFMT bits, 0 = unknown
 };
 
 // Results of a procedure. Members that it does not return keep their initial values. An fsid. On a server, a file system behind a

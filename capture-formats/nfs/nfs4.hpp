@@ -206,7 +206,7 @@ struct Reply {
   Stateid stateid;
   bool delegated = false;
   Stateid delegation;
-  bool changed = false, changed_atomic = false;  // OPEN: the directory, and nobody else can have done it
+  bool changed = false, changed_atomic = false;  // OPEN: the directory; only this client can have created the file
   uint32_t access = 0;
   uint64_t count = 0;  // WRITE, COPY: bytes
   bool eof = false;

@@ -26,7 +26,7 @@ int64_t decode_time(XdrDecoder& in) {
   return seconds * kSecond + int64_t(rest);
 }
 
-// An owner is told as a number, unless the server prefers names, which mean nothing here.
+// An owner is a number, unless the server sends names, which are not used.
 bool decode_owner(XdrDecoder& in, uint32_t* id) {
   const std::string_view name = in.opaque(kLongestOwner);
   auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), *id);
@@ -85,7 +85,7 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
   switch (number) {
     case kType:
       *type = in.u32();
-      // Attribute directories and named attributes, which nobody asked for, are 8 and 9.
+      // 8 and 9 are attribute directories and named attributes, which are never requested.
       if (*type == 0 || *type >= std::size(kTypes)) return in.fail();
       return;
     case kSize:

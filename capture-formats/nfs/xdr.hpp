@@ -36,7 +36,7 @@ class XdrEncoder {
   std::vector<uint8_t>& out_;
 };
 
-// Reads foreign bytes: after anything that does not fit, everything reads as zero or empty and ok() is false. Strings are views
+// Reads untrusted bytes: after anything that does not fit, everything reads as zero or empty and ok() is false. Strings are views
 // into the input.
 class XdrDecoder {
  public:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a results database; docs/results.md tells what is in each column.
+// The tables of a results database; docs/results.md explains each column.
 #pragma once
 
 namespace fsr {
 
-constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
+constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
 constexpr int kResultsVersion = 10;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(

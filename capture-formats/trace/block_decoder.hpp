@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpacks one record, a few operations at a time. The record is foreign: every count, reference and length is checked.
+// Unpacks one record, a few operations at a time. The record is untrusted: every count, reference and length is checked.
 //
 // The record's bytes must outlive the decoding; operations are copied into the caller's batch. Not thread-safe.
 #pragma once

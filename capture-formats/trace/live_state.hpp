@@ -48,7 +48,7 @@ class LiveState {
   LiveState& operator=(LiveState&&) noexcept;
 
   // Called when an operation shows that something existed before anything in the sequence made it. `object` may be kNoObject (a
-  // name from a readdir or a refusal whose object was never seen; `type` then holds its S_IFMT bits, 0 = not told): then the call
+  // name from a readdir or a refusal whose object was never seen; `type` then holds its S_IFMT bits, 0 = unknown): then the call
   // comes again once the object is known. `parent` is kNoObject and `name` empty for an object whose name was never seen. The
   // attributes of the operation's reply are in object(object)->attr already.
   using Discovered = std::function<void(ObjectId parent, std::string_view name, ObjectId object, uint32_t type)>;

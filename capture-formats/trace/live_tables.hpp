@@ -77,7 +77,7 @@ class LiveSlab {
 struct LiveName {
   ObjectId parent = kNoObject;
   ObjectId object = kNoObject;
-  uint32_t type = 0;  // S_IFMT bits, as far as told
+  uint32_t type = 0;  // S_IFMT bits, as far as known
   bool used = true;   // since forget_unused() came by
   std::string name;
   bool made = false;  // by an operation that did not tell the object: a whiteout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits on what an operation of a trace may hold. A trace is foreign input: the reader counts an operation beyond these limits
+// Limits on what an operation of a trace may hold. A trace is untrusted input: the reader counts an operation beyond these limits
 // as damage. So no program behind the reader meets times that overflow, or lengths and ids that no system has.
 //
 // The limits are those of Linux (lengths, offsets, names), or far beyond what a capture can reach (times, ids). Free of threads.

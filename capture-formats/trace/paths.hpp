@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of objects, as far as operations have told them. One thread.
+// Paths of objects, as far as operations have shown them. One thread.
 #pragma once
 
 #include <linux/fs.h>

@@ -246,7 +246,7 @@ struct TraceReader::Impl {
 
   void load_state(int64_t start, LiveState& state) {
     seek_time(start);
-    // The first checkpoint counts too: that of a trace cut out of another one tells what was there already.
+    // The first checkpoint counts too: that of a trace cut out of another one has the state at its start.
     size_t target = block;
     while (target < layout.blocks.size() && layout.blocks[target].checkpoint()) ++target;
     // Checkpoints that are damaged are passed over for an older one; without any the state grows from nothing.

@@ -22,7 +22,7 @@ class OutputFile {
 
   const std::string& temporary() const { return temporary_; }  // exists, empty
   int take_fd();                          // its descriptor, open for reading and writing; the caller closes it
-  void finish(std::string_view content);  // writes all of it and commits
+  void finish(std::string_view content);  // writes everything and commits
   void commit();                          // refuses again if the file has been created meanwhile
 
  private:

@@ -10,7 +10,7 @@ namespace fsr {
 // one stays as unusable as it was, for a program executed later too.
 void occupy_standard_streams();
 
-// Prints a report: all of it, whatever signals come meanwhile that a handler takes. Failures are told by status_of_output().
+// Prints a complete report, even if handled signals arrive meanwhile. status_of_output() reports failures.
 void print_whole(std::string_view text);
 
 // The exit status: `status`, but 1 with a line on stderr where standard output could not take all that was printed.

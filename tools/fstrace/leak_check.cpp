@@ -191,7 +191,7 @@ void LeakCheck::check_bytes(const std::string& file) {
     for (bool full = true; zstd && (from.pos < from.size || full);) {
       ZSTD_outBuffer to{out.data(), out.size(), 0};
       if (ZSTD_isError(ZSTD_decompressStream(zstd.get(), &to, &from))) {
-        zstd.reset();  // damage: told where the operations are read
+        zstd.reset();  // damage is reported where the operations are read
         break;
       }
       full = to.pos == to.size;

@@ -26,7 +26,7 @@ struct Options {
 struct Input {
   std::string file;
   std::unique_ptr<TraceReader> reader;
-  int64_t offset = 0;  // as told, ns
+  int64_t offset = 0;  // as given by the user, ns
   int64_t shift = 0;   // from its own time to merged time, ns
   OpBatch batch;
   size_t at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation as a line of text or of JSON, with the path of its object as far as the trace has told it.
+// An operation as a line of text or of JSON, with the path of its object as far as the trace has shown it.
 #pragma once
 
 #include <fmt/format.h>

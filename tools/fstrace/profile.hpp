@@ -74,7 +74,7 @@ struct WorkingSet {
 class Profile {
  public:
   Profile() : groups_({Dimension::op}) {}
-  // Reads all of it, from where it begins. Throws std::runtime_error where there is no operation.
+  // Reads the whole trace. Throws std::runtime_error if it has no operation.
   // `also` gets each batch once it was counted.
   void read(TraceReader& reader, const std::string& name, const std::function<void(const OpBatch&)>& also = {});
   // The same in steps: begin(), next() until it returns null, end().

@@ -21,7 +21,7 @@ namespace fsr::fstrace {
 struct OutputOptions {
   std::string file;
   bool force = false, archive = false;
-  int level = 0;  // zstd, 0: not told
+  int level = 0;  // zstd, 0: not given
 
   void add(Command& command);
   WriterOptions writer() const;

@@ -22,7 +22,7 @@ void decode_mask(XdrDecoder& in, Nfs4Arguments* a) {
   }
 }
 
-// A client id and a name; they are told apart from others by all their bytes.
+// A client id and a name; all bytes together identify an owner.
 void decode_owner(XdrDecoder& in, Nfs4Arguments* a) {
   in.u64();
   a->owner = in.opaque(kLongestOwner);

@@ -55,7 +55,7 @@ bool parse_nfsdump_line(std::string_view text, NfsdumpLine* out) {
   const std::string_view transport = next_nfsdump_word(&text), kind = next_nfsdump_word(&text);
   if ((transport != "T" && transport != "U") || kind.size() < 2 || (kind[0] != 'C' && kind[0] != 'R')) return false;
   out->call = kind[0] == 'C';
-  if (kind[1] == 'U') {  // another version, of which no more is told: "CU4"
+  if (kind[1] == 'U') {  // another version, without further fields: "CU4"
     out->version = 0;
     return parse_whole(kind.substr(2), &number);
   }

@@ -149,7 +149,7 @@ void Streams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq
     flow.known = true;
     flow.next = seq;
   }
-  // Sequence numbers wrap: the distance from what is expected tells before from after.
+  // Sequence numbers wrap: the distance from the expected number distinguishes before and after.
   const int32_t ahead = int32_t(seq - flow.next);
   if (ahead < 0) {
     if (size_t(-int64_t(ahead)) >= bytes.size()) return;  // sent again

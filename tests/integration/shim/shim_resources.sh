@@ -98,7 +98,7 @@ check "they are with --content full" eval 'attributes -o full.zst --content full
 
 # --- the trace's file system runs full
 mount -t tmpfs -o size=6m none small
-check_status "a full disk ends recording with status 1" 1 "recording stopped: only .* left" \
+check_status "a full disk ends recording with status 1" 1 "recording stopped: only .* free" \
   fsshim capture d -o small/t.zst --content full -- sh -c 'for i in $(seq 200); do head -c 65536 /dev/urandom >d/r; cmp -s d/r d/r || exit 9; done; echo done >d/after'
 check "the application went on" grep -q "done" d/after
 check "there is still room" eval '[ "$(df --output=avail -B1024 small | tail -1)" -gt 500 ]'

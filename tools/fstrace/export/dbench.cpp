@@ -129,7 +129,7 @@ class LoadFile final : public ExportFormat {
     if (!path2.empty()) fmt::format_to(std::back_inserter(out), " \"{}\"", client_path(path2));
     if (op.kind == OpKind::read) fmt::format_to(std::back_inserter(out), " {} {}", op.offset, op.length);
     if (op.kind == OpKind::write) fmt::format_to(std::back_inserter(out), " {} {} 0", op.offset, op.length);
-    // dbench 5.0 sends LINK with handles that are not the ones meant: whatever comes of it is accepted.
+    // dbench 5.0 sends LINK with handles that are not the ones meant: every outcome is accepted.
     if (op.kind == OpKind::link)
       fmt::format_to(std::back_inserter(out), " *\n");
     else

@@ -17,7 +17,7 @@ namespace fsr::fstrace {
 // How the format expresses an operation.
 enum class Exported {
   whole,
-  partly,    // the format has no word for some of it
+  partly,    // the format can't express all of it
   no,        // the format has no word for it
   unneeded,  // it follows from others in that format
 };
