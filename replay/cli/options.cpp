@@ -76,7 +76,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command results = program.group("Results");
   results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
   results.add("--label", out.label, "name of this run in the --results file").stands_for("TEXT");
-  results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
+  results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
   results.add_with("--interval", out.interval, parse_time_span, "length of the intervals of reports (default 1s)")
       .stands_for("TIME");

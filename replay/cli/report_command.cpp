@@ -99,7 +99,7 @@ int report_command(int argc, char** argv) {
       .stands_for("WHICH")
       .one_of({"lateness", "waiting", "service", "response"});
   program.add("--kind", arguments.kind, "in .hgrm: service time of this kind of operation");
-  program.flag("--force", arguments.force, "replace the output if it exists");
+  program.flag("--force", arguments.force, "replace an existing output");
   try {
     if (auto status = program.parse(argc, argv)) return *status;
     const Write write = format_of(arguments.output);

@@ -176,7 +176,7 @@ int parse_flat(Utilities& u) {
 
 Command add_parse_flat(Command& command, Utilities& u, const char* name) {
   Command sub = command.subcommand(name, "makes CSV of a flatfile.html");
-  sub.add("-i", u.flat.input, "the file, or its directory (default output)").stands_for("FILE");
+  sub.add("-i", u.flat.input, "the flatfile, or the directory of the flatfile (default output)").stands_for("FILE");
   sub.add("-o", u.output, "where the CSV goes (default: standard output)").stands_for("FILE");
   sub.add("-c", u.flat.columns, "columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
   sub.add("-f", u.filters, "only lines with this value in this column").count_within(2, 100).stands_for("COLUMN VALUE");

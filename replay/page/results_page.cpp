@@ -312,7 +312,7 @@ class RunPart {
   void environment() {
     section("environment", "Environment");
     auto text = [&](const char* name) { return Cell(escape_text(run_.text(name))); };
-    facts("environment-table", "Where and how it ran",
+    facts("environment-table", "Where and how the run was made",
           {{"command", text("command")},
            {"program", text("program")},
            {"host", text("host")},

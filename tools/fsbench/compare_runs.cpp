@@ -204,7 +204,7 @@ ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> argu
   if (name_ == "fsreplay" && (arguments_.empty() || arguments_[0].starts_with("-")))
     throw std::runtime_error("expected a trace or a mix directly after fsreplay");
   if (name_ == "postmark" && first_word(arguments_, kPostmarkFlags).empty())
-    throw std::runtime_error("postmark: expected CONFIG, the file of its commands");
+    throw std::runtime_error("postmark: expected CONFIG, a file of commands");
   if (name_ == "nhfsstone")
     if (const std::string named = first_word(arguments_, kNhfsstoneFlags); !named.empty())
       throw std::runtime_error(named + ": expected targets before \"--\" only; nhfsstone would share the load between several");

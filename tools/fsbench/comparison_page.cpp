@@ -197,7 +197,7 @@ class PageOfComparison {
   }
 
   void measured() {
-    page_.section("env", "How it was measured");
+    page_.section("env", "How the rates were measured");
     std::vector<std::pair<std::string, std::string>> facts;
     for (size_t i = 0; i < c_.targets.size(); ++i)
       facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));

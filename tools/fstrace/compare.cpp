@@ -112,7 +112,7 @@ Run add_compare(Command& command) {
       .separated_by_commas();
   command.flag("--json", options->json, "print JSON on standard output");
   command.add("--html", options->html, "also write a page with charts into this file");
-  command.flag("--force", options->force, "replace it if it exists");
+  command.flag("--force", options->force, "replace an existing page");
   return [options] { return compare(*options); };
 }
 

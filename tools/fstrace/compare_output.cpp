@@ -81,7 +81,7 @@ std::string verdict_of(const Comparison& c, const KindTolerance& t) {
 }
 
 std::string pairs_text(const PairsComparison& p) {
-  return fmt::format("{} in both, {} of them with another outcome, {} only in the first, {} only in the second",
+  return fmt::format("{} in both, {} of these with another outcome, {} only in the first, {} only in the second",
                      format_count(p.pairs), format_count(p.differing), format_count(p.only_first), format_count(p.only_second));
 }
 
@@ -217,7 +217,7 @@ std::string compare_json(const Profile& a, const Profile& b, const Comparison& c
 
 std::string compare_html(const Profile& a, const Profile& b, const Comparison& c) {
   HtmlPage page(fmt::format("{} and {}", a.name, b.name));
-  page.section("distances", "How alike they are");
+  page.section("distances", "How alike the traces are");
   HtmlPage::Table distances{.caption = "Distance from 0 (the same) to 1 (nothing in common)",
                             .headings = {"aspect", "distance", "tolerance", "what is compared"},
                             .rows = {},

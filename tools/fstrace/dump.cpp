@@ -20,7 +20,7 @@ struct Options {
 
 // Where the range has nothing at all, in place of nothing.
 int outside(const Options& options, const TraceReader& reader) {
-  fprintf(stderr, "fstrace: %s: no operations in that range; it begins at %s", options.files[0].c_str(),
+  fprintf(stderr, "fstrace: %s: no operations in that range; the trace begins at %s", options.files[0].c_str(),
           format_duration(reader.begin_time()).c_str());
   if (const TraceClosing* closing = reader.closing()) fprintf(stderr, " and ends at %s", format_duration(closing->end).c_str());
   fprintf(stderr, "\n");

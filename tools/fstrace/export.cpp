@@ -143,7 +143,7 @@ Run add_export(Command& command) {
   add_files(command, options->files);
   command.add("--format", options->format, names()).required();
   command.add("-o,--output", options->output, "the file to write; - is standard output").required();
-  command.flag("--force", options->force, "replace it if it exists");
+  command.flag("--force", options->force, "replace an existing file");
   options->selection.add_time_options(command);
   options->selection.add_options(command);
   return [options] { return run_export(*options); };

@@ -95,7 +95,7 @@ TraceHeader align(std::vector<Input>& inputs, const Options& options) {
     std::string what =
         fmt::format("merge: client {} is trace {} of {}", i + 1, h.id, h.host.empty() ? "an unknown host" : h.host);
     if (in.offset)
-      what += ", its clock " + std::string(in.offset < 0 ? "back" : "forward") + " by " + format_duration(std::abs(in.offset));
+      what += ", clock " + std::string(in.offset < 0 ? "back" : "forward") + " by " + format_duration(std::abs(in.offset));
     header.edits.push_back(what);
     for (const std::string& edit : h.edits) header.edits.push_back(fmt::format("client {}: {}", i + 1, edit));
   }

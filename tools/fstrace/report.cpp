@@ -231,9 +231,8 @@ class ReportPage {
   void pauses() {
     page_.section("think", "Think time and arrivals");
     page_.paragraph(
-        "Think time is the time from the end of a thread's operation to the start of its next; gaps are the times from any start "
-        "to "
-        "the next.");
+        "Think time is the time from the end of an operation to the start of the next one of the same thread. Gaps are the times "
+        "from any start to the next.");
     page_.chart(
         share_up_to("Think time and gaps", "time", {{"think time", &profile_.think}, {"gaps", &profile_.gaps}}, duration_text));
   }
@@ -294,7 +293,7 @@ Run add_report(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
   command.add("-o,--output", options->output, "the page to write").required();
-  command.flag("--force", options->force, "replace it if it exists");
+  command.flag("--force", options->force, "replace an existing page");
   return [options] { return report(*options); };
 }
 

@@ -17,7 +17,7 @@ constexpr int kArchiveLevel = 19;
 
 void OutputOptions::add(Command& command) {
   command.add("-o,--output", file, "the trace to write").required();
-  command.flag("--force", force, "replace it if it exists");
+  command.flag("--force", force, "replace an existing trace");
   const Option smallest = command.flag("--archive", archive, "compress as much as possible: slow, in large blocks");
   command.add("--level", level, "zstd level (default 3)").stands_for("N").within(1, 22).excludes(smallest);
 }

@@ -34,7 +34,7 @@ count() { fstrace dump "$@" | wc -l; }
 early=$(count --to 100us "$golden") late=$(count --from 100us "$golden")
 [ $((early + late)) = 46 ] && [ "$early" = 10 ] && ok "--from and --to part the trace" ||
   not_ok "--from and --to part the trace" "$early and $late operations"
-check_status "a range behind the end is told" 2 'no operations in that range; it begins at .* and ends at' fstrace dump --from 10h "$golden"
+check_status "a range behind the end is told" 2 'no operations in that range; the trace begins at .* and ends at' fstrace dump --from 10h "$golden"
 check_status "an unknown subcommand" 2 'frobnicate: no such subcommand; there are info, dump,' fstrace frobnicate
 check_status "one misspelt" 2 'repot: no such subcommand; did you mean report' fstrace repot
 fstrace mix "$golden" >a.mix 2>/dev/null

@@ -137,7 +137,7 @@ def refusals():
             ("bonnie in a place of its own", ["memory:", "a"], [*LITTLE[1:], "-d", "a"], 'bonnie -d: expected targets before "--" only'),
             ("vdbench that goes to no target", ["memory:", "a"], ["vdbench", "-", "fsd=f,anchor=a,files=2,size=4k", "fwd=w,fsd=f", "rd=r,fwd=w,elapsed=1"],
              "vdbench: expected $target in the parameter file"),
-            ("postmark without CONFIG", ["memory:", "a"], ["postmark", "--streams", "2"], "postmark: expected CONFIG, the file of its commands")):
+            ("postmark without CONFIG", ["memory:", "a"], ["postmark", "--streams", "2"], "postmark: expected CONFIG, a file of commands")):
         done = compare(*targets, "--", *program)
         case(f"{name}: refused before anything is measured", done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
              and done.stderr.startswith(f"fsbench compare: {line}"), done)

@@ -32,8 +32,8 @@ void check_content(const General& general) {
 
 void check_anchors(const FileSystem& a, const FileSystem& b) {
   if (is_inside(b.anchor, a.anchor))
-    throw ParameterError(b.place,
-                         fmt::format("fsd={}: its anchor is inside of that of fsd={}, expected one beside it", b.name, a.name));
+    throw ParameterError(
+        b.place, fmt::format("fsd={}: the anchor is inside the anchor of fsd={}, expected separate directories", b.name, a.name));
   if (a.anchor == b.anchor && !a.same_files(b))
     throw ParameterError(b.place, fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
 }
@@ -82,7 +82,8 @@ void check_run(const Run& run, bool files) {
   if (!files && run.format.any()) fail(run, "expected format= for FSDs only");
   if (!files && !run.operations.empty()) fail(run, "expected operations= for FSDs only");
   for (const double bytes : {run.max_data, run.max_read, run.max_written})
-    if (files && bytes > 0 && bytes < kLeastBytes) fail(run, "expected maxdata= in bytes: only SDs have a size for it to count");
+    if (files && bytes > 0 && bytes < kLeastBytes)
+      fail(run, "expected maxdata= in bytes: a multiple of the size is possible only with SDs");
 }
 
 void check_all(const Definitions& all, const SourcePosition& last) {

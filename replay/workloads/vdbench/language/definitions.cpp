@@ -165,7 +165,7 @@ class Reader {
       else
         apply(workload_keywords(), w, p, "wd=");
       if (is_short_for(p, "threads") && !all_.general.concatenates)
-        throw ParameterError(p.place, "threads= of a WD is for concatenatesds=yes, expected it for its SDs");
+        throw ParameterError(p.place, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
     }
     if (w.rate > 0 && w.skew > 0) throw ParameterError(first.place, fmt::format("wd={}: expected iorate= or skew=", w.name));
     if (is_default(first)) return void(workload_default_ = w);
@@ -248,7 +248,7 @@ class Reader {
     const bool defined = std::any_of(all_.storages.begin(), all_.storages.end(),
                                      [&](const Storage& storage) { return same_word(storage.name, word); });
     if (is_a_set && !defined)
-      throw ParameterError(p.values[0].place, fmt::format("sd={} is refused: this version does not have it, expected SDs", word));
+      throw ParameterError(p.values[0].place, fmt::format("sd={} is refused: not in this version, expected names of SDs", word));
   }
 
   void finish(const SourcePosition& last) {

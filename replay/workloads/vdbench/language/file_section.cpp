@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
-constexpr const char* kGeneralOnly = "this version has it as a general parameter";
+constexpr const char* kGeneralOnly = "a general parameter in this version";
 
 void set_sizes(FileSystem& f, const Parameter& p) {
   f.sizes.clear();

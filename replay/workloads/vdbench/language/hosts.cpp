@@ -23,7 +23,7 @@ const Keyword<Host> kHost[] = {
     {"user", [](Host&, const Parameter& p) { single(p); }},
     {"jvms", [](Host&, const Parameter& p) { whole(p, 1, 1000); }},
     {"clients", nullptr, "load comes from this host alone"},
-    {"mount", nullptr, "this version does not have it"},
+    {"mount", nullptr, "not in this version"},
     {"master", [](Host&, const Parameter& p) { single(p); }},
 };
 

@@ -13,7 +13,7 @@
 
 namespace fsr::vdbench {
 
-inline constexpr const char* kNotYet = "this version does not have it";  // reason for refusing a keyword
+inline constexpr const char* kNotYet = "not in this version";  // reason for refusing a keyword
 
 // True if the keyword of `parameter` is short for `name`, as "th" is for "threads".
 inline bool is_short_for(const Parameter& parameter, const char* name) {

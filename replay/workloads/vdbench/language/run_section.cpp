@@ -251,7 +251,7 @@ void set_steps(Run& run, const Parameter& p) {
     if (rate.value < 0) throw ParameterError(p.values[i].place, "expected rates of 0 and more");
     run.rate_steps.push_back({rate.percent ? highest * rate.value / 100 : rate.value, seconds.value, seconds.percent});
   }
-  if (highest <= 0) throw ParameterError(p.place, "expected a rate above 0 among them");
+  if (highest <= 0) throw ParameterError(p.place, "expected at least one rate above 0");
   run.rates = {{Rate::fixed, run.rate_steps[0].rate}};
   drop_rate_loops(run);
 }
@@ -269,7 +269,8 @@ void set_rate(Run& run, const Parameter* rate) {
   std::stable_partition(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return loop.name != kIorate; });
   if (!run.variable) return run.rate_steps.clear();
   if (run.rate_steps.empty() && !run.rates.empty())
-    throw ParameterError(run.place, fmt::format("rd={}: distribution=variable: expected (RATE,SECONDS,...) beside it", run.name));
+    throw ParameterError(run.place,
+                         fmt::format("rd={}: distribution=variable: expected also rates as (RATE,SECONDS,...)", run.name));
 }
 
 std::span<const Keyword<Run>> run_keywords() { return kRun; }

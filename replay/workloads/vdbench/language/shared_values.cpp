@@ -75,7 +75,7 @@ Commands commands_of(const Parameter& parameter) {
 
 Operation operation_of(const Value& value) {
   const auto operation = Operation(one_of(value, {kOperationNames, kOperationNames + kOperations}));
-  if (operation == Operation::move) throw ParameterError(value.place, "move is refused: 5.04 can't do it either");
+  if (operation == Operation::move) throw ParameterError(value.place, "move is refused: 5.04 can't move either");
   return operation;
 }
 

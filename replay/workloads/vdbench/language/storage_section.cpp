@@ -9,7 +9,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 60;
-constexpr const char* kGeneralOnly = "this version has it as a general parameter";
+constexpr const char* kGeneralOnly = "a general parameter in this version";
 
 uint64_t sectors(const Parameter& p) {
   const uint64_t bytes = whole(p, 512, kMostBytes);
@@ -91,7 +91,7 @@ const Keyword<Storage> kStorage[] = {
     {"dedupsets", nullptr, kGeneralOnly},
     {"deduphotsets", nullptr, kGeneralOnly},
     {"dedupflipflop", nullptr, kGeneralOnly},
-    {"streams", nullptr, "5.04 has it for a WD"},
+    {"streams", nullptr, "a parameter of a WD in 5.04"},
 };
 
 const Keyword<Workload> kWorkload[] = {

@@ -204,7 +204,7 @@ class Planner {
     }
     if (own == 0) return;
     if (planned.rate.kind == Rate::curve || run.variable)
-      throw ParameterError(run.place, fmt::format("rd={}: expected one rate, as a WD has its own iorate=", run.name));
+      throw ParameterError(run.place, fmt::format("rd={}: expected one rate, because a WD has its own iorate=", run.name));
     const double all = planned.rate.kind == Rate::fixed && without ? planned.rate.value : without ? 0 : own;
     if (all && without && own >= all)
       throw ParameterError(
