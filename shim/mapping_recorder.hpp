@@ -70,7 +70,7 @@ class MappingRecorder {
     int64_t from, to;  // CLOCK_MONOTONIC
   };
   struct File {
-    Key key, through;  // on the underlying device, and on that of the mount, which newer kernels report
+    Key key, through;  // file on the underlying device; file on the mount's device, which newer kernels report
     Inode* inode;      // valid until `gone`
     ObjectId object;
     int64_t since;            // CLOCK_MONOTONIC; earlier events are of another file with the same number

@@ -52,7 +52,7 @@ class Ring {
   void start(const Op& op);
   void finish(const Op& op);
   void abandon();
-  // By anybody. Bytes, with what was left unused at the ends of chunks: ever put in, and not yet taken out.
+  // Any thread. Bytes put in so far, and bytes not yet taken out. Both count unused ends of chunks.
   uint64_t total() const { return head_.load(std::memory_order_relaxed); }
   size_t fill() const { return size_t(total() - tail_.load(std::memory_order_relaxed)); }
 

@@ -25,7 +25,7 @@ class Pseudonyms {
   // `back`: from pseudonyms to names.
   Pseudonyms(std::string_view key, bool back);
 
-  // One path component; "." and ".." stay. At most `limit` bytes come out.
+  // Returns the pseudonym of a path component, at most `limit` bytes. "." and ".." stay.
   std::string name(std::string_view name, size_t limit = 255);
   std::string path(std::string_view path);    // component by component
   std::string words(std::string_view text);   // word by word: between spaces, slashes, colons, commas and the like

@@ -8,7 +8,7 @@
 
 namespace fsr::strace {
 
-// In alphabetical order.
+// The system calls that concern no file, in alphabetical order.
 static constexpr std::string_view kNoFile[] = {"_newselect",
                                                "_sysctl",
                                                "add_key",

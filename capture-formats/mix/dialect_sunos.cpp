@@ -17,7 +17,8 @@ bool is_head(std::string_view line) { return any_line_begins(line, kHeads); }
 
 bool sniff(std::string_view text) { return any_line_begins(text, kHeads); }
 
-// As the head says; else some systems printed version 3 in the frame of version 2. 0: a version that this frame never had.
+// Returns the version of the head line. Without one, some systems printed version 3 in the frame of version 2. 0: a version that
+// this frame never had.
 unsigned version_of(const Lines& lines, size_t head) {
   if (const auto list = words(lines[head]); list.size() > 2) return list[2] == "V2:" ? 2 : list[2] == "V3:" ? 3 : 0;
   for (size_t i = head + 3; i < lines.size() && !is_head(lines[i]); ++i)

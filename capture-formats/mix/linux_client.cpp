@@ -25,7 +25,7 @@ LinuxClient::Inode& LinuxClient::inode(ObjectId object) {
   return inode;
 }
 
-// As in nfs_update_inode(): attributes that were confirmed after their time are trusted twice as long the next time.
+// Follows nfs_update_inode(): attributes confirmed after their timeout are trusted twice as long the next time.
 void LinuxClient::refresh(Inode& inode, int64_t now) {
   const int64_t least = inode.directory ? options_.acdirmin : options_.acregmin;
   const int64_t most = inode.directory ? options_.acdirmax : options_.acregmax;
@@ -41,7 +41,7 @@ bool LinuxClient::expired(const Inode& inode, int64_t now) const {
   return !inode.attributes || now >= inode.refreshed + inode.timeout;
 }
 
-// As in nfs_update_inode(): another change time than the one expected invalidates what is cached.
+// Follows nfs_update_inode(): an unexpected change time invalidates cached data.
 void LinuxClient::confirm(Inode& inode, int64_t now) {
   refresh(inode, now);
   if (inode.data_doubtful || inode.all_doubtful) {
@@ -61,7 +61,7 @@ void LinuxClient::revalidate(Inode& inode, int64_t now) {
   confirm(inode, now);
 }
 
-// As in nfs_do_access(): one ACCESS asks for all rights and is remembered for each user. As in nfs_access_zap_cache(), the mark
+// Follows nfs_do_access(): one ACCESS asks for all rights and is remembered for each user. As in nfs_access_zap_cache(), the mark
 // of an invalid cache goes only with entries: where there were none, the first new one is thrown away again.
 void LinuxClient::check_access(Inode& inode, uint32_t uid, int64_t now) {
   if (inode.access_invalid && !inode.accessible.empty()) {
@@ -169,7 +169,7 @@ void LinuxClient::lookup(const Op& op, Thread& thread) {
   confirm(inode(op.object), op.start);
 }
 
-// As in nfs_lookup_verify_inode() (close-to-open) and nfs_permission().
+// Follows nfs_lookup_verify_inode() (close-to-open) and nfs_permission().
 void LinuxClient::open(const Op& op, ObjectId fresh) {
   if (op.error) return;
   Inode& i = inode(op.object);
@@ -235,7 +235,7 @@ void LinuxClient::make(const Op& op, Wire wire) {
   i.link_cached = op.kind == OpKind::symlink;
 }
 
-// As in nfs_unlink(): a file that is open gets another name, looked up first, and is removed when it is closed.
+// Follows nfs_unlink(): an open file gets another name, looked up first, and is removed when it is closed.
 bool LinuxClient::silly_rename(ObjectId object) {
   const auto found = inodes_.find(object);
   if (found == inodes_.end() || found->second.opens == 0 || found->second.silly) return false;
@@ -278,7 +278,7 @@ void LinuxClient::remove(const Op& op) {
     drop_link(object);
 }
 
-// As in nfs_rename().
+// Follows nfs_rename().
 void LinuxClient::rename(const Op& op) {
   if (op.object != kNoObject) write_back(inode(op.object), op.start);
   const bool replaced_open = !op.error && op.object2 != kNoObject && silly_rename(op.object2);
@@ -307,7 +307,7 @@ void LinuxClient::setattr(const Op& op) {
   refresh(i, op.start);
 }
 
-// As in nfs_readdir(): one READDIRPLUS fills a reply's size with entries and brings their attributes along.
+// Follows nfs_readdir(): one READDIRPLUS fills a reply's size with entries and brings their attributes along.
 void LinuxClient::list(const Op& op) {
   if (op.error) return;
   Inode& dir = inode(op.object);

@@ -19,7 +19,7 @@ constexpr int64_t kDirtyExpire = 30'000'000'000;     // vm.dirty_expire_centisec
 uint64_t round_up(uint64_t n) { return n > UINT64_MAX - kPage ? UINT64_MAX / kPage * kPage : (n + kPage - 1) / kPage * kPage; }
 uint64_t pieces(uint64_t bytes, uint64_t size) { return bytes / size + (bytes % size != 0); }
 
-// As in get_init_ra_size() and get_next_ra_size(), in pages.
+// Returns the first read-ahead window, in pages, as get_init_ra_size() and get_next_ra_size() do.
 uint64_t first_window(uint64_t request, uint64_t most) {
   const uint64_t size = std::bit_ceil(std::min(request, most));
   if (size <= most / 32) return size * 4;
@@ -42,7 +42,7 @@ void LinuxClient::fetch(Inode& i, uint64_t from_page, uint64_t pages) {
                [&](uint64_t from, uint64_t to) { request(Wire::read, pieces(std::min(to, i.size) - from, options_.rsize)); });
 }
 
-// As in ondemand_readahead() of Linux 6.1.
+// Follows ondemand_readahead() of Linux 6.1.
 void LinuxClient::read(Inode& i, Handle& handle, uint64_t offset, uint64_t length) {
   if (length == 0 || offset > UINT64_MAX / 2) return;
   length = std::min(length, kMostAtOnce);
@@ -83,7 +83,7 @@ void LinuxClient::read(Inode& i, Handle& handle, uint64_t offset, uint64_t lengt
   handle.previous = last;
 }
 
-// As in nfs_write_begin(), nfs_flush_incompatible() and nfs_updatepage().
+// Follows nfs_write_begin(), nfs_flush_incompatible() and nfs_updatepage().
 void LinuxClient::write(Inode& i, const Handle& handle, uint64_t offset, uint64_t length, int64_t now) {
   if (length == 0 || offset > UINT64_MAX / 2) return;
   length = std::min(length, kMostAtOnce);
@@ -133,8 +133,8 @@ void LinuxClient::write(Inode& i, const Handle& handle, uint64_t offset, uint64_
   if (handle.flags & (O_SYNC | O_DSYNC)) write_back(i, now);
 }
 
-// As in nfs_writepages(): what touches goes together, up to wsize; one request alone is written FILE_SYNC, several are committed.
-// Written in the background (not waited for), they are committed at the next occasion.
+// Follows nfs_writepages(): adjacent ranges are sent together, up to wsize; one request alone is written FILE_SYNC, several are
+// committed. Written in the background (not waited for), they are committed at the next occasion.
 void LinuxClient::write_dirty(Inode& i, bool wait, int64_t now) {
   uint64_t requests = 0;
   for (const auto& [from, to] : i.dirty.ranges()) requests += pieces(to - from, options_.wsize);

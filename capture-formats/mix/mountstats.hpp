@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One NFS mount's section of Linux' /proc/self/mountstats, as a trace's header and closing statement carry it.
+// One NFS mount's section of Linux' /proc/self/mountstats, as traces have it in header and closing statement.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ int nfs_procedure_alias(unsigned version, bool client, std::string_view name);
 
 // Returns what a client of version 4 sends in place of a procedure of version 2 or 3: "open" for "create".
 std::string_view nfs4_instead_of(std::string_view procedure);
-// Whether that is sent in place of any; "close" and "sequence" are not.
+// True if an NFSv4 client sends this operation in place of a procedure; false for "close" and "sequence".
 bool nfs4_has_procedure(std::string_view operation);
 
 // The name that nfs-utils prints for nfs_procedures(4)[operation].

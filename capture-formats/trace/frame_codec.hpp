@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One zstd frame per record, each independent, with content size and checksum. Contexts are reused. Not thread-safe.
+// Compresses each record into an independent zstd frame with content size and checksum. Contexts are reused. Not thread-safe.
 #pragma once
 
 #include <memory>

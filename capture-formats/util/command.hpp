@@ -96,7 +96,7 @@ class Program : public Command {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   void require_subcommand();
-  // Prints --help and --version itself, and then returns 0; with nothing the program goes on. Throws UsageError, without
+  // Prints --help and --version itself, and then returns 0; none: the program continues. Throws UsageError, without
   // the program's name.
   std::optional<int> parse(int argc, const char* const* argv);
 

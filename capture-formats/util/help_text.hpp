@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How --help looks: 80 columns, and a word for what an option takes. Only for command.cpp: CLI11 takes long to compile.
+// Formats --help: 80 columns, and a word for the value of an option. Only for command.cpp: CLI11 takes long to compile.
 #pragma once
 
 #include <CLI/CLI.hpp>

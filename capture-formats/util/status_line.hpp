@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program gets on, on stderr: one line that is overwritten in place. Where stderr is no terminal, nothing, or a line at
+// Prints progress on stderr, on one line that is overwritten. If stderr is not a terminal: nothing, or a line at
 // every interval that the user asked for. One thread.
 #pragma once
 
@@ -20,7 +20,7 @@ class StatusLine {
   void clear();
 
  protected:
-  // Whether the next text would be seen.
+  // True if the next text would be printed.
   bool due() const;
 
  private:

@@ -82,7 +82,7 @@ struct alignas(64) Node {
 
   // Times of the schedule, ns. `due` is relative to the start of the schedule. If `anchored`, it is a think time after `base`.
   int64_t due = 0;
-  int64_t base = 0;   // clock: when the anchor would have happened without its lag
+  int64_t base = 0;   // clock: time of the operation that the think time counts from, without its lag
   int64_t ready = 0;  // clock: when its predecessors were done; 0: there are none, or it has not come to its worker
 
   OpCopy copy;

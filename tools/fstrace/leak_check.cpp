@@ -78,7 +78,7 @@ void each_name(const Op& op, Visit visit) {
 
 }  // namespace
 
-// Without the extension that anonymous names keep: what is left of a short name turns up by chance.
+// Returns the length without the extension, which pseudonyms keep. Short names are found by chance.
 static size_t telling_size(std::string_view name) {
   const size_t dot = name.rfind('.');
   return dot != std::string_view::npos && common_extension(name.substr(dot + 1)) ? dot : name.size();

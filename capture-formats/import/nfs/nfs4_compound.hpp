@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One COMPOUND of NFSv4 and its reply into operations (RFC 8881, section 2.3 and 16.2).
+// Converts a COMPOUND of NFSv4 and its reply to operations (RFC 8881, section 2.3 and 16.2).
 //
 // Most COMPOUNDs are one operation: others in front of it select file handles, and GETFH and GETATTR behind it contain its
 // results. If there are several (a walk along a path), each later one starts when the first ends. An error in front of an

@@ -73,7 +73,7 @@ void NfsdumpFields::parse(std::string_view text) {
   cut_ = false;
   for (std::string_view name = next_nfsdump_word(&text); !name.empty(); name = next_nfsdump_word(&text)) {
     if (name == "con" || name.starts_with("con=") || name.starts_with("status=")) return;
-    // Where a packet or a string ended early.
+    // These words mark a packet or a string that ended early.
     if (name == "SHORT" || name == "..." || name.starts_with("+|+") || name.starts_with("+/+")) {
       cut_ = true;
       return;

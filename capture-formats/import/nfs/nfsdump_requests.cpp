@@ -153,7 +153,7 @@ bool NfsdumpRequests::arguments(const PendingCall& call, Op* op) {
   }
 }
 
-// Of the file that the procedure is about; those of a directory may follow.
+// Reads the attributes of the procedure's file; those of a directory may follow.
 bool NfsdumpRequests::attributes(Op* op) {
   constexpr uint32_t kTypes[] = {0, S_IFREG, S_IFDIR, S_IFBLK, S_IFCHR, S_IFLNK, S_IFSOCK, S_IFIFO};
   uint32_t type = 0, major_number = 0, minor_number = 0;
