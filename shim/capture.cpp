@@ -26,6 +26,7 @@
 #include "capture_error.hpp"
 #include "capture_loop.hpp"
 #include "captured_directory.hpp"
+#include "clock_ns.hpp"
 #include "connection.hpp"
 #include "mapping_recorder.hpp"
 #include "mount.hpp"
@@ -50,12 +51,6 @@ constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
 constexpr size_t kPageBases = 64 << 20;  // bytes of pages that are mapped through FUSE
-
-int64_t clock_ns(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 // Returns a descriptor for open_by_handle_at(). -1: the file system may give two files the same handle.
 int handle_descriptor(int root) {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <ctime>
 #include <thread>
 
+#include "clock_ns.hpp"
 #include "connection.hpp"
 #include "credentials.hpp"
 #include "inode_table.hpp"
@@ -15,11 +15,7 @@
 
 namespace fsr::shim {
 
-int64_t coarse_now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
+int64_t coarse_now() { return clock_ns(CLOCK_MONOTONIC_COARSE); }
 
 // An answer's time counts from when the kernel gets it, and in ticks.
 static constexpr int64_t kOnItsWay = 100'000'000;

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <ctime>
 
+#include "clock_ns.hpp"
 #include "passthrough.hpp"
 
 namespace fsr::shim {
@@ -20,12 +20,6 @@ constexpr int64_t kTogether = 1'000'000;        // ns between two faults that be
 constexpr int64_t kLinger = 1'000'000'000;      // ns after an open in which a file is usually mapped
 constexpr int64_t kRemembered = 1'000'000'000;  // ns after a close until all faults of the open instance have been read
 constexpr int kRoundMs = 10;
-
-int64_t monotonic() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 }  // namespace
 
@@ -60,7 +54,7 @@ void MappingRecorder::opened(const OpenHandle& handle) {
   struct stat s;
   if (stop_ || (handle.flags & O_ACCMODE) == O_WRONLY || fstat(handle.fd, &s) != 0) return;
   const Key key{s.st_dev == shown_device_ ? devices_.underlying : s.st_dev, s.st_ino};
-  const int64_t now = monotonic();
+  const int64_t now = clock_ns(CLOCK_MONOTONIC);
   std::lock_guard lock(mutex_);
   std::shared_ptr<File>& file = by_inode_[handle.inode];
   if (!file) {
@@ -92,7 +86,7 @@ void MappingRecorder::closed(const OpenHandle& handle) {
   if (at == by_inode_.end()) return;
   for (Open& open : at->second->opens)
     if (open.id == handle.id && open.to == INT64_MAX) {
-      open.to = monotonic();
+      open.to = clock_ns(CLOCK_MONOTONIC);
       --opens_;
     }
 }

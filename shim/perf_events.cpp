@@ -16,7 +16,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
+
+#include "clock_ns.hpp"
 
 namespace fsr::shim {
 
@@ -27,12 +28,6 @@ constexpr size_t kBufferBytes = 512 << 10;  // for each processor; the number of
 constexpr uint32_t kWakeBytes = kBufferBytes / 4;
 constexpr int64_t kArrival = 200'000;     // ns after which an event is in its buffer
 constexpr uint64_t kPageFaultWrites = 2;  // X86_PF_WRITE in error_code
-
-int64_t monotonic() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 std::string read_at(int dir, const std::string& path) {
   const UniqueFd fd(openat(dir, path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -248,7 +243,7 @@ void PerfEvents::read(Buffer& buffer) {
 }
 
 int64_t PerfEvents::take(std::vector<PerfEvent>& events, bool all) {
-  const int64_t bound = monotonic() - (all ? 0 : kArrival);
+  const int64_t bound = clock_ns(CLOCK_MONOTONIC) - (all ? 0 : kArrival);
   for (const auto& buffer : buffers_) read(*buffer);
   std::stable_sort(waiting_.begin(), waiting_.end(), [](const PerfEvent& a, const PerfEvent& b) { return a.time < b.time; });
   auto end = all ? waiting_.end()

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
+
+#include "clock_ns.hpp"
 
 namespace fsr::shim {
 
@@ -17,12 +18,6 @@ namespace {
 constexpr size_t kWakeBytes = 1 << 20;   // in one ring, that are worth a wake-up
 constexpr auto kLastWait = 1s;           // of a request for a writer that is to end, and may be held up by a dead disk
 constexpr size_t kGrowBytes = 16 << 20;  // at a time: to make that much memory takes the writer some milliseconds
-
-int64_t monotonic() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 }  // namespace
 
@@ -37,7 +32,7 @@ Recorder::Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow 
 
 Recorder::~Recorder() { stop("ended"); }
 
-int64_t Recorder::now() const { return monotonic() - epoch_; }
+int64_t Recorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
 
 Ring* Recorder::borrow() {
   std::lock_guard lock(mutex_);
