@@ -46,12 +46,12 @@ static int64_t handle_mark(int dirfd, const char* name) {
 }
 
 // Null where the file system has no handles.
-static std::unique_ptr<std::byte[]> handle_of(int fd) {
+static FileHandle handle_of(int dirfd, const char* name) {
   alignas(file_handle) char memory[sizeof(file_handle) + MAX_HANDLE_SZ];
   auto* handle = new (memory) file_handle;
   handle->handle_bytes = MAX_HANDLE_SZ;
   int mount_id;
-  if (name_to_handle_at(fd, "", handle, &mount_id, AT_EMPTY_PATH) != 0) return nullptr;
+  if (name_to_handle_at(dirfd, name, handle, &mount_id, AT_EMPTY_PATH) != 0) return nullptr;
   const size_t size = sizeof(file_handle) + handle->handle_bytes;
   auto kept = std::make_unique<std::byte[]>(size);
   memcpy(kept.get(), memory, size);
@@ -103,6 +103,11 @@ void InodeTable::linked(const Inode* parent, int dirfd, const char* name) {
   if (overlay_links_.apart(dirfd, parent->key.dev) && stat_at(dirfd, name, &s) == 0) overlay_links_.join(mark_of(key_of(s)));
 }
 
+FileHandle InodeTable::handle_at(int dirfd, const char* name, const FileKey& key) const {
+  // Through another mount, the handle would lead around that mount's restrictions.
+  return by_handle_fd_ >= 0 && key.mount == root_.key.mount ? handle_of(dirfd, name) : nullptr;
+}
+
 // `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
 int InodeTable::verified(int fd, const FileKey& key) {
   if (fd < 0) return fd;
@@ -144,8 +149,8 @@ void InodeTable::Guard::unlock() {
     for (int fd : closing_) close(fd);
     closing_.clear();
     if (without_handle_.empty()) return;
-    std::vector<std::unique_ptr<std::byte[]>> handles;
-    for (const Inode* inode : without_handle_) handles.push_back(handle_of(inode->fd));
+    std::vector<FileHandle> handles;
+    for (const Inode* inode : without_handle_) handles.push_back(handle_of(inode->fd, ""));
     table_.mutex_.lock();
     for (size_t i = 0; i < handles.size(); ++i) {
       Inode* inode = without_handle_[i];
@@ -190,7 +195,7 @@ Inode* InodeTable::find(const FileKey& key, Inode* parent, std::string_view name
   return inode;
 }
 
-Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd) {
+Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd, FileHandle handle) {
   Guard guard(*this);
   if (key == root_.key) {
     if (fd >= 0) guard.close_later(fd);
@@ -209,6 +214,7 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
   Inode* inode = at->second.get();
   ++inode->lookups;
   settle(inode, parent, name, guard);
+  if (!inode->handle) inode->handle = std::move(handle);
   if (fd < 0) return inode;
   if (inode->fd >= 0)
     guard.close_later(fd);
@@ -259,14 +265,16 @@ void InodeTable::shrink() {
   evict(recent_.size() / 2, guard);
 }
 
+int InodeTable::open_handle(const Inode* inode, std::byte* handle) {
+  if (!handle) return -ESTALE;
+  const int fd = open_by_handle_at(by_handle_fd_, reinterpret_cast<file_handle*>(handle), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  return verified(fd < 0 ? -errno : fd, inode->key);
+}
+
 // Without the mutex. The inode, its handle and its parent stay because they have a user.
-int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, const std::string& name) {
+int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, bool parent_is_open, const std::string& name) {
   about_to_wait();
-  int fd = -ESTALE;
-  if (handle) {
-    fd = open_by_handle_at(by_handle_fd_, reinterpret_cast<file_handle*>(handle), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    fd = verified(fd < 0 ? -errno : fd, inode->key);
-  }
+  int fd = parent_is_open ? -ESTALE : open_handle(inode, handle);
   if (fd < 0 && parent) {
     LowerFd dir(*this, parent);
     if (dir.value() < 0) return dir.value();
@@ -274,6 +282,7 @@ int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, con
     if (fd < 0) fd = errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
     fd = verified(fd, inode->key);
   }
+  if (fd == -ESTALE && parent_is_open) fd = open_handle(inode, handle);
   // The way to what an application has open may be closed to it by now.
   if ((fd == -ESTALE || fd == -EACCES) && inode->opens != 0) fd = open_by_instance(inode);
   return fd;
@@ -290,7 +299,7 @@ int InodeTable::stat(Inode* inode, struct statx* s) {
   int fd;
   {
     Guard guard(*this);
-    if (inode->fd < 0 && !inode->handle && inode->parent) {
+    if (inode->fd < 0 && inode->parent && (inode->parent->fd >= 0 || !inode->handle)) {
       used = inode->parent;
       name[inode->name.copy(name, NAME_MAX)] = 0;
     }
@@ -314,9 +323,10 @@ int InodeTable::acquire(Inode* inode, Guard& guard) {
     std::byte* handle = inode->handle.get();
     Inode* parent = inode->parent;
     const std::string name = inode->name;
+    const bool parent_is_open = parent && parent->fd >= 0;
     if (parent) ++parent->users;
     guard.unlock();
-    int fd = reopen(inode, handle, parent, name);
+    int fd = reopen(inode, handle, parent, parent_is_open, name);
     guard.lock();
     const bool moved = inode->parent != parent || inode->name != name;
     if (parent) release(parent, guard);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
 //
-// Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A descriptor is opened when
-// it is needed, for many files never. The number of descriptors is limited: the least recently used are closed, and opened again
-// when needed. They are opened by file handle if the file system can be trusted with it, else by parent and name. The identity is
-// checked then. If another file has taken the name behind the capture, the result is ESTALE, and the kernel looks the path up
-// anew. A file that is about to lose a name is pinned: its descriptor stays until the kernel forgets the inode.
+// Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A directory has a descriptor
+// from its first lookup on, because somebody may work in it while others move or remove it behind the capture. Other files get
+// one when it is needed, many never. The number of descriptors is limited: the least recently used are closed, and opened again
+// when needed. They are opened by parent and name, or by file handle if the file system can be trusted with it. A handle leads to
+// a file that was moved behind the capture. The identity is checked then. If another file has taken the name and there is no
+// handle, the result is ESTALE, and the kernel looks the path up anew. A file that is about to lose a name is pinned: its
+// descriptor stays until the kernel forgets the inode.
 #pragma once
 
 #include <sys/stat.h>
@@ -76,6 +78,8 @@ class NameChanges {
   std::atomic<uint32_t> running_{0}, done_{0};
 };
 
+using FileHandle = std::unique_ptr<std::byte[]>;  // struct file_handle; null: none that may be used
+
 struct Inode {
   FileKey key;
   uint64_t node = 0;  // the kernel's name for it
@@ -96,8 +100,8 @@ struct Inode {
   bool pinned = false;
   Inode* parent = nullptr;
   std::string name;
-  std::unique_ptr<std::byte[]> handle;  // struct file_handle, once the descriptor was closed
-  std::list<Inode*>::iterator recent;   // valid while fd >= 0 and neither pinned nor root
+  FileHandle handle;
+  std::list<Inode*>::iterator recent;  // valid while fd >= 0 and neither pinned nor root
 };
 
 class InodeTable {
@@ -123,7 +127,9 @@ class InodeTable {
   // The inode of that identity with one more lookup, or null. Remembers where it was found.
   Inode* find(const FileKey& key, Inode* parent, std::string_view name);
   // The same, added if need be. Takes over `fd`, -1: opened when needed.
-  Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd);
+  Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd, FileHandle handle = nullptr);
+  // Reads the handle of a name below `dirfd`, or of `dirfd` itself (""), which was found to be the file of that key.
+  FileHandle handle_at(int dirfd, const char* name, const FileKey& key) const;
   // Without a lookup, for the record only.
   ObjectId id_of(const FileKey& key);
   void forget(Inode* inode, uint64_t lookups);
@@ -179,7 +185,8 @@ class InodeTable {
   const std::atomic<bool>& meet(const FileKey& key);
   int verified(int fd, const FileKey& key);
   int acquire(Inode* inode, Guard& guard);
-  int reopen(const Inode* inode, std::byte* handle, Inode* parent, const std::string& name);
+  int open_handle(const Inode* inode, std::byte* handle);
+  int reopen(const Inode* inode, std::byte* handle, Inode* parent, bool parent_is_open, const std::string& name);
   void release(Inode* inode, Guard& guard);
   void hold(Inode* inode, int fd);
   Inode* take_fd(const FileKey& key, int fd, Guard& guard);

@@ -237,10 +237,14 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
   Inode* inode = r.shim.inodes.find(r.shim.inodes.key_at(s, parent_fd, parent, name), parent, name);
   if (!inode) {
     int fd = -1;
-    // A server may refuse to the process itself what it grants to this caller.
-    if (!is_local(*parent, parent_fd)) {
+    const bool local = is_local(*parent, parent_fd);
+    // A server may refuse to the process itself what it grants to this caller. A directory gets a descriptor because its name is
+    // no way to it any more when somebody outside the capture has moved or removed it.
+    if (!local || S_ISDIR(s.stx_mode)) {
       fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
-      if (fd < 0) return -fd;
+      if (fd < 0 && !(local && (fd == -EMFILE || fd == -ENFILE))) return -fd;
+    }
+    if (fd >= 0) {
       // Again: the name may stand for another file by now.
       error = r.shim.inodes.stat_at(fd, "", &s);
       if (error != 0) {
@@ -248,7 +252,9 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
         return -error;
       }
     }
-    inode = r.shim.inodes.add(r.shim.inodes.key_at(s, parent_fd, parent, name), s.stx_mode, parent, name, fd);
+    const FileKey key = r.shim.inodes.key_at(s, parent_fd, parent, name);
+    FileHandle handle = fd < 0 ? r.shim.inodes.handle_at(parent_fd, name, key) : nullptr;
+    inode = r.shim.inodes.add(key, s.stx_mode, parent, name, fd, std::move(handle));
     inherit_file_system(*parent, *inode);
     if (fd < 0 && parent->name_changes.since(changes) && !hold_on(r, *inode, parent_fd, name)) {
       r.shim.inodes.forget(inode, 1);
@@ -274,7 +280,9 @@ int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, f
     path_fd = open_lower(r.shim, fd, O_PATH);
     if (path_fd < 0) return -path_fd;
   }
-  Inode* inode = r.shim.inodes.add(r.shim.inodes.key_at(s, fd, parent, name), s.stx_mode, parent, name, path_fd);
+  const FileKey key = r.shim.inodes.key_at(s, fd, parent, name);
+  FileHandle handle = path_fd < 0 ? r.shim.inodes.handle_at(fd, "", key) : nullptr;
+  Inode* inode = r.shim.inodes.add(key, s.stx_mode, parent, name, path_fd, std::move(handle));
   if (parent) inherit_file_system(*parent, *inode);
   fill_entry(r, s, inode, timeout, entry);
   return 0;

@@ -45,7 +45,7 @@ def fill(directory):
     put(f"{directory}/new content", b"replaced it")
 
 
-def changes_behind(label, front, behind, at_once):
+def changes_behind(label, front, behind, at_once, has_handles):
     """`at_once`: nothing at all is kept. Otherwise a name that was moved away, and a directory that was closed, may be taken for
     what they were for a while; everything else is seen at once."""
     seconds = 0 if at_once else KEPT
@@ -64,6 +64,22 @@ def changes_behind(label, front, behind, at_once):
     put(f"{behind}/again", b"and again")
     os.rename(f"{behind}/again", f"{behind}/replaced")
     check(f"{label}: replaced, open", get(f"{front}/replaced"), b"and again")
+
+    def left(name, make, change):
+        make(f"{behind}/{name}")
+        os.chmod(f"{behind}/{name}", 0o750)
+        place = os.open(f"{front}/{name}", os.O_PATH)
+        change(f"{behind}/{name}")
+        check(f"{label}: {name} that is open with O_PATH", becomes(lambda: f"{os.fstat(place).st_mode & 0o777:o}", "750", seconds), "750")
+        os.close(place)
+
+    def move(path):
+        os.rename(path, f"{path} away")
+
+    left("a moved directory", os.mkdir, move)
+    left("a removed directory", os.mkdir, os.rmdir)
+    if has_handles:
+        left("a moved file", put, move)
 
     with open(f"{front}/held", "rb") as held:
         os.unlink(f"{behind}/held")
@@ -89,7 +105,7 @@ def local(scratch):
         os.mkdir(behind)
         subprocess.run(["mount", "--bind", front, behind], check=True)
         with Capture(front, "--cache", mode):
-            changes_behind(f"local, {mode}", front, behind, at_once)
+            changes_behind(f"local, {mode}", front, behind, at_once, True)
 
 
 def foreign(scratch):
@@ -99,7 +115,7 @@ def foreign(scratch):
     os.mkdir(lower, 0o755)
     subprocess.run(["mount", "--bind", lower, f"{outer}/share"], check=True)
     with Capture(f"{outer}/share", "--cache", "none"), Capture(outer):
-        changes_behind("not local, auto", f"{outer}/share", lower, True)
+        changes_behind("not local, auto", f"{outer}/share", lower, True, False)
     with Capture(f"{outer}/share", "--cache", "none"), Capture(outer, "--cache", "attr"):
         start = -1.0
         while time.monotonic() - start > 0.9:  # it is kept for a second
