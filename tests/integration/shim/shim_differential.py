@@ -6,19 +6,25 @@ but for what fsshim(1) states. A difference is printed as the shortest script th
 usage: shim_differential.py                     a short run with fixed seeds
        shim_differential.py KIND PERMISSIONS [OPTION...]
                                                 on that file system, captured with --permissions auto or kernel, with options of the
-                                                program differential: --seed N --calls N --outside USER ...
+                                                program differential (--seed N --calls N --outside USER ...) and of the world
+                                                around it: --mounts, --stops, --limits (a user has all files that one may)
 """
 import os
+import random
+import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
 from lower_fs import Cases, Scratch, built, run, shim_program  # noqa: E402
+from probe_tools import bind_mapped  # noqa: E402
 
 KINDS = ("tmpfs", "ext4", "xfs")
 CONNECTIONS = "/sys/fs/fuse/connections"
-MAN_PAGE = os.path.join(os.environ.get("FSR_SOURCE") or f"{os.path.dirname(os.path.abspath(__file__))}/../../..", "docs/man/fsshim.1.scd")
+MAN_PAGE = os.path.join(os.environ.get("FSR_SOURCE") or f"{HERE}/../../..", "docs/man/fsshim.1.scd")
 DIFFERENTIAL = built("tests/integration/shim/differential/differential")
 # Areas in which answers differ unless the kernel checks permissions, and the words that state it.
 UNCHECKED = {"dots": '"." and ".." in a path take no search permission of their own',
@@ -34,18 +40,81 @@ root ring-openat new=0 at=cwd path="a" flags=O_RDWR|O_CREAT mode=0644 async=0
 """}
 
 
+def mount_inside(directory):
+    """Other file systems where sequences have files: one directory in two places, one of them read-only; one with other owners; a tmpfs."""
+    for name in ("twice", "mapped"):
+        os.mkdir(f"{directory}.{name}")
+        os.chmod(f"{directory}.{name}", 0o777)
+    for name in ("c", "d", "e", "f"):
+        os.mkdir(f"{directory}/{name}")
+    run("mount", "-t", "tmpfs", "-o", "mode=777", "none", f"{directory}/c")
+    for place in ("d", "e"):
+        run("mount", "--bind", f"{directory}.twice", f"{directory}/{place}")
+    run("mount", "-o", "remount,bind,ro", f"{directory}/e")
+    bind_mapped(f"{directory}.mapped", f"{directory}/f", b"0 0 1000\n1000 1001 1\n1001 1000 1\n1002 1002 200000")
+
+
+def start_and_end(differential, directory, capture, trace):
+    """Captures for everybody that begin and end until the program has. How many."""
+    count = 0
+    while differential.poll() is None:
+        count += 1
+        with subprocess.Popen([*capture, "-o", f"{trace}-{count}.zst"], stderr=subprocess.DEVNULL) as process:
+            time.sleep(random.uniform(0.3, 2))
+            subprocess.run([shim_program(), "stop", directory], stderr=subprocess.DEVNULL, check=False)
+            process.terminate()
+        for name in (f"{trace}-{count}.zst", f"{trace}-{count}.mix"):
+            if os.path.exists(name):
+                os.remove(name)
+    return count
+
+
+def hog(directory, command):
+    """Runs a command while a user has as many open files and locks as one may."""
+    r, w = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setresuid(3000, 3000, 3000)
+        held = []
+        try:
+            while True:
+                held.append(os.open(f"{directory}/hog", os.O_RDWR | os.O_CREAT))
+        except OSError as e:
+            os.write(w, f"{len(held)} files, then {e.strerror}".encode())
+        signal.pause()
+    print(f"a user has {os.read(r, 100).decode()}", flush=True)
+    status = subprocess.run(command, check=False).returncode
+    os.kill(child, signal.SIGKILL)
+    return status
+
+
 def run_on(cases, scratch, point, permissions, options):
     kind = os.path.basename(point)
     name = f"{kind}-{permissions}-{len(os.listdir(point))}"
     bare, shim, beneath = f"{point}/{name}-bare", f"{point}/{name}-shim", f"{scratch.path}/{name}-beneath"
     for directory in (bare, shim, beneath):
         os.mkdir(directory)
-    run("mount", "--bind", shim, beneath)
+    if "--mounts" in options:
+        mount_inside(bare)
+        mount_inside(shim)
+    run("mount", "--rbind", shim, beneath)
+    run("mount", "--make-rprivate", beneath)
     # What others do is seen at once only where nothing is cached.
-    cache = "none" if "--outside" in options else "auto"
-    done = subprocess.run([shim_program(), "capture", shim, "-o", f"{scratch.path}/{name}.zst", "--permissions", permissions, "--cache", cache, "--",
-                           DIFFERENTIAL, *options, bare, shim, beneath], stdout=subprocess.PIPE, text=True, check=False)
-    print("".join(f"# {line}\n" for line in done.stdout.splitlines()), end="")
+    cache = "none" if "--outside" in options or "--stops" in options else "auto"
+    capture = [shim_program(), "capture", shim, "--permissions", permissions, "--cache", cache]
+    command = [DIFFERENTIAL, *(word for word in options if word != "--limits"), bare, shim, beneath]
+    if "--stops" in options:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as done:
+            captures = start_and_end(done, shim, capture, f"{scratch.path}/{name}")
+            output = done.stdout.read()
+        print(f"# {captures} captures")
+    else:
+        if "--limits" in options:
+            command = [sys.executable, os.path.abspath(__file__), "--hog", shim, *command]
+            capture = ["prlimit", "--nofile=2000:2000", "setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource", *capture]
+        done = subprocess.run([*capture, "-o", f"{scratch.path}/{name}.zst", "--", *command], stdout=subprocess.PIPE, text=True, check=False)
+        output = done.stdout
+    print("".join(f"# {line}\n" for line in output.splitlines()), end="")
     cases.case(f"answers and trees on {kind}, permissions {permissions}", done.returncode == 0, f"status {done.returncode}, see above")
 
 
@@ -81,4 +150,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(hog(sys.argv[2], sys.argv[3:]) if sys.argv[1:2] == ["--hog"] else main())

@@ -5,7 +5,6 @@
 usage: shim_mounts.py            all of it
        shim_mounts.py --in DIR WHAT    answers of one directory (what the former runs)
 """
-import ctypes
 import fcntl
 import json
 import os
@@ -19,7 +18,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
 from lower_fs import Cases, Scratch, fstrace_program, run, shim_program, take_descriptors  # noqa: E402
-from probe_tools import as_user, attempt, get, libc, put  # noqa: E402
+from probe_tools import as_user, attempt, bind_mapped, get, put  # noqa: E402
 
 # Asks for the effective user: differs from the real one only where set-id bits count.
 WHO = "int geteuid(void);int printf(const char*,...);int main(void){return printf(\"%d\\n\",geteuid())<0;}"
@@ -155,25 +154,6 @@ def again(fd, flags, name=None):
         return answer
     os.close(answer)
     return "opened"
-
-
-def bind_mapped(source, target):
-    """A bind mount that shows files of user 1000 as those of 2000: by mount_setattr(2), which mount(8) knows from 2.39 on."""
-    child = subprocess.Popen(["unshare", "-U", "sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE)
-    child.stdout.readline()
-    for kind in ("uid", "gid"):
-        put(f"/proc/{child.pid}/{kind}_map", b"1000 2000 1")
-    space = os.open(f"/proc/{child.pid}/ns/user", os.O_RDONLY)
-    child.kill()
-    child.communicate()
-    clone, empty, idmap = 1, 0x1000, 0x100000
-    tree = libc.syscall(428, -100, source.encode(), clone)  # open_tree
-    attributes = (ctypes.c_uint64 * 4)(idmap, 0, 0, space)
-    done = [libc.syscall(442, tree, b"", empty, attributes, 32), libc.syscall(429, tree, b"", -100, target.encode(), 4)]  # mount_setattr, move_mount
-    if tree < 0 or done != [0, 0]:
-        raise RuntimeError(f"bind mount with other owners: {tree} {done} {os.strerror(ctypes.get_errno())}")
-    os.close(tree)
-    os.close(space)
 
 
 def bound_twice(cases, top):

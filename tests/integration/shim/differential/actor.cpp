@@ -208,7 +208,8 @@ void run_side(Side& side, const Sequence& sequence, const char* directory, const
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   umask(0);
   side.began = time(nullptr);
-  if (mkdir(directory, 0777) != 0) {
+  if (sequence.mounts) empty_tree(directory);
+  if (!sequence.mounts && mkdir(directory, 0777) != 0) {
     snprintf(side.trouble, sizeof side.trouble, "%s: %s", directory, strerror(errno));
   } else {
     bool needed[kRoles] = {};
@@ -229,7 +230,7 @@ void run_side(Side& side, const Sequence& sequence, const char* directory, const
     reap_all();
     describe_tree(directory, side.began, side.tree, sizeof side.tree);
     if (beneath != nullptr) describe_tree(beneath, side.began, side.beneath, sizeof side.beneath);
-    std::string left = remove_tree(directory);
+    std::string left = sequence.mounts ? empty_tree(directory) : remove_tree(directory);
     if (!left.empty()) snprintf(side.trouble, sizeof side.trouble, "can't be removed: %s", left.c_str());
   }
   side.finished.store(1);

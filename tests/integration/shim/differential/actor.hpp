@@ -42,7 +42,8 @@ struct Side {
 };
 
 struct Sequence {
-  int outside = -1;  // role that works beneath the shim, on the directory itself; -1: none
+  int outside = -1;     // role that works beneath the shim, on the directory itself; -1: none
+  bool mounts = false;  // the directory is there and has mount points in it, which stay
   uint32_t count;
   std::array<Op, kMaxOps> ops;
 };
@@ -83,8 +84,8 @@ inline bool answer(Result& result, int64_t value) {
   return value >= 0;
 }
 
-// Runs the sequence in `directory` (made for it, and removed again); `beneath` is another way to it, or null. To be called in a
-// process of its own that leads a process group.
+// Runs the sequence in `directory` (made for it, and removed again, unless it has mounts); `beneath` is another way to it, or
+// null. To be called in a process of its own that leads a process group.
 void run_side(Side& side, const Sequence& sequence, const char* directory, const char* beneath);
 
 }  // namespace differential

@@ -30,6 +30,8 @@ bool found_first(const Op& op, int bare, int shim) {
   if (is_any(op, {"getxattr", "fgetxattr", "mmap"}) && bare == EACCES && shim == EOPNOTSUPP) return true;
   if (is_one_of(bare, {EACCES, EPERM}) && is_one_of(shim, {EACCES, EPERM})) return true;
   if (is(op, "FS_IOC_SETFLAGS") && bare == ENOTTY && shim == EPERM) return true;
+  // To the kernel, mounts inside the captured directory are one file system with it.
+  if (bare == EXDEV && shim != 0) return true;
   if (is(op, "connect") && bare == EPERM && shim == ECONNREFUSED) return true;
   return is_one_of(bare, {EACCES, EPERM}) &&
          is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL, ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO});
@@ -192,6 +194,15 @@ const std::vector<Known>& known_differences() {
       {"name-of-open", "may be marked as deleted after a directory above was closed to a user",
        [](const Op& op, const Result&, const Result& shim) { return is(op, "name-of-open") && shim.error == 0; },
        Known::After::goes_on},
+      {"removed-outside", "a file that is open only with O_PATH, after a process outside the capture removed it",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         constexpr size_t kLinks = 1;
+         return is_any(op, {"fstat", "fstatat", "statx"}) && bare.error == 0 && bare.fields[kLinks] == 0 && shim.error == ESTALE;
+       },
+       Known::After::differs},
+      {"executed-outside", "executing a file that a process outside the capture has open for writing, or the reverse",
+       [](const Op& op, const Result& bare, const Result& shim) { return bare.error == ETXTBSY && shim.error != ETXTBSY; },
+       Known::After::differs},
       {"holder-of-description-lock", "F_GETLK names a process for locks of open file descriptions, too, F_OFD_GETLK none",
        [](const Op& op, const Result& bare, const Result& shim) {
          Result alike = shim;

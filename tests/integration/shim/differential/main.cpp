@@ -30,6 +30,8 @@ and what is there afterwards, also in BENEATH, another way to what SHIM shows. E
   --without A,B     leave out areas of calls
   --only A,B        leave out all areas but these
   --outside USER    that user works in BENEATH, as programs do that run beside a capture
+  --mounts          BARE and SHIM have mount points in them: sequences work in themselves and empty them
+  --stops           captures of SHIM start and end meanwhile, so that it need not be a FUSE mount
   --script FILE     the sequence of that file in place of random ones
   --areas           print the areas
   --known           print the known differences, and the words of fsshim(1) that state them
@@ -39,6 +41,7 @@ struct Options {
   uint64_t seed = 1, calls = 100'000, seconds = UINT64_MAX, differences = 1;
   uint32_t length = 300;
   int outside = -1;
+  bool mounts = false, stops = false;
   Areas without;
   std::string script;
   std::vector<std::string> directories;
@@ -80,6 +83,10 @@ Options parse_options(int argc, char** argv) {
     if (word == "--areas" || word == "--known") print_and_exit(word);
     if (!word.starts_with("--")) {
       options.directories.push_back(word);
+      continue;
+    }
+    if (word == "--mounts" || word == "--stops") {
+      (word == "--mounts" ? options.mounts : options.stops) = true;
       continue;
     }
     std::string value = i + 1 < argc ? argv[++i] : "";
@@ -179,7 +186,8 @@ int run_random(const Options& options, Pair& pair) {
 
 int main(int argc, char** argv) {
   Options options = parse_options(argc, argv);
-  Pair pair(options.directories[0], options.directories[1], options.directories[2]);
+  Pair pair(options.directories[0], options.directories[1], options.directories[2], !options.stops);
   pair.sequence().outside = options.outside;
+  pair.sequence().mounts = options.mounts;
   return options.script.empty() ? run_random(options, pair) : run_script(options, pair);
 }

@@ -55,15 +55,15 @@ std::string first_difference(const char* a, const char* b, const char* name_a, c
 
 }  // namespace
 
-Pair::Pair(std::string bare, std::string shim, std::string beneath)
+Pair::Pair(std::string bare, std::string shim, std::string beneath, bool captured)
     : bare_(std::move(bare)), shim_(std::move(shim)), beneath_(std::move(beneath)) {
   struct stat s;
   if (stat(shim_.c_str(), &s) != 0) {
     perror(shim_.c_str());
     exit(2);
   }
-  abort_file_ = "/sys/fs/fuse/connections/" + std::to_string(minor(s.st_dev)) + "/abort";
-  if (major(s.st_dev) != 0 || access(abort_file_.c_str(), W_OK) != 0) {
+  if (captured) abort_file_ = "/sys/fs/fuse/connections/" + std::to_string(minor(s.st_dev)) + "/abort";
+  if (captured && (major(s.st_dev) != 0 || access(abort_file_.c_str(), W_OK) != 0)) {
     fprintf(stderr, "differential: %s is no FUSE mount whose connection can be aborted (%s)\n", shim_.c_str(),
             abort_file_.c_str());
     exit(2);
@@ -95,13 +95,14 @@ bool Pair::wait_for(pid_t pid) {
 }
 
 void Pair::cut_off() {
+  if (abort_file_.empty()) return;  // whoever made the captures ends them
   int fd = open(abort_file_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, "1", 1) != 1) perror(abort_file_.c_str());
   close(fd);
 }
 
 Outcome Pair::run() {
-  std::string name = "/" + std::to_string(++count_);
+  std::string name = sequence_->mounts ? "" : "/" + std::to_string(++count_);
   pid_t a = start(*bare_side_, bare_ + name, ""), b = start(*shim_side_, shim_ + name, beneath_.empty() ? "" : beneath_ + name);
   bool bare_ended = wait_for(a), shim_ended = wait_for(b);
   if (bare_ended && !shim_ended) cut_off();

@@ -18,8 +18,8 @@ struct Outcome {
 
 class Pair {
  public:
-  // `beneath` may be empty. Exits with a message when `shim` is no FUSE mount.
-  Pair(std::string bare, std::string shim, std::string beneath);
+  // `beneath` may be empty. Exits with a message when `shim` is no FUSE mount although it is `captured`.
+  Pair(std::string bare, std::string shim, std::string beneath, bool captured);
   Sequence& sequence() { return *sequence_; }
   Outcome run();                          // executes sequence(). After a hang the mount is dead.
   std::map<std::string, uint64_t> known;  // how often each known difference was met

@@ -133,4 +133,22 @@ std::string remove_tree(const std::string& directory) {
   return directory + ": " + strerror(errno);
 }
 
+std::string empty_tree(const std::string& directory) {
+  clear_flags(directory);
+  for (const std::string& name : names_in(directory)) {
+    const std::string path = directory + "/" + name;
+    const std::string problem = remove_tree(path);
+    if (problem.empty()) continue;
+    // It is a mount point, or lies in one that is read-only and gets empty by its other place.
+    struct stat s;
+    if (lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) empty_tree(path);
+  }
+  char list[4096];
+  const ssize_t n = llistxattr(directory.c_str(), list, sizeof list);
+  for (const char* p = list; p < list + n; p += strlen(p) + 1) lremovexattr(directory.c_str(), p);
+  utimensat(AT_FDCWD, directory.c_str(), nullptr, 0);
+  const bool plain = lchown(directory.c_str(), 0, 0) == 0 && chmod(directory.c_str(), 0777) == 0;
+  return plain || errno == EROFS ? "" : directory + ": " + strerror(errno);
+}
+
 }  // namespace differential

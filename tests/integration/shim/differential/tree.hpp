@@ -12,5 +12,7 @@ void describe_tree(const char* directory, time_t began, char* text, size_t size)
 
 // Whatever flags and modes its files have. The first name that can't be removed and why, or nothing.
 std::string remove_tree(const std::string& directory);
+// The same for what is in it, but for mount points, which are emptied and get plain attributes again.
+std::string empty_tree(const std::string& directory);
 
 }  // namespace differential
