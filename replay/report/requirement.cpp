@@ -67,6 +67,8 @@ Requirement::Requirement(std::string_view text) : text_(trimmed(text)) {
     if (name_ == "errors" && !share) refuse(text, "a share such as 'errors < 0.1%'");
     figure_ = name_ == "errors" ? Figure::errors : share ? Figure::achieved_share : Figure::achieved;
     if (!share) {
+      // Without a unit, a forgotten percent sign would make a limit that any run meets.
+      if (limit.find('/') == limit.npos) refuse(text, "a share or a rate such as 'achieved >= 99%' or 'achieved >= 2000/s'");
       limit_ = parse_rate(std::string(limit));
       return;
     }
@@ -89,6 +91,8 @@ Requirement::Requirement(std::string_view text) : text_(trimmed(text)) {
       refuse(
           text,
           "p50, p99 and so on, mean, max, errors, achieved, differed, failed, unanswered, unfinished, overdue or inexpressible");
+    // A limit needs a unit, because it could mean seconds or milliseconds.
+    if (limit.back() >= '0' && limit.back() <= '9') refuse(text, "a time with its unit, such as 'p99 < 10ms'");
     limit_ = double(parse_duration(std::string(limit)));
   }
 }

@@ -41,7 +41,7 @@ TEST_CASE("a requirement is met, or says what the run came to") {
   CHECK(missed("p99.9 < 1h") == "p99.9 is unknown: 995 operations, at least 1,000 are needed");
   CHECK(missed("max <= 1h") == "max is at least 5.00 ms");
   CHECK(missed("achieved >= 99%") == "achieved is 98.5 %");
-  CHECK(missed("achieved > 990") == "achieved is 985.0/s");
+  CHECK(missed("achieved > 990/s") == "achieved is 985.0/s");
   CHECK(missed("differed == 0") == "differed is 5");
   CHECK(missed("errors < 0.1%") == "errors is 0.5051 %");
   CHECK(missed("p99 < 1s", {}) == "nothing was measured");
@@ -49,7 +49,7 @@ TEST_CASE("a requirement is met, or says what the run came to") {
   unscheduled.planned = 0;
   CHECK(missed("achieved >= 99%", unscheduled) == "no load was offered, because this run has no schedule");
   for (const char* bad : {"", "p99", "p99 < ", "p99 << 3ms", "p101 < 3ms", "fast < 3ms", "differed == some", "errors < 3",
-                          "achieved >= x%", "p99 < fast", "< 3ms", "p99 = 3ms"}) {
+                          "achieved >= x%", "achieved >= 99", "p99 < fast", "p99 < 10", "mean < 0.5", "< 3ms", "p99 = 3ms"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(Requirement(bad), std::invalid_argument);
   }
