@@ -71,6 +71,7 @@ class Preparation {
     RunOptions run_options;
     run_options.timing = Timing::asap;
     run_options.workers = options_.workers;
+    run_options.inline_workers = options_.inline_workers;
     run_options.stop = options_.stop;
     run_options.known = &known_;
     uint64_t before = out_.operations;

@@ -29,6 +29,7 @@ struct PrepareOptions {
   bool (*ours)(std::string_view name) = nullptr;
   std::function<bool(HandleId)> opens;  // whether this process opens a handle that was open at the start; empty: all
   unsigned workers = 0;
+  bool inline_workers = false;  // as in RunOptions
   const CredentialMap* credentials = nullptr;
   const std::atomic<int>* stop = nullptr;
   std::function<void(const Progress&)> progress;  // out of plan_size() operations

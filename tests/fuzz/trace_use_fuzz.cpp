@@ -65,6 +65,7 @@ void look(const std::string& bytes) {
   if (compare_text(one, two, same).empty() || compare_html(one, two, same).empty()) abort();
 }
 
+// Without threads, whose starts would take most of the time.
 void replay(const std::string& bytes, const char* url, Timing timing) {
   MonotonicClock clock;
   const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
@@ -72,8 +73,8 @@ void replay(const std::string& bytes, const char* url, Timing timing) {
   Image image = Image::analyze(survey, LiveState(), {.memory = kAnalyzeMemory});
   if (image.summary().bytes > kMostMade) return;
   ObjectSet known;
-  prepare(image, *target, clock, {.trace_id = "fuzz", .workers = 1}, known);
-  run(source, *target, clock, {.timing = timing, .duration = kRunFor, .workers = 1, .known = &known});
+  prepare(image, *target, clock, {.trace_id = "fuzz", .inline_workers = true}, known);
+  run(source, *target, clock, {.timing = timing, .duration = kRunFor, .known = &known, .inline_workers = true});
 }
 
 struct Block {
