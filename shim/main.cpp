@@ -49,7 +49,7 @@ static int run(int argc, char** argv) {
   std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto",
               permissions = "auto", on_stall = "wait";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
-  capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
+  capture_command.add("DIR", capture.directory, "The directory to capture, which stays usable under the same name").required();
   capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)")
       .stands_for("FILE");
   capture_command.add("--content", content, "Record what is read and written: none, fingerprint, full")
@@ -84,7 +84,7 @@ static int run(int argc, char** argv) {
       .show_default();
   capture_command
       .add_with("--ring", capture.ring, some(parse_duration),
-                "Load that memory holds while the trace's disk stalls, as a time (default 1s)")
+                "Time for which memory holds operations while the trace's disk stalls (default 1s)")
       .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
@@ -112,7 +112,7 @@ static int run(int argc, char** argv) {
   capture_command.flag("-v,--verbose", capture.verbose, "Print more messages");
   capture_command.explain_extras("a command follows --: fsshim capture DIR -- COMMAND...");
   capture_command.footer(
-      "-- COMMAND...  runs COMMAND and captures only what it and its children do, in a private mount namespace.");
+      "-- COMMAND...  runs COMMAND in a private mount namespace and captures only this command and its children.");
 
   std::string check_directory;
   bool calls_only = false;

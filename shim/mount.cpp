@@ -147,13 +147,13 @@ int open_fuse_device() {
     if (fstat(fd, &s) == 0 && S_ISCHR(s.st_mode) && s.st_rdev == makedev(10, 229)) return fd;
     close(fd);
     throw CaptureError(
-        "/dev/fuse is not the kernel's FUSE device: make it (mknod /dev/fuse c 10 229), or give the container --device "
+        "/dev/fuse is not the kernel's FUSE device: create the device (mknod /dev/fuse c 10 229), or give the container --device "
         "/dev/fuse");
   }
   if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
     throw CaptureError("/dev/fuse is missing: load the kernel's fuse module (modprobe fuse)");
   if (errno == EACCES || errno == EPERM)
-    throw CaptureError("no permission for /dev/fuse: run as root, or make it accessible (chmod 666 /dev/fuse)");
+    throw CaptureError("no permission for /dev/fuse: run as root, or make the device accessible (chmod 666 /dev/fuse)");
   throw failed("/dev/fuse", errno);
 }
 
