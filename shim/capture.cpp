@@ -142,7 +142,7 @@ int run_capture(CaptureOptions& options) {
   std::string why_no_faults;
   std::unique_ptr<PerfEvents> faults = watch_faults(mappings, &why_no_faults);
   TraceHeader header = describe(options, directory, captured.below, mappings_text(mappings, why_seen, why_no_faults));
-  tell_limits(captured, header, options.force ? "" : why_seen);
+  report_limits(captured, header, options.force ? "" : why_seen);
   if (mappings != Mappings::kSeen) want_backing_files(stack_depth(captured.below.type));
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
@@ -188,7 +188,7 @@ int run_capture(CaptureOptions& options) {
     throw CaptureError(directory + ": the command's process ended before the command could start");
   const std::optional<MountEntry> mounted = other_namespace ? its_mount : mount_of_source(directory);
   const unsigned connection = mounted ? minor(mounted->dev) : 0;
-  control.tell("connection", std::to_string(connection));
+  control.set_field("connection", std::to_string(connection));
   if (page_drops) page_drops->connection(connection);
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
     auto act = [&] { return restrict_mount(directory, flags); };
@@ -208,9 +208,9 @@ int run_capture(CaptureOptions& options) {
                   .nfs_counters = [point = captured.below.point] { return nfs_counters_of(point); },
                   .mounted_meanwhile =
                       [&watch, &lost_faults](TraceClosing& closing) {
-                        MountWatch::MountReport told = watch.told();
-                        closing.mounts_below = std::move(told.below);
-                        closing.not_seen = std::move(told.not_seen);
+                        MountWatch::MountReport report = watch.report();
+                        closing.mounts_below = std::move(report.below);
+                        closing.not_seen = std::move(report.not_seen);
                         if (const uint64_t lost = lost_faults.exchange(0))
                           closing.not_seen.push_back(format_count(lost) + " lost events of page faults and mappings");
                       }});
@@ -270,11 +270,11 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false, told_mappings = false, told_bases = false, told_fills = false, told_lost = false,
-       told_unread = false;
+  bool aborted = false, reported_end = false, reported_mappings = false, reported_bases = false, reported_fills = false,
+       reported_lost = false, reported_unread = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The kernel may reuse the connection's number from now on.
-    if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
+    if (session.ended() && !std::exchange(reported_end, true)) control.set_field("connection", "");
     std::vector<std::string> lines = stalls.look(coarse_now());
     if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {
       const ReservedDescriptors reserved;
@@ -282,22 +282,22 @@ int run_capture(CaptureOptions& options) {
       lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
                                  : std::string("connection not aborted: ") + strerror(error));
     }
-    if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
+    if (const int error = shim.backings.refused(); error != 0 && !std::exchange(reported_mappings, true))
       lines.push_back(
           std::string("mappings of some files do not agree with changes by others, because the kernel refuses passthrough: ") +
           strerror(error));
-    if (shim.page_bases.missing() != 0 && !std::exchange(told_bases, true))
+    if (shim.page_bases.missing() != 0 && !std::exchange(reported_bases, true))
       lines.push_back("pages of mappings are written back as a whole, because the mapped pages exceed " +
                       format_size(kPageBases) + ": what others write to such a page may be lost");
-    if (g_unread_program_ran && !std::exchange(told_unread, true))
+    if (g_unread_program_ran && !std::exchange(reported_unread, true))
       lines.push_back(
           "a user executed a program that the user may not read, and can read it in /proc/PID/mem while it runs: "
           "--permissions kernel prevents that");
-    if (page_drops && page_drops->used() && !std::exchange(told_fills, true))
+    if (page_drops && page_drops->used() && !std::exchange(reported_fills, true))
       lines.push_back(
           "sendfile or splice is in use: either may send bytes that were replaced milliseconds ago; only reads that fill pages "
           "are recorded");
-    if (page_drops && page_drops->lost() && !std::exchange(told_lost, true))
+    if (page_drops && page_drops->lost() && !std::exchange(reported_lost, true))
       lines.push_back(
           "pages that sendfile and splice read stay cached from now on, because the process that drops them ended or was "
           "stopped");

@@ -63,15 +63,15 @@ void CaptureLoop::wait(int milliseconds) {
 
 void CaptureLoop::on_progress() {
   std::string failure = parts_.recorder.failure();
-  if (!failure.empty() && !told_failure_) {
+  if (!failure.empty() && !reported_failure_) {
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
-    told_failure_ = true;
-  } else if (trace_ == Trace::open && !parts_.recorder.recording() && !told_failure_) {
+    reported_failure_ = true;
+  } else if (trace_ == Trace::open && !parts_.recorder.recording() && !reported_failure_) {
     // A limit was reached. A command has no part in that; applications below an over-mount get their directory back.
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: recording ended: %s\n", parts_.recorder.reason().c_str());
-    told_failure_ = true;
+    reported_failure_ = true;
     if (!parts_.command && stop_reason_.empty()) stop_reason_ = parts_.recorder.reason();
   }
   if (std::string why = parts_.sink.rotation_failure(); why != rotation_failure_) {
@@ -199,11 +199,11 @@ void CaptureLoop::close_trace(const std::string& reason) {
     parts_.close(reason);
     done = true;
   });
-  bool told = false;
+  bool reported = false;
   for (int waited = 0, step; !done; waited += step) {
     wait(step = std::min(20, 1 + waited / 10));
     if (waited < kCloseMs) continue;
-    if (!std::exchange(told, true)) {
+    if (!std::exchange(reported, true)) {
       dprintf(STDERR_FILENO,
               "fsshim: the disk of the trace does not answer; waiting for the disk (^C gives up the end of the trace)\n");
       stop_reason_ = reason;

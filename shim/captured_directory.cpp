@@ -116,7 +116,7 @@ CapturedDirectory find_captured(CaptureOptions& options) {
 }
 
 // Into the trace, and what of it changes how the whole of the directory behaves also to the user.
-static void tell_mounts(const CapturedDirectory& captured, TraceHeader& header) {
+static void report_mounts(const CapturedDirectory& captured, TraceHeader& header) {
   const std::string& directory = captured.path;
   const int root = captured.root.get();
   constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
@@ -138,9 +138,9 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
          mappings_differ + "); end these processes first, or give --force";
 }
 
-void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
+void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
   const std::string& directory = captured.path;
-  tell_mounts(captured, header);
+  report_mounts(captured, header);
   UnseenProcesses holders = processes_below(directory);
   if (const std::string problem = mapping_problem(holders.mapping, mappings_differ); !problem.empty())
     throw CaptureError(directory + ": " + problem);

@@ -33,6 +33,6 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
 
 // Tells the user and the trace what the capture will not see or not allow. Throws CaptureError where mapping_problem() has an
 // answer.
-void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
+void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
 
 }  // namespace fsr::shim

@@ -52,7 +52,7 @@ std::string explained(const std::string& problem) {
   return problem + (old_library && kernel_can ? "; an fsshim built with -Dlibfuse=bundled has this libfuse" : "");
 }
 
-void say_cost(const CallCost& plain, const CapturedCost& captured, const CapturedCost* uring) {
+void print_cost(const CallCost& plain, const CapturedCost& captured, const CapturedCost* uring) {
   line("transport", captured.transport);
   line("cost", "stat(2) takes " + format_duration(plain.asleep) + " without a capture, and " +
                    difference(plain.asleep, captured.cost.asleep));
@@ -68,7 +68,7 @@ void say_cost(const CallCost& plain, const CapturedCost& captured, const Capture
   if (const std::string problem = uring_problem(); !problem.empty()) otherwise(explained(problem));
 }
 
-void say_refused() {
+void print_refused() {
   utsname system{};
   unsigned major = 0, minor = 0;
   uname(&system);
@@ -91,7 +91,7 @@ std::string why_mappings_differ(const std::string& directory) {
   return why;
 }
 
-void say_holders(const UnseenProcesses& holders) {
+void print_unseen(const UnseenProcesses& holders) {
   const char* heading = "not seen";
   for (const std::string& process : holders.processes) {
     line(heading, process + ", which holds files below the directory already");
@@ -119,12 +119,12 @@ int run_check(const std::string& directory, bool calls_only) {
   std::unique_ptr<CapturedCost> uring;
   if (uring_problem().empty() && !captured.transport.starts_with("io_uring"))
     uring = std::make_unique<CapturedCost>(time_captured_calls(path.get(), "uring"));
-  say_cost(time_calls(path.get()), captured, uring.get());
+  print_cost(time_calls(path.get()), captured, uring.get());
   if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
-  say_refused();
+  print_refused();
   if (const std::string problem = mapping_problem(holders.mapping, why_mappings_differ(path.get())); !problem.empty())
     line("not started", problem);
-  say_holders(holders);
+  print_unseen(holders);
   return 0;
 }
 

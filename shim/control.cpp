@@ -138,7 +138,7 @@ void ControlServer::write_info(const std::string& name) const {
   close(fd);
 }
 
-void ControlServer::tell(const std::string& key, const std::string& value) {
+void ControlServer::set_field(const std::string& key, const std::string& value) {
   info_[key] = value;
   const std::string next = name_ + ".next";
   write_info(next);

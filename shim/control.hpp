@@ -33,7 +33,7 @@ class ControlServer {
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
   // Adds a field to the file by which this capture is found.
-  void tell(const std::string& key, const std::string& value);
+  void set_field(const std::string& key, const std::string& value);
   // Readable when a client has come, or one that came has asked.
   int fd() const { return events_.get(); }
   // The next request ("status", "rotate", "stop"). Empty: none has come. Never blocks. `*client` then awaits reply().

@@ -15,7 +15,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kMostTold = 100;
+constexpr size_t kMostNamed = 100;
 constexpr const char* kOwnMounts = "/proc/self/mountinfo";
 
 }  // namespace
@@ -24,7 +24,7 @@ MountWatch::MountWatch(std::string directory, std::string command, std::function
     : directory_(std::move(directory)),
       restrict_(std::move(restrict)),
       looked_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)),
-      told_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)) {
+      changes_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)) {
   places_.push_back({"self", true, {}});
   if (!command.empty()) places_.push_back({command, false, {}});
   for (MountTable& place : places_) look_at(place, nullptr);
@@ -32,7 +32,7 @@ MountWatch::MountWatch(std::string directory, std::string command, std::function
 
 MountWatch::~MountWatch() {
   close(looked_fd_);
-  close(told_fd_);
+  close(changes_fd_);
 }
 
 std::vector<std::string> MountWatch::look(int64_t now) {
@@ -63,10 +63,10 @@ void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
     const std::string what = mount_text(m, directory_);
     if (over_capture(m)) {
       lines->push_back("not seen, mounted over the capture: " + what);
-      tell(told_.not_seen, what);
+      add_line(report_.not_seen, what);
     } else if (place.beneath) {
       lines->push_back("mounted during the capture, and captured: " + what);
-      tell(told_.below, what);
+      add_line(report_.below, what);
       const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV);
       if (flags && !restrict_(flags))
         lines->push_back("the nosuid and nodev of this mount could not be given to the capture: " + what);
@@ -75,20 +75,20 @@ void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
   place.known = std::move(now);
 }
 
-void MountWatch::tell(std::vector<std::string>& told, const std::string& what) {
+void MountWatch::add_line(std::vector<std::string>& report, const std::string& what) {
   std::lock_guard lock(mutex_);
-  if (std::find(told.begin(), told.end(), what) != told.end()) return;
-  if (told.size() < kMostTold)
-    told.push_back(what);
+  if (std::find(report.begin(), report.end(), what) != report.end()) return;
+  if (report.size() < kMostNamed)
+    report.push_back(what);
   else
-    ++untold_;
+    ++unnamed_;
 }
 
-MountWatch::MountReport MountWatch::told() const {
+MountWatch::MountReport MountWatch::report() const {
   std::lock_guard lock(mutex_);
-  MountReport told = told_;
-  if (untold_) told.not_seen.push_back(std::to_string(untold_) + " more mounts, which are not named");
-  return told;
+  MountReport report = report_;
+  if (unnamed_) report.not_seen.push_back(std::to_string(unnamed_) + " more mounts, which are not named");
+  return report;
 }
 
 }  // namespace fsr::shim

@@ -33,8 +33,8 @@ class MountWatch {
   // namespace of a command is looked at every kPause.
   std::vector<std::string> look(int64_t now);
   // Has an exceptional condition (POLLPRI), once each time, when something was mounted or unmounted in this process's namespace.
-  int changes_fd() const { return told_fd_; }
-  MountReport told() const;
+  int changes_fd() const { return changes_fd_; }
+  MountReport report() const;
 
  private:
   static constexpr int64_t kPause = 500'000'000;  // ns
@@ -45,18 +45,18 @@ class MountWatch {
     std::set<std::pair<uint64_t, uint64_t>> known;  // id and device
   };
   void look_at(MountTable& place, std::vector<std::string>* lines);
-  void tell(std::vector<std::string>& told, const std::string& what);
+  void add_line(std::vector<std::string>& report, const std::string& what);
 
   const std::string directory_;
   const std::function<bool(unsigned long)> restrict_;
   std::vector<MountTable> places_;
   // Descriptors of mountinfo in this process's namespace; an open one of the command's would keep that namespace alive. The
   // kernel reports a change once to each descriptor: one is for look(), one for changes_fd().
-  int looked_fd_, told_fd_;
+  int looked_fd_, changes_fd_;
   int64_t looked_at_ = 0;
   mutable std::mutex mutex_;
-  MountReport told_;
-  size_t untold_ = 0;
+  MountReport report_;
+  size_t unnamed_ = 0;
 };
 
 }  // namespace fsr::shim

@@ -127,9 +127,10 @@ std::vector<std::string> StallWatch::look(int64_t now) {
                              format_duration(now - request.since) + ": " + where.text;
     stalled_.push_back(line);
     still.insert({request.thread, request.since});
-    if (!told_.contains({request.thread, request.since})) news.push_back("no reply yet to " + line + stack_of(request.thread));
+    if (!reported_.contains({request.thread, request.since}))
+      news.push_back("no reply yet to " + line + stack_of(request.thread));
   }
-  told_ = std::move(still);
+  reported_ = std::move(still);
   own_fault_ = own && !lower;
   return news;
 }

@@ -30,7 +30,7 @@ class StallWatch {
  private:
   const int64_t limit_;
   int64_t looked_at_ = 0;
-  std::set<std::pair<pid_t, int64_t>> told_;  // thread and arrival
+  std::set<std::pair<pid_t, int64_t>> reported_;  // thread and arrival
   size_t count_ = 0;
   std::vector<std::string> stalled_;
   bool own_fault_ = false;

@@ -65,8 +65,8 @@ StartTimes::~StartTimes() {
 
 void StartTimes::ask(pid_t tid) { (void)!write(questions_, &tid, sizeof tid); }
 
-void StartTimes::take(const std::function<void(pid_t, uint64_t)>& told) {
-  for (Answer answer; read(answers_, &answer, sizeof answer) == ssize_t(sizeof answer);) told(answer.tid, answer.ticks);
+void StartTimes::take(const std::function<void(pid_t, uint64_t)>& receive) {
+  for (Answer answer; read(answers_, &answer, sizeof answer) == ssize_t(sizeof answer);) receive(answer.tid, answer.ticks);
 }
 
 }  // namespace fsr::shim

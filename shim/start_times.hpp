@@ -22,7 +22,7 @@ class StartTimes {
 
   void ask(pid_t tid);
   // Calls `receive` with the answers that have arrived; ticks since boot.
-  void take(const std::function<void(pid_t tid, uint64_t ticks)>& told);
+  void take(const std::function<void(pid_t tid, uint64_t ticks)>& receive);
 
  private:
   int questions_ = -1, answers_ = -1;

@@ -32,8 +32,8 @@ int stop_running(const FoundCapture& capture, bool now) {
   if (!capture.answered || !ask_capture(capture.pid, now ? "stop now" : "stop", &answer)) {
     if (has_ended(capture.pid)) {
       wait_for_end(process.get());
-      ControlFields told = capture.info;
-      printf("the capture into %s had ended already\n", told["trace"].c_str());
+      ControlFields fields = capture.info;
+      printf("the capture into %s had ended already\n", fields["trace"].c_str());
       return 0;
     }
     dprintf(STDERR_FILENO, "fsshim: process %d does not answer; 'kill -9 %d' ends the capture, and the trace at that point\n",

@@ -190,14 +190,14 @@ TraceClosing TraceSink::closing(int64_t end, const RecorderState& recorder) {
   TraceClosing c;
   c.end = end;
   note_dropped(end, recorder);
-  c.dropped = recorder.dropped - told_.dropped;
+  c.dropped = recorder.dropped - of_earlier_pieces_.dropped;
   c.dropped_spans = std::exchange(dropped_spans_, {});
-  c.waited = recorder.waited - told_.waited;
+  c.waited = recorder.waited - of_earlier_pieces_.waited;
   c.ring_time = recorder.ring_time;
   c.filtered = filtered_by_kind_;
   if (options_.nfs_counters) c.nfs = options_.nfs_counters();
   if (options_.mounted_meanwhile) options_.mounted_meanwhile(c);
-  told_ = recorder;
+  of_earlier_pieces_ = recorder;
   filtered_by_kind_ = {};
   return c;
 }

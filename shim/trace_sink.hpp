@@ -100,7 +100,7 @@ class TraceSink final : public OpSink {
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
   std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece
-  RecorderState told_;                                             // by the pieces before
+  RecorderState of_earlier_pieces_;                                // by the pieces before
   uint64_t closed_bytes_ = 0;                                      // of the pieces before
   uint64_t rotate_at_ = 0;                                         // bytes of this piece
   std::atomic<unsigned> piece_{1};

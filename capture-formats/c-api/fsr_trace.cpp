@@ -10,7 +10,7 @@
 
 namespace fsr {
 
-static void tell(const char** to, const std::string& what) {
+static void set_error(const char** to, const std::string& what) {
   thread_local std::string text;
   text = what;
   if (to) *to = text.empty() ? nullptr : text.c_str();
@@ -63,23 +63,23 @@ extern "C" {
 
 fsr_trace* fsr_trace_open(const char* file, const char** error) {
   try {
-    fsr::tell(error, "");
+    fsr::set_error(error, "");
     return new fsr_trace(file);
   } catch (const std::exception& e) {
-    fsr::tell(error, e.what());
+    fsr::set_error(error, e.what());
     return nullptr;
   }
 }
 
 const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
   try {
-    fsr::tell(error, "");
+    fsr::set_error(error, "");
     if (trace->two_names) trace->paths.apply(trace->batch.ops[trace->at - 1]);
     trace->two_names = false;
     while (trace->at == trace->batch.ops.size()) {
       trace->at = 0;
       if (trace->reader.next(trace->batch)) continue;
-      if (!trace->reader.damage().empty()) fsr::tell(error, trace->reader.damage().front().what);
+      if (!trace->reader.damage().empty()) fsr::set_error(error, trace->reader.damage().front().what);
       return nullptr;
     }
     const Op& op = trace->batch.ops[trace->at++];
@@ -88,7 +88,7 @@ const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
     describe(*trace, op);
     return &trace->op;
   } catch (const std::exception& e) {
-    fsr::tell(error, e.what());
+    fsr::set_error(error, e.what());
     return nullptr;
   }
 }

@@ -78,10 +78,10 @@ bool Calls::names_file() {
 // Counts a call that is not in the table, for example of a newer kernel.
 void Calls::unknown() {
   if (concerns_no_file(call_.name) || !names_file()) return note(ImportNotes::ignored, "system calls that concern no file");
-  constexpr size_t kTold = 50, kLongest = 40;
-  const bool told = call_.name.size() <= kLongest && (unknown_.contains(call_.name) || unknown_.size() < kTold);
-  if (told) unknown_.emplace(call_.name);
-  note(ImportNotes::lost, told ? fmt::format("{}: an unknown call on a file", call_.name) : "other unknown calls on files");
+  constexpr size_t kMostNamed = 50, kLongest = 40;
+  const bool named = call_.name.size() <= kLongest && (unknown_.contains(call_.name) || unknown_.size() < kMostNamed);
+  if (named) unknown_.emplace(call_.name);
+  note(ImportNotes::lost, named ? fmt::format("{}: an unknown call on a file", call_.name) : "other unknown calls on files");
 }
 
 void Calls::lose(const CallSpec& spec) {

@@ -131,9 +131,9 @@ void Calls::list_directory(const CallSpec& spec) {
     }
     for (size_t i = 0; i < entries.size(); ++i) entries[i].name = names[i];
   } else if (const size_t at = shown.find("/* "); at != std::string_view::npos) {  // 0x5581 /* 12 entries */
-    int64_t told = 0;
-    parse_number(shown.substr(at + 3), &told);
-    count = uint64_t(std::max<int64_t>(told, 0));
+    int64_t shown_size = 0;
+    parse_number(shown.substr(at + 3), &shown_size);
+    count = uint64_t(std::max<int64_t>(shown_size, 0));
     dots = open->entries == 0 ? std::min<uint64_t>(count, 2) : 0;
     // This assumes that "." and ".." come first, as on almost all file systems. A listing of only two entries has just these.
     if (dots && count > dots) op.op_flags |= kOpInferred;

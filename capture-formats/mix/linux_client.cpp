@@ -146,10 +146,10 @@ void LinuxClient::lookup(const Op& op, Thread& thread) {
       if (dentry.named_only) {
         dentry.object = op.object;
         dentry.named_only = false;
-        const int64_t told = dir.listed_at;
+        const int64_t listed_at = dir.listed_at;
         learn(op.object, op.attr, op.start);
         Inode& i = inode(op.object);
-        if (!i.attributes || i.refreshed < told) refresh(i, told);
+        if (!i.attributes || i.refreshed < listed_at) refresh(i, listed_at);
       } else if (!missing) {
         learn(op.object, op.attr, op.start);
       }

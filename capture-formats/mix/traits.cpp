@@ -108,17 +108,17 @@ std::string traits_text(const MixTraits& traits) {
 
 std::string add_trait(std::string_view line, MixTraits* traits) {
   const auto words = mix::words(line.substr(kTraitMark.size()));
-  auto says = [&](std::initializer_list<std::string_view> wanted) {
+  auto begins_with = [&](std::initializer_list<std::string_view> wanted) {
     return words.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), words.begin());
   };
   double share = 0;
   const bool is_share = words.size() == 4 && words[3] == "%" && parse_share(words[2], &share);
-  if (says({"lookup", "failed"})) {
+  if (begins_with({"lookup", "failed"})) {
     if (!is_share) return "expected 'lookup failed', followed by a share from 0 to 100 %";
     traits->failed_lookups = share;
     return {};
   }
-  if (!says({"read"}) && !says({"write"}))
+  if (!begins_with({"read"}) && !begins_with({"write"}))
     return "expected what is known of lookup, read or write, found '" + std::string(words.empty() ? "" : words[0].substr(0, 40)) +
            "'";
   TransferTraits& of = words[0] == "read" ? traits->reads : traits->writes;

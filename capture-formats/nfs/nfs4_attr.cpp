@@ -81,7 +81,7 @@ void skip_value(XdrDecoder& in, uint32_t number) {
 }
 
 void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_t* type) {
-  auto told = [&](uint32_t field) { a->valid |= field; };
+  auto has = [&](uint32_t field) { a->valid |= field; };
   switch (number) {
     case kType:
       *type = in.u32();
@@ -90,7 +90,7 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
       return;
     case kSize:
       a->size = in.u64();
-      return told(kAttrSize);
+      return has(kAttrSize);
     case kFileSystem: {
       const uint64_t high = in.u64();
       s->system = nfs::FileSystemId{high, in.u64()};
@@ -112,18 +112,18 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
       return;
     case kMode:
       a->mode = in.u32() & 07777;
-      return told(kAttrMode);
+      return has(kAttrMode);
     case kNumLinks:
       a->nlink = in.u32();
-      return told(kAttrNlink);
+      return has(kAttrNlink);
     case kOwner:
-      return decode_owner(in, &a->uid) ? told(kAttrUid) : void();
+      return decode_owner(in, &a->uid) ? has(kAttrUid) : void();
     case kOwnerGroup:
-      return decode_owner(in, &a->gid) ? told(kAttrGid) : void();
+      return decode_owner(in, &a->gid) ? has(kAttrGid) : void();
     case kRawDevice: {
       const uint32_t high = in.u32(), low = in.u32();
       a->rdev = makedev(high, low);
-      return told(kAttrRdev);
+      return has(kAttrRdev);
     }
     case kSpaceAvailable:
       s->available_bytes = in.u64();
@@ -133,28 +133,28 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
       return;
     case kSpaceUsed:
       a->blocks = in.u64() / 512;
-      return told(kAttrBlocks);
+      return has(kAttrBlocks);
     case kTimeAccess:
       a->atime = decode_time(in);
-      return told(kAttrAtime);
+      return has(kAttrAtime);
     case kTimeMetadata:
       a->ctime = decode_time(in);
-      return told(kAttrCtime);
+      return has(kAttrCtime);
     case kTimeModify:
       a->mtime = decode_time(in);
-      return told(kAttrMtime);
+      return has(kAttrMtime);
     case kTimeAccessSet:
-      if (in.u32() != kClientTime) return told(kAttrAtimeNow);
+      if (in.u32() != kClientTime) return has(kAttrAtimeNow);
       a->atime = decode_time(in);
-      return told(kAttrAtime);
+      return has(kAttrAtime);
     case kTimeModifySet:
-      if (in.u32() != kClientTime) return told(kAttrMtimeNow);
+      if (in.u32() != kClientTime) return has(kAttrMtimeNow);
       a->mtime = decode_time(in);
-      return told(kAttrMtime);
+      return has(kAttrMtime);
     case kModeUmask:
       a->mode = in.u32() & 07777;
       in.u32();
-      return told(kAttrMode);
+      return has(kAttrMode);
     default:
       return skip_value(in, number);
   }

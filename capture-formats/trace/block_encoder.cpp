@@ -101,14 +101,14 @@ struct BlockEncoder::Impl {
     return uint32_t(count);
   }
   uint32_t object(uint32_t bit, Column col, ObjectId id, uint32_t expected) {
-    return reference(bit, col, id, expected, objects, x.objects, x.next_object_id, [&](bool tell) {
-      if (tell) columns[kColObjectDefinition].svarint(int64_t(id - x.last_object_id));
+    return reference(bit, col, id, expected, objects, x.objects, x.next_object_id, [&](bool is_new) {
+      if (is_new) columns[kColObjectDefinition].svarint(int64_t(id - x.last_object_id));
       x.define_object(id);
     });
   }
   uint32_t handle(uint32_t bit, Column col, HandleId id, uint32_t expected) {
-    return reference(bit, col, id, expected, handles, x.handles, x.next_handle_id, [&](bool tell) {
-      if (tell) columns[kColHandleDefinition].svarint(int64_t(id - x.last_handle_id));
+    return reference(bit, col, id, expected, handles, x.handles, x.next_handle_id, [&](bool is_new) {
+      if (is_new) columns[kColHandleDefinition].svarint(int64_t(id - x.last_handle_id));
       x.define_handle(id);
     });
   }

@@ -11,12 +11,12 @@ namespace fsr {
 
 constexpr const char* kDamaged = "damaged intervals from another process";
 
-RankInterval::RankInterval(const Interval& interval, const SeriesInterval& told)
+RankInterval::RankInterval(const Interval& interval, const SeriesInterval& merged)
     : from_(interval.from),
       to_(interval.to),
-      lateness_(told.lateness),
-      in_flight_(told.in_flight),
-      differed_(told.differed),
+      lateness_(merged.lateness),
+      in_flight_(merged.in_flight),
+      differed_(merged.differed),
       last_(interval.last),
       counts_(interval.counts) {}
 
@@ -55,14 +55,14 @@ void RankInterval::merge(const RankInterval& other) {
   counts_.merge(other.counts_);
 }
 
-void RankInterval::tell(MergedIntervals& before, bool last, const Tell& tell) const {
+void RankInterval::report_interval(MergedIntervals& before, bool last, const Receiver& report_interval) const {
   before.progress.in_flight = in_flight_;
   before.progress.differed += differed_;
   before.progress.lateness = lateness_;
   before.series.add(before.progress);
   const Interval interval{++before.count, from_, to_, counts_, last};
   const SeriesInterval& series = before.series.add(interval);
-  if (tell) tell(interval, series);
+  if (report_interval) report_interval(interval, series);
 }
 
 std::string RankIntervals::save() const {
@@ -84,13 +84,14 @@ void RankIntervals::merge(std::string_view saved) {
 }
 
 TimeSeries RankIntervals::series() const {
-  RankInterval::MergedIntervals told;
-  for (const RankInterval& one : all_) one.tell(told, &one == &all_.back(), {});
-  return std::move(told.series);
+  RankInterval::MergedIntervals merged;
+  for (const RankInterval& one : all_) one.report_interval(merged, &one == &all_.back(), {});
+  return std::move(merged.series);
 }
 
-void LiveIntervals::tell(bool left, const RankInterval::Tell& tell) {
-  while (const std::optional<RankInterval> one = in_step_.next(left)) one->tell(told_, in_step_.over(left), tell);
+void LiveIntervals::report_interval(bool left, const RankInterval::Receiver& report_interval) {
+  while (const std::optional<RankInterval> one = in_step_.next(left))
+    one->report_interval(merged_, in_step_.over(left), report_interval);
 }
 
 }  // namespace fsr

@@ -19,20 +19,21 @@ namespace fsr {
 class RankInterval {
  public:
   RankInterval() = default;
-  RankInterval(const Interval& interval, const SeriesInterval& told);
+  RankInterval(const Interval& interval, const SeriesInterval& merged);
   static RankInterval load(std::string_view saved);
   std::string save() const;
   void merge(const RankInterval& other);
   bool last() const { return last_; }
 
-  // Adds this interval to the merged intervals before it, and passes it to `tell`. `last`: it is the last of the round.
+  // Adds this interval to the merged intervals before it, and passes it to `report_interval`. `last`: it is the last of the
+  // round.
   struct MergedIntervals {
     TimeSeries series;
     Progress progress;
     unsigned count = 0;
   };
-  using Tell = std::function<void(const Interval& interval, const SeriesInterval& series)>;
-  void tell(MergedIntervals& before, bool last, const Tell& tell) const;
+  using Receiver = std::function<void(const Interval& interval, const SeriesInterval& series)>;
+  void report_interval(MergedIntervals& before, bool last, const Receiver& report_interval) const;
 
  private:
   int64_t from_ = 0, to_ = 0, lateness_ = 0;
@@ -58,12 +59,12 @@ class LiveIntervals {
  public:
   explicit LiveIntervals(unsigned ranks) : in_step_(ranks) {}
   void add(unsigned rank, const RankInterval& interval) { in_step_.add(rank, interval); }
-  // Passes each complete interval to `tell`. `left`: passes all, because no more will arrive.
-  void tell(bool left, const RankInterval::Tell& tell);
+  // Passes each complete interval to `report_interval`. `left`: passes all, because no more will arrive.
+  void report_interval(bool left, const RankInterval::Receiver& report_interval);
 
  private:
   RoundMerger<RankInterval> in_step_;
-  RankInterval::MergedIntervals told_;
+  RankInterval::MergedIntervals merged_;
 };
 
 }  // namespace fsr

@@ -179,7 +179,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     ByteReader in(*parts[rank]);
     rows.push_back(load_row(in, rank, cluster.hosts()[rank]));
     const bool same_wire = !counted.insert(cluster.hosts()[rank]).second && kernel;
-    const std::string_view part = in.text(), told = in.text(), aftermath = in.text();
+    const std::string_view part = in.text(), merged = in.text(), aftermath = in.text();
     report.interrupted = in.u8() != 0 || report.interrupted;
     for (auto sum : kImageSums) report.image.*sum += in.varint();
     for (auto sum : kPreparedSums) report.prepared.*sum += in.varint();
@@ -190,7 +190,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     }
     if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     input.add_part(part, same_wire);
-    all.merge(told);
+    all.merge(merged);
     if (report.aftermath.empty() && !aftermath.empty())
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
     merge_result(report.result, rows.back().result, report.options);

@@ -123,8 +123,8 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
 double Replay::of_root(double value) {
   ByteWriter out;
   out.u64(std::bit_cast<uint64_t>(value));
-  const std::string told = cluster.broadcast(out.view());
-  return std::bit_cast<double>(ByteReader(told).u64());
+  const std::string from_root = cluster.broadcast(out.view());
+  return std::bit_cast<double>(ByteReader(from_root).u64());
 }
 
 void Replay::print(const std::string& text) const {

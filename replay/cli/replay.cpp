@@ -111,7 +111,7 @@ void Replay::merge_recordings() {
       .header = recording_header(), .initial = input->before(), .ids_differ = input->ids_differ(), .began = {}};
   ByteWriter began;
   began.svarint(report.result.began - rank_clock.start);
-  for (const std::string& told : cluster.gather(began.view())) plan.began.push_back(ByteReader(told).svarint());
+  for (const std::string& text : cluster.gather(began.view())) plan.began.push_back(ByteReader(text).svarint());
   if (!plan.began.empty())
     for (const int64_t first = std::ranges::min(plan.began); int64_t & at : plan.began) at -= first;
   std::vector<int> files = collect_recordings(cluster, own);
@@ -135,14 +135,14 @@ void Replay::keep_results() {
 
 // Prints a line for one of several rounds, as soon as it is over.
 int Replay::end_round() {
-  const std::string told = input->end_round(report);
+  const std::string round_text = input->end_round(report);
   if (!cluster.root()) return 0;
   const Verdict v = verdict(report);
   keep_results();
   if (input->rounds() == 1) return v.status;
   if (command.json) rounds.push_back(report);
   if (!command.json) {
-    fputs(told.c_str(), stdout);
+    fputs(round_text.c_str(), stdout);
     for (const std::string& reason : v.reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
     for (const std::string& missed : v.missed) fmt::print("{:>10} {}\n", "", missed);
     fflush(stdout);
@@ -150,7 +150,7 @@ int Replay::end_round() {
   return v.status;
 }
 
-void Replay::tell(const Interval& interval) {
+void Replay::report_interval(const Interval& interval) {
   const SeriesInterval& series = report.series.add(interval);
   if (cluster.size() == 1) return follow(interval, series);
   const RankInterval own(interval, series);
@@ -169,7 +169,8 @@ void Replay::follow(const Interval& interval, const SeriesInterval& series) {
 void Replay::follow_ranks(bool left) {
   if (!live_intervals) return;
   while (const auto posted = cluster.take()) live_intervals->add(posted->first, RankInterval::load(posted->second));
-  live_intervals->tell(left, [this](const Interval& interval, const SeriesInterval& series) { follow(interval, series); });
+  live_intervals->report_interval(left,
+                                  [this](const Interval& interval, const SeriesInterval& series) { follow(interval, series); });
 }
 
 void Replay::give_sign_of_life() {
@@ -300,7 +301,7 @@ std::optional<int> Replay::play_round(RunSteps& life) {
                   report.series.add(p);
                   line.replay(p, report.series.intervals(), report.span, report.whole);
                 },
-            .on_interval = [this](const Interval& interval) { tell(interval); },
+            .on_interval = [this](const Interval& interval) { report_interval(interval); },
             .interval = command.interval});
   line.clear();
   return std::nullopt;

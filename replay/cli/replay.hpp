@@ -83,7 +83,7 @@ struct Replay {
   // Completes the recording, and with several ranks merges those of all.
   void finish_recording();
   void merge_recordings();
-  void tell(const Interval& interval);
+  void report_interval(const Interval& interval);
   bool follows() const { return !command.csv.empty() || !command.metrics.empty(); }  // the same on all ranks
   void follow(const Interval& interval, const SeriesInterval& series);
   void follow_ranks(bool left);

@@ -66,30 +66,30 @@ int64_t threads(const PlannedRun& run) {
 VdbenchDatabase::VdbenchDatabase(const std::string& file, Facts origin, std::string input)
     : database_(file), origin_(std::move(origin)), input_(std::move(input)) {}
 
-void VdbenchDatabase::begin(const RunRecord&, const std::string&) { told_.clear(); }
+void VdbenchDatabase::begin(const RunRecord&, const std::string&) { pending_.clear(); }
 
 void VdbenchDatabase::interval(const RunRecord& record) {
   const RunLine& line = record.latest;
-  PendingRows told;
-  told.times.from = ns(record.seconds - line.seconds);
-  told.times.to = ns(record.seconds);
-  told.times.all = measured(line.all.requested, line.all);
+  PendingRows rows;
+  rows.times.from = ns(record.seconds - line.seconds);
+  rows.times.to = ns(record.seconds);
+  rows.times.all = measured(line.all.requested, line.all);
   for (unsigned o = 0; o < kOperations; ++o)
-    if (happened(line, o)) told.operations.emplace_back(o, of_operation(line, o));
+    if (happened(line, o)) rows.operations.emplace_back(o, of_operation(line, o));
   for (const auto& [kind, part] : all_parts(*record.run)) {
     const Figures its = figures_of(part, line);
-    told.parts.push_back(measured(its.requested, its));
+    rows.parts.push_back(measured(its.requested, its));
   }
-  told_.push_back(std::move(told));
+  pending_.push_back(std::move(rows));
 }
 
 void VdbenchDatabase::end(const RunRecord& record) {
   add_run(record);
   add_distributions(record);
-  for (const PendingRows& told : told_) {
-    database_.add("intervals", interval_facts(told.times, "", told.times.all));
-    for (const auto& [operation, its] : told.operations)
-      database_.add("intervals", interval_facts(told.times, kOperationNames[operation], its));
+  for (const PendingRows& rows : pending_) {
+    database_.add("intervals", interval_facts(rows.times, "", rows.times.all));
+    for (const auto& [operation, its] : rows.operations)
+      database_.add("intervals", interval_facts(rows.times, kOperationNames[operation], its));
   }
   add_parts(record);
   for (const RankLine& rank : record.ranks)
@@ -178,7 +178,7 @@ void VdbenchDatabase::add_parts(const RunRecord& record) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const Figures its = figures_of(parts[i].second, record.average);
     add(i, true, ns(record.seconds - record.average.seconds), ns(record.seconds), measured(its.requested, its));
-    for (const PendingRows& told : told_) add(i, false, told.times.from, told.times.to, told.parts[i]);
+    for (const PendingRows& rows : pending_) add(i, false, rows.times.from, rows.times.to, rows.parts[i]);
   }
 }
 

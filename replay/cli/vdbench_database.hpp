@@ -33,7 +33,7 @@ class VdbenchDatabase final : public vdbench::RunPage {
   ResultsDatabase database_;
   const Facts origin_;
   const std::string input_;
-  std::vector<PendingRows> told_;
+  std::vector<PendingRows> pending_;
 };
 
 }  // namespace fsr

@@ -87,8 +87,8 @@ int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
   cluster.gather("");
   ByteWriter start;
   start.svarint(MonotonicClock().now() + lead);
-  const std::string told = cluster.broadcast(start.view());
-  return ByteReader(told).svarint() + own.offset;
+  const std::string from_root = cluster.broadcast(start.view());
+  return ByteReader(from_root).svarint() + own.offset;
 }
 
 // Throws std::runtime_error on all ranks if a rank has another version, or another `what`, than the root.

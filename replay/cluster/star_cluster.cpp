@@ -132,8 +132,8 @@ ClockOffset StarCluster::compare_clocks() {
     next_of(0, i == 0 ? 0 : kAwake);
     send(0, kData, number(now()));
   }
-  const std::string told = next_of(0);
-  ByteReader in(told);
+  const std::string from_root = next_of(0);
+  ByteReader in(from_root);
   ClockOffset own;
   own.offset = in.svarint();
   own.error = in.svarint();

@@ -110,7 +110,7 @@ class Runner {
   void plan();
   std::chrono::nanoseconds until_report() const;
   void report(bool last);
-  void tell_interval(int64_t now, bool last);
+  void report_interval(int64_t now, bool last);
   void settle(RunResult& r);
   RunResult result();
 
@@ -240,11 +240,11 @@ void Runner::report(bool last) {
   behind_ = behind;
   reported_ = p;
   if (run_.options.progress) run_.options.progress(p);
-  if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) tell_interval(p.elapsed, last);
+  if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) report_interval(p.elapsed, last);
 }
 
 // Collects the counts since the last interval and reports them. A worker that is in a long call hands over its counts later.
-void Runner::tell_interval(int64_t now, bool last) {
+void Runner::report_interval(int64_t now, bool last) {
   using namespace std::chrono_literals;
   if (!last) {
     for (auto& worker : run_.workers) worker->hand_over();

@@ -31,9 +31,9 @@ bool result_compared(OpKind kind) {
   }
 }
 
-void Verifier::Names::add(uint64_t entries_told, std::span<const DirEntry> entries) {
-  count += entries_told;
-  told &= entries_told == entries.size();
+void Verifier::Names::add(uint64_t entries_named, std::span<const DirEntry> entries) {
+  count += entries_named;
+  complete &= entries_named == entries.size();
   for (const DirEntry& e : entries) {
     if (e.name == "." || e.name == "..")
       --count;
@@ -43,7 +43,7 @@ void Verifier::Names::add(uint64_t entries_told, std::span<const DirEntry> entri
 }
 
 bool Verifier::Names::operator==(const Names& other) const {
-  return count == other.count && (!told || !other.told || sum == other.sum);
+  return count == other.count && (!complete || !other.complete || sum == other.sum);
 }
 
 // Servers split listings differently, so listings are compared when the capture has the end of the listing.

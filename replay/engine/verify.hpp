@@ -33,7 +33,7 @@ class Verifier {
  private:
   struct Names {
     uint64_t count = 0, sum = 0;  // sum: of the hashes of the names, in any order
-    bool told = true;             // false: some names were only counted
+    bool complete = true;         // false: some names were only counted
     void add(uint64_t count, std::span<const DirEntry> entries);
     bool operator==(const Names& other) const;
   };

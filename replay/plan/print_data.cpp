@@ -49,14 +49,14 @@ void print_data(std::span<const BlockPrint> blocks, uint64_t offset, std::span<c
 BlockMatch compare_block(const BlockPrint& expected, std::string_view got) {
   if (is_filled(expected, got)) return BlockMatch::same;
   if (got.size() < kHead) return BlockMatch::unknown;
-  BlockPrint told;
-  memcpy(&told.hash, got.data(), 8);
-  told.level = uint8_t(got[8]);
-  if (told.level == 0 || told.level > 8 || !is_filled(told, got)) return BlockMatch::unknown;
+  BlockPrint given;
+  memcpy(&given.hash, got.data(), 8);
+  given.level = uint8_t(got[8]);
+  if (given.level == 0 || given.level > 8 || !is_filled(given, got)) return BlockMatch::unknown;
   // The same content may have been recorded with different levels.
-  if (told.hash == expected.hash && expected.level != 0) return BlockMatch::same;
+  if (given.hash == expected.hash && expected.level != 0) return BlockMatch::same;
   // The block is random up to its end, so it may be the beginning of a longer block that the read did not cover.
-  const bool may_go_on = told.level == 8 && got.size() < kPrintBlock;
+  const bool may_go_on = given.level == 8 && got.size() < kPrintBlock;
   return may_go_on ? BlockMatch::unknown : BlockMatch::other;
 }
 

@@ -58,13 +58,13 @@ std::string operations_table() {
     text += "\n";
   }
 
-  const char* (*told)(OpKind) = nullptr;
+  const char* (*last)(OpKind) = nullptr;
   for (const OpMapping* mapping : mappings) {
-    if (!mapping->requests || mapping->requests == told) continue;  // two dialects of a protocol may share a table
-    told = mapping->requests;
+    if (!mapping->requests || mapping->requests == last) continue;  // two dialects of a protocol may share a table
+    last = mapping->requests;
     std::string names;
     for (const OpMapping* other : mappings)
-      if (other->requests == told) names += std::string(names.empty() ? "" : ", ") + other->name;
+      if (other->requests == last) names += std::string(names.empty() ? "" : ", ") + other->name;
     text += fmt::format("\n## {}\n\n| Operation | As |\n|---|---|\n{}", names, requests(*mapping));
   }
   return text;

@@ -138,8 +138,8 @@ void ThreadRunner::RunnerPass::look() {
   if (stop != 0) result_.stopped = true;
   const bool over = t >= state_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
   if (!state_.ended.load() && (stop != 0 || over)) state_.end_all();
-  const bool told = stop != 0 || over;
-  if ((stop >= 2 || (told && no_progress(t, stop != 0 ? kGrace : kGraceOver))) && !state_.abandoned.exchange(true))
+  const bool ending = stop != 0 || over;
+  if ((stop >= 2 || (ending && no_progress(t, stop != 0 ? kGrace : kGraceOver))) && !state_.abandoned.exchange(true))
     each_worker([](RunnerWorker& worker) { worker.wake(); });
   const unsigned running = state_.running.load();
   stuck_ = running != 0 && state_.at_barriers.load() == running ? stuck_ + 1 : 0;

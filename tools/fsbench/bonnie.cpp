@@ -109,8 +109,8 @@ class Bonnie {
     ByteWriter mine;
     mine.varint(options_.seed);
     mine.text(fmt::format("Bonnie.{}", getpid()));
-    const std::string told = cluster_.broadcast(mine.view());
-    ByteReader in(told);
+    const std::string from_root = cluster_.broadcast(mine.view());
+    ByteReader in(from_root);
     options_.seed = in.varint();
     name_ = in.text();
     if (ranks_.several()) name_ += fmt::format(".{}", cluster_.rank());
@@ -145,7 +145,7 @@ class Bonnie {
     run.umask = current_umask();
     run.old_words = old_layout();
     if (!options_.quiet)
-      run.say = [this](const char* text) {
+      run.print_progress = [this](const char* text) {
         fputs(text, stderr);
         line_ended_ = std::string_view(text).ends_with('\n');
       };
@@ -230,15 +230,15 @@ class Bonnie {
   // Prints errors. Returns the exit status.
   int complain(const std::vector<std::optional<CopiesResult>>& all) {
     const std::string& lost = ranks_.lost();
-    unsigned told = 0;
+    unsigned left = 0;
     bool fine = true, interrupted = false;
-    auto tell = [&](const std::string& what) {
+    auto report = [&](const std::string& what) {
       fmt::print(stderr, "{}fsbench bonnie: {}\n", line_ended_.exchange(true) ? "" : "\n", what);
       fine = false;
     };
     for (unsigned rank = 0; rank < all.size(); ++rank) {
       if (!all[rank]) continue;
-      ++told;
+      ++left;
       const CopiesResult& result = *all[rank];
       interrupted |= result.interrupted;
       const std::string who = ranks_.several() ? cluster_.name_of(rank) + ": " : "";
@@ -246,10 +246,10 @@ class Bonnie {
                         : result.failure != lost ? result.failure
                                                  : "";
       if (!result.left.empty()) why += (why.empty() ? "" : "; ") + result.left;
-      if (!why.empty()) tell(who + why);
+      if (!why.empty()) report(who + why);
     }
-    if (interrupted && ranks_.several()) tell("interrupted");
-    if (!lost.empty()) tell(ranks_.lost_line(told));
+    if (interrupted && ranks_.several()) report("interrupted");
+    if (!lost.empty()) report(ranks_.lost_line(left));
     return fine ? 0 : 1;
   }
 

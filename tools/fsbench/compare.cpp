@@ -78,7 +78,7 @@ class Compare {
     }
     comparison_.interrupted = stop_.load() != 0;
     comparison_.load_after = load_now();
-    tell_caches();
+    report_caches();
     if (options_.json)
       fmt::print("{}\n", comparison_.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     else
@@ -123,7 +123,7 @@ class Compare {
     return true;
   }
 
-  void tell_caches() {
+  void report_caches() {
     comparison_.caches = options_.keeps_caches ? "caches kept"
                          : dropped_            ? "this machine's caches dropped before each run, other servers' not"
                                                : "caches kept, because only root may drop caches";

@@ -211,9 +211,9 @@ ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> argu
   if (name_ == "bonnie" && has(arguments_, "-d"))
     throw std::runtime_error("bonnie -d: expected targets before \"--\" only; -d would put all runs on one target");
   if (name_ == "vdbench") {
-    std::string told = fmt::format("{}", fmt::join(arguments_, " "));
-    for (const NamedText& file : files()) told += "\n" + file.text;
-    if (told.find("$target") == told.npos && told.find("include=") == told.npos)
+    std::string texts = fmt::format("{}", fmt::join(arguments_, " "));
+    for (const NamedText& file : files()) texts += "\n" + file.text;
+    if (texts.find("$target") == texts.npos && texts.find("include=") == texts.npos)
       throw std::runtime_error("vdbench: expected $target in the parameter file, as in anchor=$target or lun=$target/NAME");
   }
   auto speaks_afp = [](const std::string& target) { return target.starts_with("afp://"); };

@@ -150,10 +150,10 @@ class Lantest {
   int run_commands() {
     const wire::Url url = server_of(options_);
     status_of_failure_ = kNotConnected;
-    report_.say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
+    report_.print_text(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
     AfpSessions sessions;
     cluster_.on_all([&] { sessions = log_in(url); });
-    report_.say("\n");
+    report_.print_text("\n");
     std::vector<SessionEnd> ends(count());
     ranks_.work_with_barriers([&] {
       CommonStart start(count(), meeting());
@@ -162,7 +162,7 @@ class Lantest {
       ends[0] = perform(sessions[0], 0, start);
     });
     const int status = finish(ends, url.text);
-    if (status == 0 && cluster_.root() && is_this_machine(url.host)) say_cache();
+    if (status == 0 && cluster_.root() && is_this_machine(url.host)) print_cache_statistics();
     return status;
   }
 
@@ -195,7 +195,7 @@ class Lantest {
     std::string proc = options_.proc;
     std::error_code error;
     if (!ranks_.several() && proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
-    if (!proc.empty()) report_.say(fmt::format("IO monitoring: {} is available\n", proc));
+    if (!proc.empty()) report_.print_text(fmt::format("IO monitoring: {} is available\n", proc));
     AfpSessions sessions;
     for (unsigned i = 0; i < count(); ++i) {
       try {
@@ -222,9 +222,9 @@ class Lantest {
       for (AfpSession& s : sessions) s.calls.reset();
       return false;
     }
-    if (calls.ids()) report_.say(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls.ids()));
-    report_.say(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls.server()));
-    report_.say(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls.server(), calls.ids()));
+    if (calls.ids()) report_.print_text(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls.ids()));
+    report_.print_text(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls.server()));
+    report_.print_text(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls.server(), calls.ids()));
     sessions.back().calls.emplace(calls);
     return true;
   }
@@ -252,10 +252,10 @@ class Lantest {
   }
 
   // Prints the statistics of the server's cache, which the server writes at the end of the session.
-  void say_cache() const {
+  void print_cache_statistics() const {
     if (options_.report.json || !std::filesystem::exists(kServerSettings)) return;
     sleep(1);
-    report_.say(dircache_statistics(kServerSettings));
+    report_.print_text(dircache_statistics(kServerSettings));
   }
 
   // Runs the tests as operations, for targets without AFP commands or at the user's request.
@@ -282,7 +282,7 @@ class Lantest {
       tests.push_back(thread.get());
       parts.push_back({std::move(thread), i, i});
     }
-    report_.say(fmt::format("Working on {}, by operations ({})\n\n", targets[0]->name(), way_to(targets[0]->name())));
+    report_.print_text(fmt::format("Working on {}, by operations ({})\n\n", targets[0]->name(), way_to(targets[0]->name())));
     RunnerResult measured;
     ranks_.work_with_barriers([&] { measured = runner.run(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;

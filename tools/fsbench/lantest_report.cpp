@@ -49,7 +49,7 @@ LantestReport::LantestReport(const Options& options, const Settings& settings, i
   origin_ = own_origin("fsbench");
 }
 
-void LantestReport::say(const std::string& text) const {
+void LantestReport::print_text(const std::string& text) const {
   if (options_.json) return;
   fputs(text.c_str(), stdout);
   fflush(stdout);
@@ -61,7 +61,7 @@ std::string LantestReport::name_of(unsigned session) const {
 
 void LantestReport::test_ended(unsigned session, unsigned iteration, unsigned test, const Measures& measures, bool calls) const {
   const std::string who = options_.sessions == 1 ? "" : fmt::format("Session {}: ", session);
-  say(who + run_line(settings_, iteration, test, measures, calls));
+  print_text(who + run_line(settings_, iteration, test, measures, calls));
 }
 
 int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now) {
@@ -70,7 +70,7 @@ int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string&
   int status = interrupted ? 1 : 0;
   for (size_t i = 0; i < ends.size(); ++i) {
     const SessionEnd& end = ends[i];
-    if (end.made && end.removed) say(fmt::format("Successfully deleted test directory '{}'\n", end.directory));
+    if (end.made && end.removed) print_text(fmt::format("Successfully deleted test directory '{}'\n", end.directory));
     if (end.failure.empty() && end.removed)
       whole.add(unsigned(i + 1), end.results, settings_);
     else if (!status)
@@ -106,8 +106,8 @@ void LantestReport::print(const std::string& target, const Sessions& sessions) c
     fmt::print("{}\n", all.dump(2));
     return;
   }
-  say(heading(settings_) + (options_.csv ? csv : tables)(settings_, sessions));
-  if (options_.detail) say(latencies(settings_, sessions.sum));
+  print_text(heading(settings_) + (options_.csv ? csv : tables)(settings_, sessions));
+  if (options_.detail) print_text(latencies(settings_, sessions.sum));
 }
 
 }  // namespace fsr::fsbench

@@ -40,7 +40,7 @@ class LantestReport {
   LantestReport(const Options& options, const lantest::Settings& settings, int64_t now);
 
   // Prints text for the user, unless JSON was requested. Thread-safe.
-  void say(const std::string& text) const;
+  void print_text(const std::string& text) const;
   // Reports the end of a test. Sessions count from 1. Thread-safe.
   void test_ended(unsigned session, unsigned iteration, unsigned test, const lantest::Measures& measures, bool calls) const;
   // Returns "session 3: ", or an empty string if there is only one session.

@@ -67,12 +67,12 @@ void NfstestPrinter::ended(const StageResult& result) {
   const double rate = layout_.rate(result.size, result.seconds);
   const bool cached = is_cached(result);
   if (Best& best = best_[result.writes]; rate > best.rate && !cached) best = {result.size, rate};
-  tell_wrong(result);
-  if (cached) tell_cached(result);
+  report_wrong(result);
+  if (cached) report_cached(result);
   if (options_.json) stages_.push_back(json_of(result));
 }
 
-void NfstestPrinter::tell_wrong(const StageResult& result) {
+void NfstestPrinter::report_wrong(const StageResult& result) {
   for (unsigned rank = 0; rank < result.reports.size(); ++rank) {
     const std::string who = cluster_.size() == 1 ? "" : cluster_.name_of(rank) + ": ";
     for (const std::string& place : result.reports[rank].shown)
@@ -81,7 +81,7 @@ void NfstestPrinter::tell_wrong(const StageResult& result) {
   }
 }
 
-void NfstestPrinter::tell_cached(const StageResult& result) {
+void NfstestPrinter::report_cached(const StageResult& result) {
   ++cached_;
   complain(fmt::format(
       "no READ reached the server for files of {}{}: this read rate is that of the client's cache and does not count as best",

@@ -41,8 +41,8 @@ class NfstestPrinter {
   };
 
   void print(const std::string& text);
-  void tell_wrong(const nfstest::StageResult& result);
-  void tell_cached(const nfstest::StageResult& result);
+  void report_wrong(const nfstest::StageResult& result);
+  void report_cached(const nfstest::StageResult& result);
   nlohmann::json json_of(const nfstest::StageResult& result) const;
   nlohmann::json json_of(const nfstest::Ending& ending) const;
 

@@ -263,7 +263,7 @@ class Nhfsstone {
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
       }
     }
-    for (const TargetRun& place : places_) tell_ranks(place);
+    for (const TargetRun& place : places_) report_ranks(place);
     const double done = s.wire ? s.wire_calls : double(s.done);
     const bool mounted =
         s.wire && std::any_of(places_.begin(), places_.end(), [](const TargetRun& place) { return place.mount != 0; });
@@ -274,7 +274,7 @@ class Nhfsstone {
   }
 
   // Prints the section that gather_results() has added.
-  void tell_ranks(const TargetRun& place) const {
+  void report_ranks(const TargetRun& place) const {
     if (!ranks_.several() || place.report.sections.empty()) return;
     if (places_.size() > 1) fmt::print("\n{}:", place.target->name());
     fmt::print("{}\n", place.report.sections.back()->text());

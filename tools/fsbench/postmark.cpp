@@ -70,9 +70,9 @@ class Postmark {
 
   int follow() {
     for (;;) {
-      const std::string told = cluster_.broadcast("");
-      if (told.empty()) return 0;
-      run_postmark(Settings::load(told));
+      const std::string from_root = cluster_.broadcast("");
+      if (from_root.empty()) return 0;
+      run_postmark(Settings::load(from_root));
     }
   }
 

@@ -112,7 +112,7 @@ Counts write_all(TraceReader& reader, Options& options, ExportFormat& format, Ou
   return counts;
 }
 
-void tell(const std::map<OpKind, uint64_t>& kinds, const char* format, const char* what) {
+void print_counts(const std::map<OpKind, uint64_t>& kinds, const char* format, const char* what) {
   if (kinds.empty()) return;
   std::string text;
   for (auto [kind, n] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(n), op_name(kind));
@@ -126,8 +126,8 @@ int run_export(Options& options) {
   const auto format = to.make(reader->header());
   Output output(options.output, options.force);
   const Counts counts = write_all(*reader, options, *format, output);
-  tell(counts.partly, to.name, "expressed in part");
-  tell(counts.no, to.name, "left out: not expressible in the format, failed, or of 0 bytes");
+  print_counts(counts.partly, to.name, "expressed in part");
+  print_counts(counts.no, to.name, "left out: not expressible in the format, failed, or of 0 bytes");
   if (counts.written == 0) throw std::runtime_error(options.files[0] + ": no operation that " + to.name + " could express");
   output.commit();
   if (options.output != "-")

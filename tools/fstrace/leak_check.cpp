@@ -20,10 +20,10 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kWithin = 8;      // bytes of a secret that is looked for within strings
-constexpr size_t kAnywhere = 12;   // and within the file
-constexpr unsigned kMostTold = 5;  // of each place
-constexpr size_t kLongest = 4096;  // bytes of a secret, as names are at most
+constexpr size_t kWithin = 8;          // bytes of a secret that is looked for within strings
+constexpr size_t kAnywhere = 12;       // and within the file
+constexpr unsigned kMostReported = 5;  // of each place
+constexpr size_t kLongest = 4096;      // bytes of a secret, as names are at most
 
 uint64_t start_of(std::string_view text) {
   uint64_t v;
@@ -123,7 +123,8 @@ void LeakCheck::add_marker(const std::string& marker) {
 
 void LeakCheck::found(std::string_view secret, const char* where) {
   ++count_;
-  if (told_by_place_[where] < kMostTold && told_.insert(std::string(secret) + where).second && ++told_by_place_[where])
+  if (reported_by_place_[where] < kMostReported && reported_.insert(std::string(secret) + where).second &&
+      ++reported_by_place_[where])
     leaks_.push_back(escape_text(secret) + " " + where);
 }
 

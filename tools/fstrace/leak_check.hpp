@@ -47,8 +47,8 @@ class LeakCheck {
   // By their first eight bytes, and which first two bytes there are.
   std::unordered_multimap<uint64_t, std::string_view> by_start_;
   std::vector<bool> starts_ = std::vector<bool>(1 << 16);
-  std::unordered_set<std::string> told_;
-  std::map<std::string, unsigned> told_by_place_;
+  std::unordered_set<std::string> reported_;
+  std::map<std::string, unsigned> reported_by_place_;
   std::vector<std::string> leaks_;
   uint64_t count_ = 0;
 };

@@ -38,7 +38,7 @@ uint64_t Pairing::key(const Op& op) const {
   return XXH3_64bits(parts, sizeof parts);
 }
 
-static bool tells_length(OpKind kind) {
+static bool records_length(OpKind kind) {
   return kind == OpKind::read || kind == OpKind::write || kind == OpKind::copy_file_range || kind == OpKind::lseek ||
          kind == OpKind::getxattr || kind == OpKind::listxattr;
 }
@@ -47,12 +47,12 @@ static std::string text(OpKind kind, int32_t error, uint64_t result) {
   if (error < 0) return "unfinished";
   if (const char* name = error ? strerrorname_np(error) : nullptr) return name;
   if (error) return std::to_string(error);
-  return tells_length(kind) ? format_count(result) : "ok";
+  return records_length(kind) ? format_count(result) : "ok";
 }
 
 void Pairing::add(const Op& op, Side side) {
   Outcome outcome{.error = op.has(kOpUnfinished) ? -1 : op.error};
-  if (outcome.error == 0 && tells_length(op.kind)) outcome.result = op.result;
+  if (outcome.error == 0 && records_length(op.kind)) outcome.result = op.result;
   pair(key(op), op, side, outcome, false);
   list(op, side);
 }

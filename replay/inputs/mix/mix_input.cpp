@@ -80,7 +80,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
   steering_.reset();
-  told_.clear();
+  rehearsal_notes_.clear();
   run_.reset();
   if (plan_.past_cache) wanted.links = links_to_read(plan_, planned_calls(), unsigned(wanted.numbers.size()));
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
@@ -141,7 +141,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
-  r.notes.insert(r.notes.end(), told_.begin(), told_.end());
+  r.notes.insert(r.notes.end(), rehearsal_notes_.begin(), rehearsal_notes_.end());
   if (!options_.loads.empty()) {
     r.load = load() / share_;
     // The last calls may be a little late, and their service takes time.

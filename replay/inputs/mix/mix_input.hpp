@@ -71,12 +71,12 @@ class MixInput final : public Input {
   const Target* target_ = nullptr;
   MixPlan plan_;
   std::unique_ptr<WorkingSet> set_;
-  std::unique_ptr<Synthesizer> source_;  // for runs at a given load
-  std::optional<Steering> steering_;     // present if the target's client caches
-  std::vector<std::string> told_;        // notes of the rehearsal for the report
-  std::unique_ptr<MixRun> run_;          // for runs as fast as possible
-  uint64_t calls_ = 0;                   // number of calls to issue; 0: limited by time only
-  int64_t span_ = 0;                     // duration, ns; 0: limited by the number of calls only
+  std::unique_ptr<Synthesizer> source_;       // for runs at a given load
+  std::optional<Steering> steering_;          // present if the target's client caches
+  std::vector<std::string> rehearsal_notes_;  // notes of the rehearsal for the report
+  std::unique_ptr<MixRun> run_;               // for runs as fast as possible
+  uint64_t calls_ = 0;                        // number of calls to issue; 0: limited by time only
+  int64_t span_ = 0;                          // duration, ns; 0: limited by the number of calls only
   ProcedureCounts requests_before_;
   std::optional<ProcedureCounts> requests_after_;  // set when the round has run
   MixResult result_;

@@ -56,7 +56,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
       if (calls) steering_->learn(i, double(calls), added(before, target.requests()));
     }
   }
-  for (const std::string& name : steering_->impossible()) told_.push_back(name + ": " + why_not(name, links));
+  for (const std::string& name : steering_->impossible()) rehearsal_notes_.push_back(name + ": " + why_not(name, links));
 }
 
 // Converts load and number of calls, which count requests on the wire, to calls; makes the source correct its shares.

@@ -176,7 +176,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   Tally counts;  // of the interval that is not reported yet
   int64_t counts_from = 0;
   unsigned intervals = 0;
-  auto told = [&](const Interval& interval) {
+  auto on_interval = [&](const Interval& interval) {
     for (Row row = 0; row < kOpKinds; ++row) {
       const KindCounters& cell = interval.counts[row];
       progress.done += cell.count + cell.failed;
@@ -199,7 +199,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   };
   const RunnerResult measured = runner.run(parts, {.duration = options.duration,
                                                    .interval = options.progress_every,
-                                                   .on_interval = told,
+                                                   .on_interval = on_interval,
                                                    .record = options.record,
                                                    .heartbeat = &heartbeat,
                                                    .stop = options.stop});

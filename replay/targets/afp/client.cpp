@@ -102,7 +102,7 @@ void Client::pump() {
 }
 
 // Sends a message that has no reply.
-void Client::say(Dsi dsi) {
+void Client::send_control(Dsi dsi) {
   if (channel_.full()) return;  // requests in flight show the server that the client is alive
   Rpc& rpc = request(nullptr, Command::none, true, dsi);
   rpc.one_way = true;
@@ -111,7 +111,7 @@ void Client::say(Dsi dsi) {
 
 // Handles a message that the server sends on its own. Only an attention needs a reply: a tickle has none, and a server that
 // closes the session then closes the connection.
-void Client::heard(std::span<const uint8_t> message) {
+void Client::on_message(std::span<const uint8_t> message) {
   const DsiHead head = parse_dsi_head(message.data());
   if (head.command != Dsi::attention || channel_.full()) return;
   ++counters.notices;
@@ -142,7 +142,7 @@ bool Client::wait(int64_t deadline) {
 void Client::keep_session(int64_t now) {
   if (!is_ready() || now < next_tickle_) return;
   next_tickle_ = now + kTickle;
-  say(Dsi::tickle);
+  send_control(Dsi::tickle);
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {

@@ -136,8 +136,8 @@ class Client final : private wire::Listener {
   void conclude(Rpc& rpc);
   void fail(Rpc& rpc, int error);
   void pump();
-  void heard(std::span<const uint8_t> message) override;
-  void say(Dsi dsi);
+  void on_message(std::span<const uint8_t> message) override;
+  void send_control(Dsi dsi);
   void keep_session(int64_t now);
   void drop(Fork& fork);
 

@@ -131,12 +131,12 @@ int Commands::run(Task task) {
   bool done = false;
   int error = 0;
   finish(std::move(task), &done, &error);
-  int64_t heard = clock.now();  // approximate, because reading the clock for each command would take measurable time
+  int64_t last_reply = clock.now();  // approximate, because reading the clock for each command would take measurable time
   while (!done) {
     const int64_t until = clock.look_again(INT64_MAX);
     if (client_.wait(until))
-      heard = until;
-    else if (clock.given_up(heard))
+      last_reply = until;
+    else if (clock.given_up(last_reply))
       client_.disconnect();
   }
   return error;

@@ -109,7 +109,7 @@ Detached Client::log_out(bool* done) {
   rpc.out().u8(0);
   const Reply& reply = co_await send(rpc);
   if (!reply.error) {
-    say(Dsi::close_session);
+    send_control(Dsi::close_session);
     channel_.poll(settings.clock->now(), -1);
   }
   *done = true;

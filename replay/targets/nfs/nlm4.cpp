@@ -54,9 +54,9 @@ void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock)
 
 bool decode_lock_reply(LockProc proc, XdrDecoder& in, LockStatus* status) {
   in.opaque(kLongestObject);
-  const uint32_t told = in.u32();
-  if (told > uint32_t(LockStatus::failed)) return false;
-  *status = LockStatus(told);
+  const uint32_t number = in.u32();
+  if (number > uint32_t(LockStatus::failed)) return false;
+  *status = LockStatus(number);
   if (proc != LockProc::test || *status != LockStatus::denied) return in.ok();
   in.boolean();  // the conflicting lock: exclusive, owner's number and name, offset, length
   in.u32();

@@ -166,7 +166,7 @@ class Client {
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
   Task probe();
-  Detached say_goodbye(bool* done);
+  Detached end_session(bool* done);
   void set_limits(const Reply& root);
 
   std::string owner_id_;  // differs from run to run

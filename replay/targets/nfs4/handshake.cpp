@@ -268,7 +268,7 @@ Detached Client::set_up(std::string path, bool* done) {
 
 // --- the end ---
 
-Detached Client::say_goodbye(bool* done) {
+Detached Client::end_session(bool* done) {
   if (recovery) co_await recovery->close_all();
   Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
@@ -287,7 +287,7 @@ void Client::shut_down() {
   const int64_t begun = options.clock->now();
   auto until = [&] { return std::max(begun, renewed_) + kEndPatience; };  // counted from the server's last reply
   bool done = false;
-  say_goodbye(&done);
+  end_session(&done);
   while (!done && options.clock->now() < until()) {
     advance(options.clock->now());
     if (!done) channels_.poll(interest(until()).deadline, -1);

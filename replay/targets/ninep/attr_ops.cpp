@@ -77,14 +77,14 @@ Task wstat(Call& call, FidRef fid, Wstat set, bool harmless) {
   const bool u = call.client().dialect() == Dialect::u;
   const uint16_t size = uint16_t(49 - 2 + set.name.size() + (u ? 14 : 0));
   for (;;) {
-    const bool tell = call.tree().wants_qid;
+    const bool send_qid = call.tree().wants_qid;
     Rpc& rpc = call.ask(Type::wstat, harmless);
     rpc.out().u32(fid->number).u16(uint16_t(size + 2)).u16(size).u16(UINT16_MAX).u32(UINT32_MAX);
-    rpc.out().u8(tell ? fid->qid_type : UINT8_MAX).u32(UINT32_MAX).u64(tell ? fid->qid_path : UINT64_MAX);
+    rpc.out().u8(send_qid ? fid->qid_type : UINT8_MAX).u32(UINT32_MAX).u64(send_qid ? fid->qid_path : UINT64_MAX);
     rpc.out().u32(set.mode).u32(set.atime).u32(set.mtime).u64(set.size).str(set.name).str("").str("").str("");
     if (u) rpc.out().str("").u32(set.uid).u32(set.gid).u32(kNoUid);
     const Reply& reply = co_await call.client().send(rpc);
-    if (reply.error != kQidMismatch || tell) co_return reply.error;
+    if (reply.error != kQidMismatch || send_qid) co_return reply.error;
     call.tree().wants_qid = true;
     call.auxiliary();
   }

@@ -122,9 +122,9 @@ bool read_error(In& in, Type asked, bool number_only, Dialect dialect, Reply* r)
   }
   if (!in.ok()) return false;
   if ((number == 0 || number == EIO) && !number_only) {  // go9p sends EIO for all errors without a number
-    const std::optional<int> told = error_number(r->data);
-    r->unknown = !told && number == 0;
-    if (told || number == 0) number = uint32_t(told.value_or(likely_error(asked)));
+    const std::optional<int> by_text = error_number(r->data);
+    r->unknown = !by_text && number == 0;
+    if (by_text || number == 0) number = uint32_t(by_text.value_or(likely_error(asked)));
   }
   r->error = number == 0 || number > kMostErrno ? EIO : int(number);
   return true;

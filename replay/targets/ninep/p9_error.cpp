@@ -107,7 +107,7 @@ constexpr std::pair<const char*, int> kPlan9Texts[] = {
 };
 
 // Words that show the errno of a text that is not listed. The first entry that occurs in the text counts.
-constexpr std::pair<const char*, int> kTelling[] = {
+constexpr std::pair<const char*, int> kPhrases[] = {
     {"not empty", ENOTEMPTY}, {"not found", ENOENT},  {"not exist", ENOENT},       {"nonexist", ENOENT},
     {"no such", ENOENT},      {"exists", EEXIST},     {"not a dir", ENOTDIR},      {"non-dir", ENOTDIR},
     {"is a dir", EISDIR},     {"read only", EROFS},   {"read-only", EROFS},        {"too long", ENAMETOOLONG},
@@ -149,7 +149,7 @@ std::optional<int> error_number(std::string_view text) {
   // "'name': text", as in Go's library, and "text: 'name'" are usual.
   for (const auto& [known_text, e] : known)
     if (known_text.size() > 8 && (wanted.ends_with(": " + known_text) || wanted.starts_with(known_text + ":"))) return e;
-  for (const auto& [words, e] : kTelling)
+  for (const auto& [words, e] : kPhrases)
     if (wanted.find(words) != std::string::npos) return e;
   return std::nullopt;
 }

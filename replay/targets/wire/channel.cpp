@@ -107,7 +107,7 @@ void Channel::connected() {
   if (connections_++ > 0) ++counters_.reconnects;
   down_since_ = 0;
   gave_up_ = false;
-  blocked_ = heard_ = false;
+  blocked_ = has_received_ = false;
   wakes_at_ = 1;
   reader_.reset();
 }
@@ -133,7 +133,7 @@ void Channel::drop(int error) {
   close_socket();
   last_error_ = error;
   rejected_ = false;
-  retry_at_ = heard_ ? 0 : clock_.now() + kFirstRetry;  // no tight loop if a server only accepts and closes
+  retry_at_ = has_received_ ? 0 : clock_.now() + kFirstRetry;  // no tight loop if a server only accepts and closes
   ExchangeList old = under_way_, failed, unsent;
   under_way_ = ExchangeList();
   unsent_ = nullptr;
@@ -279,8 +279,8 @@ bool Channel::dispatch() {
     MessageReader::Next next = reader_.next(&message);
     if (next == MessageReader::Next::incomplete) return true;
     if (next == MessageReader::Next::message && listener_ && protocol_.unasked(message)) {
-      heard_ = true;
-      listener_->heard(message);
+      has_received_ = true;
+      listener_->on_message(message);
       if (rejected_) return false;
       continue;
     }
@@ -300,7 +300,7 @@ bool Channel::dispatch() {
     }
     under_way_.remove(x);
     tags_.remove(x);
-    heard_ = called_back_ = true;
+    has_received_ = called_back_ = true;
     ++replies_;
     reply_size_ = (7 * reply_size_ + message.size()) / 8;
     x->replied(message);

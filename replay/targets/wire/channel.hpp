@@ -49,7 +49,7 @@ struct ChannelCounters {
 // Receives messages that a server sends without a request.
 class Listener {
  public:
-  virtual void heard(std::span<const uint8_t> message) = 0;  // called by poll(); may call send()
+  virtual void on_message(std::span<const uint8_t> message) = 0;  // called by poll(); may call send()
 
  protected:
   ~Listener() = default;
@@ -154,8 +154,8 @@ class Channel {
   bool can_wait_in_receive_ = false;  // recv() may block, for kReceiveFor at most
   bool blocked_ = false;              // the socket's send buffer is full
   bool rejected_ = false;
-  bool heard_ = false;        // a message was received on this connection
-  bool called_back_ = false;  // in the current or last poll()
+  bool has_received_ = false;  // a message was received on this connection
+  bool called_back_ = false;   // in the current or last poll()
 
   bool patient_ = false;
   unsigned together_ = 1;  // replies that poll() waits for

@@ -37,13 +37,13 @@ Task BonnieRun::begin(SimContext& sim, Phase phase) {
       co_return ECANCELED;
     }
   }
-  if (say) say(words(phase, old_words));
+  if (print_progress) print_progress(words(phase, old_words));
   co_return 0;
 }
 
 void BonnieRun::end(Phase phase, const Measured& measured) {
   results[phase] = measured;
-  if (say) say(phase < kSeeks ? "done\n" : phase == kSeeks ? "\n" : "done.\n");
+  if (print_progress) print_progress(phase < kSeeks ? "done\n" : phase == kSeeks ? "\n" : "done.\n");
 }
 
 void BonnieRun::wrong(const std::string& what) {
@@ -52,7 +52,7 @@ void BonnieRun::wrong(const std::string& what) {
 }
 
 void BonnieRun::cleans_up() {
-  if (say) say("\nCleaning up test directory after error.\n");
+  if (print_progress) print_progress("\nCleaning up test directory after error.\n");
 }
 
 int BonnieRun::fail(Phase phase, const std::string& what, int error) {

@@ -73,7 +73,7 @@ SimTask SeekThread::run(SimContext& sim) {
   if (error) tickets_.none_left();
   co_await file.sync_and_close(kSeeks);
   tickets_.ended(sim.now(), longest);
-  if (run_.say) run_.say("done...");
+  if (run_.print_progress) run_.print_progress("done...");
 }
 
 }  // namespace fsr::bonnie

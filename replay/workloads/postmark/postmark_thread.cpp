@@ -54,7 +54,7 @@ PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t
     weighted_.insert(weighted_.end(), size_t(settings.locations[i].weight), uint32_t(i));
 }
 
-void PostmarkThread::say(const char* text) const {
+void PostmarkThread::print(const char* text) const {
   if (!talks_) return;
   fputs(text, stdout);
   fflush(stdout);
@@ -351,37 +351,37 @@ Task PostmarkThread::transact(SimContext& sim) {
 }
 
 SimTask PostmarkThread::run(SimContext& sim) {
-  if (settings_.subdirectories > 1) say("Creating subdirectories...");
+  if (settings_.subdirectories > 1) print("Creating subdirectories...");
   co_await make_directories(sim);
-  if (settings_.subdirectories > 1) say("Done\n");
+  if (settings_.subdirectories > 1) print("Done\n");
 
   const time_t start = time(nullptr);
-  say("Creating files...");
+  print("Creating files...");
   for (int64_t i = 0; i < settings_.files && !sim.ended(); ++i) co_await create(sim);
-  say("Done\nPerforming transactions");
+  print("Done\nPerforming transactions");
   const time_t first = time(nullptr);
   in_transactions_ = true;
   const int64_t dot = std::max<int64_t>(settings_.transactions / 10, 1);
   for (int64_t i = 0; i < settings_.transactions && !sim.ended() && !out_of_files_; ++i) {
     co_await transact(sim);
-    if (i % dot == 0) say(".");
+    if (i % dot == 0) print(".");
     out_of_files_ = counts_.created == counts_.deleted;
   }
   in_transactions_ = false;
   if (out_of_files_)
-    say("out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.\n");
+    print("out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.\n");
   else
-    say("Done\n");
+    print("Done\n");
   const time_t last = time(nullptr);
-  say("Deleting files...");
+  print("Deleting files...");
   for (File& file : files_)
     if (file.size != 0) co_await remove(sim, file);
-  say("Done\n");
+  print("Done\n");
   const time_t end = time(nullptr);
 
-  if (settings_.subdirectories > 1) say("Deleting subdirectories...");
+  if (settings_.subdirectories > 1) print("Deleting subdirectories...");
   co_await remove_directories(sim);
-  if (settings_.subdirectories > 1) say("Done\n");
+  if (settings_.subdirectories > 1) print("Done\n");
   counts_.seconds = elapsed(start, end);
   counts_.create_seconds = elapsed(start, first);
   counts_.transaction_seconds = elapsed(first, last);

@@ -80,7 +80,7 @@ class PostmarkThread final : public SimThread {
   ObjectId directory_of(const File& file) const;
   std::string path_of(const File& file) const;
   void failed(const std::string& what);
-  void say(const char* text) const;
+  void print(const char* text) const;
 
   const Settings& settings_;
   const unsigned copy_;

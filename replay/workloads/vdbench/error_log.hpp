@@ -26,15 +26,15 @@ struct ErrorLimits {
 class ErrorLog {
  public:
   // `over` is set at a limit. `tell` gets a line and the position of each of the first kTold errors, in one thread at a time.
-  using Tell = std::function<void(const std::string&, const ErrorPlace&)>;
-  ErrorLog(const ErrorLimits& limits, std::atomic<bool>& over, Tell tell)
-      : limits_(limits), over_(over), tell_(std::move(tell)) {}
+  using ReportError = std::function<void(const std::string&, const ErrorPlace&)>;
+  ErrorLog(const ErrorLimits& limits, std::atomic<bool>& over, ReportError report)
+      : limits_(limits), over_(over), report_(std::move(report)) {}
 
   void add(const std::string& line, const ErrorPlace& place) {
     std::lock_guard lock(mutex_);
     if (count_ == 0) first_ = place;
     latest_ = Clock::now();
-    if (++count_ <= kTold) tell_(line, place);
+    if (++count_ <= kMostReported) report_(line, place);
     if (count_ >= limits_.most) over_ = true;
   }
   // Ends the run if there was an error, and none for ErrorLimits::wait since. Call this from time to time.
@@ -49,11 +49,11 @@ class ErrorLog {
   bool waited() const { return waited_; }
 
  private:
-  static constexpr uint64_t kTold = 10'000;
+  static constexpr uint64_t kMostReported = 10'000;
   using Clock = std::chrono::steady_clock;
   const ErrorLimits limits_;
   std::atomic<bool>& over_;
-  const Tell tell_;
+  const ReportError report_;
   std::mutex mutex_;
   std::atomic<uint64_t> count_{0};
   std::atomic<bool> waited_{false};

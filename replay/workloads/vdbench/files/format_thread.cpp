@@ -123,14 +123,14 @@ Task FormatThread::make_file(SimContext& sim, uint32_t file) {
 Task FormatThread::make_directories(SimContext& sim) {
   Anchor& anchor = context_.anchor;
   const Structure& structure = anchor.structure();
-  if (shared_.tell_made) {
+  if (shared_.report_made) {
     for (unsigned depth = 1; depth <= structure.depth(); ++depth) {
       for (uint64_t d = structure.level(depth) + turn_; d < structure.level(depth + 1) && !sim.ended(); d += shared_.threads)
         co_await make_directory(sim, d);
       const bool together = co_await sim.arrive(shared_.levels);
       if (!together) co_return ECANCELED;
     }
-    shared_.tell_made();
+    shared_.report_made();
     co_return 0;
   }
   while (!shared_.made()) {

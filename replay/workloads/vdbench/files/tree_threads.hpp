@@ -62,14 +62,14 @@ class FormatThread final : public SimThread {
  public:
   struct Shared {
     const unsigned threads;  // number of threads on this rank
-    // tell_made() reports that all directories exist; the rank that makes them calls it. made() returns whether they exist; the
+    // report_made() reports that all directories exist; the rank that makes them calls it. made() returns whether they exist; the
     // other ranks call it. Any thread.
-    const std::function<void()> tell_made;  // null: another rank makes the directories
+    const std::function<void()> report_made;  // null: another rank makes the directories
     const std::function<bool()> made;
     Barrier levels;
     std::atomic<uint64_t> next{0};  // next index in the anchor's chosen()
-    Shared(unsigned p, std::function<void()> tell, std::function<bool()> m)
-        : threads(p), tell_made(std::move(tell)), made(std::move(m)), levels(p) {}
+    Shared(unsigned p, std::function<void()> report, std::function<bool()> m)
+        : threads(p), report_made(std::move(report)), made(std::move(m)), levels(p) {}
   };
   // `number`: of this thread among those of all ranks. `turn`: of this thread among those of this rank.
   FormatThread(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned turn)

@@ -113,10 +113,10 @@ void Reports::error(const std::string& text) {
   errors_.put(html_text(fmt::format("{} {}\n", clock_text(wall_now()), text)));
 }
 
-template <class Tell>
-void Reports::tell_pages(Tell tell) {
-  for (const auto& page : pages_) tell(*page);
-  if (options_.other) tell(*options_.other);
+template <class Act>
+void Reports::for_each_page(Act act) {
+  for (const auto& page : pages_) act(*page);
+  if (options_.other) act(*options_.other);
 }
 
 void Reports::begin(const RunRecord& record) {
@@ -130,14 +130,14 @@ void Reports::begin(const RunRecord& record) {
   totals_.put(link);
   histogram_.put(link);
   if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_->heading(record.wall));
-  tell_pages([&](RunPage& page) { page.begin(record, title); });
+  for_each_page([&](RunPage& page) { page.begin(record, title); });
   status("Starting", &record);
 }
 
 void Reports::interval(const RunRecord& record) {
   if (silent()) return;
   everywhere(columns_->line(record.latest));
-  tell_pages([&](RunPage& page) { page.interval(record); });
+  for_each_page([&](RunPage& page) { page.interval(record); });
   if (record.intervals == record.warmup) status("Warmup done", &record);
 }
 
@@ -145,7 +145,7 @@ void Reports::end(const RunRecord& record) {
   if (silent()) return;
   everywhere(columns_->line(record.average));
   totals_.put(columns_->line(record.average));
-  tell_pages([&](RunPage& page) { page.end(record); });
+  for_each_page([&](RunPage& page) { page.end(record); });
   if (options_.general.histogram_shown)
     histogram_.put(html_text(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram)));
   if (const std::string limit = limit_of(record); !limit.empty())
@@ -177,7 +177,7 @@ void Reports::end(const RunRecord& record) {
 
 void Reports::finish_pages() {
   if (silent()) return;
-  tell_pages([](RunPage& page) { page.finish(); });
+  for_each_page([](RunPage& page) { page.finish(); });
 }
 
 void Reports::finish(const std::string& verdict) {

@@ -42,8 +42,8 @@ class Reports {
  private:
   bool silent() const { return options_.directory.empty(); }
   void everywhere(const std::string& text);  // to terminal, summary and log
-  template <class Tell>
-  void tell_pages(Tell tell);
+  template <class Act>
+  void for_each_page(Act act);
 
   const ReportOptions options_;
   const std::unique_ptr<Columns> columns_;

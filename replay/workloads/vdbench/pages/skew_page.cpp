@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr double kToldFrom = 0.1;  // percent; smaller differences are not reported
+constexpr double kLeastReported = 0.1;  // percent; smaller differences are not reported
 
 // Adds the time to each line of `text`, as on all lines of this page.
 std::string timed(int64_t wall, const std::string& text) {
@@ -90,7 +90,7 @@ void SkewPage::table(const RunRecord& record, const std::string& what, const std
     if (with_shares) {
       const double seen = percent(figures.requested.count, average.all.requested.count);
       line = with(line, fmt::format("{:>9.2f}%{:>8.2f}%{}", asked, seen,
-                                    std::abs(asked - seen) > kToldFrom ? fmt::format("{:>7.2f}%", asked - seen) : " "));
+                                    std::abs(asked - seen) > kLeastReported ? fmt::format("{:>7.2f}%", asked - seen) : " "));
     }
     text += line;
   };

@@ -60,14 +60,14 @@ std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate) {
 std::string simulate(const std::vector<PlannedRun>& runs) {
   std::string text;
   int64_t seconds = 0;
-  auto tell = [&](const PlannedRun& run) {
+  auto print = [&](const PlannedRun& run) {
     text += fmt::format("Simulating RD={}\n", run.title());
     if (!run.formats) seconds += run.run->elapsed + run.run->warmup + run.run->pause;
   };
   for (const PlannedRun& run : runs) {
-    tell(run);
+    print(run);
     if (run.rate.kind != Rate::curve || run.formats) continue;
-    for (const PlannedRun& point : curve_runs(run, kSimulatedHighest)) tell(point);
+    for (const PlannedRun& point : curve_runs(run, kSimulatedHighest)) print(point);
   }
   text += fmt::format("{} runs, {} seconds of load, without formatting\n", runs.size(), seconds);
   return text;

@@ -64,10 +64,10 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
     unsigned own = 0, turn = 0;
     for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
     if (run.formats) {
-      std::function<void()> tell_made;
-      if (messages.makes_directories()) tell_made = [&messages, w] { messages.made_directories(w); };
+      std::function<void()> report_made;
+      if (messages.makes_directories()) report_made = [&messages, w] { messages.made_directories(w); };
       setup.formats.push_back(
-          std::make_unique<FormatThread::Shared>(own, tell_made, [&messages, w] { return messages.directories_made(w); }));
+          std::make_unique<FormatThread::Shared>(own, report_made, [&messages, w] { return messages.directories_made(w); }));
     }
     for (unsigned i = 0; i < threads; ++i, ++number) {
       if (!dealt.has(i)) continue;

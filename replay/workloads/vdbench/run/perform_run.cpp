@@ -25,9 +25,9 @@ int64_t wall_now() {
 }
 
 // Reports a run during its execution.
-class Teller {
+class IntervalReporter {
  public:
-  Teller(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
+  IntervalReporter(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
       : reports_(reports), options_(options), duration_(duration) {
     record_.run = &run;
     record_.wall = wall_now();
@@ -36,19 +36,19 @@ class Teller {
   }
 
   // Workers hand over counts after the end, too. These belong to the last interval, so it is reported later.
-  void interval(const Interval& told) {
-    if (duration_ && !told.last && told.to >= duration_) {
-      late_ = told.counts;
-      late_from_ = told.from;
+  void interval(const Interval& counted) {
+    if (duration_ && !counted.last && counted.to >= duration_) {
+      late_ = counted.counts;
+      late_from_ = counted.from;
       return;
     }
-    if (!late_from_) return tell(told.counts, told.from, told.to);
-    late_.merge(told.counts);
-    tell_late();
+    if (!late_from_) return report(counted.counts, counted.from, counted.to);
+    late_.merge(counted.counts);
+    report_late();
   }
 
   RunRecord finish() {
-    if (late_from_) tell_late();  // the last interval was not reported if threads did not end
+    if (late_from_) report_late();  // the last interval was not reported if threads did not end
     if (record_.intervals == 0) {
       // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
@@ -59,12 +59,12 @@ class Teller {
   bool ends_all = false;
 
  private:
-  void tell_late() {
-    tell(late_, *late_from_, duration_);
+  void report_late() {
+    report(late_, *late_from_, duration_);
     late_from_.reset();
   }
 
-  void tell(const Tally& counts, int64_t from, int64_t to) {
+  void report(const Tally& counts, int64_t from, int64_t to) {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;
     add(line_of(*record_.run, counts, double(to - from) / double(kSecond)));
@@ -124,16 +124,16 @@ class Teller {
 RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
                    RankMessages& messages, const RunControl& options) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
-  Teller teller(run, reports, options, duration);
+  IntervalReporter reporter(run, reports, options, duration);
   RunnerOptions threads;
   threads.duration = duration;
   threads.interval = run.run->interval * kSecond;
   Tally counts;    // of this rank
   int64_t to = 0;  // ns since the start
-  threads.on_interval = [&](const Interval& told) {
-    counts.merge(told.counts);
-    to = told.to;
-    messages.interval(told);
+  threads.on_interval = [&](const Interval& counted) {
+    counts.merge(counted.counts);
+    to = counted.to;
+    messages.interval(counted);
   };
   threads.stop = options.stop;
   threads.over = options.over;
@@ -147,8 +147,8 @@ RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts
     }
     if (!failure.empty()) messages.end();
   };
-  messages.perform(act, *options.errors, [&](const Interval& told) { teller.interval(told); });
-  RunOutcome performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
+  messages.perform(act, *options.errors, [&](const Interval& counted) { reporter.interval(counted); });
+  RunOutcome performed{.record = reporter.finish(), .own = {}, .ends_all = reporter.ends_all, .failure = failure};
   performed.own.seconds = double(to) / double(kSecond);
   const Figures all = line_of(run, counts, performed.own.seconds).all;
   const KindCounters& requested = all.requested;
@@ -189,9 +189,9 @@ void run_line(const std::string& line, Reports& reports) {
   if (!out) throw std::runtime_error(line + ": can't be started");
   char text[4096];
   while (fgets(text, sizeof text, out)) {
-    std::string said = text;
-    while (said.ends_with('\n')) said.pop_back();
-    reports.note(said);
+    std::string output = text;
+    while (output.ends_with('\n')) output.pop_back();
+    reports.note(output);
   }
   if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
 }

@@ -53,7 +53,7 @@ class RankMessages::Part {
     counts_.merge(other.counts_);
   }
   bool last() const { return last_; }
-  Interval told(unsigned number, bool last) const { return {number, from_, to_, counts_, last}; }
+  Interval counted(unsigned number, bool last) const { return {number, from_, to_, counts_, last}; }
 
  private:
   int64_t from_ = 0, to_ = 0;
@@ -69,8 +69,8 @@ RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std:
 
 RankMessages::~RankMessages() = default;
 
-void RankMessages::error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told) {
-  if (ranks_.cluster().root()) return told(line, place);
+void RankMessages::error(const std::string& line, const ErrorPlace& place, const ErrorLog::ReportError& report) {
+  if (ranks_.cluster().root()) return report(line, place);
   ByteWriter out;
   out.u8(kError);
   out.text(line);
@@ -81,14 +81,14 @@ void RankMessages::error(const std::string& line, const ErrorPlace& place, const
   ranks_.report_to_root(out.view(), false);
 }
 
-void RankMessages::interval(const Interval& told) {
-  if (!ranks_.several()) return tell_(told);
+void RankMessages::interval(const Interval& counted) {
+  if (!ranks_.several()) return report_(counted);
   ByteWriter out;
   out.u8(kInterval);
-  out.svarint(told.from);
-  out.svarint(told.to);
-  out.u8(told.last);
-  out.text(told.counts.save());
+  out.svarint(counted.from);
+  out.svarint(counted.to);
+  out.u8(counted.last);
+  out.text(counted.counts.save());
   if (stop_.load() != 0) out.u8(kEnd);
   ranks_.report_to_root(out.view());
 }
@@ -106,31 +106,31 @@ void RankMessages::made_directories(size_t work) {
   ranks_.report_to_root(out.view());
 }
 
-void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell) {
-  tell_ = std::move(tell);
+void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report) {
+  report_ = std::move(report);
   errors_ = &errors;
-  const RankGroup::ExchangeCallbacks messages{[this](const std::vector<std::string>& told) { return answer(told); },
-                                              [this](const std::string& answer) { hear(answer); }, [this] { over_ = true; }};
+  const RankGroup::ExchangeCallbacks messages{[this](const std::vector<std::string>& reports) { return answer(reports); },
+                                              [this](const std::string& answer) { receive(answer); }, [this] { over_ = true; }};
   ranks_.work_with_exchange(
       [&] {
         if (formats_ && !makes_directories()) ranks_.report_to_root("");
         act();
       },
       messages);
-  if (ranks_.several() && ranks_.cluster().root()) tell_complete(true);
+  if (ranks_.several() && ranks_.cluster().root()) report_complete(true);
 }
 
-std::string RankMessages::answer(const std::vector<std::string>& told) {
-  for (unsigned rank = 0; rank < told.size(); ++rank) take(rank, told[rank]);
-  tell_complete(false);
+std::string RankMessages::answer(const std::vector<std::string>& reports) {
+  for (unsigned rank = 0; rank < reports.size(); ++rank) take(rank, reports[rank]);
+  report_complete(false);
   ByteWriter out;
   out.u8(over_.load() || stop_.load() != 0);
   for (const std::atomic<bool>& made : directories_) out.u8(made);
   return std::string(out.view());
 }
 
-void RankMessages::take(unsigned rank, std::string_view told) {
-  ByteReader in(told);
+void RankMessages::take(unsigned rank, std::string_view report) {
+  ByteReader in(report);
   while (in.ok() && in.left() != 0) switch (in.u8()) {
       case kInterval: {
         const int64_t from = in.svarint(), to = in.svarint();
@@ -160,11 +160,11 @@ void RankMessages::take(unsigned rank, std::string_view told) {
   if (!in.ok()) throw std::runtime_error(kDamaged);
 }
 
-void RankMessages::tell_complete(bool left) {
-  while (const std::optional<Part> one = parts_->next(left)) tell_(one->told(++intervals_, parts_->over(left)));
+void RankMessages::report_complete(bool left) {
+  while (const std::optional<Part> one = parts_->next(left)) report_(one->counted(++intervals_, parts_->over(left)));
 }
 
-void RankMessages::hear(const std::string& answer) {
+void RankMessages::receive(const std::string& answer) {
   ByteReader in(answer);
   if (in.u8()) over_ = true;
   bool all_made = true;

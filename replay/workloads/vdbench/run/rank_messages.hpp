@@ -35,19 +35,19 @@ struct RankPart {
 
 class RankMessages {
  public:
-  using TellInterval = std::function<void(const Interval&)>;
+  using ReportInterval = std::function<void(const Interval&)>;
   // All must outlive this. `over`: true ends the run; the root sets it on all ranks. `works`: number of works, which have trees
   // in a format.
   RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
   ~RankMessages();
 
-  // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `told`.
-  void error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told);
-  // Calls `act` on all ranks, starting at one moment. On the root, passes the intervals of all ranks together to `tell`, and adds
-  // the errors of other ranks to the log.
-  void perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell);
-  void interval(const Interval& told);  // reports an interval of `act`; any thread
-  void end();                           // ends the run on all ranks; any thread
+  // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `report`.
+  void error(const std::string& line, const ErrorPlace& place, const ErrorLog::ReportError& report);
+  // Calls `act` on all ranks, starting at one moment. On the root, passes the intervals of all ranks together to `report`, and
+  // adds the errors of other ranks to the log.
+  void perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report);
+  void interval(const Interval& counted);  // reports an interval of `act`; any thread
+  void end();                              // ends the run on all ranks; any thread
   // In a format, the root makes the directories of all trees, and the other ranks wait for them. Any thread.
   bool makes_directories() const { return ranks_.cluster().root(); }
   void made_directories(size_t work);
@@ -60,17 +60,17 @@ class RankMessages {
 
  private:
   class Part;
-  std::string answer(const std::vector<std::string>& told);
-  void hear(const std::string& answer);
-  void take(unsigned rank, std::string_view told);
-  void tell_complete(bool left);
+  std::string answer(const std::vector<std::string>& reports);
+  void receive(const std::string& answer);
+  void take(unsigned rank, std::string_view report);
+  void report_complete(bool left);
 
   RankGroup& ranks_;
   std::atomic<bool>& over_;
   const std::atomic<int>& stop_;
   const bool formats_;
   std::deque<std::atomic<bool>> directories_;  // of each work
-  TellInterval tell_;
+  ReportInterval report_;
   ErrorLog* errors_ = nullptr;
   uint64_t errors_of_others_ = 0;  // errors of other ranks in the log
   std::unique_ptr<RoundMerger<Part>> parts_;

@@ -144,14 +144,14 @@ class VdbenchProgram {
   }
   // Returns a line for each tree that the runs use.
   std::string sizes_of_trees() const {
-    std::vector<std::string> told;
+    std::vector<std::string> texts;
     for (const PlannedRun& run : runs_)
       for (const FileWork& work : run.file_works) {
         const FileSystem& system = run.systems[work.system];
         const std::string text = Structure(system).text(system.anchor) + "\n";
-        if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(text);
+        if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
       }
-    return fmt::format("{}", fmt::join(told, ""));
+    return fmt::format("{}", fmt::join(texts, ""));
   }
   // Adds parameters of the command line to all RDs: "+elapsed=10,interval=2".
   void add_to_runs() {
@@ -256,9 +256,9 @@ class VdbenchProgram {
   // Runs the points of a curve, whose rates are shares of the measured highest rate.
   void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
     const double measured = rate(highest.average.all.requested, highest.average.seconds);
-    const std::string told = cluster_.broadcast({reinterpret_cast<const char*>(&measured), sizeof measured});
+    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&measured), sizeof measured});
     double of_all = 0;
-    memcpy(&of_all, told.data(), sizeof of_all);
+    memcpy(&of_all, from_root.data(), sizeof of_all);
     for (const PlannedRun& point : curve_runs(*highest.run, of_all)) {
       if (!goes_on()) return;
       const RunRecord record = runs.perform(point, &ends_all_);

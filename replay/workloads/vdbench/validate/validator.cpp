@@ -153,7 +153,7 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
       continue;
     }
     ++counts_.wrong;
-    tell(offset, keys.unit(), when, wrong);
+    report(offset, keys.unit(), when, wrong);
     keys.set(offset, BlockKeys::kBad);  // reported only once
   }
 }
@@ -170,10 +170,10 @@ void Validator::missing(uint64_t first, uint64_t length, const char* when) {
   if (count == 0) return;
   counts_.checked += count;
   counts_.wrong += count;
-  tell(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count));
+  report(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count));
 }
 
-void Validator::tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
+void Validator::report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
   const uint32_t good = storage_.keys.last_good(offset);
   ErrorPlace place = storage_.place(offset);
   place.size = size;

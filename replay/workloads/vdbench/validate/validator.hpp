@@ -67,7 +67,7 @@ class Validator {
   Task write(SimContext& sim, Op op, Row row, int64_t due);
   Task transfer(SimContext& sim, const Op& op, Row row, const PerformOptions& how);
   Task promise(SimContext& sim, Journal::Kind kind);
-  void tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong);
+  void report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong);
   // Returns what is wrong with a block. Empty: it is as written.
   std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
 
