@@ -54,42 +54,42 @@ Condition::Condition(std::string_view text) : text_(trimmed(text)) {
   constexpr std::string_view kAnd = " and ";
   for (std::string_view rest = text_;;) {
     const size_t at = rest.find(kAnd);
-    terms_.push_back(parse(rest.substr(0, at)));
+    bounds_.push_back(parse(rest.substr(0, at)));
     if (at == rest.npos) break;
     rest.remove_prefix(at + kAnd.size());
   }
-  allows_errors_ = std::ranges::any_of(terms_, [](const Bound& term) { return term.of == Bound::Of::errors; });
+  allows_errors_ = std::ranges::any_of(bounds_, [](const Bound& bound) { return bound.of == Bound::Of::errors; });
 }
 
 Condition::Bound Condition::parse(std::string_view text) {
   const size_t less = text.find('<');
   if (less == text.npos) refuse(text);
   const std::string_view name = trimmed(text.substr(0, less)), limit = trimmed(text.substr(less + 1));
-  Bound term{Bound::Of::errors, 0, 0, std::string(name)};
+  Bound bound{Bound::Of::errors, 0, 0, std::string(name)};
   if (name == "errors") {
     if (!limit.ends_with('%')) refuse(text);
-    term.limit = number(trimmed(limit.substr(0, limit.size() - 1)), text) / 100;
+    bound.limit = number(trimmed(limit.substr(0, limit.size() - 1)), text) / 100;
   } else {
     if (name == "mean")
-      term.of = Bound::Of::mean;
+      bound.of = Bound::Of::mean;
     else if (name == "max")
-      term.of = Bound::Of::max;
+      bound.of = Bound::Of::max;
     else if (name.starts_with('p') && name.size() > 1)
-      term.of = Bound::Of::quantile, term.quantile = number(name.substr(1), text) / 100;
+      bound.of = Bound::Of::quantile, bound.quantile = number(name.substr(1), text) / 100;
     else
       refuse(text);
     // A limit needs a unit, because it could mean seconds or milliseconds.
     if (limit.empty() || (limit.back() >= '0' && limit.back() <= '9')) refuse(text);
-    term.limit = double(parse_duration(limit));
+    bound.limit = double(parse_duration(limit));
   }
-  if (term.limit <= 0 || term.quantile < 0 || term.quantile > 1) refuse(text);
-  return term;
+  if (bound.limit <= 0 || bound.quantile < 0 || bound.quantile > 1) refuse(text);
+  return bound;
 }
 
-double Condition::value(const Bound& term, const RunResult& run) {
-  switch (term.of) {
+double Condition::value(const Bound& bound, const RunResult& run) {
+  switch (bound.of) {
     case Bound::Of::quantile:
-      return double(run.response.quantile(term.quantile));
+      return double(run.response.quantile(bound.quantile));
     case Bound::Of::mean:
       return run.response.mean();
     case Bound::Of::max:
@@ -100,15 +100,15 @@ double Condition::value(const Bound& term, const RunResult& run) {
   return 0;
 }
 
-double Condition::strain(const Bound& term, const RunResult& run) {
-  return unknown(term, run) ? kBroken : value(term, run) / term.limit;
+double Condition::strain(const Bound& bound, const RunResult& run) {
+  return unknown(bound, run) ? kBroken : value(bound, run) / bound.limit;
 }
 
 // True: the value is only a lower bound.
-bool Condition::unknown(const Bound& term, const RunResult& run) {
-  switch (term.of) {
+bool Condition::unknown(const Bound& bound, const RunResult& run) {
+  switch (bound.of) {
     case Bound::Of::quantile:
-      return is_lower_bound(run.response, run.open, term.quantile);
+      return is_lower_bound(run.response, run.open, bound.quantile);
     case Bound::Of::mean:
       return is_lower_bound_of_mean(run.response, run.open);
     case Bound::Of::max:
@@ -131,7 +131,7 @@ std::string Condition::broken(const RunResult& run) const {
 }
 
 const Condition::Bound& Condition::worst(const RunResult& run) const {
-  return *std::max_element(terms_.begin(), terms_.end(),
+  return *std::max_element(bounds_.begin(), bounds_.end(),
                            [&](const Bound& a, const Bound& b) { return strain(a, run) < strain(b, run); });
 }
 
@@ -145,20 +145,20 @@ RunLength Condition::least() const {
   // the limit, and by the limit on average.
   constexpr double kTimesLimit = 40;
   RunLength least;
-  for (const Bound& term : terms_) {
-    const double share = term.of == Bound::Of::errors ? term.limit : 1 - term.quantile;
+  for (const Bound& bound : bounds_) {
+    const double share = bound.of == Bound::Of::errors ? bound.limit : 1 - bound.quantile;
     if (share > 0) least.operations = std::max(least.operations, uint64_t(std::round(kBeyond / share)));
-    if (term.of != Bound::Of::errors) least.time = std::max(least.time, int64_t(term.limit * kTimesLimit));
+    if (bound.of != Bound::Of::errors) least.time = std::max(least.time, int64_t(bound.limit * kTimesLimit));
   }
   return least;
 }
 
 std::string Condition::measured(const RunResult& run) const {
   if (const std::string why = broken(run); !why.empty()) return why;
-  const Bound& term = worst(run);
-  const double is = value(term, run);
-  return term.name + (unknown(term, run) ? " > " : " ") +
-         (term.of == Bound::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
+  const Bound& bound = worst(run);
+  const double is = value(bound, run);
+  return bound.name + (unknown(bound, run) ? " > " : " ") +
+         (bound.of == Bound::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
 }
 
 }  // namespace fsr

@@ -15,7 +15,7 @@ Planner::Planner(RunState& run, OpSource& source)
       linearizer_(source, run.options.from, run.options.to, run.options.order == Order::time),
       dependencies_(uint32_t(run.window.slots()), run.options.order == Order::time,
                     run.options.known ? *run.options.known : own_known_),
-      outboxes_(run.workers.size()) {
+      batches_(run.workers.size()) {
   if (options_.timing == Timing::think) owners_.resize(run.window.slots());
 }
 
@@ -169,7 +169,7 @@ void Planner::schedule(const Op& op, Node& node) {
   Owner& owner = owners_[node.slot];
   owner.known = op.who && op.who->pid > 0;
   if (owner.known) owner.process = uint64_t(op.who->client) << 32 | uint32_t(op.who->pid);
-  if (ThinkTimeBase* anchor = anchor_of(op, node)) anchor_to(op, node, *anchor);
+  if (ThinkTimeBase* anchor = think_time_base_of(op, node)) anchor_to(op, node, *anchor);
   if (op.kind == OpKind::release || op.kind == OpKind::releasedir)
     handle_anchors_.erase(op.handle);
   else if (op.handle)
@@ -180,7 +180,7 @@ void Planner::schedule(const Op& op, Node& node) {
 }
 
 // Returns the operation from which the think time of `op` counts. Null: it counts from the start of the schedule.
-Planner::ThinkTimeBase* Planner::anchor_of(const Op& op, const Node& node) {
+Planner::ThinkTimeBase* Planner::think_time_base_of(const Op& op, const Node& node) {
   auto in = [](std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key) {
     auto found = anchors.find(key);
     return found == anchors.end() ? nullptr : &found->second;
@@ -212,7 +212,7 @@ void Planner::anchor_to(const Op& op, Node& node, ThinkTimeBase& anchor) {
 }
 
 void Planner::hand_out(Node& node) {
-  WorkerBatch& box = outboxes_[node.worker];
+  WorkerBatch& box = batches_[node.worker];
   // Worker::post() takes the newest first.
   node.next = box.first;
   box.first = &node;
@@ -223,8 +223,8 @@ void Planner::hand_out(Node& node) {
 }
 
 void Planner::flush() {
-  for (size_t i = 0; i < outboxes_.size(); ++i) {
-    WorkerBatch& box = outboxes_[i];
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    WorkerBatch& box = batches_[i];
     if (box.first) run_.workers[i]->post(box.first, box.last);
     box = {};
   }

@@ -48,7 +48,7 @@ class Planner {
   void plan(const Op& op, Node& node);
   void link(Node& node, Node& before, bool for_end, bool anchor);
   void schedule(const Op& op, Node& node);
-  ThinkTimeBase* anchor_of(const Op& op, const Node& node);
+  ThinkTimeBase* think_time_base_of(const Op& op, const Node& node);
   void anchor_to(const Op& op, Node& node, ThinkTimeBase& anchor);
   void remember(std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key, const Op& op, const Node& node);
   void hand_out(Node& node);
@@ -64,7 +64,7 @@ class Planner {
   ObjectSet own_known_, touched_, threads_;
   Dependencies dependencies_;
   std::vector<Wait> waits_;
-  std::vector<WorkerBatch> outboxes_;
+  std::vector<WorkerBatch> batches_;
   const Op* op_ = nullptr;  // the next operation, if it waits for room
   bool waited_ = false;     // true: `op_` had to wait for room
   bool stopped_ = false;

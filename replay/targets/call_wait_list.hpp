@@ -15,10 +15,10 @@ class CallWaitList {
  public:
   auto wait(SharedCall& call) {
     struct Awaiter {
-      CallWaitList& parking;
+      CallWaitList& waiting_calls;
       SharedCall& call;
       bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> h) { parking.waiting_.push_back({&call, h}); }
+      void await_suspend(std::coroutine_handle<> h) { waiting_calls.waiting_.push_back({&call, h}); }
       void await_resume() const noexcept {}
     };
     return Awaiter{*this, call};
