@@ -99,7 +99,7 @@ struct Pooled {
 
 }  // namespace
 
-std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
+std::optional<int> Replay::run_alone(double factor, const RunLength& least) {
   if (again) {
     target.reset();
     on_all([&] { open_target_for_run(); });
@@ -107,11 +107,11 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   input->restart(factor, least);
   input->next_round();
   ++round;
-  RunSteps life(*input, *target, clock, stop, report);
-  if (std::optional<int> early = play_round(life)) return early;
+  RunSteps steps(*input, *target, clock, stop, report);
+  if (std::optional<int> early = run_round(steps)) return early;
   again = true;
   gather();
-  if (results) afterwards([&] { life.name_slowest(); });
+  if (results) afterwards([&] { steps.name_slowest(); });
   input->end_round(report);
   keep_results();
   if (command.json) rounds.push_back(report);
@@ -131,14 +131,14 @@ void Replay::print(const std::string& text) const {
   if (cluster.root() && !command.json) print_whole(text);
 }
 
-int Replay::play_repeats() {
+int Replay::run_repeats() {
   print(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
   std::vector<Figures> runs;
   std::array<unsigned, kFigureCount> lower_bounds{};  // number of runs whose figure is a lower bound
   int status = 0;
   for (unsigned i = 0; i < command.repeat; ++i) {
     try {
-      if (std::optional<int> early = play_alone(1, {})) return *early;
+      if (std::optional<int> early = run_alone(1, {})) return *early;
     } catch (const LostRank& e) {
       lost_between(e);
       break;
@@ -178,7 +178,7 @@ int Replay::play_repeats() {
   return worse_status(status, int(failed_afterwards));
 }
 
-int Replay::play_search() {
+int Replay::run_search() {
   const Condition condition(command.find_scale);
   const LoadUnit unit = input->load_unit();
   const RunLength least = condition.least();
@@ -194,7 +194,7 @@ int Replay::play_search() {
     Pooled pooled;
     do {
       try {
-        if ((early = play_alone(factor, least))) return std::nullopt;
+        if ((early = run_alone(factor, least))) return std::nullopt;
       } catch (const LostRank& e) {
         lost_between(e);
         early = 1;

@@ -173,7 +173,7 @@ void Replay::follow_ranks(bool left) {
                                   [this](const Interval& interval, const SeriesInterval& series) { follow(interval, series); });
 }
 
-void Replay::give_sign_of_life() {
+void Replay::send_heartbeat() {
   if (cluster.size() == 1 || clock.now() < alive_at_ + cluster.heartbeat_interval()) return;
   alive_at_ = clock.now();
   cluster.send_heartbeat();
@@ -219,56 +219,56 @@ void Replay::look_at_files() {
 }
 
 // Reads the input and checks the target.
-void Replay::make_ready(RunSteps& life) {
-  life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
-            [&](uint64_t done, uint64_t total) {
-              line.bar("reading", done, total);
-              give_sign_of_life();
-            });
+void Replay::make_ready(RunSteps& steps) {
+  steps.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
+             [&](uint64_t done, uint64_t total) {
+               line.bar("reading", done, total);
+               send_heartbeat();
+             });
   warn();
-  life.place_files();
+  steps.place_files();
   if (command.dry_run) return;
   check_space(*target, report.image, command.force);
   check_writable(*target, clock, cluster.rank());
 }
 
-void Replay::prepare_tree(RunSteps& life, bool& prepared) {
-  if (cluster.size() == 1 || !input->shares_tree()) return on_all([&] { prepare(life, PrepareStep::all, prepared); });
+void Replay::prepare_tree(RunSteps& steps, bool& prepared) {
+  if (cluster.size() == 1 || !input->shares_tree()) return on_all([&] { prepare(steps, PrepareStep::all, prepared); });
   for (PrepareStep step : {PrepareStep::contents, PrepareStep::look_up, PrepareStep::seal, PrepareStep::open})
     on_all([&] {
       const bool of_root = step == PrepareStep::contents || step == PrepareStep::seal, of_others = step == PrepareStep::look_up;
-      if (cluster.root() ? !of_others : !of_root) prepare(life, step, prepared);
+      if (cluster.root() ? !of_others : !of_root) prepare(steps, step, prepared);
     });
 }
 
-void Replay::prepare(RunSteps& life, PrepareStep step, bool& prepared) {
+void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
   if (command.dry_run) return;
   tree_begun = true;
-  prepared = life.prepare({.step = step,
-                           .trace_id = target->places_files() ? std::string() : input->header().id,
-                           .marks = cluster.root(),
-                           .reuse = command.reuse || again,
-                           .workers = command.workers,
-                           .credentials = credentials.get()},
-                          [&](uint64_t done, uint64_t total) {
-                            line.bar("image  ", done, total);
-                            give_sign_of_life();
-                          });
+  prepared = steps.prepare({.step = step,
+                            .trace_id = target->places_files() ? std::string() : input->header().id,
+                            .marks = cluster.root(),
+                            .reuse = command.reuse || again,
+                            .workers = command.workers,
+                            .credentials = credentials.get()},
+                           [&](uint64_t done, uint64_t total) {
+                             line.bar("image  ", done, total);
+                             send_heartbeat();
+                           });
   if (prepared || cluster.size() == 1) return;
   if (report.interrupted) throw std::runtime_error("interrupted");
   throw std::runtime_error(fmt::format("{} operations that prepare the run failed", format_count(report.prepared.failed)));
 }
 
-std::optional<int> Replay::play_round(RunSteps& life) {
+std::optional<int> Replay::run_round(RunSteps& steps) {
   report.started = wall_clock();
   rank_intervals = {};
   rank_clock = {};
   if (cluster.size() > 1 && cluster.root() && follows()) live_intervals.emplace(cluster.size());
   bool prepared = false;
-  on_all([&] { make_ready(life); });
+  on_all([&] { make_ready(steps); });
   // From here on, no rank makes and removes names to check the target. A name that disappears can make another rank's listing
   // fail.
-  prepare_tree(life, prepared);
+  prepare_tree(steps, prepared);
   if (command.dry_run) return dry_run(*input, *target, report, command.json);
   line.clear();
   if (!prepared) {
@@ -288,39 +288,39 @@ std::optional<int> Replay::play_round(RunSteps& life) {
       rank_clock.before = cluster.compare_clocks();
       return rank_clock.start = common_start(cluster, rank_clock.before, kLead);
     };
-  life.run({.duration = command.duration,
-            .workers = command.workers,
-            .stop_on_error = command.stop_on_error,
-            .credentials = credentials.get(),
-            .record = recording.get(),
-            .meet = meet,
-            .progress =
-                [this](const Progress& p) {
-                  give_sign_of_life();
-                  follow_ranks(false);
-                  report.series.add(p);
-                  line.replay(p, report.series.intervals(), report.span, report.whole);
-                },
-            .on_interval = [this](const Interval& interval) { report_interval(interval); },
-            .interval = command.interval});
+  steps.run({.duration = command.duration,
+             .workers = command.workers,
+             .stop_on_error = command.stop_on_error,
+             .credentials = credentials.get(),
+             .record = recording.get(),
+             .meet = meet,
+             .progress =
+                 [this](const Progress& p) {
+                   send_heartbeat();
+                   follow_ranks(false);
+                   report.series.add(p);
+                   line.replay(p, report.series.intervals(), report.span, report.whole);
+                 },
+             .on_interval = [this](const Interval& interval) { report_interval(interval); },
+             .interval = command.interval});
   line.clear();
   return std::nullopt;
 }
 
-int Replay::play_rounds() {
-  RunSteps life(*input, *target, clock, stop, report);
+int Replay::run_rounds() {
+  RunSteps steps(*input, *target, clock, stop, report);
   int status = 0;
   while (input->next_round()) {
     ++round;
     try {
-      if (std::optional<int> early = play_round(life)) return *early;
+      if (std::optional<int> early = run_round(steps)) return *early;
     } catch (const LostRank& e) {
       lost_between(e);
       break;
     }
     gather();
     if (metrics) metrics->finish(report.result);
-    if (results) afterwards([&] { life.name_slowest(); });
+    if (results) afterwards([&] { steps.name_slowest(); });
     status = worse_status(status, end_round());
     if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
     if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
@@ -337,7 +337,7 @@ int Replay::run() {
       afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });
   };
   try {
-    const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
+    const int status = !command.find_scale.empty() ? run_search() : command.repeat > 1 ? run_repeats() : run_rounds();
     if (command.cleanup && whole_) cluster.barrier();  // no rank works in the tree any more
     clean_up();
     return worse_status(status, int(failed_afterwards));

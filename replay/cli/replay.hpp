@@ -61,21 +61,21 @@ struct Replay {
   void open_target_for_run();
   int run();  // returns the exit status
 
-  // In repeats.cpp: play_repeats() runs the same load several times. play_search() searches for the highest load that meets a
+  // In repeats.cpp: run_repeats() runs the same load several times. run_search() searches for the highest load that meets a
   // condition. Both return the exit status.
-  int play_repeats();
-  int play_search();
+  int run_repeats();
+  int run_search();
 
  private:
-  int play_rounds();
+  int run_rounds();
   // Runs a round. Returns an exit status if there was no run, because of an option or because the preparation failed.
-  std::optional<int> play_round(RunSteps& life);
-  void make_ready(RunSteps& life);
-  void prepare_tree(RunSteps& life, bool& prepared);
-  void prepare(RunSteps& life, PrepareStep step, bool& prepared);
+  std::optional<int> run_round(RunSteps& steps);
+  void make_ready(RunSteps& steps);
+  void prepare_tree(RunSteps& steps, bool& prepared);
+  void prepare(RunSteps& steps, PrepareStep step, bool& prepared);
   // Runs the only round of the input with `factor` times its load, on a target that earlier runs may have used. Returns the same
-  // as play_round().
-  std::optional<int> play_alone(double factor, const RunLength& least);
+  // as run_round().
+  std::optional<int> run_alone(double factor, const RunLength& least);
   double of_root(double value);               // collective
   void print(const std::string& text) const;  // only on the root, and only without --json
   void warn();
@@ -94,7 +94,7 @@ struct Replay {
   void end_without(const LostRank& lost);
   // Collective. True if this was the last round: a rank is lost, was stopped, or passes true for `mine`.
   bool over(bool mine);
-  void give_sign_of_life();
+  void send_heartbeat();
   int end_round();
   void keep_results();
   void look_at_files();

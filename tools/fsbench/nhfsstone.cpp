@@ -57,7 +57,7 @@ struct TargetRun {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
   Report report;
-  std::unique_ptr<RunSteps> life;
+  std::unique_ptr<RunSteps> steps;
   std::string error;
   uint64_t mount = 0;  // file system of a directory, whose requests are counted once; 0: none
 };
@@ -86,7 +86,7 @@ class Nhfsstone {
     });
     cluster_.on_all([&] {
       for (TargetRun& place : places_) prepare(place);
-      for (TargetRun& place : places_) place.life->rehearse();
+      for (TargetRun& place : places_) place.steps->rehearse();
     });
     ranks_.work([&] {
       std::vector<std::thread> threads;
@@ -125,7 +125,7 @@ class Nhfsstone {
     place.report.target = place.target->name();
     place.mount = device_of(options_.targets[d]);
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
-    place.life = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
+    place.steps = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
   }
 
@@ -145,8 +145,8 @@ class Nhfsstone {
   }
 
   void prepare(TargetRun& place) {
-    place.life->read({}, {});
-    place.life->prepare({}, [this](uint64_t, uint64_t) { ranks_.heartbeat(); });
+    place.steps->read({}, {});
+    place.steps->prepare({}, [this](uint64_t, uint64_t) { ranks_.heartbeat(); });
     if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
@@ -158,7 +158,7 @@ class Nhfsstone {
     RunOptions options;
     options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
     if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
-    place.life->run(options);
+    place.steps->run(options);
   } catch (const std::exception& e) {
     place.error = e.what();
   }
