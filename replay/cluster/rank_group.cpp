@@ -47,9 +47,11 @@ void RankGroup::work_with_barriers(const std::function<void()>& act) {
   watch(act, &nothing);
 }
 
-void RankGroup::work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& talk) { watch(act, &talk); }
+void RankGroup::work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& callbacks) {
+  watch(act, &callbacks);
+}
 
-void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks* talk) {
+void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks* callbacks) {
   if (!several()) return act();
   done_ = false;
   asked_ = held_ = 0;
@@ -69,30 +71,30 @@ void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks*
     change_.notify_all();
   });
   try {
-    stay_alive(talk);
+    stay_alive(callbacks);
   } catch (const LostRank& e) {
     const std::lock_guard lock(mutex_);
     lost_ = e.what();
     change_.notify_all();
-    if (talk && talk->lost) talk->lost();
+    if (callbacks && callbacks->lost) callbacks->lost();
   }
   worker.join();
   if (failure) std::rethrow_exception(failure);
 }
 
-// Sends heartbeats and, with `talk`, exchanges reports. Returns when the work is done: without `talk` on this rank, with it on
-// all ranks. Throws LostRank if another rank is lost.
-void RankGroup::stay_alive(const ExchangeCallbacks* talk) {
+// Sends heartbeats and, with `callbacks`, exchanges reports. Returns when the work is done: without `callbacks` on this rank,
+// with it on all ranks. Throws LostRank if another rank is lost.
+void RankGroup::stay_alive(const ExchangeCallbacks* callbacks) {
   std::unique_lock lock(mutex_);
   for (;;) {
     const bool called =
         change_.wait_for(lock, nanoseconds(cluster_.heartbeat_interval()), [&] { return done_ || asked_ > held_; });
-    if (done_ && !talk) return;
+    if (done_ && !callbacks) return;
     const bool busy = !done_;
     const uint64_t asked = asked_;
     const std::string reports = called ? std::exchange(reports_, {}) : "";
     lock.unlock();
-    const bool others = !called || hold(*talk, busy, reports);
+    const bool others = !called || hold(*callbacks, busy, reports);
     if (!called) cluster_.send_heartbeat();
     lock.lock();
     if (!others) return;
@@ -103,16 +105,16 @@ void RankGroup::stay_alive(const ExchangeCallbacks* talk) {
 
 // Exchanges the reports of all ranks for the root's answer. `busy`: the work of this rank is not done. True: the work of at least
 // one rank is not done.
-bool RankGroup::hold(const ExchangeCallbacks& talk, bool busy, const std::string& reports) {
+bool RankGroup::hold(const ExchangeCallbacks& callbacks, bool busy, const std::string& reports) {
   std::vector<std::string> all = cluster_.gather((busy ? "b" : "d") + reports);
   std::string answer = "d";
   for (std::string& one : all) {
     if (one.starts_with('b')) answer = "b";
     one.erase(0, 1);
   }
-  if (cluster_.root()) answer += talk.answer(all);
+  if (cluster_.root()) answer += callbacks.answer(all);
   answer = cluster_.broadcast(answer);
-  talk.receive(answer.substr(1));
+  callbacks.receive(answer.substr(1));
   return answer.starts_with('b');
 }
 

@@ -55,7 +55,7 @@ class RankGroup {
     std::function<void(const std::string& answer)> receive;
     std::function<void()> lost = {};  // a rank is lost, so that no more exchanges follow; may be null
   };
-  void work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& talk);
+  void work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& callbacks);
   // Appends `text` to the report of the next exchange. Any thread; never blocks. `now`: asks for an exchange. Otherwise the text
   // waits for the next exchange.
   void report_to_root(std::string_view text, bool now = true);
@@ -70,9 +70,9 @@ class RankGroup {
 
  private:
   std::vector<std::optional<std::string>> gather_saved(std::string mine);
-  void watch(const std::function<void()>& act, const ExchangeCallbacks* talk);
-  void stay_alive(const ExchangeCallbacks* talk);
-  bool hold(const ExchangeCallbacks& talk, bool busy, const std::string& reports);
+  void watch(const std::function<void()>& act, const ExchangeCallbacks* callbacks);
+  void stay_alive(const ExchangeCallbacks* callbacks);
+  bool hold(const ExchangeCallbacks& callbacks, bool busy, const std::string& reports);
 
   Cluster& cluster_;
   const std::atomic<int>& stop_;

@@ -26,7 +26,7 @@ static std::vector<double> planned(const MixPlan& plan) {
 }
 
 MixDealer::MixDealer(const MixPlan& plan, Random random)
-    : plan_(plan), deck_(planned(plan), random), dealt_(plan.procedures.size()), uid_(geteuid()), gid_(getegid()) {
+    : plan_(plan), dealer_(planned(plan), random), dealt_(plan.procedures.size()), uid_(geteuid()), gid_(getegid()) {
   const std::vector<double> shares = planned(plan);
   auto better = [&](unsigned a, unsigned b) {
     const bool always_a = always_playable(plan.procedures[a].action), always_b = always_playable(plan.procedures[b].action);
@@ -37,9 +37,9 @@ MixDealer::MixDealer(const MixPlan& plan, Random random)
 }
 
 void MixDealer::deal(MixStream& stream, Op& op, Arena& arena) {
-  const unsigned card = deck_.deal([&](unsigned i) { return stream.playable(plan_.procedures[i].action); }, fallback_);
-  deal_one(card, stream, op, arena);
-  ++dealt_[card][unsigned(op.kind)];
+  const unsigned index = dealer_.deal([&](unsigned i) { return stream.playable(plan_.procedures[i].action); }, fallback_);
+  deal_one(index, stream, op, arena);
+  ++dealt_[index][unsigned(op.kind)];
 }
 
 bool MixDealer::deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena) {

@@ -25,12 +25,12 @@ class MixDealer {
   // Like deal(), for the given procedure of the plan, and without counting the call. False: the stream has nothing on which the
   // procedure can work.
   bool deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena);
-  void set_shares(std::span<const double> shares) { deck_.set_shares(shares); }
+  void set_shares(std::span<const double> shares) { dealer_.set_shares(shares); }
   const std::vector<Dealt>& dealt() const { return dealt_; }  // one entry for each procedure of the plan
 
  private:
   const MixPlan& plan_;
-  ShareDealer deck_;
+  ShareDealer dealer_;
   std::vector<Dealt> dealt_;
   const uint32_t uid_, gid_;
   unsigned fallback_ = 0;  // number of a procedure that can always be called

@@ -36,10 +36,10 @@ MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const Mix
       next_object_(next_object),
       next_handle_(next_handle) {
   const MixTraits& traits = plan.traits;
-  auto stock = [](SparePool& shelf, const std::vector<Spare>& from, uint64_t below) {
-    shelf.there.assign(from.begin(), from.end());
-    shelf.usual = from.size();
-    shelf.last = below + from.size();
+  auto stock = [](SparePool& pool, const std::vector<Spare>& from, uint64_t below) {
+    pool.there.assign(from.begin(), from.end());
+    pool.usual = from.size();
+    pool.last = below + from.size();
   };
   stock(spare_files_, files.spare_files, kOpenFiles - 1);
   stock(links_, files.spare_links, 0);
@@ -70,8 +70,8 @@ int64_t MixStream::all_excess() const { return spare_files_.excess() + links_.ex
 // for readlink.
 MixStream::SparePool* MixStream::fullest(bool directories) {
   SparePool* most = nullptr;
-  auto look = [&](SparePool& shelf, size_t least) {
-    if (shelf.there.size() > least && (!most || shelf.excess() > most->excess())) most = &shelf;
+  auto look = [&](SparePool& pool, size_t least) {
+    if (pool.there.size() > least && (!most || pool.excess() > most->excess())) most = &pool;
   };
   look(spare_files_, 0);
   look(links_, 0);
@@ -174,11 +174,11 @@ void MixStream::lookup(Op& op, Arena& arena) {
   name(op, arena, file.parent, file.name);
 }
 
-void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, ObjectId parent, std::string_view suffix) {
+void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& pool, ObjectId parent, std::string_view suffix) {
   op.kind = kind;
   op.object = next_object_++;
-  Spare& spare = shelf.there.emplace_back();
-  spare = {op.object, parent, fmt::format("{:03}{}", ++shelf.last, suffix)};
+  Spare& spare = pool.there.emplace_back();
+  spare = {op.object, parent, fmt::format("{:03}{}", ++pool.last, suffix)};
   name(op, arena, parent, spare.name);
 }
 
@@ -199,18 +199,18 @@ void MixStream::create(Op& op, Arena& arena, bool open) {
   }
 }
 
-void MixStream::remove_from(Op& op, Arena& arena, SparePool& shelf, OpKind kind) {
+void MixStream::remove_from(Op& op, Arena& arena, SparePool& pool, OpKind kind) {
   op.kind = kind;
-  const Spare& spare = shelf.there.front();
+  const Spare& spare = pool.there.front();
   op.object = spare.object;
   name(op, arena, spare.parent, spare.name);
-  shelf.there.pop_front();
-  if (&shelf == &symlinks_ && next_link_ > 0) --next_link_;
+  pool.there.pop_front();
+  if (&pool == &symlinks_ && next_link_ > 0) --next_link_;
 }
 
 void MixStream::remove(Op& op, Arena& arena, bool directories) {
-  SparePool* shelf = fullest(directories);
-  remove_from(op, arena, *shelf, shelf == &directories_ ? OpKind::rmdir : OpKind::unlink);
+  SparePool* pool = fullest(directories);
+  remove_from(op, arena, *pool, pool == &directories_ ? OpKind::rmdir : OpKind::unlink);
 }
 
 void MixStream::link(Op& op, Arena& arena) {

@@ -54,10 +54,10 @@ class MixStream {
   void lookup(Op& op, Arena& arena);
   Progress begin(bool writes);
   void name(Op& op, Arena& arena, ObjectId parent, std::string_view text);
-  void make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, ObjectId parent, std::string_view suffix);
+  void make(Op& op, Arena& arena, OpKind kind, SparePool& pool, ObjectId parent, std::string_view suffix);
   void create(Op& op, Arena& arena, bool open);
   void remove(Op& op, Arena& arena, bool directories);
-  void remove_from(Op& op, Arena& arena, SparePool& shelf, OpKind kind);
+  void remove_from(Op& op, Arena& arena, SparePool& pool, OpKind kind);
   void link(Op& op, Arena& arena);
   void rename(Op& op, Arena& arena);
   void open(Op& op, Arena& arena);

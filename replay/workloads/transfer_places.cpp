@@ -70,7 +70,7 @@ TransferPlaces::TransferPlaces(const TransferTraits& traits, const StreamFiles& 
       by_size_(by_size),
       positions_(positions),
       random_(random),
-      deck_(std::vector{1 - traits.sequential, traits.sequential}, Random(random_.next())),
+      dealer_(std::vector{1 - traits.sequential, traits.sequential}, Random(random_.next())),
       sizes_(or_else(traits.sizes, traits.sequential_sizes), random_.unit()),
       sequential_sizes_(or_else(traits.sequential_sizes, traits.sizes), random_.unit()) {}
 
@@ -115,9 +115,9 @@ TransferPlaces::TransferRange TransferPlaces::jump(uint64_t bytes) {
 }
 
 TransferPlaces::TransferRange TransferPlaces::next() {
-  const unsigned card = deck_.deal([&](unsigned c) { return c == 0 || going_on(sequential_sizes_.next()); }, 0);
+  const unsigned index = dealer_.deal([&](unsigned c) { return c == 0 || going_on(sequential_sizes_.next()); }, 0);
   TransferRange place;
-  if (card == 1) {
+  if (index == 1) {
     place.bytes = sequential_sizes_.next();
     place.file = recent_[*going_on(place.bytes)];
     place.at = positions_[place.file];

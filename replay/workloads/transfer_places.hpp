@@ -67,7 +67,7 @@ class TransferPlaces {
   const std::vector<uint32_t>& by_size_;
   TransferPositions& positions_;
   Random random_;
-  ShareDealer deck_;  // 0: not sequential, 1: sequential
+  ShareDealer dealer_;  // 0: not sequential, 1: sequential
   Sizes sizes_, sequential_sizes_;
   std::vector<uint32_t> recent_;  // files, the last used first
 };
