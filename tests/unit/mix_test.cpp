@@ -144,7 +144,7 @@ TEST_CASE("weights are exact shares, or with compat the original's whole percent
   const Mix compat = load_mix(kData + "nfsd.proc", {.nfs_version = 3, .compat = true});
   CHECK(compat.weight("pathconf") == 0);
   CHECK(compat.weight("readdirplus") == Approx(0.03));  // 2.6 %
-  CHECK(compat.notes.back() == "whole percents, 100 in all; 8 procedures below 0.5 % are never called");
+  CHECK(compat.notes.back() == "whole percents, 100 in total; 8 procedures below 0.5 % are never called");
 }
 
 TEST_CASE("the difference of two snapshots, in the layout of every system") {

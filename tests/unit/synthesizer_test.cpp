@@ -136,7 +136,7 @@ TEST_CASE("the share of a procedure that no client can send goes to the other pr
   Load load(mix_of(2, {{"getattr", 80}, {"root", 20}}));
   CHECK(load.plan.share(Action::getattr) == Approx(1));
   REQUIRE(load.plan.notes.size() == 1);
-  CHECK(load.plan.notes[0].find("root: 20.00 % asked, 0.00 % issued") == 0);
+  CHECK(load.plan.notes[0].find("root: 20.00 % requested, 0.00 % issued") == 0);
   CHECK_THROWS_AS(Load(mix_of(2, {{"root", 1}})), std::runtime_error);
   CHECK_THROWS_AS(Load(mix_of(3, {{"rmdir", 1}})), std::runtime_error);
 }

@@ -65,7 +65,7 @@ done
 refused "'nfs' without a server" 'nfs: no such directory; did you mean nfs://SERVER/EXPORT\?' fsreplay good.zst nfs
 refused 'a target as mount(8) takes it' 'did you mean nfs://server/export\?' fsreplay good.zst server:/export
 refused 'a target as mount(8) takes it, with a domain' 'did you mean nfs://nas.example.com/vol/a\?' fsreplay good.zst nas.example.com:/vol/a
-refused 'a target where the input belongs' 'null:: is a target; .*did you mean fsreplay good.zst null:\?' fsreplay null: good.zst
+refused 'a target where the input belongs' 'null:: is a target, .*did you mean fsreplay good.zst null:\?' fsreplay null: good.zst
 refused 'an unknown option of NFS' "unknown option 'vesr'; there are version, vers, .*resvport" fsreplay good.zst nfs://127.0.0.1/x?vesr=3
 refused 'another transport than TCP' 'only proto=tcp is supported' fsreplay good.zst 'nfs://127.0.0.1/x?proto=udp'
 refused 'other security than AUTH_SYS' 'only sec=sys is supported' fsreplay good.zst 'nfs4://127.0.0.1/x?sec=krb5'

@@ -119,7 +119,7 @@ P
 check "merge: clients share files by name" python3 shared.py
 replays "merge: two clients of one directory" both.zst
 
-check_status "an output that exists is kept" 2 '^fstrace: first.zst: exists already \(--force' fstrace cut --to 1ms git.zst -o first.zst
+check_status "an output that exists is kept" 2 '^fstrace: first.zst: exists already; give --force' fstrace cut --to 1ms git.zst -o first.zst
 check "--force replaces it" fstrace convert --force git.zst -o first.zst
 [ "$(operations first.zst)" = "$whole" ] && ok "--force replaced all of it" || not_ok "--force replaced all of it" "$(operations first.zst)"
 check_status "nothing in that time" 2 'no operation started in this time' fstrace cut --from 10h git.zst -o none.zst
@@ -130,7 +130,7 @@ check_status "no place for the output" 2 '^fstrace: nowhere/none.zst.*No such fi
 check_status "an offset that is none" 2 'as in 2=\+1.5ms' fstrace merge git.zst tar.zst --offset 3=1s -o none.zst
 head -c $(($(stat -c %s git.zst) * 2 / 3)) git.zst > torn.zst
 check_status "a torn trace: what there is is converted, and told" 1 'closing statement missing' fstrace convert torn.zst -o mended.zst
-check_status "the result is whole and says what it came from" 1 'fstrace convert; the original was cut' fstrace verify mended.zst
+check_status "the result is whole and says what it came from" 1 'fstrace convert; original: ' fstrace verify mended.zst
 
 "$make_trace" long.zst --ops 500000 || exit 1
 fstrace convert --archive long.zst -o interrupted.zst >/dev/null 2>&1 &

@@ -133,7 +133,7 @@ def percentiles_and_loads():
 
 def refusals():
     for name, targets, program, line in (
-            ("a target of the program's own", ["memory:", "a"], ["nhfsstone", "-l", "100", "-c", "100", "a/x"], 'a/x: targets stand before "--" only'),
+            ("a target of the program's own", ["memory:", "a"], ["nhfsstone", "-l", "100", "-c", "100", "a/x"], 'a/x: expected targets before "--" only'),
             ("bonnie in a place of its own", ["memory:", "a"], [*LITTLE[1:], "-d", "a"], 'bonnie -d: expected targets before "--" only'),
             ("vdbench that goes to no target", ["memory:", "a"], ["vdbench", "-", "fsd=f,anchor=a,files=2,size=4k", "fwd=w,fsd=f", "rd=r,fwd=w,elapsed=1"],
              "vdbench: expected $target in the parameter file"),

@@ -77,7 +77,7 @@ wrcache    write      create     remove     rename     link       symlink
 mkdir      rmdir      readdir    fsstat
 50 50%     0  0%      0  0%      0  0%
 M
-check_status "a dry run says what can't be as asked" 0 'mkdir: 50.00 % asked, 0.00 % issued' fsreplay mkdir.mix memory: --dry-run
+check_status "a dry run says what can't be as asked" 0 'mkdir: 50.00 % requested, 0.00 % issued' fsreplay mkdir.mix memory: --dry-run
 
 # A mix that can't be had is an invalid run.
 cat >root.mix <<'M'

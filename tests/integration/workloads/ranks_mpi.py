@@ -53,14 +53,14 @@ def refused():
     parts = ["-np", "2", FSBENCH, "nfstest", "fd", ":", "-np", "1", FSBENCH, "nfstest", "fd", "m2"]
     for name, command, env, line in (
             ("no module", [*LAUNCHER, WITHOUT_MODULE, "nfstest", "fd"], ENV,
-             f"fsbench nfstest: started as 4 ranks by a launcher of openmpi, but {MISSING} libopenmpi-dev"),
+             f"fsbench nfstest: started as 4 ranks by a launcher of openmpi, but {MISSING} libopenmpi-dev installed"),
             ("a program for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
              "fsbench compare: started as 4 ranks by a launcher of openmpi, but this command runs as one process; start the command without the launcher"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
              "fsbench nfstest: --ranks 2: a launcher has started 4 ranks already; leave --ranks out"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
             ("a rank that is told otherwise", ["mpirun", "--oversubscribe", *parts], ENV,
-             f"fsbench nfstest: rank 2 ({HOST}) was started otherwise: version 0.1.0, words fd m2; rank 0 ({HOST}): version 0.1.0, words fd"),
+             f"fsbench nfstest: rank 2 ({HOST}) has another version or command line: version 0.1.0, words fd m2; rank 0 ({HOST}): version 0.1.0, words fd"),
             ("bad words", [*LAUNCHER, FSBENCH, "nfstest", "x5"], ENV, "fsbench nfstest: 'x5': expected")):
         done = run(*command, env=env)
         lines = ours(done.stderr)
@@ -124,7 +124,7 @@ def with_mpich():
     case("MPICH: all bytes of all ranks", done.returncode == 0 and result["hosts"] == [HOST] * 4 and len(result["stages"]) == 4
          and all(sum(r["bytes"] for r in s["ranks"]) == s["total_bytes"] for s in result["stages"]), done)
     done = run(*MPICH, WITHOUT_MODULE, "nfstest", "fd", env=ENV)
-    why = f"started as 4 ranks by a launcher of mpich, but {MISSING} libmpich-dev"
+    why = f"started as 4 ranks by a launcher of mpich, but {MISSING} libmpich-dev installed"
     case("MPICH, no module: status 2 and why", done.returncode == 2 and ours(done.stderr)[:1] == ["fsbench nfstest: " + why], done)
     run_ = Running(*MPICH, FSBENCH, "nfstest", env=ENV)
     ranks = descendants(run_.run.pid, "fsbench")

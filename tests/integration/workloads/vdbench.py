@@ -263,7 +263,7 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     layouts("raw.out", ("sd1", "sd2", "wd1", "wd2"), RAW_LINES, RAW_SKEW, "SD_format_sd1")
     done, out = vdbench("sd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=100000000,elapsed=2,interval=1\n", name="beyond")
     case("a rate that is not reached: by how much, and what limits it", done.returncode == 0 and
-         re.search(r"Warning for rd=r: asked for 100,000,000 a second, got \d.*\n.*Limit: (this machine|the target|neither)", out), out)
+         re.search(r"Warning for rd=r: requested 100,000,000 a second, achieved \d.*\n.*Limit: (this machine|the target|neither)", out), out)
     done, out = vdbench("report=no_sd_detail\nsd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2\n", "--json", name="json")
     report = json.loads(out) if out.startswith("{") else {}
     case("results as JSON", report and report["rows"][0]["name"] == "r" and [n["label"] for n in report["runs"][0]["intervals"]] == ["1", "2"] and

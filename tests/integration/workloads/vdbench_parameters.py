@@ -102,7 +102,7 @@ def open_flags():
          steps == [("create", False), ("open", True), ("open", False), ("fsync", False)], (steps, done))
     done = vdbench("short", 'sd=sd1,lun=lun4,size=1m\nwd=wd1,sd=sd1,rdpct=0\nrd=default,wd=wd1,iorate=20,elapsed=2\n'
                             'rd=a\nrd=b,openflags=o_dsync,startcmd="truncate -s 4k lun4"\n')
-    case("an SD that a command made shorter", done.returncode and "lun4 has 4096 bytes, and had 1048576 before" in done.stderr, done)
+    case("an SD that a command made shorter", done.returncode and "lun4 has 4096 bytes, but had 1048576 before" in done.stderr, done)
 
 
 def main():
