@@ -37,7 +37,7 @@ static std::vector<std::string> words_of(const std::map<std::string, Meaning>& t
 
 static int run(int argc, char** argv) {
   Program program("fsshim", "Records what applications do to the files of a directory.");
-  program.version_flag();
+  program.common_options();
   program.require_subcommand();
 
   CaptureOptions capture;

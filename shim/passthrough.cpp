@@ -5,17 +5,20 @@
 #include "permission.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <set>
 
 #include "connection.hpp"
 #include "mapping_recorder.hpp"
 #include "space_limits.hpp"
 #include "special_files.hpp"
+#include "util/debug_log.hpp"
 
 namespace fsr::shim {
 
@@ -144,7 +147,16 @@ void Request::begin() {
   recorded_ = shim.recorder.begin(ring_, op);
 }
 
+// A debug line. The names of objects are those of fstrace dump.
+static void log_request(const Op& op, const Caller& caller, int error) {
+  std::string what = fmt::format("{} by thread {} of user {}, object {}", op_name(op.kind), caller.tid, op.uid, op.object);
+  if (op.handle) what += fmt::format(", open instance {}", op.handle);
+  if (!op.name.empty()) what += fmt::format(", name {}", op.name);
+  log_line(LogArea::shim, fmt::format("{}: {}", what, error ? strerrorname_np(error) : "ok"));
+}
+
 void Request::end(int error) {
+  if (logs(LogArea::shim, LogLevel::debug)) log_request(op, caller, error);
   op.error = error;
   if (error != 0) op.attr = nullptr;
   if (recorded_) shim.recorder.end(*ring_, op);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "util/debug_log.hpp"
 #include "util/help_text.hpp"
 #include "util/nearest.hpp"
 
@@ -94,11 +95,13 @@ void Command::when_chosen(std::function<void()> act) { app_->callback(std::move(
 
 bool Command::chosen() const { return app_->parsed(); }
 
-void Command::version_flag() {
+void Command::common_options() {
   // A subcommand's names its program.
   const CLI::App* top = app_;
   while (top->get_parent()) top = top->get_parent();
   app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
+  add_parsed("--debug", set_log_levels, "Debug lines on stderr: wire, plan, shim; with :info the rare ones only")
+      .stands_for("LIST");
 }
 
 void Command::help_by_word_only() { app_->set_help_flag("--help", "Print this help message and exit"); }
@@ -155,6 +158,11 @@ std::string Program::complaint(const CLI::Error& error) const {
 }
 
 std::optional<int> Program::parse(int argc, const char* const* argv) {
+  try {
+    set_log_levels_from_environment();
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(std::string("FSR_LOG: ") + e.what());
+  }
   try {
     app_->parse(argc, argv);
     return std::nullopt;

@@ -70,7 +70,7 @@ class Command {
   Command subcommand(const std::string& name, const std::string& what);
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand
   bool chosen() const;                          // after parse()
-  void version_flag();                          // --version
+  void common_options();                        // --version, --debug
   void help_by_word_only();                     // --help, and no -h, which means something else here
   // Names a file of lines "option=value", which the command line overrides.
   void config_option(const std::string& name, const std::string& help);

@@ -40,7 +40,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   auto owner =
       std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
-  program.version_flag();
+  program.common_options();
   program.config_option("--config", "read options from this file, a line NAME=VALUE each");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");

@@ -277,7 +277,7 @@ int vdbench_command(int argc, char** argv, const std::atomic<int>& stop) {
   o.program.files = {argv[1]};
   Program program("fsreplay FILE.vdb",
                   "Runs a parameter file of vdbench, which names its own targets, as fsbench vdbench -f FILE.vdb.");
-  program.version_flag();
+  program.common_options();
   declare(program, o);
   try {
     if (auto status = program.parse(argc - 1, argv + 1)) return *status;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/planner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "base/learning.hpp"
 #include "op_source.hpp"
+#include "util/check.hpp"
+#include "util/debug_log.hpp"
 
 namespace fsr {
 
@@ -116,7 +121,17 @@ bool Planner::refused(const Op& op) const {
   }
 }
 
+// Says what `node` waits for. The operations have the line numbers of fstrace dump.
+static void log_wait(const Node& node, const Node& before, bool for_end, bool anchor) {
+  auto text = [](const Op& op) {
+    return fmt::format("{} {} of object {} by thread {}", op.seq, op_name(op.kind), op.object, op.thread);
+  };
+  log_line(LogArea::plan, fmt::format("{} waits for the {} of {}{}", text(node.copy.op()), for_end ? "end" : "start",
+                                      text(before.copy.op()), anchor ? ", from which its think time counts" : ""));
+}
+
 void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
+  if (logs(LogArea::plan, LogLevel::debug)) log_wait(node, before, for_end, anchor);
   Edge& edge = node.add_edge();
   edge.anchor = anchor;
   node.pending.fetch_add(1, std::memory_order_relaxed);
@@ -144,7 +159,10 @@ void Planner::plan(const Op& op, Node& node) {
 
   dependencies_.enter(op, node.slot, linearizer_.held_since(), linearizer_.holds(op.thread), waits_);
   if (options_.order != Order::strict)
-    for (const Wait& wait : waits_) link(node, run_.window.at(wait.slot), wait.for_end, false);
+    for (const Wait& wait : waits_) {
+      FSR_CHECK(wait.slot != node.slot && wait.slot < run_.window.slots(), "a wait for slot " + std::to_string(wait.slot));
+      link(node, run_.window.at(wait.slot), wait.for_end, false);
+    }
   if (options_.order != Order::resource && has_previous_) {
     Node& previous = run_.window.at(previous_slot_);
     if (previous.generation == previous_generation_) link(node, previous, options_.order == Order::strict, false);

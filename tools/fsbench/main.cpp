@@ -49,14 +49,14 @@ void hide_values(int argc, char** argv, char letter) {
 
 int run(int argc, char** argv, const std::atomic<int>& stop) {
   Program program("fsbench", "Runs the workloads of older benchmarks, with their options and their output, on any target.");
-  program.version_flag();
+  program.common_options();
   program.require_subcommand();
   Run chosen;
   std::string name;
   bool on_ranks = false;
   for (const Entry& e : kPersonalities) {
     Command sub = program.subcommand(e.name, e.what);
-    sub.version_flag();
+    sub.common_options();
     sub.when_chosen([&chosen, &name, &on_ranks, &e, run = e.add(sub, stop)] {
       chosen = run;
       name = e.name;

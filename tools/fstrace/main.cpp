@@ -43,12 +43,12 @@ constexpr Entry kSubcommands[] = {
 
 int run(int argc, char** argv) {
   Program program("fstrace", "Shows, converts and compares trace files.");
-  program.version_flag();
+  program.common_options();
   program.require_subcommand();
   Run chosen;
   for (const Entry& e : kSubcommands) {
     Command sub = program.subcommand(e.name, e.what);
-    sub.version_flag();
+    sub.common_options();
     sub.when_chosen([&chosen, run = e.add(sub)] { chosen = run; });
   }
   try {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "targets/wire/protocol.hpp"
 
@@ -40,6 +41,8 @@ struct DsiProtocol final : wire::Protocol {
   bool unasked(std::span<const uint8_t> message) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 16; }
+  std::string request_name(std::span<const uint8_t> head) const override;
+  std::string reply_status(std::span<const uint8_t> head, std::span<const uint8_t> message) const override;
 };
 inline constexpr DsiProtocol kProtocol;
 

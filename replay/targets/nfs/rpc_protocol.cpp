@@ -1,11 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/rpc_protocol.hpp"
 
+#include <fmt/format.h>
+
+#include "mix/procedures.hpp"
 #include "nfs/rpc.hpp"
 
 namespace fsr::nfs {
 
 const RpcProtocol kRpcProtocol;
+
+namespace {
+
+constexpr uint32_t kPortmapProgram = 100000, kNfsProgram = 100003, kMountProgram = 100005, kLockProgram = 100021;
+constexpr size_t kMostOpaque = 1 << 20;
+
+uint32_t program_of(std::span<const uint8_t> call) {
+  XdrDecoder in(call);
+  in.skip(4 * 4);  // fragment's mark, xid, message type, RPC version
+  return in.u32();
+}
+
+// Operations of a COMPOUND (RFC 8881) up to the first whose arguments are not skipped here, which is mostly the one that matters.
+std::string compound_names(XdrDecoder& in) {
+  enum { putfh = 22, putrootfh = 24, getfh = 10, restorefh = 31, savefh = 32, sequence = 53 };
+  constexpr size_t kSequenceArguments = 16 + 4 * 4;
+  in.opaque(kMostOpaque);  // the tag
+  in.u32();                // the minor version
+  std::string names;
+  for (uint32_t left = in.u32(); left > 0 && in.ok(); --left) {
+    const uint32_t number = in.u32();
+    const auto known = nfs_procedures(4);
+    const size_t index = size_t(number) - kNfs4FirstOperation;
+    names += fmt::format("{}{}", names.empty() ? "" : " ", index < known.size() ? known[index] : "unknown");
+    if (number == sequence)
+      in.skip(kSequenceArguments);
+    else if (number == putfh)
+      in.opaque(kMostOpaque);
+    else if (number != putrootfh && number != getfh && number != restorefh && number != savefh)
+      break;
+  }
+  return names;
+}
+
+}  // namespace
 
 bool RpcProtocol::parse_head(const uint8_t* head, wire::Fragment* piece) const {
   uint32_t mark = XdrDecoder({head, 4}).u32();
@@ -18,6 +56,33 @@ bool RpcProtocol::tag_of(std::span<const uint8_t> message, uint32_t* tag) const 
   XdrDecoder in(message);
   *tag = in.u32();
   return in.u32() == kReply && in.ok();
+}
+
+std::string RpcProtocol::request_name(std::span<const uint8_t> head) const {
+  XdrDecoder in(head);
+  in.skip(4 * 4);  // fragment's mark, xid, message type, RPC version
+  const uint32_t program = in.u32(), version = in.u32(), number = in.u32();
+  for (int i = 0; i < 2; ++i) {  // credential, verifier
+    in.u32();
+    in.opaque(kMostOpaque);
+  }
+  if (!in.ok()) return "no call";
+  if (program == kNfsProgram && version == 4 && number == 1) return compound_names(in);
+  if (program == kNfsProgram && number < nfs_procedures(version).size() && version < 4) return nfs_procedures(version)[number];
+  const char* name = program == kPortmapProgram ? "portmap"
+                     : program == kMountProgram ? "mount"
+                     : program == kLockProgram  ? "nlm"
+                                                : "program";
+  return fmt::format("{} {}, procedure {}", name, version, number);
+}
+
+std::string RpcProtocol::reply_status(std::span<const uint8_t> head, std::span<const uint8_t> message) const {
+  XdrDecoder in(message);
+  const RpcStatus rpc = decode_reply_head(in);
+  if (rpc != RpcStatus::success) return rpc_message(rpc);
+  if (in.left() < 4) return "ok";
+  const bool portmap = program_of(head) == kPortmapProgram;
+  return fmt::format("{} {}", portmap ? "port" : "status", in.u32());
 }
 
 }  // namespace fsr::nfs

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "targets/wire/protocol.hpp"
 
@@ -16,6 +17,8 @@ class RpcProtocol final : public wire::Protocol {
   bool parse_head(const uint8_t* head, wire::Fragment* piece) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 32; }
+  std::string request_name(std::span<const uint8_t> head) const override;
+  std::string reply_status(std::span<const uint8_t> head, std::span<const uint8_t> message) const override;
 };
 extern const RpcProtocol kRpcProtocol;
 

@@ -139,6 +139,8 @@ struct P9Protocol final : wire::Protocol {
   bool parse_head(const uint8_t* head, wire::Fragment* piece) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 16; }
+  std::string request_name(std::span<const uint8_t> head) const override;
+  std::string reply_status(std::span<const uint8_t> head, std::span<const uint8_t> message) const override;
 };
 inline constexpr P9Protocol kProtocol;
 

@@ -15,6 +15,8 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "util/check.hpp"
+#include "util/debug_log.hpp"
 
 namespace fsr::wire {
 
@@ -59,6 +61,8 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
 Channel::~Channel() { close_socket(); }
 
 void Channel::send(Exchange& x) {
+  FSR_CHECK(tags_.find(x.tag()) == &x, "a request without its tag is sent");
+  FSR_CHECK(!x.head.empty(), "a request is empty");
   x.deadline_ = clock_.now() + options_.request_timeout;
   if (x.until) x.deadline_ = std::min(x.deadline_, x.until);
   if (const Exchange* last = under_way_.back()) x.deadline_ = std::max(x.deadline_, last->deadline_);
@@ -72,6 +76,7 @@ void Channel::send(Exchange& x) {
 
 void Channel::reject() {
   ++counters_.malformed;
+  log_connection("rejected a reply", 0);
   rejected_ = true;
 }
 
@@ -105,6 +110,7 @@ void Channel::connected() {
   state_ = State::connected;
   if (can_wait_in_receive_) can_wait_in_receive_ = fcntl(socket_, F_SETFL, 0) == 0;  // other calls use MSG_DONTWAIT
   if (connections_++ > 0) ++counters_.reconnects;
+  log_connection("connected", 0);
   down_since_ = 0;
   gave_up_ = false;
   blocked_ = has_received_ = false;
@@ -113,6 +119,7 @@ void Channel::connected() {
 }
 
 void Channel::connect_failed(int error, int64_t now) {
+  log_connection("could not connect", error);
   close_socket();
   last_error_ = error;
   address_ = (address_ + 1) % addresses_.size();
@@ -130,6 +137,7 @@ void Channel::close_socket() {
 
 // Closes a broken connection and handles its requests as the head of channel.hpp says.
 void Channel::drop(int error) {
+  if (socket_ >= 0) log_connection("broke", error);
   close_socket();
   last_error_ = error;
   rejected_ = false;
@@ -157,6 +165,7 @@ void Channel::fail(ExchangeList& list, int error, std::atomic<uint64_t>& counter
     list.remove(x);
     ++counter;
     called_back_ = true;
+    log_failed(*x, error);
     x->failed(error);
   }
 }
@@ -208,11 +217,14 @@ size_t Channel::gather(iovec* vectors, size_t room) const {
 void Channel::account_sent(size_t bytes) {
   while (unsent_ && bytes > 0) {
     if (sent_of_unsent_ == 0 && unsent_->sendings_++ > 0) ++counters_.resent;
+    FSR_CHECK(sent_of_unsent_ < unsent_->size(),
+              std::to_string(sent_of_unsent_) + " of " + std::to_string(unsent_->size()) + " bytes");
     size_t now = std::min(bytes, unsent_->size() - sent_of_unsent_);
     bytes -= now;
     sent_of_unsent_ += now;
     if (sent_of_unsent_ < unsent_->size()) return;
     Exchange* sent = unsent_;
+    if (logs(LogArea::wire, LogLevel::debug)) log_sent(*sent);
     unsent_ = ExchangeList::after(unsent_);
     sent_of_unsent_ = 0;
     if (!sent->one_way) continue;
@@ -298,11 +310,13 @@ bool Channel::dispatch() {
       ++counters_.malformed;
       return false;
     }
+    FSR_CHECK(!under_way_.empty(), "a reply came to a request that is not under way");
     under_way_.remove(x);
     tags_.remove(x);
     has_received_ = called_back_ = true;
     ++replies_;
     reply_size_ = (7 * reply_size_ + message.size()) / 8;
+    if (logs(LogArea::wire, LogLevel::debug)) log_reply(*x, message);
     x->replied(message);
     if (rejected_) return false;
   }
@@ -316,6 +330,7 @@ int64_t Channel::next_event(int64_t deadline) const {
 }
 
 void Channel::forget(Exchange& x) {
+  FSR_CHECK(unsent_ != &x || sent_of_unsent_ == 0, "a request is withdrawn of which a part was sent");
   if (unsent_ == &x) unsent_ = ExchangeList::after(&x);
   under_way_.remove(&x);
   tags_.remove(&x);

@@ -135,6 +135,10 @@ class Channel {
   void learn_together(bool in_time, uint64_t came);
   void wake_at(size_t bytes);
   int64_t next_event(int64_t deadline) const;
+  void log_sent(Exchange& x) const;
+  void log_reply(const Exchange& x, std::span<const uint8_t> message) const;
+  void log_failed(const Exchange& x, int error) const;
+  void log_connection(const char* what, int error) const;
 
   const std::vector<Address> addresses_;
   const Protocol& protocol_;

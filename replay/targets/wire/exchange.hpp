@@ -48,6 +48,7 @@ class Exchange {
   Exchange* previous_ = nullptr;
   Exchange* next_ = nullptr;
   int64_t deadline_ = 0;
+  int64_t sent_ = 0;  // time of sending, for debug lines only
   uint32_t tag_ = 0;
   uint8_t sendings_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace fsr::wire {
 
@@ -26,6 +27,9 @@ class Protocol {
   // Finds the tag of the request that a message replies to. False: the message is not a reply.
   virtual bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const = 0;
   virtual unsigned tag_bits() const = 0;  // tags are 0 .. 2^bits - 2
+  // For debug lines: the name of a request, from Exchange::head, and the status of the reply to it.
+  virtual std::string request_name(std::span<const uint8_t> head) const = 0;
+  virtual std::string reply_status(std::span<const uint8_t> head, std::span<const uint8_t> message) const = 0;
 
  protected:
   ~Protocol() = default;

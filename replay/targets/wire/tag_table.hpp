@@ -6,9 +6,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "targets/wire/exchange.hpp"
+#include "util/check.hpp"
 
 namespace fsr::wire {
 
@@ -24,6 +26,7 @@ class TagTable {
   bool full() const { return used_ == most_; }
   unsigned used() const { return used_; }
   void add(Exchange* x) {  // must not be called when full() is true
+    FSR_CHECK(used_ < most_, "all " + std::to_string(most_) + " tags are in use");
     while (slot(counter_) || (counter_ & mask_) == mask_) ++counter_;
     x->tag_ = counter_++ & mask_;
     slot(x->tag_) = x;
@@ -31,6 +34,7 @@ class TagTable {
   }
   // Adds an exchange with a tag that add() never uses, such as all ones. One at a time.
   void add_fixed(Exchange* x, uint32_t tag) {
+    FSR_CHECK(!fixed_, "tag " + std::to_string(tag) + " is in use");
     fixed_ = x;
     x->tag_ = tag;
   }
@@ -44,6 +48,7 @@ class TagTable {
       fixed_ = nullptr;
       return;
     }
+    FSR_CHECK(used_ > 0 && slot(x->tag_) == x, "tag " + std::to_string(x->tag_) + " is another request's");
     slot(x->tag_) = nullptr;
     --used_;
   }

@@ -54,6 +54,8 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
       failed=1
     fi
   done
+  "$FSR_SOURCE/tests/integration/harness/wire_lines" "$NFS_VFS_URL" getattr || failed=1
+  "$FSR_SOURCE/tests/integration/harness/wire_lines" "$NFS4_VFS_URL" "sequence putfh getattr" || failed=1
   for url in "$NFS_VFS_URL" "$NFS4_VFS_URL"; do
     if fsreplay target stat "$url&resvport=1" >/dev/null; then
       echo "ok - a port below 1024 on demand: $url"

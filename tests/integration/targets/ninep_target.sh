@@ -9,6 +9,7 @@ export tests=$FSR_BUILD/tests/integration
   mkdir "$P9_DIR/small" "$P9_DIR/local"
   "$tests/target_conformance" "$P9_URL/small&msize=8192&dialect=9p2000.L" || failed=1
   "$tests/target_conformance" "$P9_UNIX_URL/local" --privileged || failed=1
+  "$FSR_SOURCE/tests/integration/harness/wire_lines" "$P9_URL" Tgetattr || failed=1
   "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/ninep_target_test" || failed=1
   exit $failed' || failures_=1
 check_status "a tree that is named by path and by aname= is refused" 2 'the tree is named twice' \

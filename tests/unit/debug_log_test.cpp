@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <stdexcept>
+#include <string>
+
+#include "catch.hpp"
+#include "util/check.hpp"
+#include "util/debug_log.hpp"
+
+using namespace fsr;
+
+namespace {
+
+struct Output {
+  int status;
+  std::string text;
+};
+
+// Runs `act` in a child; returns its wait status and what it wrote to stderr.
+template <class Act>
+Output in_child(Act act) {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGABRT, SIG_DFL);
+    dup2(ends[1], STDERR_FILENO);
+    act();
+    flush_log();
+    _exit(0);
+  }
+  close(ends[1]);
+  Output output;
+  char buffer[4096];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) output.text.append(buffer, size_t(n));
+  close(ends[0]);
+  REQUIRE(waitpid(child, &output.status, 0) == child);
+  return output;
+}
+
+}  // namespace
+
+TEST_CASE("debug lines are off until an area is asked for") {
+  CHECK_FALSE(logs(LogArea::wire, LogLevel::info));
+  const Output output = in_child([] {
+    set_log_levels("wire:info,plan");
+    if (logs(LogArea::wire, LogLevel::debug)) log_line(LogArea::wire, "too much");
+    if (logs(LogArea::wire, LogLevel::info)) log_line(LogArea::wire, "connected");
+    if (logs(LogArea::plan, LogLevel::debug)) log_line(LogArea::plan, "waits");
+    if (logs(LogArea::shim, LogLevel::info)) log_line(LogArea::shim, "not asked for");
+  });
+  CHECK(output.status == 0);
+  CHECK(output.text.find(" wire connected\n") != std::string::npos);
+  CHECK(output.text.find(" plan waits\n") != std::string::npos);
+  CHECK(output.text.find("too much") == std::string::npos);
+  CHECK(output.text.find("not asked for") == std::string::npos);
+}
+
+TEST_CASE("a wrong list of debug areas is refused with what was expected") {
+  CHECK_THROWS_WITH(set_log_levels("wires"), "expected wire, plan, shim or all, not 'wires'");
+  CHECK_THROWS_WITH(set_log_levels("wire:loud"), "expected off, info or debug, not 'loud'");
+  CHECK_FALSE(logs(LogArea::wire, LogLevel::info));
+}
+
+TEST_CASE("a failed check names its place, its condition and the last debug lines, and aborts") {
+  const Output output = in_child([] {
+    set_log_levels("wire");
+    log_line(LogArea::wire, "the line before");
+    const int slots = 3;
+    FSR_CHECK(slots < 3, std::to_string(slots) + " slots");
+  });
+  CHECK(WIFSIGNALED(output.status));
+  CHECK(WTERMSIG(output.status) == SIGABRT);
+  CHECK(output.text.find("debug_log_test.cpp:") != std::string::npos);
+  CHECK(output.text.find("slots < 3 (3 slots)") != std::string::npos);
+  CHECK(output.text.find("The last debug lines:") != std::string::npos);
+}
