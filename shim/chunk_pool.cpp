@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <system_error>
+
+#include "util/check.hpp"
 
 namespace fsr::shim {
 
@@ -49,6 +52,7 @@ bool ChunkPool::grow(size_t capacity) {
 Chunk* ChunkPool::take() {
   uint64_t top = top_.load(std::memory_order_acquire);
   while (uint32_t(top) != 0) {
+    FSR_CHECK(uint32_t(top) <= kMostChunks, "chunk " + std::to_string(uint32_t(top)));
     Chunk* chunk = chunks_[uint32_t(top) - 1].get();
     const uint64_t changes = (top >> 32) + 1;
     if (!top_.compare_exchange_weak(top, changes << 32 | chunk->below.load(std::memory_order_relaxed), std::memory_order_acquire))
@@ -62,6 +66,7 @@ Chunk* ChunkPool::take() {
 }
 
 void ChunkPool::give_back(Chunk* chunk) {
+  FSR_CHECK(chunks_[chunk->number].get() == chunk, "chunk " + std::to_string(chunk->number) + " is not of this pool");
   free_.fetch_add(1, std::memory_order_relaxed);
   uint64_t top = top_.load(std::memory_order_relaxed);
   do chunk->below.store(uint32_t(top), std::memory_order_relaxed);

@@ -2,7 +2,10 @@
 #include "merger.hpp"
 
 #include <limits>
+#include <string>
 #include <thread>
+
+#include "util/check.hpp"
 
 namespace fsr::shim {
 
@@ -52,6 +55,7 @@ size_t Merger::write_before(int64_t bound) {
     for (; record && record->op.start <= second && record->op.start < bound; record = first->ring->front()) {
       first->ring->read(*record, view_);
       if (first->early && view_.op.start == first->early_start) {
+        FSR_CHECK(view_.op.duration >= 0, "an operation that was under way ended before its start");
         first->early = false;
         sink_.add_end(first->early_seq, view_.op);
       } else {

@@ -3,8 +3,11 @@
 
 #include <cstring>
 #include <new>
+#include <string>
 #include <thread>
 #include <utility>
+
+#include "util/check.hpp"
 
 namespace fsr::shim {
 
@@ -56,9 +59,14 @@ void Ring::use_reserved() {
   at_ = 0;
 }
 
-void Ring::enter() { state_.store(kEntering, std::memory_order_seq_cst); }
+void Ring::enter() {
+  FSR_CHECK(state_.load(std::memory_order_relaxed) == kIdle,
+            "a thread has one request at a time; state " + std::to_string(state_));
+  state_.store(kEntering, std::memory_order_seq_cst);
+}
 
 void Ring::start(const Op& op) {
+  FSR_CHECK(state_.load(std::memory_order_relaxed) == kEntering, "a request starts that was not announced");
   use_reserved();  // now: a request may be under way for long
   open_ = op;
   open_start_.store(op.start, std::memory_order_release);
@@ -68,6 +76,7 @@ void Ring::start(const Op& op) {
 void Ring::begin_end() {
   uint32_t expected = kStarted;
   while (!state_.compare_exchange_weak(expected, kEnding, std::memory_order_acquire)) {
+    FSR_CHECK(expected == kReading || expected == kStarted, "a request ends in state " + std::to_string(expected));
     expected = kStarted;
     std::this_thread::yield();  // the writer is at it
   }
@@ -81,6 +90,7 @@ void Ring::abandon() {
 void Ring::finish(const Op& op) {
   begin_end();
   use_reserved();
+  FSR_CHECK(need(op) <= largest() - at_, "no room was made for " + std::to_string(need(op)) + " bytes");
   auto* record = new (chunk_->memory + at_) Record{op, need(op)};
   char* p = reinterpret_cast<char*>(record + 1);
   if (op.attr) p = put(p, op.attr, sizeof *op.attr);
@@ -114,8 +124,9 @@ const Ring::Record* Ring::front() {
   for (;;) {
     // In this order: once there is a next chunk, this one's fill is final.
     Chunk* next = read_chunk_->next.load(std::memory_order_acquire);
-    if (read_at_ != read_chunk_->filled.load(std::memory_order_acquire))
-      return reinterpret_cast<Record*>(read_chunk_->memory + read_at_);
+    const size_t filled = read_chunk_->filled.load(std::memory_order_acquire);
+    FSR_CHECK(read_at_ <= filled, "read " + std::to_string(read_at_) + " of " + std::to_string(filled) + " bytes");
+    if (read_at_ != filled) return reinterpret_cast<Record*>(read_chunk_->memory + read_at_);
     if (!next) return nullptr;
     tail_.store(tail_.load(std::memory_order_relaxed) + largest() - read_at_, std::memory_order_relaxed);
     pool_.give_back(std::exchange(read_chunk_, next));
@@ -138,9 +149,12 @@ void Ring::read(const Record& record, View& view) const {
     view.entries.push_back({.name = {take(stored.name_bytes), stored.name_bytes}, .ino = stored.ino, .type = stored.type});
   }
   op.entries = view.entries;
+  FSR_CHECK(p <= reinterpret_cast<const char*>(&record) + record.bytes,
+            "a record is longer than its " + std::to_string(record.bytes) + " bytes");
 }
 
 void Ring::pop(const Record& record) {
+  FSR_CHECK(record.bytes >= sizeof(Record) && record.bytes <= largest() - read_at_, std::to_string(record.bytes) + " bytes");
   read_at_ += record.bytes;
   tail_.store(tail_.load(std::memory_order_relaxed) + record.bytes, std::memory_order_relaxed);
 }

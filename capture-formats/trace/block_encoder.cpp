@@ -5,8 +5,10 @@
 
 #include <array>
 #include <stdexcept>
+#include <string>
 
 #include "../op_source.hpp"
+#include "../util/check.hpp"
 #include "local_index.hpp"
 #include "time_code.hpp"
 
@@ -267,6 +269,7 @@ struct BlockEncoder::Impl {
     }
     // Both ends are rounded down, so that what came first in nanoseconds does not come second in units.
     const int64_t duration = op.duration > 0 ? units(op.start + op.duration) - start : 0;
+    FSR_CHECK(type != RowType::end || seq < next_seq, "the end of operation " + std::to_string(seq) + " comes before its start");
     if (type == RowType::end) {
       mask |= kRowEnd;
       columns[kColEndSeq].svarint(int64_t(next_seq - seq));
@@ -307,6 +310,7 @@ struct BlockEncoder::Impl {
   }
 
   std::string_view finish() {
+    FSR_CHECK(rows == header.ops + header.ends, std::to_string(rows) + " rows");
     start_bits.finish();
     duration_bits.finish();
     ByteWriter directory;

@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <utility>
 
+#include "../util/check.hpp"
 #include "block_encoder.hpp"
 #include "frame_codec.hpp"
 #include "header_text.hpp"
@@ -66,6 +68,7 @@ struct TraceWriter::Impl {
     zstd.compress(record, borders, out);
     header.number = uint32_t(index.size());
     header.clock_unit = uint32_t(clock_unit);
+    FSR_CHECK(record.size() <= kMaxRecord && out.size() > kBlockHeaderSize, std::to_string(record.size()) + " bytes in a block");
     header.raw_bytes = uint32_t(record.size());
     header.compressed_bytes = uint32_t(out.size() - kBlockHeaderSize);
     out.overwrite(0, block_header_section(header));
@@ -182,6 +185,7 @@ struct TraceWriter::Impl {
   void put_closing(TraceClosing& closing) {
     close_block();
     dead = true;
+    FSR_CHECK(before <= stored && stored <= next_seq, std::to_string(stored) + " of " + std::to_string(next_seq) + " operations");
     closing.operations = stored - before;
     for (unsigned i = 0; i < kOpKinds; ++i) closing.by_kind[i] = stored_by_kind[i] - before_by_kind[i];
     closing.out_of_order = out_of_order - out_of_order_before;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -58,6 +61,8 @@ void OpCopy::assign(const Op& op, bool taught) {
     who->command = text(who->command);
     op_.who = who;
   }
+  [[maybe_unused]] const std::byte* begin = need > kInline ? heap_.get() : inline_.data();
+  FSR_CHECK(at == begin + need, std::to_string(at - begin) + " bytes were copied, not " + std::to_string(need));
 }
 
 }  // namespace fsr

@@ -2,6 +2,9 @@
 #include "engine/window.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -63,6 +66,9 @@ Node* Window::take(size_t bytes) {
     node = &at(uint32_t(made_));
     node->slot = uint32_t(made_++);
   }
+  FSR_CHECK(node->pending.load(std::memory_order_relaxed) == 0,
+            "operation in slot " + std::to_string(node->slot) + " still waits");
+  FSR_CHECK(node->slot < made_ && &at(node->slot) == node, "slot " + std::to_string(node->slot));
   ++in_use_;
   node->next = nullptr;
   node->clear_edges();
@@ -75,8 +81,11 @@ Node* Window::take(size_t bytes) {
 }
 
 void Window::put_free(Node& node) {
+  FSR_CHECK(in_use_ > 0, "more operations are given back than were taken");
+  FSR_CHECK(node.issued >= 0 && node.ended >= node.issued, "an operation is given back that has not ended");
   ++node.generation;
   if (node.large) {
+    FSR_CHECK(bytes_ >= node.copy.extra(), std::to_string(bytes_) + " bytes");
     bytes_ -= node.copy.extra();
     node.copy.shrink();
     std::string().swap(node.scratch);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "base/learning.hpp"
 #include "base/payload.hpp"
@@ -12,6 +13,7 @@
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
 #include "targets/lock_patience.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -91,6 +93,7 @@ int64_t Worker::due_of(const Node& node) const {
 }
 
 void Worker::place(Node& node) {
+  FSR_CHECK(node.pending.load(std::memory_order_relaxed) == 0, "an operation comes to its worker that still waits");
   node.room = no_room_;
   node.each_edge([&](const Edge& e) { node.ready = std::max(node.ready, e.satisfied); });
   if (run_.options.timing == Timing::asap) {
@@ -111,7 +114,9 @@ void Worker::release(const Node& node, Edge* list, int64_t when) {
     list->kind = node.copy.op().kind;
     list->thread = node.copy.op().thread;
     if (list->anchor) owner->base = when - node.lag;
-    if (owner->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const uint32_t pending = owner->pending.fetch_sub(1, std::memory_order_acq_rel);
+    FSR_CHECK(pending > 0, "an operation is let go that does not wait");
+    if (pending == 1) {
       if (owner->worker == index_)
         place(*owner);
       else
@@ -425,7 +430,9 @@ void Worker::give_back() {
   if (!returned_) return;
   run_.window.give_back(returned_first_, returned_last_);
   returned_first_ = returned_last_ = nullptr;
-  run_.finished.fetch_add(returned_);
+  [[maybe_unused]] const uint64_t finished = run_.finished.fetch_add(returned_) + returned_;
+  FSR_CHECK(!run_.planned_all || finished <= run_.planned,
+            std::to_string(finished) + " operations of " + std::to_string(run_.planned) + " have finished");
   returned_ = 0;
   if (run_.drained())
     for (auto& worker : run_.workers) worker->wake();

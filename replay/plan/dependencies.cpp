@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <string>
+
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -35,7 +38,10 @@ void Dependencies::free_list(List& list) {
   list.capacity = List::kInline;
 }
 
-void Dependencies::finished(uint32_t slot) { ++slots_[slot].generation; }
+void Dependencies::finished(uint32_t slot) {
+  FSR_CHECK(slot < slots_.size(), "slot " + std::to_string(slot));
+  ++slots_[slot].generation;
+}
 
 size_t Dependencies::memory() const {
   return (table_.capacity() + kept_.capacity()) * sizeof(Resource) + slots_.size() * sizeof(Slot);
@@ -83,6 +89,8 @@ void Dependencies::sweep() {
     while (table_[i].key) i = (i + 1) & mask;
     table_[i] = r;
   }
+  FSR_CHECK(kept_.size() * 2 < table_.size(),
+            std::to_string(kept_.size()) + " resources in a table of " + std::to_string(table_.size()));
   used_ = kept_.size();
   for (auto& [file, ranges] : lock_ranges_)
     std::erase_if(ranges, [this](const LockAccess& range) { return !remembered(range.key()); });
@@ -116,8 +124,10 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
     bool covered = follows_stream_ && other.stream && other.thread == self.thread && other.end <= self.start;
     if (!covered && (for_end || other.start <= self.start)) {
       if (other.waiter == entered_) {
+        FSR_CHECK(other.wait_index < waits.size() && waits[other.wait_index].slot == ref.slot, "the list of waits");
         waits[other.wait_index].for_end |= for_end;
       } else {
+        FSR_CHECK(ref.slot < slots_.size(), "slot " + std::to_string(ref.slot));
         other.waiter = entered_;
         other.wait_index = uint32_t(waits.size());
         waits.push_back({ref.slot, for_end});
@@ -164,6 +174,7 @@ void Dependencies::append(List& list, bool decided) {
 }
 
 void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool stream_held, std::vector<Wait>& waits) {
+  FSR_CHECK(slot < slots_.size(), "slot " + std::to_string(slot));
   waits.clear();
   ++entered_;
   self_ = slot;

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "base/learning.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -95,7 +97,9 @@ void Linearizer::index(Held& held, bool add) {
       return;
     }
     auto [from, to] = in.equal_range(key);
-    in.erase(std::find_if(from, to, [&](const auto& entry) { return entry.second == &held; }));
+    const auto found = std::find_if(from, to, [&](const auto& entry) { return entry.second == &held; });
+    FSR_CHECK(found != to, "a held operation is not in the index of names");
+    in.erase(found);
   };
   if (held.lock.what != LockUse::none) update(lock_key(held.lock));
   if (held.change) return each_key(held.seen(), update);
@@ -104,10 +108,12 @@ void Linearizer::index(Held& held, bool add) {
 }
 
 const Op* Linearizer::emit(Held& held) {
+  FSR_CHECK(held_.count(&held) == 1, "an operation is passed on that is not held");
   emitted_ = &held;
   held_.erase(&held);
   index(held, false);
   const Op& op = held.copy.op();
+  FSR_CHECK(held_of_[op.thread % kThreads] > 0, "thread " + std::to_string(op.thread) + " has no operation that is held");
   --held_of_[op.thread % kThreads];
   if (op.start == held_since_) {
     held_since_ = INT64_MIN;

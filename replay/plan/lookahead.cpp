@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/lookahead.hpp"
 
+#include "util/check.hpp"
+
 namespace fsr {
 
 constexpr size_t kSpare = 4;  // batches kept so that their memory is used again
@@ -29,6 +31,7 @@ const Op* Lookahead::after() {
 }
 
 void Lookahead::advance() {
+  FSR_CHECK(!batches_.empty() && at_ < batches_.front()->ops.size(), "there is no operation to leave behind");
   const Op& op = batches_.front()->ops[at_++];
   if (indexed_ && changes_names(op)) forget(op);
 }
@@ -91,6 +94,7 @@ void Lookahead::forget(const Op& op) {
     auto found = index_.find(key);
     if (found == index_.end()) return;
     Change* change = found->second.first;
+    FSR_CHECK(change && change->op == &op, "the index of coming changes has another operation first");
     found->second.first = change->next;
     free_.push_back(change);
     if (!change->next) index_.erase(found);

@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/wire/exchange.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -49,6 +50,7 @@ class RpcList {
   // Makes a request that has ended free for reuse. `from`: the list that it is in. Returns the coroutine that awaits the request,
   // which the caller resumes. Null: no coroutine awaits it.
   std::coroutine_handle<> give_back(Rpc& rpc, std::list<Rpc>& from) {
+    FSR_CHECK(rpc.serial != 0, "a request ends twice");
     rpc.serial = 0;
     free_.splice(free_.end(), from, rpc.self);
     return rpc.waiter;

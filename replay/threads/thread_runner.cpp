@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <map>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "threads/runner_state.hpp"
 #include "threads/runner_worker.hpp"
 #include "threads/sim_context.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -261,6 +263,7 @@ void ThreadRunner::RunnerPass::run_threads() {
       }
       perform(worker);
       std::lock_guard lock(mutex_);
+      FSR_CHECK(running_ > 0, "more workers end than were started");
       --running_;
       changed_.notify_all();
     });
@@ -295,6 +298,7 @@ RunnerResult ThreadRunner::RunnerPass::run() {
     add_stood_still(own_heartbeat_.total(), result_.ended - state_.start);
   }
   result_.abandoned = state_.running.load();
+  FSR_CHECK(result_.abandoned <= sims_.size(), std::to_string(result_.abandoned) + " threads are left");
   if (result_.abandoned) {
     for (const auto& sim : sims_)
       if (sim->in_flight()) result_.unfinished.push_back({sim->row_, result_.ended - (sim->due_ ? sim->due_ : sim->issued_)});

@@ -10,6 +10,7 @@
 #include "targets/lock_patience.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
+#include "util/check.hpp"
 
 namespace fsr::nfs {
 
@@ -51,6 +52,7 @@ Submit Nfs3Session::submit(Request& request) {
   }
   Call& call = *free_calls_.back();
   free_calls_.pop_back();
+  FSR_CHECK(free_calls_.size() < calls_.size(), "more calls are free than were made");
   call.request = &request;
   call.auxiliary = 0;
   call.error = 0;
@@ -90,6 +92,7 @@ Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
   }
   Rpc& rpc = *free_rpcs_.back();
   free_rpcs_.pop_back();
+  FSR_CHECK(free_rpcs_.size() < rpcs_.size(), "more requests are free than were made");
   rpc.call = &call;
   rpc.then = then;
   rpc.retry_until = 0;
@@ -165,6 +168,7 @@ void Nfs3Session::reclaim_next() {
 }
 
 void Nfs3Session::lock_had_again() {
+  FSR_CHECK(again_done_ < again_asked_ && again_asked_ <= again_.size(), "a lock came back that was not asked for");
   if (++again_done_ < again_.size()) return reclaim_next();
   again_.clear();
   again_asked_ = again_done_ = 0;
@@ -194,6 +198,7 @@ void Nfs3Session::conclude(Rpc& rpc, int error) {
   // Only requests that were sent are counted.
   if (error && rpc.lock == LockProc::none && rpc.sendings() == 0 && rpc.retry_until == 0)
     state_->counters.requests[unsigned(rpc.proc)].fetch_sub(1, std::memory_order_relaxed);
+  FSR_CHECK(rpc.call && rpc.then, "a request ends that belongs to no operation");
   rpc.then(*rpc.call, rpc, reply_, error);
   rpc.payload = {};
   free_rpcs_.push_back(&rpc);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/payload.hpp"
+#include "util/check.hpp"
 
 namespace fsr::nfs {
 
@@ -69,6 +70,7 @@ std::optional<LostData> Uncommitted::take_lost(uint64_t from, uint64_t upto, uin
   if (it == extents_.end() || it->first >= upto) return std::nullopt;
   const uint64_t begin = std::max(it->first, from), end = std::min(it->second.end, upto);
   const LostData piece{begin, begin + std::min(most, end - begin), it->second.source, it->second.number};
+  FSR_CHECK(piece.begin < piece.end, "an empty piece of lost data");
   under_way_.emplace_back(piece.begin, piece.end);
   return piece;
 }
@@ -142,6 +144,7 @@ void Uncommitted::split(uint64_t at) {
   if (it == extents_.begin()) return;
   --it;
   if (it->second.end <= at) return;
+  FSR_CHECK(it->first < at, "an extent is split at its start");
   Extent rest = it->second;
   it->second.end = at;
   extents_.emplace_hint(std::next(it), at, std::move(rest));

@@ -4,9 +4,11 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/clock.hpp"
 #include "targets/nfs4/session.hpp"
+#include "util/check.hpp"
 
 namespace fsr::nfs4 {
 
@@ -110,10 +112,13 @@ void Client::transmit(Rpc& rpc) {
   rpc.waits = false;
   if (rpc.compound.sequenced()) {
     if (rpc.slot == Rpc::kNoSlot) {
+      FSR_CHECK(!free_slots_.empty(), "a request is sent without a slot");
       rpc.slot = free_slots_.back();
       free_slots_.pop_back();
       rpc.session = session_number_;
     }
+    FSR_CHECK(rpc.slot < slots_.size() && rpc.session == session_number_,
+              "slot " + std::to_string(rpc.slot) + " of another session");
     rpc.compound.place(session_, slots_[rpc.slot].sequence, rpc.slot, uint32_t(slots_.size() - 1), !rpc.harmless());
   }
   rpc.channel = rpc.bound_for ? rpc.bound_for : &channels_.next();
@@ -134,6 +139,8 @@ void Client::pump() {
 void Client::release(Rpc& rpc, bool used) {
   if (rpc.session == session_number_) {
     if (used) ++slots_[rpc.slot].sequence;
+    FSR_CHECK(rpc.slot < slots_.size() && free_slots_.size() < slots_.size(),
+              "slot " + std::to_string(rpc.slot) + " is given back twice");
     free_slots_.push_back(rpc.slot);
   }
   rpc.slot = Rpc::kNoSlot;

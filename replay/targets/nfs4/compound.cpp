@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <string>
+
+#include "util/check.hpp"
+
 namespace fsr::nfs4 {
 
 namespace {
@@ -75,7 +79,7 @@ Compound& Compound::owner(const Owner& o) {
 }
 
 Compound& Compound::op(OpNum number) {
-  assert(count_ < kMostOps);
+  FSR_CHECK(count_ < kMostOps, "a COMPOUND of more than " + std::to_string(kMostOps) + " operations");
   ops_[count_++] = number;
   put_u32(count_at_, uint32_t(count_));
   return u32(uint32_t(number));

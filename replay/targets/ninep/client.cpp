@@ -4,9 +4,11 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/clock.hpp"
 #include "targets/ninep/session.hpp"
+#include "util/check.hpp"
 
 namespace fsr::ninep {
 
@@ -79,6 +81,7 @@ void Client::open_and_send(Rpc& rpc) {
   else
     channel_.open(rpc);
   rpc.out().end(uint16_t(rpc.tag()), rpc.payload.size());
+  FSR_CHECK(rpc.serial != 0, "a request is sent that is not in use");
   channel_.send(rpc);
 }
 
@@ -180,6 +183,7 @@ FidRef Client::new_fid() {
   if (free_numbers_.empty()) {
     number = next_number_++;
   } else {
+    FSR_CHECK(free_numbers_.back() < next_number_, "fid " + std::to_string(free_numbers_.back()));
     number = free_numbers_.back();
     free_numbers_.pop_back();
   }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "util/check.hpp"
 
 namespace fsr::wire {
 
@@ -51,7 +54,10 @@ void MessageReader::make_room(size_t bytes) {
   end_ = message + unread;
 }
 
-void MessageReader::received(size_t bytes) { end_ += bytes; }
+void MessageReader::received(size_t bytes) {
+  FSR_CHECK(bytes <= capacity_ - end_, std::to_string(bytes) + " bytes in room for " + std::to_string(capacity_ - end_));
+  end_ += bytes;
+}
 
 MessageReader::PartialMessage MessageReader::begun() const {
   if (!in_body_ || !piece_.last || message_end_ != pos_) return {};
@@ -76,6 +82,7 @@ MessageReader::Next MessageReader::next(std::span<const uint8_t>* message) {
     }
     if (end_ - pos_ < piece_.body) return Next::incomplete;
     size_t body = size_t(piece_.body);
+    FSR_CHECK(message_begin_ <= message_end_ && message_end_ <= pos_ && body <= end_ - pos_, "the parts of a message overlap");
     if (message_end_ != pos_) memmove(buffer_.get() + message_end_, buffer_.get() + pos_, body);
     message_end_ += body;
     pos_ += body;
