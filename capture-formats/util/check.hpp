@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FSR_CHECK(condition, text): what must hold at this place, also in release builds. Where it does not, a defect of ours has
-// spoilt the state that all that follows would be built on: the program prints the place, the condition, the text and the last
-// debug lines, and aborts.
+// FSR_CHECK(condition, text) states what must hold, also in release builds. Where it does not, the program has a defect. It then
+// prints the place, the condition, the text and the last debug lines, and aborts.
 //
-// `text` is evaluated only then; it converts to std::string and has the figures that matter. Not for what input, servers or the
-// system may cause: these are errors, which callers handle.
+// `text` is evaluated only in that case. It converts to std::string and has the figures that matter. Not for what input, servers
+// or the system may cause: those are errors, which callers handle.
 #pragma once
 
 #include <string>
