@@ -167,8 +167,10 @@ bool RunnerWorker::submit(SimContext& sim) {
   Request& r = sim.request_;
   const Op& op = *r.op;
   r.outcome = {};
-  if (!r.untimed) sim.issued_ = latest_ = clock_.now();
-  if (state_->heartbeat) state_->heartbeat->beat(latest_);
+  if (!r.untimed) {
+    sim.issued_ = latest_ = clock_.now();
+    if (state_->heartbeat) state_->heartbeat->beat(latest_);
+  }
   if (target_.fidelity(op) == Fidelity::impossible) {
     r.outcome.error = EOPNOTSUPP;
     r.outcome.completed = sim.issued_;

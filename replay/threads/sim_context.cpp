@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "measure/heartbeat.hpp"
 #include "targets/pool.hpp"
 #include "threads/barrier.hpp"
 #include "threads/runner_state.hpp"
@@ -24,7 +25,7 @@ SimContext::PerformAwaiter SimContext::perform(const Op& op, Row row, const Perf
   request_.room = how.room;
   request_.want_attr = how.want_attr || state_.record;
   request_.owner = this;
-  request_.untimed = takes_own_times_ && row == kUncounted && !state_.record && !state_.heartbeat && state_.end == INT64_MAX;
+  request_.untimed = takes_own_times_ && row == kUncounted && !state_.record && state_.end == INT64_MAX;
   row_ = row;
   due_ = how.due;
   return PerformAwaiter(*this);
@@ -82,7 +83,11 @@ uint64_t SimContext::perform_bytes(const Op& op, std::string_view payload) {
 
 void SimContext::count(Row row, const Sample& sample) { worker_->tally_.at(row).add(sample); }
 
-int64_t SimContext::now() const { return state_.clock.now(); }
+int64_t SimContext::now() const {
+  const int64_t t = state_.clock.now();
+  if (state_.heartbeat) state_.heartbeat->beat(t);  // for threads that take times of their own
+  return t;
+}
 int64_t SimContext::started() const { return state_.start; }
 bool SimContext::ended() const { return state_.ended.load(std::memory_order_relaxed) || worker_->latest() >= state_.end; }
 Target& SimContext::target() const { return worker_->target(); }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -275,6 +276,28 @@ TEST_CASE("Single bytes are transferred within the call on a directory, as far a
   std::ifstream file(directory + "/f");
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == std::string("\0\0\0bytes", 8));
   std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("A thread that takes times of its own has no clock read for its operations", "[threads]") {
+  struct CountingClock final : Clock {
+    const std::thread::id owner = std::this_thread::get_id();
+    MonotonicClock real;
+    unsigned reads = 0;
+    int64_t now() override {
+      reads += std::this_thread::get_id() == owner;  // not those of the thread that supervises the run
+      return real.now();
+    }
+  } clock;
+  const auto target = open_target("file:" + std::filesystem::temp_directory_path().string(), {.clock = &clock});
+  ThreadRunner runner(clock);
+  runner.add(*target, 1);
+  runner.run(parts(part([&clock](SimContext& sim) -> SimTask {
+               sim.takes_own_times();
+               const unsigned before = clock.reads;
+               for (int i = 0; i < 1000; ++i) co_await sim.perform({.kind = OpKind::null});
+               CHECK(clock.reads - before < 200);  // the worker looks at its threads from time to time
+             })),
+             {});
 }
 
 TEST_CASE("Many threads on real workers: barriers, jobs of the pool, moves, counts", "[threads]") {

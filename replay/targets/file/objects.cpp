@@ -136,6 +136,7 @@ void FileObjects::teach_unnamed(ObjectId id, uint32_t type) {
 }
 
 void FileObjects::forget_name(ObjectId id, ObjectId parent, std::string_view name) {
+  if (id == kNoObject) return;
   nodes_.erase_if(id, [&](Node& node) {
     remove_name(node, parent, name);
     return !node.named() && !node.opens;

@@ -46,12 +46,15 @@ bool blocks(const Op& op) {
 
 }  // namespace
 
+// Asks for the file system once and not for each session, because a mounted NFS sends a request for it.
+FileShared::FileShared(UniqueFd root, const TargetOptions& options, FileAccess access)
+    : tree(std::move(root), options, access),
+      in_memory(lies_on(tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
+      local(in_memory ||
+            lies_on(tree.objects().root(), {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {}
+
 FileSession::FileSession(std::shared_ptr<FileShared> shared)
-    : shared_(std::move(shared)),
-      waiters_(shared_->lock_events, event_),
-      in_memory_(lies_on(shared_->tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
-      local_(in_memory_ ||
-             lies_on(shared_->tree.objects().root(), {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {
+    : shared_(std::move(shared)), waiters_(shared_->lock_events, event_), in_memory_(shared_->in_memory), local_(shared_->local) {
   has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
   if (has_ring_ && io_uring_register_eventfd(&ring_, event_.fd()) != 0) {
     io_uring_queue_exit(&ring_);

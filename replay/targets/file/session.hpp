@@ -17,8 +17,10 @@
 namespace fsr {
 
 struct FileShared {
-  FileShared(UniqueFd root, const TargetOptions& options, FileAccess access) : tree(std::move(root), options, access) {}
+  FileShared(UniqueFd root, const TargetOptions& options, FileAccess access);
   FileTree tree;
+  const bool in_memory;  // true: the file system is in memory and never waits
+  const bool local;      // true: the file system waits for disks only, not for a server or another process
   LockNotifier lock_events;
   Pool pool{32};
 };
@@ -69,12 +71,11 @@ class FileSession final : public Session, public Bytewise {
   io_uring ring_{};
   bool has_ring_ = false;
   unsigned on_ring_ = 0, on_threads_ = 0;
-  bool has_nowait_ = true;       // false: the file system does not support RWF_NOWAIT
-  const bool in_memory_;         // true: the file system is in memory and never waits
-  const bool local_;             // true: the file system waits for disks only, not for a server or another process
-  int64_t write_excess_ = 0;     // moving mean of the ns that buffered writes took beyond one for each byte
-  unsigned writes_to_ring_ = 0;  // writes still to go to the ring, because the page cache was slow
-  ReplyBuffer scratch_;          // buffer for content that the caller does not want
+  bool has_nowait_ = true;        // false: the file system does not support RWF_NOWAIT
+  const bool in_memory_, local_;  // as in FileShared
+  int64_t write_excess_ = 0;      // moving mean of the ns that buffered writes took beyond one for each byte
+  unsigned writes_to_ring_ = 0;   // writes still to go to the ring, because the page cache was slow
+  ReplyBuffer scratch_;           // buffer for content that the caller does not want
   std::vector<std::unique_ptr<Job>> spare_, done_;
   std::mutex finished_mutex_;
   std::vector<std::unique_ptr<Job>> finished_;  // jobs that threads have performed

@@ -150,6 +150,10 @@ int FileTree::open_existing(Context& c, const PathAt& at) {
 }
 
 int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
+  if (!c.op.handle) {  // created, and closed at once
+    const UniqueFd made(fd);
+    return attributes ? wanted_attr(c, made.get(), "") : 0;
+  }
   auto open = std::make_shared<OpenFile>();
   open->fd = UniqueFd(fd);
   open->object = c.op.object;
@@ -157,7 +161,7 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   if (direct_ && S_ISREG(type) && !(c.op.open_flags & O_DIRECT) && (fcntl(fd, F_GETFL) & O_DIRECT))
     open->block = direct_block(fd);
   int error = attributes ? wanted_attr(c, fd, "") : 0;
-  if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without a handle the file is created and closed
+  objects_.add_open(c.op.handle, std::move(open));
   return error;
 }
 

@@ -93,10 +93,12 @@ Task SmallFiles::create(unsigned directory, const std::string& name, int64_t siz
         .open_flags = O_CREAT | O_EXCL | O_WRONLY,
         .object = made ? sim_.new_object() : kNoObject,
         .parent = directories_[directory].object,
-        .handle = sim_.new_handle(),
         .name = name};
+  const bool works_on = size > 0 || run_.settings.syncs;
+  if (works_on) op.handle = sim_.new_handle();  // otherwise the target closes the file at once
   if (int error = (co_await sim_.perform(op)).error) co_return fail("create file", name, error);
   if (made) *made = op.object;
+  if (!works_on) co_return 0;
   int error = 0;
   for (int64_t at = 0; at < size && error == 0; at += int64_t(buffer_.size())) {
     const uint64_t length = std::min(uint64_t(size - at), uint64_t(buffer_.size()));
