@@ -48,6 +48,7 @@ bool RunSteps::prepare(PrepareOptions options, const std::function<void(uint64_t
   const bool last = options.step == PrepareStep::all || options.step == PrepareStep::open;
   options.opens = input_.opens();
   if (first) report_.prepared = {};
+  if (first) input_.check_files(target_, clock_);
   report_.prepared.add(fsr::prepare(image_, target_, clock_, options, known_));
   if (last) image_ = Image();  // its memory is not needed any more
   report_.interrupted = stop_.load() != 0;

@@ -22,7 +22,8 @@ constexpr int64_t kMostExcess = 40;    // names of a kind beyond the usual numbe
 constexpr int64_t kMostNew = 4000;  // files beyond the usual number if a create of an existing file would not send a CREATE
 
 constexpr size_t kMostOpen = 60;
-constexpr size_t kKeptOpen = 4;  // open files of a version 4 load that closes leave open
+constexpr size_t kMostOpenOnce = kOpenFiles - 1;  // open files if none may be open twice
+constexpr size_t kKeptOpen = 4;                   // open files of a version 4 load that closes leave open
 
 }  // namespace
 
@@ -45,7 +46,8 @@ MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const Mix
   stock(links_, files.spare_links, 0);
   stock(symlinks_, files.spare_symlinks, 0);
   stock(directories_, files.spare_directories, 0);
-  for (size_t i = 0; i < files.opened.size(); ++i) opened_.push_back({files.files[i].object, files.opened[i]});
+  for (size_t i = 0; i < files.opened.size(); ++i)
+    opened_.push_back({files.files[files.first_to_open + i].object, files.opened[i]});
   by_size_.resize(files.files.size());
   for (uint32_t i = 0; i < by_size_.size(); ++i) by_size_[i] = i;
   std::stable_sort(by_size_.begin(), by_size_.end(),
@@ -102,7 +104,7 @@ bool MixStream::playable(Action action) const {
     case Action::make:
       return directories_.excess() < kMostExcess;
     case Action::open:
-      return opened_.size() < kMostOpen;
+      return opened_.size() < (files_.first_to_open ? kMostOpenOnce : kMostOpen);
     case Action::close:
       return opened_.size() > kKeptOpen;
     default:
@@ -237,11 +239,22 @@ void MixStream::open(Op& op, Arena& arena) {
     create(op, arena, true);
   } else {
     op.kind = OpKind::open;
-    op.object = open_file().object;
+    op.object = to_open();
     op.handle = next_handle_++;
     op.open_flags = O_RDWR;
   }
   opened_.push_back({op.object, op.handle});
+}
+
+// Returns a file for a version 4 OPEN. Past a cache, none that is open.
+ObjectId MixStream::to_open() {
+  auto is_open = [&](ObjectId object) {
+    return std::any_of(opened_.begin(), opened_.end(), [&](const OpenedFile& o) { return o.object == object; });
+  };
+  size_t i = random_.below(kOpenFiles);
+  if (files_.first_to_open)
+    while (is_open(files_.files[files_.first_to_open + i].object)) i = (i + 1) % kOpenFiles;
+  return files_.files[files_.first_to_open + i].object;
 }
 
 void MixStream::close(Op& op) {

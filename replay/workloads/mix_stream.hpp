@@ -61,6 +61,7 @@ class MixStream {
   void link(Op& op, Arena& arena);
   void rename(Op& op, Arena& arena);
   void open(Op& op, Arena& arena);
+  ObjectId to_open();
   void close(Op& op);
   void list(Op& op, OpKind kind);
   void lock(Op& op, OpKind kind, uint32_t mode);

@@ -2,9 +2,13 @@
 #include "workloads/steering.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
+
+#include "trace/bytes.hpp"
 
 namespace fsr {
 
@@ -50,7 +54,10 @@ std::vector<double> non_negative_least_squares(const std::vector<std::vector<dou
 Steering::Steering(const MixPlan& plan, const ProcedureCounts& counts) : plan_(plan), rows_(plan, counts) {
   cost_.resize(plan.procedures.size());
   for (const PlannedProcedure& p : plan.procedures)
-    if (p.asked > 0) wanted_[row(rows_.of_mix(p.name))] += p.asked;
+    if (const size_t at = p.asked > 0 ? row(rows_.of_mix(p.name)) : 0; p.asked > 0) {
+      wanted_[at] += p.asked;
+      if (p.planned > 0) called_[at] = true;
+    }
   for (size_t i = 0; i < cost_.size(); ++i)
     if (plan.procedures[i].planned > 0) cost_[i][row(rows_.of_mix(plan.procedures[i].name))] = 1;
 }
@@ -60,6 +67,7 @@ size_t Steering::row(const std::string& name) {
   if (at == names_.size()) {
     names_.push_back(name);
     wanted_.push_back(0);
+    called_.push_back(false);
     for (auto& column : cost_) column.push_back(0);
   }
   return at;
@@ -121,11 +129,31 @@ double Steering::requests_per_call(std::span<const double> shares) const {
   return sum;
 }
 
+std::string Steering::save_costs() const {
+  ByteWriter out;
+  for (size_t r = 0; r < names_.size(); ++r) {
+    out.text(names_[r]);
+    for (const auto& column : cost_) out.varint(std::bit_cast<uint64_t>(column[r]));
+  }
+  return std::string(out.view());
+}
+
+void Steering::load_costs(std::string_view saved) {
+  ByteReader in(saved);
+  for (auto& column : cost_) std::fill(column.begin(), column.end(), 0);
+  while (in.ok() && in.left() > 0) {
+    const size_t at = row(std::string(in.text()));
+    for (auto& column : cost_) column[at] = std::bit_cast<double>(in.varint());
+  }
+  if (!in.ok()) throw std::runtime_error("damaged costs from another process");
+}
+
 std::vector<std::string> Steering::impossible() const {
   constexpr double kSeldom = 0.1;  // requests per call
   std::vector<std::string> out;
   for (size_t r = 0; r < names_.size(); ++r)
-    if (wanted_[r] > 0 && std::none_of(cost_.begin(), cost_.end(), [&](const auto& column) { return column[r] > kSeldom; }))
+    if (wanted_[r] > 0 && called_[r] &&
+        std::none_of(cost_.begin(), cost_.end(), [&](const auto& column) { return column[r] > kSeldom; }))
       out.push_back(names_[r]);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/mix_plan.hpp"
@@ -28,8 +29,13 @@ class Steering {
   std::vector<double> shares(std::span<const double> made, const ProcedureCounts& sent, double left) const;
   // Returns the average number of requests of a call with these shares.
   double requests_per_call(std::span<const double> shares) const;
-  // Returns the procedures of the mix that no call sends.
+  // Returns the procedures of the mix that calls are made for, and that no call sends.
   std::vector<std::string> impossible() const;
+
+  // Serialize the learned costs for another process with the same plan. load_costs() throws std::runtime_error if save_costs()
+  // did not make the bytes.
+  std::string save_costs() const;
+  void load_costs(std::string_view saved);
 
  private:
   size_t row(const std::string& name);
@@ -39,6 +45,7 @@ class Steering {
   WireRows rows_;
   std::vector<std::string> names_;         // name of each row
   std::vector<double> wanted_;             // requested share of each row, sum 1
+  std::vector<bool> called_;               // by row: calls are made for it
   std::vector<std::vector<double>> cost_;  // requests of a call, by procedure and row
 };
 

@@ -24,9 +24,10 @@ class Filling {
   Filling(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes, ObjectId& objects, HandleId& handles)
       : options_(options), plan_(plan), sizes_(sizes), objects_(objects), handles_(handles) {}
 
-  StreamFiles fill(unsigned number, ThreadId thread) {
+  StreamFiles fill(unsigned number, std::string name, ThreadId thread) {
     StreamFiles s;
     s.number = number;
+    s.name = std::move(name);
     s.thread = thread;
     s.directory = objects_++;
     s.listing = handles_++;
@@ -37,6 +38,13 @@ class Filling {
     s.linked = objects_++;
     Random random(options_.seed, number);
     uint64_t bytes = set_of_files(s, s.directory, random, true);
+    const bool opens = plan_.share(Action::open) + plan_.share(Action::close) > 0;
+    if (plan_.past_cache && opens) {
+      // A client sends no OPEN for a file that it holds open already.
+      s.first_to_open = kOpenFiles;
+      s.folders.push_back(objects_++);
+      bytes += set_of_files(s, s.folders.back(), random, false);
+    }
     while (bytes < options_.bytes / options_.numbers.size()) {
       if (s.files.size() >= kMostFiles)
         throw std::runtime_error(
@@ -94,7 +102,11 @@ class Filling {
 WorkingSet::WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes)
     : next_object_(options.first_id), next_handle_(options.first_id) {
   Filling filling(options, plan, sizes, next_object_, next_handle_);
-  for (unsigned number : options.numbers) streams_.push_back(filling.fill(number, ThreadId(streams_.size() + 1)));
+  for (size_t i = 0; i < options.numbers.size(); ++i) {
+    const unsigned number = options.numbers[i];
+    streams_.push_back(
+        filling.fill(number, options.names.empty() ? fmt::format("testdir{}", number) : options.names[i], ThreadId(i + 1)));
+  }
 }
 
 Image WorkingSet::image() const {
@@ -115,7 +127,7 @@ Image WorkingSet::image() const {
       add(parent, std::move(name), object, S_IFDIR, kDirectoryMode, 0);
     };
     for (const StreamFiles& s : streams_) {
-      folder(kRootObject, fmt::format("testdir{}", s.number), s.directory);
+      folder(kRootObject, s.name, s.directory);
       folder(s.directory, "dir", s.directories);
       folder(s.directory, "sym", s.symlinks);
       folder(s.directory, "lin", s.links);
@@ -140,11 +152,34 @@ Image WorkingSet::image() const {
       open(s.directory, s.listing, true);
       for (const WorkingFile& f : s.files)
         if (f.handle) open(f.object, f.handle, false);
-      for (size_t i = 0; i < s.opened.size(); ++i) open(s.files[i].object, s.opened[i], false);
+      for (size_t i = 0; i < s.opened.size(); ++i) open(s.files[s.first_to_open + i].object, s.opened[i], false);
     }
     tree.next_object = next_object_;
     tree.next_handle = next_handle_;
   });
+}
+
+std::string WorkingSet::path_of(ObjectId object) const {
+  for (const StreamFiles& s : streams_) {
+    const std::pair<ObjectId, std::string> folders[] = {
+        {s.directory, ""}, {s.directories, "/dir"}, {s.symlinks, "/sym"}, {s.links, "/lin"}};
+    for (const auto& [id, name] : folders)
+      if (id == object) return s.name + name;
+    if (s.renamed == object) return s.name + "/rename1";
+    if (s.linked == object) return s.name + "/lin/000";
+    auto folder_name = [&](ObjectId parent) {
+      for (const auto& [id, name] : folders)
+        if (id == parent) return s.name + name + "/";
+      const auto at = std::find(s.folders.begin(), s.folders.end(), parent) - s.folders.begin();
+      return s.name + fmt::format("/set{:03}/", at + 1);
+    };
+    for (const WorkingFile& f : s.files)
+      if (f.object == object) return folder_name(f.parent) + f.name;
+    for (const auto* spares : {&s.spare_files, &s.spare_symlinks, &s.spare_directories})
+      for (const Spare& spare : *spares)
+        if (spare.object == object) return folder_name(spare.parent) + spare.name;
+  }
+  return "";
 }
 
 namespace {

@@ -43,6 +43,7 @@ struct Spare {  // an object that may be removed
 
 struct StreamFiles {
   unsigned number = 0;  // n of testdir<n>
+  std::string name;     // name of the stream's directory in the target's root
   ThreadId thread = 0;
   ObjectId directory = kNoObject, directories = kNoObject, symlinks = kNoObject, links = kNoObject;
   HandleId listing = 0;            // handle of `directory`
@@ -51,13 +52,15 @@ struct StreamFiles {
   std::vector<WorkingFile> files;  // the first kOpenFiles are open
   std::vector<ObjectId> folders;   // set001, ...
   std::vector<Spare> spare_files, spare_links, spare_symlinks, spare_directories;
-  std::vector<HandleId> opened;  // handles of files[i] that a version 4 load closes
+  size_t first_to_open = 0;      // number of the first of kOpenFiles files that a version 4 load opens and closes
+  std::vector<HandleId> opened;  // handles of files[first_to_open + i], open at the start, that such a load closes
 };
 
 struct WorkingSetOptions {
-  std::vector<unsigned> numbers;  // n of the streams' directories testdir<n>
-  uint64_t bytes = 0;             // minimum bytes of files, over all streams
-  unsigned links = 1;             // symlinks to read, for each stream
+  std::vector<unsigned> numbers;   // n of the streams' directories testdir<n>
+  std::vector<std::string> names;  // other names of these directories, in the order of `numbers`; empty: testdir<n>
+  uint64_t bytes = 0;              // minimum bytes of files, over all streams
+  unsigned links = 1;              // symlinks to read, for each stream
   uint64_t seed = 1;
   ObjectId first_id = kRootObject + 1;  // first id of objects and handles
 };
@@ -70,6 +73,8 @@ class WorkingSet {
   ObjectId next_object() const { return next_object_; }  // first unused ids
   HandleId next_handle() const { return next_handle_; }
   Image image() const;
+  // Returns the path of a file or directory below the target's root. Empty: it is not part of the set.
+  std::string path_of(ObjectId object) const;
 
   // Returns operations that close what the image opened.
   std::unique_ptr<OpSource> closing() const;

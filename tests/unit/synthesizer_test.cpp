@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 
 #include "base/clock.hpp"
 #include "catch.hpp"
@@ -297,6 +299,49 @@ TEST_CASE("steering: the issued calls produce the mix on the wire") {
       made, {{"getattr", 250}, {"lookup", 300}, {"create", 100}, {"remove", 100}, {"readlink", 100}, {"read", 190}}, 790);
   CHECK(rest[number("getattr")] < 0.03);
   CHECK(rest[number("read")] > shares[number("read")]);
+
+  // Another process solves the same with the costs that this one has learned.
+  Steering other(load.plan, none);
+  other.load_costs(steering.save_costs());
+  CHECK(other.shares({}, {}, 0) == shares);
+  CHECK(other.impossible() == steering.impossible());
+  CHECK_THROWS_AS(other.load_costs("x"), std::runtime_error);
+}
+
+TEST_CASE("past a client's caches, a mix of version 4 opens no file that is open") {
+  Load load(mix_of(4, {{"open", 40}, {"close", 40}, {"getattr", 20}}), 2);
+  load.plan.past_cache = true;
+  load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {0, 1}}, load.plan, *load.sizes);
+  load.prepare();
+  std::set<ObjectId> open;
+  for (const StreamFiles& s : load.set->streams()) {
+    for (const WorkingFile& f : s.files)
+      if (f.handle) open.insert(f.object);
+    for (size_t i = 0; i < s.opened.size(); ++i) CHECK(open.insert(s.files[s.first_to_open + i].object).second);
+  }
+  BlockingSession session(*load.target, load.real);
+  Synthesizer source = load.source(5000);
+  uint64_t opened = 0, wrong = 0;
+  OpBatch batch;
+  while (source.next(batch))
+    for (const Op& op : batch.ops) {
+      wrong += session.perform(op).error != 0;
+      if (op.kind == OpKind::open) wrong += !open.insert(op.object).second, ++opened;
+      if (op.kind == OpKind::release) wrong += open.erase(op.object) != 1;
+    }
+  CHECK(opened == 2000);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("test directories may have other names, and files have paths") {
+  Load load(mix_of(3, {{"getattr", 1}, {"symlink", 1}, {"remove", 1}}), 1);
+  load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {3}, .names = {"elsewhere"}}, load.plan, *load.sizes);
+  const StreamFiles& s = load.set->streams().front();
+  CHECK(s.number == 3);
+  CHECK(load.set->path_of(s.directory) == "elsewhere");
+  CHECK(load.set->path_of(s.files[7].object) == "elsewhere/007abcdefghijklmn");
+  CHECK(load.set->path_of(s.spare_symlinks[0].object) == "elsewhere/sym/001");
+  CHECK(load.set->path_of(kNoObject).empty());
 }
 
 TEST_CASE("least squares with no negative unknowns") {

@@ -12,6 +12,7 @@
 #include "engine/run.hpp"
 #include "inputs/mix/mix_section.hpp"
 #include "inputs/mix/stale_links.hpp"
+#include "inputs/mix/test_directories.hpp"
 #include "report/report.hpp"
 #include "util/unique_fd.hpp"
 
@@ -76,6 +77,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   if (const std::string traits = traits_words(plan_.traits); !traits.empty()) plan_.notes.push_back("asked: " + traits);
   WorkingSetOptions wanted{.bytes = options_.working_set, .seed = options_.seed};
   wanted.numbers = options_.numbers;
+  wanted.names = options_.names;
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
@@ -85,6 +87,11 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   if (plan_.past_cache) wanted.links = links_to_read(plan_, planned_calls(), unsigned(wanted.numbers.size()));
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
   return set_->image();
+}
+
+void MixInput::check_files(Target& target, Clock& clock) {
+  // Ids of the run follow those of the working set; here they come from far behind.
+  refuse_foreign_files(target, clock, set_->streams(), set_->next_object() + kIdsOfRound / 2);
 }
 
 uint64_t MixInput::planned_calls() const {

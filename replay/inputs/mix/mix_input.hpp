@@ -32,10 +32,15 @@ class MixInput final : public Input {
   LoadUnit load_unit() const override;
   bool next_round() override;
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
+  void check_files(Target& target, Clock& clock) override;
   void describe(Report& report) override;
   std::string outlook() const override;
   // If the target is a mounted NFS whose client caches, the load and the number of calls count requests on the wire.
   void rehearse(Target& target, Clock& clock, const RunOptions& options) override;
+  // Costs that the first of several ranks has measured in rehearse(), for the others. `part`: share of this rank's
+  // calls in the requests that the target counts, which are those of all ranks on its host.
+  std::string save_costs() const;  // empty: there are none
+  void take_costs(std::string_view saved, double part);
   OpSource* operations(RunOptions& options) override;
   RunResult run(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
@@ -45,11 +50,14 @@ class MixInput final : public Input {
   void add_part(std::string_view saved, bool same_wire) override;
   std::string end_round(const Report& report) override;
 
-  const MixResult& result() const { return result_; }  // after the run
+  const MixResult& result() const { return result_; }                           // after the run
+  std::string path_of(ObjectId object) const { return set_->path_of(object); }  // of the image; empty: not part of it
 
  private:
   uint64_t planned_calls() const;  // of this rank and round; 0: limited by time only
   void make_source(uint64_t calls);
+  ProcedureCounts own_requests() const;
+  void note_impossible();
   void steer();
   MixResult result_of(const RunResult& run) const;
   std::vector<Dealt> dealt_by_all() const;
@@ -74,6 +82,8 @@ class MixInput final : public Input {
   std::unique_ptr<Synthesizer> source_;       // for runs at a given load
   std::optional<Steering> steering_;          // present if the target's client caches
   std::vector<std::string> rehearsal_notes_;  // notes of the rehearsal for the report
+  std::string links_kept_;                    // reason why the client keeps the text of symlinks
+  double part_ = 1;                           // share of this rank in the requests that the target counts
   std::unique_ptr<MixRun> run_;               // for runs as fast as possible
   uint64_t calls_ = 0;                        // number of calls to issue; 0: limited by time only
   int64_t span_ = 0;                          // duration, ns; 0: limited by the number of calls only

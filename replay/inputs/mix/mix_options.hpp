@@ -20,13 +20,14 @@ struct MixOptions {
   uint64_t calls = 0;    // in a round; 0: no limit
   int64_t duration = 0;  // of a round, ns; 0: no limit
   uint64_t seed = 1;
-  std::string sizes;              // nhfsstone, sfs or the name of a trace; empty: as the mix suggests
-  uint64_t working_set = 0;       // minimum bytes of files over all streams
-  unsigned nfs_version = 0;       // the mix to take from a file with several; 0: the one with the most calls
-  bool compat = false;            // use whole percents of the calls, as the original nhfsstone does
-  std::string since;              // file with an earlier snapshot of the same counters
-  std::vector<unsigned> numbers;  // numbers of the streams' directories; empty: 0 to streams - 1
-  std::string svg;                // file for the drawing of response over load; empty: none
+  std::string sizes;               // nhfsstone, sfs or the name of a trace; empty: as the mix suggests
+  uint64_t working_set = 0;        // minimum bytes of files over all streams
+  unsigned nfs_version = 0;        // the mix to take from a file with several; 0: the one with the most calls
+  bool compat = false;             // use whole percents of the calls, as the original nhfsstone does
+  std::string since;               // file with an earlier snapshot of the same counters
+  std::vector<unsigned> numbers;   // numbers of the streams' directories; empty: 0 to streams - 1
+  std::vector<std::string> names;  // other names of these directories, in the order of `numbers`; empty: testdir<n>
+  std::string svg;                 // file for the drawing of response over load; empty: none
 };
 
 // Adds fsreplay's options of mixes. `to` must live until the command line has been parsed.

@@ -17,7 +17,7 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t kRehearsed = 16;  // calls of each procedure in the rehearsal, at least
+constexpr uint64_t kRehearsed = 16;  // calls of each procedure in the rehearsal that are counted
 
 // Explains why no call makes the client send `procedure`, and which mount option would. `links`: reason why make_links_stale()
 // failed.
@@ -38,9 +38,9 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
   if (!cached || !plan_.past_cache || options_.loads.empty()) return;
   make_source(planned_calls());
   steering_.emplace(plan_, target.requests());
-  std::string links;
-  if (plan_.share(Action::readlink) > 0) links = make_links_stale(cached->server_url(), set_->streams(), clock);
-  if (share_ == 1) {  // ranks would count each other's requests; they start with one request per call
+  links_kept_.clear();
+  if (plan_.share(Action::readlink) > 0) links_kept_ = make_links_stale(cached->server_url(), set_->streams(), clock);
+  if (rank_ == 0) {
     auto perform = [&](size_t procedure, uint64_t calls) {
       RunOptions one = options;
       one.timing = Timing::asap;
@@ -51,12 +51,37 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
     for (size_t i = 0; i < plan_.procedures.size(); ++i) {
       if (plan_.procedures[i].planned <= 0) continue;
       perform(i, streams);  // the first calls may cost more
+      const ProcedureCounts at_first = target.requests();
+      const uint64_t few = perform(i, streams);
       const ProcedureCounts before = target.requests();
-      const uint64_t calls = perform(i, std::max(kRehearsed, streams));
-      if (calls) steering_->learn(i, double(calls), added(before, target.requests()));
+      const uint64_t more = perform(i, streams + kRehearsed);
+      // The difference of both runs is free of what a run costs by itself.
+      if (more > few) steering_->learn(i, double(more - few), added(added(at_first, before), added(before, target.requests())));
     }
   }
-  for (const std::string& name : steering_->impossible()) rehearsal_notes_.push_back(name + ": " + why_not(name, links));
+  if (rank_ == 0) note_impossible();
+}
+
+void MixInput::note_impossible() {
+  rehearsal_notes_.clear();
+  for (const std::string& name : steering_->impossible()) rehearsal_notes_.push_back(name + ": " + why_not(name, links_kept_));
+}
+
+std::string MixInput::save_costs() const { return steering_ ? steering_->save_costs() : ""; }
+
+void MixInput::take_costs(std::string_view saved, double part) {
+  part_ = part;
+  if (!steering_ || saved.empty() || rank_ == 0) return;
+  steering_->load_costs(saved);
+  note_impossible();
+}
+
+// Returns the requests of this round that count as those of this rank.
+ProcedureCounts MixInput::own_requests() const {
+  ProcedureCounts own = added(requests_before_, target_->requests());
+  if (part_ < 1)
+    for (auto& [name, count] : own) count = uint64_t(std::llround(double(count) * part_));
+  return own;
 }
 
 // Converts load and number of calls, which count requests on the wire, to calls; makes the source correct its shares.
@@ -69,7 +94,7 @@ void MixInput::steer() {
       [this] {
         std::vector<double> made;
         for (const Dealt& of : source_->dealt()) made.push_back(double(std::accumulate(of.begin(), of.end(), uint64_t(0))));
-        return steering_->shares(made, added(requests_before_, target_->requests()), double(calls_ - source_->calls()));
+        return steering_->shares(made, own_requests(), double(calls_ - source_->calls()));
       },
       {calls_ / 4, calls_ / 2, calls_ * 3 / 4});
 }

@@ -15,14 +15,17 @@ void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   const unsigned all = options_.streams;
   if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected at least one for each of {} ranks", all, ranks));
   std::vector<unsigned> numbers;
+  std::vector<std::string> names;
   uint64_t calls = 0;
   for (unsigned stream = rank; stream < all; stream += ranks) {
     numbers.push_back(options_.numbers.empty() ? stream : options_.numbers.at(stream));
+    if (!options_.names.empty()) names.push_back(options_.names.at(stream));
     calls += options_.calls / all + (stream < options_.calls % all);
   }
   if (options_.calls && calls == 0)
     throw std::runtime_error(fmt::format("--calls {}: expected at least one for each of {} ranks", options_.calls, ranks));
   options_.numbers = numbers;
+  options_.names = names;
   options_.streams = unsigned(numbers.size());
   options_.calls = calls;
   share_ = double(numbers.size()) / all;

@@ -28,7 +28,7 @@ std::string make_links_stale(const std::string& url, const std::vector<StreamFil
     return found;
   };
   for (const StreamFiles& s : streams) {
-    look_up(s.directory, kRootObject, fmt::format("testdir{}", s.number));
+    look_up(s.directory, kRootObject, s.name);
     look_up(s.symlinks, s.directory, "sym");
     for (const Spare& link : s.spare_symlinks) {
       Attr owner = look_up(link.object, s.symlinks, link.name).attr;

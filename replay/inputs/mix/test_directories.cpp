@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/mix/test_directories.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "base/target.hpp"
+#include "targets/blocking_session.hpp"
+
+namespace fsr {
+
+namespace {
+
+// Types that entries of a directory may have, by their names: S_IFREG, ... 0: none, the name is foreign.
+using TypeOf = uint32_t (*)(std::string_view name);
+
+bool all_digits(std::string_view text) {
+  return text.size() >= 3 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_file_name(std::string_view name) {
+  return name.ends_with(kFileSuffix) && all_digits(name.substr(0, name.size() - std::string_view(kFileSuffix).size()));
+}
+
+uint32_t type_in_test_directory(std::string_view name) {
+  if (is_file_name(name) || name == "rename1" || name == "rename2") return S_IFREG;
+  if (name == "dir" || name == "sym" || name == "lin") return S_IFDIR;
+  if (name.starts_with("set") && all_digits(name.substr(3))) return S_IFDIR;
+  return all_digits(name) ? S_IFIFO : 0;
+}
+uint32_t type_in_set(std::string_view name) { return is_file_name(name) ? S_IFREG : 0; }
+uint32_t type_in_dir(std::string_view name) { return all_digits(name) ? S_IFDIR : 0; }
+uint32_t type_in_sym(std::string_view name) { return all_digits(name) ? S_IFLNK : 0; }
+uint32_t type_in_lin(std::string_view name) { return all_digits(name) ? S_IFREG : 0; }
+uint32_t none(std::string_view) { return 0; }
+
+class Check {
+ public:
+  Check(Target& target, Clock& clock, ObjectId first_free) : session_(target, clock), next_(first_free) {}
+
+  void stream(const std::string& name) {
+    const ObjectId object = next_++;
+    const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
+    if (seen.error) return;  // it is missing, or what makes it finds the error
+    if (!S_ISDIR(seen.attr.mode)) refuse(name, S_IFDIR);
+    directory(object, name, type_in_test_directory);
+  }
+
+ private:
+  struct Found {
+    std::string name;
+    uint32_t type;
+  };
+
+  // Checks all entries of a directory, and those of the directories in it.
+  void directory(ObjectId object, const std::string& path, TypeOf type_of) {
+    for (const Found& found : entries(object)) {
+      const std::string below = path + "/" + found.name;
+      if (found.name.starts_with('.')) continue;
+      const uint32_t expected = type_of(found.name);
+      if (!expected) refuse(below, 0);
+      const bool inside = expected == S_IFDIR;
+      uint32_t type = found.type;
+      const ObjectId child = next_;
+      if (type == 0 || inside) {
+        const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = next_++, .parent = object, .name = found.name});
+        if (seen.error == ENOENT) continue;
+        type = seen.attr.mode & S_IFMT;
+      }
+      if (type != expected) refuse(below, expected);
+      if (inside) directory(child, below, type_of != type_in_test_directory ? none : inner(found.name));
+    }
+  }
+
+  static TypeOf inner(std::string_view name) {
+    return name == "dir" ? type_in_dir : name == "sym" ? type_in_sym : name == "lin" ? type_in_lin : type_in_set;
+  }
+
+  std::vector<Found> entries(ObjectId object) {
+    std::vector<Found> all;
+    const HandleId handle = next_++;
+    if (session_.perform({.kind = OpKind::opendir, .object = object, .handle = handle}).error) return all;
+    for (;;) {
+      const Outcome& o =
+          session_.perform({.kind = OpKind::readdir, .object = object, .handle = handle, .offset = all.size(), .length = 65536});
+      if (o.error || o.entries.empty()) break;
+      for (const DirEntry& e : o.entries) all.push_back({std::string(e.name), e.type & S_IFMT});
+    }
+    session_.perform({.kind = OpKind::releasedir, .object = object, .handle = handle});
+    return all;
+  }
+
+  [[noreturn]] static void refuse(const std::string& path, uint32_t expected) {
+    const char* what = expected == S_IFREG   ? "expected a regular file, found something else"
+                       : expected == S_IFDIR ? "expected a directory, found something else"
+                       : expected == S_IFLNK ? "expected a symbolic link, found something else"
+                       : expected == S_IFIFO ? "expected a pipe, found something else"
+                                             : "no mix has made this";
+    throw std::runtime_error(fmt::format("{}: {}; move it out of the test directory, or use another one", path, what));
+  }
+
+  BlockingSession session_;
+  ObjectId next_;
+};
+
+}  // namespace
+
+void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& streams, ObjectId first_free) {
+  if (target.empty()) return;
+  Check check(target, clock, first_free);
+  for (const StreamFiles& stream : streams) check.stream(stream.name);
+}
+
+}  // namespace fsr
