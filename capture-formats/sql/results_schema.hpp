@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 10;              // user_version; another one has other tables
+constexpr int kResultsVersion = 11;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -40,6 +40,7 @@ create table counters(run int, name text, value int);
 create table compared_rates(run int, name text, unit text, target text, round int, rate real);
 create table compared(run int, name text, unit text, first text, second text, rounds int, ratio real, low real, high real, sign_p real,
   verdict text);
+create table measured(run int, name text, unit text, value real, less_is_better int, lower_bound int, offered_per_s real);
 create table tests(run int, test int, name text, iteration int, session int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int,
   afpd_reads int, afpd_writes int, cnid_dbd_reads int, cnid_dbd_writes int);
 create table parts(run int, part text, name text, average int, from_ns int, to_ns int, asked_percent real, operations int, failed int,

@@ -22,8 +22,10 @@
 #include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
+#include "kept_results.hpp"
 #include "process_barrier.hpp"
 #include "rank_table.hpp"
+#include "report_rows.hpp"
 #include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
 #include "trace/bytes.hpp"
@@ -41,7 +43,7 @@ namespace {
 using namespace bonnie;
 
 struct Options {
-  std::string location = ".", big, small, user, group, machine, random_file, meeting, layout = "2.00a";
+  std::string location = ".", big, small, user, group, machine, random_file, meeting, layout = "2.00a", results;
   std::vector<std::string> bytes_size;
   int memory = -1;      // MiB; -1: that of this machine
   uint64_t rounds = 0;  // 0: one round, with a table
@@ -83,6 +85,7 @@ class Bonnie {
     cluster_.on_all([&] {
       take_settings();
       take_user();
+      if (cluster_.root()) kept_.emplace(options_.results);  // as that user, who writes it at the end
       numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed) + cluster_.rank())
                                              : std::make_unique<Numbers>(options_.random_file);
       if (!options_.meeting.empty()) barrier_ = make_meeting(options_.meeting);
@@ -141,6 +144,7 @@ class Bonnie {
 
   // Runs one round of all tests. Returns an exit status, on the root.
   int perform(Numbers& numbers) {
+    const int64_t begin = clock_.now();
     BonnieRun run(settings_, numbers, name_);
     run.umask = current_umask();
     run.old_words = old_layout();
@@ -158,8 +162,10 @@ class Bonnie {
     const CopiesResult mine{run.results, run.failure, run.left, stop_.load() != 0};
     const auto all = ranks_.gather(mine);
     if (!cluster_.root()) return 0;
-    print(all, numbers.name());
-    return complain(all);
+    const nlohmann::json report = print(all, numbers.name());
+    const int status = complain(all);
+    kept_->keep(load(), options_.location, rows_of(report), clock_.now() - begin, status);
+    return status;
   }
 
   bool going_on(const BonnieRun& run) const { return run.failure.empty() && stop_.load() == 0 && !lost_; }
@@ -192,7 +198,15 @@ class Bonnie {
     run.left = fmt::format("operations in flight did not end: {} may be left behind", run.name);
   }
 
-  void print(const std::vector<std::optional<CopiesResult>>& all, const std::string& seed) const {
+  // Returns what determines the load, in the words of the command line.
+  std::string load() const {
+    return fmt::format("bonnie -s {} -n {}{}{}{}{}", options_.big.empty() ? "auto" : options_.big,
+                       options_.small.empty() ? "16" : options_.small, options_.fast ? " -f" : "", options_.syncs ? " -b" : "",
+                       options_.direct ? " -D" : "", ranks_.several() ? fmt::format(" --ranks {}", cluster_.size()) : "");
+  }
+
+  // Prints the results. Returns them as JSON.
+  nlohmann::json print(const std::vector<std::optional<CopiesResult>>& all, const std::string& seed) const {
     Results sums = {};
     std::vector<RankRow> ranks;
     for (unsigned rank = 0; rank < all.size(); ++rank) {
@@ -202,11 +216,11 @@ class Bonnie {
       ranks.push_back(row_of(rank, own));
     }
     const ResultHeader header{settings_, sums, options_.machine, seed, unsigned(ranks.size())};
+    nlohmann::json document = json(header);
     if (options_.json) {
-      nlohmann::json document = json(header);
       add_ranks(document, ranks);
       fmt::print("{}\n", document.dump(2));
-      return;
+      return document;
     }
     if (options_.rounds == 0) {
       FILE* const out = options_.quiet ? stderr : stdout;
@@ -215,6 +229,7 @@ class Bonnie {
     }
     fputs((old_layout() ? csv_103 : csv)(header).c_str(), stdout);
     fflush(stdout);
+    return document;
   }
 
   RankRow row_of(unsigned rank, const Results& results) const {
@@ -262,6 +277,7 @@ class Bonnie {
   std::unique_ptr<ProcessBarrier> barrier_;
   std::unique_ptr<Target> target_;
   std::unique_ptr<ThreadRunner> runner_;  // kept for all rounds, so that new files and directories get new object ids
+  std::optional<KeptResults> kept_;       // only on the root
   std::string name_;                      // name of the files and directories made
   bool lost_ = false;                     // threads did not end
   std::atomic<bool> line_ended_{true};    // true: the line of progress has ended
@@ -314,6 +330,7 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
   command.add("-Z", o->random_file, "file of random numbers, instead of a seed").stands_for("FILE");
   command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
   command.flag("--json", o->json, "prints results as JSON, also of short tests");
+  add_results_option(command, o->results);
   add_rank_options(command, o->cluster);
   return [o, command, &stop](const auto&) mutable {
     o->fast = command.option("-f").given();

@@ -17,6 +17,7 @@
 #include "compare_runs.hpp"
 #include "comparison.hpp"
 #include "existing_target.hpp"
+#include "kept_comparison.hpp"
 #include "report/report.hpp"
 #include "row_requirement.hpp"
 #include "subcommand.hpp"
@@ -51,9 +52,14 @@ class Compare {
  public:
   Compare(const Options& options, const std::vector<std::string>& command, const std::atomic<int>& stop)
       : options_(options), stop_(stop) {
+    if (command.empty() && std::all_of(options.targets.begin(), options.targets.end(), is_results_file)) {
+      comparison_ = kept_comparison(options.targets);
+      return;
+    }
     if (command.empty() || !ComparedProgram::is_known(command[0]))
       throw std::runtime_error(
-          "expected a program behind \"--\": bonnie, lantest, nhfsstone, postmark, vdbench or fsreplay, with its options");
+          "expected a program behind \"--\": bonnie, lantest, nhfsstone, postmark, vdbench or fsreplay, with its options; or "
+          "files of --results alone");
     program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()),
                                                  options.targets);
     comparison_.added = program_->added();
@@ -73,12 +79,12 @@ class Compare {
     std::unique_ptr<ResultsDatabase> results;
     if (!options_.html.empty()) page = std::make_unique<OutputFile>(options_.html, false, Readers::by_umask);
     if (!options_.results.empty()) results = std::make_unique<ResultsDatabase>(options_.results);
-    while (comparison_.rounds < options_.rounds && round()) {
+    while (!comparison_.kept && comparison_.rounds < options_.rounds && round()) {
       if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
     comparison_.load_after = load_now();
-    report_caches();
+    if (!comparison_.kept) report_caches();
     if (options_.json)
       fmt::print("{}\n", comparison_.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     else
@@ -140,12 +146,14 @@ class Compare {
 
 Run add_compare(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
-  command.add("TARGET", options->targets, "directories or URLs; the others are compared with the first")
+  command
+      .add("TARGET", options->targets,
+           "directories or URLs, or files that --results has written; the others are compared with the first")
       .required()
       .count_within(1, 26);
   command.footer(
       "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, lantest, nhfsstone, postmark, vdbench or "
-      "fsreplay.");
+      "fsreplay. After files of results: nothing.");
   command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
   command.add("--seed", options->seed, "seed of the first round, if the program has seeds; later rounds count up (default 1)")
       .stands_for("N");

@@ -44,6 +44,7 @@ struct Comparison {
   std::vector<ComparedRow> rows;
   std::vector<std::string> complaints;  // runs that failed, one line each
   bool may_end_early = false, interrupted = false;
+  bool kept = false;   // true: series that were kept earlier, instead of rounds on the targets in turn
   std::string broken;  // error of a run without results, which ended the comparison; empty: none
 
   void add(size_t target, const ProgramRun& run);  // adds a run of the current round, number `rounds`

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "comparison_text.hpp"
 #include "util/chart.hpp"
@@ -33,7 +34,18 @@ std::string number_text(double value) {
   if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
   return fmt::format("{:.{}f}", value, value >= 1 ? 2 : 4);
 }
-std::string ratio_text(double ratio) { return fmt::format("{:.3g}", ratio); }
+// Returns a ratio that is never wider than its column.
+std::string ratio_text(double ratio) {
+  if (ratio > 0 && ratio < 0.001) return "<0.001";
+  if (ratio >= 10'000) return ">9,999";
+  return ratio >= 1000 ? format_count(uint64_t(std::llround(ratio))) : fmt::format("{:.3g}", ratio);
+}
+// Returns the label of an axis: 100, 10k, 1M.
+std::string axis_text(double value) {
+  for (const auto& [unit, letter] : {std::pair(1e9, "G"), {1e6, "M"}, {1e3, "k"}})
+    if (value >= unit) return fmt::format("{:.3g}{}", value / unit, letter);
+  return value >= 1 ? fmt::format("{:.3g}", value) : number_text(value);
+}
 
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
@@ -176,9 +188,7 @@ class PageOfComparison {
       chart.width = 360;
       chart.height = 190;
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
-      chart.y_text = [](double value) {
-        return fmt::format("{}", value >= 1 ? format_count(uint64_t(value)) : number_text(value));
-      };
+      chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {
         ChartSeries series{std::string(1, letter(target)), {}};
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
@@ -203,14 +213,15 @@ class PageOfComparison {
       facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));
     facts.insert(facts.end(), {{"program", c_.program}, {"added", c_.added}, {"rounds", rounds_text(c_)}});
     if (c_.targets.size() > 1) facts.insert(facts.end(), {{"values", kMeaningOfValues}, {"verdicts", kMeaningOfVerdict}});
-    facts.insert(facts.end(),
-                 {{"measured by", origin("program")},
-                  {"started", origin("started") + " UTC"},
-                  {"host", origin("host")},
-                  {"kernel", origin("kernel")},
-                  {"processors", fmt::format("{} × {}", origin("cpus"), origin("cpu"))},
-                  {"load", fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
-                  {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
+    facts.insert(
+        facts.end(),
+        {{"measured by", origin("program")},
+         {"started", origin("started") + " UTC"},
+         {"host", origin("host")},
+         {"kernel", origin("kernel")},
+         {"processors", fmt::format("{} × {}", origin("cpus"), origin("cpu"))},
+         {"load", c_.kept ? "" : fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
+         {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
     std::string list = "<dl class=\"env\">\n";
     for (const auto& [what, value] : facts)
       if (!value.empty()) list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), xml_text(value));

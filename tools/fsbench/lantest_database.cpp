@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "kept_results.hpp"
 #include "report/facts.hpp"
+#include "report_rows.hpp"
+#include "workloads/lantest/layout.hpp"
 
 namespace fsr::fsbench {
 
@@ -42,12 +47,14 @@ void lantest_database(ResultsDatabase& db, const Facts& origin, const std::strin
                       const Settings& settings, const Sessions& sessions) {
   const bool several = sessions.each.size() > 1;
   Facts run = origin;
-  run.insert(run.end(), {{"input", fmt::format("lantest{}{}", settings.as_operations ? ", as operations" : "",
+  run.insert(run.end(), {{"input", fmt::format("lantest{}{}{}", settings.as_operations ? ", as operations" : "",
+                                               settings.percent != 100 ? fmt::format(", {} %", settings.percent) : "",
                                                several ? fmt::format(", {} sessions", sessions.each.size()) : "")},
                          {"target", target},
                          {"elapsed_ns", elapsed},
                          {"exit_status", int64_t(status)}});
   db.begin_run(run);
+  add_measured(db, rows_of(json(settings, sessions)));
   add_tests(db, 0, sessions.sum);
   for (size_t i = 0; several && i < sessions.each.size(); ++i) add_tests(db, sessions.numbers[i], sessions.each[i]);
   db.commit();

@@ -14,6 +14,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
+#include "kept_results.hpp"
 #include "nfstest_output.hpp"
 #include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
@@ -100,6 +101,7 @@ Run add_nfstest(Command& command, const std::atomic<int>& stop) {
   command.add("WORDS", options->words,
               "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
               "direct d, check c, verbose v, repeats R, space S");
+  add_results_option(command, options->output.results);
   add_rank_options(command, options->cluster);
   command.flag("--compat", options->output.compat, "prints times with one decimal, as the original does");
   command.flag("--fsync", options->output.sync, "fsync before each written file is closed");

@@ -28,7 +28,11 @@ bool is_cached(const StageResult& result) {
 }  // namespace
 
 NfstestPrinter::NfstestPrinter(const Settings& settings, const Cluster& cluster, const NfstestOutput& options)
-    : settings_(settings), cluster_(cluster), options_(options), layout_(settings, cluster.size(), options.compat) {
+    : settings_(settings),
+      cluster_(cluster),
+      options_(options),
+      layout_(settings, cluster.size(), options.compat),
+      kept_(options.results) {
   if (settings.output.empty()) return;
   file_ = fopen(settings.output.c_str(), "we");
   if (!file_) throw std::runtime_error(settings.output + ": " + strerror(errno));
@@ -67,6 +71,12 @@ void NfstestPrinter::ended(const StageResult& result) {
   const double rate = layout_.rate(result.size, result.seconds);
   const bool cached = is_cached(result);
   if (Best& best = best_[result.writes]; rate > best.rate && !cached) best = {result.size, rate};
+  if (measured_.size() <= result.iteration) measured_.resize(result.iteration + 1);
+  if (!cached && rate > 0)
+    measured_[result.iteration].push_back(
+        {.name = fmt::format("{} files of {}{}", result.writes ? "write" : "read", result.size, settings_.unit_name()),
+         .unit = "bytes/s",
+         .rate = rate * double(settings_.unit_bytes())});
   report_wrong(result);
   if (cached) report_cached(result);
   if (options_.json) stages_.push_back(json_of(result));
@@ -168,7 +178,18 @@ int NfstestPrinter::end(const Ending& ending) {
   if (ending.interrupted) complain("interrupted");
   for (const std::string& failure : ending.failures) complain(failure);
   if (wrong_) complain(fmt::format("{} bytes were not what had been written", wrong_));
-  return whole && written && wrong_ == 0 ? 0 : 1;
+  const int status = whole && written && wrong_ == 0 ? 0 : 1;
+  keep(ending, status);
+  return status;
+}
+
+// Adds a run for each iteration, so that iterations are rounds of a comparison.
+void NfstestPrinter::keep(const Ending& ending, int status) {
+  const std::string load =
+      fmt::format("nfstest u{} b{} n{} d{} c{}{} --ranks {}", settings_.unit, settings_.buffer, settings_.files,
+                  int(settings_.direct), int(settings_.check), options_.sync ? " --fsync" : "", cluster_.size());
+  for (const std::vector<RunRow>& rows : measured_)
+    if (!rows.empty()) kept_.keep(load, settings_.folder, rows, int64_t(ending.seconds * 1e9 / double(measured_.size())), status);
 }
 
 }  // namespace fsr::fsbench

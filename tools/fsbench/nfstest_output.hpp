@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "kept_results.hpp"
 #include "workloads/nfstest/layout.hpp"
 #include "workloads/nfstest/nfstest.hpp"
 
@@ -17,7 +18,8 @@ namespace fsr::fsbench {
 struct NfstestOutput {
   bool compat = false;  // print times with one decimal
   bool json = false;
-  bool sync = false;  // files are synced; printed in JSON only
+  bool sync = false;    // files are synced; printed in JSON only
+  std::string results;  // results database; empty: none
 };
 
 class NfstestPrinter {
@@ -41,6 +43,7 @@ class NfstestPrinter {
   };
 
   void print(const std::string& text);
+  void keep(const nfstest::Ending& ending, int status);
   void report_wrong(const nfstest::StageResult& result);
   void report_cached(const nfstest::StageResult& result);
   nlohmann::json json_of(const nfstest::StageResult& result) const;
@@ -56,6 +59,8 @@ class NfstestPrinter {
   uint64_t wrong_ = 0, shown_ = 0;
   unsigned cached_ = 0;  // stages of reading that the client's cache served
   nlohmann::json stages_ = nlohmann::json::array();
+  KeptResults kept_;
+  std::vector<std::vector<RunRow>> measured_;  // by iteration
 };
 
 }  // namespace fsr::fsbench

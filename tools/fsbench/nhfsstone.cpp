@@ -2,8 +2,7 @@
 // The options, test directories, messages and output of nhfsstone 1.22 (Legato, 1990), with this project's own synthesizer. This
 // is an independent implementation that shares no algorithm with the original.
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "background_activity.hpp"
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "cli/rank_results.hpp"
@@ -29,22 +29,26 @@
 #include "cycle/run_steps.hpp"
 #include "existing_target.hpp"
 #include "inputs/mix/mix_input.hpp"
+#include "kept_results.hpp"
 #include "measure/bound.hpp"
 #include "mix/mix.hpp"
+#include "nhfsstone_places.hpp"
 #include "report/report.hpp"
+#include "report_rows.hpp"
 #include "response_json.hpp"
 #include "subcommand.hpp"
+#include "util/units.hpp"
 
 namespace fsr::fsbench {
 
 namespace {
 
 struct Options {
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, force = false;
   uint64_t seconds = 0, calls = 0;  // 0: not given
   double load = 30;
   unsigned processes = 7;
-  std::string mix = "mix:nhfsstone";
+  std::string mix = "mix:nhfsstone", results;
   std::vector<std::string> targets;
   ClusterOptions cluster;
 };
@@ -52,7 +56,7 @@ struct Options {
 constexpr uint64_t kUsualCalls = 5000;
 constexpr int64_t kOpening = 200'000'000;  // ns for all ranks to open their sessions, before the common start
 
-// One target, and the streams that use it: the number of the target is the number of the stream modulo the number of targets.
+// One target, and the run of the streams that use it.
 struct TargetRun {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
@@ -76,25 +80,31 @@ class Nhfsstone {
 
   int run() {
     cluster_.on_all([&] {
+      if (cluster_.root()) kept_.emplace(options_.results);
       const Mix mix = load();
       for (const MixProcedure& p : mix.procedures) procedures_.push_back(p.name);
-      const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
-      if (options_.processes < used * cluster_.size())
-        throw std::runtime_error(fmt::format("-p {}: expected at least {}, for {} ranks on {} targets each", options_.processes,
-                                             used * cluster_.size(), cluster_.size(), used));
-      for (size_t d = 0; d < used; ++d) open(mix, d);
+      const std::vector<StonePlace> places = stone_places(options_.targets, options_.processes);
+      for (const StonePlace& place : places)
+        if (place.numbers.size() < cluster_.size())
+          throw std::runtime_error(fmt::format("-p {}: expected at least {}, for {} ranks on {} targets each", options_.processes,
+                                               places.size() * cluster_.size(), cluster_.size(), places.size()));
+      unsigned before = 0;
+      for (const StonePlace& place : places) open(mix, place, before);
     });
     cluster_.on_all([&] {
       for (TargetRun& place : places_) prepare(place);
-      for (TargetRun& place : places_) place.steps->rehearse();
     });
+    cluster_.on_all([&] {
+      if (cluster_.root()) watch_background();
+    });
+    rehearse();
     ranks_.work([&] {
       std::vector<std::thread> threads;
       for (TargetRun& place : places_) threads.emplace_back([this, &place] { perform(place); });
       for (std::thread& t : threads) t.join();
     });
     for (TargetRun& place : places_) finish(place);
-    return cluster_.root() ? report() : 0;
+    return cluster_.root() ? keep(report()) : 0;
   }
 
  private:
@@ -107,36 +117,26 @@ class Nhfsstone {
     return load_mix(options_.mix);
   }
 
-  void open(const Mix& mix, size_t d) {
+  // `before`: number of processes in earlier places; counted on.
+  void open(const Mix& mix, const StonePlace& of, unsigned& before) {
     MixOptions w;
-    const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
-    for (unsigned n = unsigned(d); n < options_.processes; n += unsigned(used)) w.numbers.push_back(n);
+    w.numbers = of.numbers;
+    w.names = of.names;
     w.streams = unsigned(w.numbers.size());
-    const double share = double(w.streams) / options_.processes;
-    w.loads = {options_.load * share};
+    w.loads = {options_.load * w.streams / options_.processes};
     w.arrival = Arrival::uniform;
-    w.calls = uint64_t(std::llround(double(total_) * double(d + 1) / double(used))) -
-              uint64_t(std::llround(double(total_) * double(d) / double(used)));
-    if (w.calls == 0) w.calls = 1;
+    auto calls_of = [&](unsigned processes) { return uint64_t(std::llround(double(total_) * processes / options_.processes)); };
+    w.calls = std::max<uint64_t>(1, calls_of(before + w.streams) - calls_of(before));
+    before += w.streams;
     w.sizes = "nhfsstone";
     TargetRun& place = places_.emplace_back();
-    place.target = open_existing(past_cache(options_.targets[d]), clock_);
+    place.target = open_existing(past_cache(of.target), clock_);
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
-    place.mount = device_of(options_.targets[d]);
+    place.mount = device_of(of.target);
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
     place.steps = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
-  }
-
-  static std::string path_of(const std::string& location) {
-    return location.starts_with("file:") ? location.substr(5) : location;
-  }
-
-  // Returns the device of a directory. 0: it is no directory.
-  static uint64_t device_of(const std::string& location) {
-    struct stat st;
-    return stat(path_of(location).c_str(), &st) == 0 ? st.st_dev : 0;
   }
 
   // Returns the target for a directory, past the caches of the client of a mounted NFS.
@@ -150,8 +150,37 @@ class Nhfsstone {
     if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
-    throw std::runtime_error(
-        fmt::format("{}: can't make test directory: {} '{}': {}", place.target->name(), op_name(m.kind), m.name, m.got));
+    const std::string path = place.input->path_of(m.object);
+    const Space space = place.target->space();
+    throw std::runtime_error(fmt::format("{}: can't make test directory: {} {}: {} instead of {}{}", place.target->name(),
+                                         op_name(m.kind), path.empty() ? m.name : path, m.got, m.expected,
+                                         space.total ? fmt::format("; {} are free there", format_size(space.free)) : ""));
+  }
+
+  // Refuses a run beside other activity on a mounted NFS, where requests are counted by the kernel's client.
+  void watch_background() {
+    auto on_mount = [](const TargetRun& place) { return place.mount && !place.target->requests().empty(); };
+    if (std::none_of(places_.begin(), places_.end(), on_mount)) return;
+    // Look twice, because the preparation's last requests may still be in flight.
+    for (int look = 0; look < 2 && (!background_ || *background_ > kMostBackground); ++look) background_ = background_rate(stop_);
+    if (*background_ <= kMostBackground) return;
+    const std::string what =
+        fmt::format("too much background activity ({:.0f} calls/sec by this machine's NFS client)", *background_);
+    if (!options_.force) throw std::runtime_error(what + ": end what else uses NFS, or start it with --force");
+    fmt::print(stderr, "fsbench nhfsstone: {}\n", what);
+  }
+
+  // Measures what calls cost on the wire, on the root alone, and gives the costs to all ranks.
+  void rehearse() {
+    cluster_.on_all([&] {
+      for (TargetRun& place : places_) place.steps->rehearse();
+    });
+    if (!ranks_.several()) return;
+    const auto on_host = std::count(cluster_.hosts().begin(), cluster_.hosts().end(), cluster_.hosts()[cluster_.rank()]);
+    for (TargetRun& place : places_) {
+      const std::string costs = cluster_.broadcast(cluster_.root() ? place.input->save_costs() : "");
+      place.input->take_costs(costs, 1.0 / double(on_host));
+    }
   }
 
   void perform(TargetRun& place) try {
@@ -234,6 +263,17 @@ class Nhfsstone {
     return all;
   }
 
+  // Adds the run to the results database. Returns its exit status.
+  int keep(int status) {
+    const Sum s = sum();
+    if (s.done == 0) return status;
+    const std::string load =
+        fmt::format("nhfsstone -l {:g} -c {} -p {} -m {}", options_.load, total_, options_.processes, options_.mix);
+    kept_->keep(load, fmt::format("{}", fmt::join(options_.targets, " ")), rows_of(document(s, status == 0)),
+                int64_t(s.seconds * 1e9), status);
+    return status;
+  }
+
   int report() {
     const Sum s = sum();
     double off = 0;
@@ -243,7 +283,7 @@ class Nhfsstone {
     for (const MixRow& row : s.rows) off += std::abs(got(row) - row.asked) * 100;
     const bool valid = off <= MixResult::kMostDeviation && s.sent() > 0;
     if (options_.json) {
-      print_json(s, valid);
+      fmt::print("{}\n", document(s, valid).dump(2));
       return complain(s) && valid ? 0 : 1;
     }
     if (!valid) fmt::print("INVALID RUN, mix generated is off by {:.2f}%\n", off);
@@ -258,6 +298,7 @@ class Nhfsstone {
       }
       percentiles("service", s.services, {});
       percentiles("response", s.responses, s.open);
+      if (background_) fmt::print("background before the start: {:.1f} calls/sec\n", *background_);
       for (const TargetRun& place : places_) {
         for (const std::string& note : place.input->result().notes) fmt::print("mix: {}\n", note);
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
@@ -293,7 +334,7 @@ class Nhfsstone {
     return rows;
   }
 
-  void print_json(const Sum& s, bool valid) const {
+  nlohmann::json document(const Sum& s, bool valid) const {
     nlohmann::json rows = nlohmann::json::array();
     if (s.done > 0)
       rows.push_back({{"name", "calls"},
@@ -307,7 +348,7 @@ class Nhfsstone {
             {{"name", row.name}, {"unit", "calls/s of service"}, {"rate", double(row.issued - row.failed) * 1e9 / row.service}});
     nlohmann::json document = {{"program", "nhfsstone"}, {"valid", valid}, {"rows", rows}};
     if (ranks_.several()) document["ranks"] = json_of_ranks();
-    fmt::print("{}\n", document.dump(2));
+    return document;
   }
 
   // `open`: values of `h` that are lower bounds.
@@ -348,9 +389,11 @@ class Nhfsstone {
   RankGroup ranks_;
   bool lost_ = false;  // a rank was lost
   uint64_t total_ = 0;
+  std::optional<double> background_;     // calls per second of others before the start, on a mounted NFS
   std::vector<std::string> procedures_;  // procedures of the mix's version
   MonotonicClock clock_;
   std::deque<TargetRun> places_;
+  std::optional<KeptResults> kept_;  // only on the root
 };
 
 int run(Options options, const std::atomic<int>& stop) {
@@ -383,8 +426,10 @@ Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second of all processes (default 30)");
   add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with one call in flight (default 7)");
   command.flag("--json", options->json, "prints rates as JSON instead of the original's output");
+  command.flag("--force", options->force, "starts even if this machine's NFS client is busy with other requests");
   command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
   command.add("DIR", options->targets, "directories or URLs, dealt to the processes in turn (default .)");
+  add_results_option(command, options->results);
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }

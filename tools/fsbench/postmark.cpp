@@ -19,7 +19,9 @@
 #include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
+#include "kept_results.hpp"
 #include "rank_table.hpp"
+#include "report_rows.hpp"
 #include "response_json.hpp"
 #include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
@@ -37,6 +39,7 @@ using namespace postmark;
 struct Options {
   std::string file;
   unsigned streams = 1;  // copies on each rank
+  std::string results;   // results database; empty: none
   std::string location;  // used instead of the locations in the file; empty: not given
   bool detail = false, json = false;
   ClusterOptions cluster;
@@ -56,6 +59,7 @@ class Postmark {
   int command() {
     if (ranks_.several() && options_.file.empty())
       throw std::runtime_error("several ranks: expected CONFIG, because ranks read no commands from standard input");
+    kept_.emplace(options_.results);
     if (!options_.json) puts("PostMark v1.51 : 8/14/01");
     Commands commands([this](const Settings& settings) { return perform(settings); });
     if (!options_.file.empty()) {
@@ -142,7 +146,9 @@ class Postmark {
     failed_ |= all.out_of_files != 0 || all.error_count != 0 || !ranks_.lost().empty();
     stopped_ |= all.stopped;
     if (all.out_of_files != 0 || all.stopped) return "";
-    if (options_.json) return json(all, ranks);
+    const nlohmann::json document = json(all, ranks);
+    kept_->keep(load(settings), places(settings), rows_of(document), all.elapsed, failed_ ? 1 : 0);
+    if (options_.json) return document.dump(2) + "\n";
     const std::string of_ranks = rank_table(ranks);
     return report(all.counts, all.transactions, settings.verbose) + (of_ranks.empty() ? "" : "\n" + of_ranks) +
            (options_.detail ? detail(all) : "");
@@ -168,14 +174,29 @@ class Postmark {
     return rows;
   }
 
-  static std::string json(const CopiesResult& all, const std::vector<RankRow>& ranks) {
+  // Returns what determines the load.
+  std::string load(const Settings& s) const {
+    return fmt::format(
+        "postmark number {} transactions {} size {} {} subdirectories {} read {} write {} buffering {} bias {} {} "
+        "seed {} --streams {}",
+        s.files, s.transactions, s.size_low, s.size_high, s.subdirectories, s.read_block, s.write_block, s.buffered, s.bias_read,
+        s.bias_create, s.seed, options_.streams * cluster_.size());
+  }
+
+  std::string places(const Settings& settings) const {
+    std::string names;
+    for (const Location& location : settings.locations) names += (names.empty() ? "" : " ") + location.name;
+    return names.empty() ? "." : names;
+  }
+
+  static nlohmann::json json(const CopiesResult& all, const std::vector<RankRow>& ranks) {
     nlohmann::json rows = json_of(rates(all));
     for (nlohmann::json& row : rows)
       for (Row kind = kFileCreated; kind <= kFileDeleted; ++kind)
         if (row["name"] == kRowNames[kind]) row["response"] = response_json(all.tally[kind].service);
     nlohmann::json document = {{"program", "postmark"}, {"seconds", double(all.elapsed) / 1e9}, {"rows", rows}};
     add_ranks(document, ranks);
-    return document.dump(2) + "\n";
+    return document;
   }
 
   // Returns details that the original does not print.
@@ -200,6 +221,7 @@ class Postmark {
   RankGroup ranks_;
   const mode_t umask_;
   bool failed_ = false, stopped_ = false;
+  std::optional<KeptResults> kept_;  // only on the root
 };
 
 int run(Options options, const std::atomic<int>& stop) {
@@ -220,6 +242,7 @@ Run add_postmark(Command& command, const std::atomic<int>& stop) {
   command.add("--location", options->location, "directory or URL, instead of all locations in CONFIG").stands_for("DIR");
   command.flag("--json", options->json,
                "prints the rates of each run as JSON instead of the transcript; reads only commands in CONFIG");
+  add_results_option(command, options->results);
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }

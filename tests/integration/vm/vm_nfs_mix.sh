@@ -1,15 +1,44 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked. nhfsstone
-# past the client's caches, with default mount options. And the twelve tests of lantest there.
+# past the client's caches, with default mount options. And the twelve tests of lantest there. --mixes instead: nhfsstone with the mixes
+# of five servers, on mounts of both versions.
 if [ "${1:-}" != --beside-server ]; then
   "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
-  exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server
+  exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server "$@"
 fi
 . "$(dirname "$0")/../harness/common.sh"
 . "$FSR_SOURCE/tests/integration/harness/report_checks.sh"
 
 mkdir share "$NFS_VFS_DIR/mix"
+if [ "${2:-}" = --mixes ]; then
+  cp "$FSR_SOURCE"/tests/data/server-mixes/*.mix share/
+  cat >job <<E
+#!/bin/sh
+mkdir /mnt/nfs
+for version in 3 4.1; do
+  kind="nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2"
+  [ \$version = 3 ] || kind="nfs4 -o vers=4.1,proto=tcp,port=$NFS_PORT,addr=10.0.2.2,clientaddr=10.0.2.15"
+  mount -t \$kind 10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/nfs
+  for mix in /share/*.mix; do
+    name=\$version-\$(basename \$mix .mix)
+    mkdir /mnt/nfs/\$name
+    fsbench nhfsstone -v -l 150 -c 1500 -m \$mix /mnt/nfs/\$name >/share/\$name.out 2>&1
+    echo "status \$?" >>/share/\$name.out
+  done
+  umount /mnt/nfs
+done
+E
+  "$FSR_SOURCE/tests/vm/run" --timeout 3600 --share share --program "$FSR_BUILD/tools/fsbench" job || not_ok "the guest's job" "ended with $?"
+  for version in 3 4.1; do
+    for mix in share/*.mix; do
+      run=share/$version-$(basename "$mix" .mix).out
+      check "nhfsstone with default mount options is valid: $run" sh -c "grep -q '^status 0' $run && ! grep -q INVALID $run"
+      tail -n 2 "$run"
+    done
+  done
+  exit
+fi
 cat >job <<E
 #!/bin/sh
 mkdir /mnt/nfs /mnt/cached /tmp/local

@@ -31,8 +31,8 @@ raise SystemExit(max(map(abs, off.values())) >= 0.2)
 P
 check "a captured mix has its shares" python3 shares.py
 
-# A working set that is there: others' files stay, ours are checked, mended and used again.
-mkdir -p tree/testdir1/mine tree/123 && echo precious | tee tree/0001 tree/testdir1/mine/001 tree/testdir1/notes >/dev/null
+# A working set that is there: others' files beside it stay, ours are checked, mended and used again.
+mkdir -p tree/123 && echo precious >tree/0001
 described() {  # TREE STREAMS: as the manual says
   local n
   for n in $(seq 0 $(($2 - 1))); do
@@ -48,7 +48,7 @@ rm tree/testdir0/00[1-5]* && truncate -s 0 tree/testdir2/010* && rm -r tree/test
 fsreplay mix:nhfsstone tree --streams 50 --calls 5000 -q --json >again.json 2>again.err
 check_report "a second run uses them again" again.json 'r["image"]["kept"] > 50 * 40' 'r["image"]["failed"] == 0' 'r["differed"] == 0'
 check "and mends them" described tree 50
-check "nothing else is touched" test "$(cat tree/0001 tree/testdir1/mine/001 tree/testdir1/notes)" = $'precious\nprecious\nprecious' -a -d tree/123
+check "nothing else is touched" test "$(cat tree/0001)" = precious -a -d tree/123
 fsreplay mix:sfs97-v3 tree2 --streams 4 --calls 400 --working-set 64M -q >/dev/null
 check "a larger working set" test "$(du -s --apparent-size -k tree2 | cut -f1)" -ge 65536
 
@@ -100,6 +100,15 @@ check_status "fsbench nhfsstone: its line" 0 '^[01] sec 1000 calls [0-9]+\.[0-9]
   fsbench nhfsstone -c 1000 -l 1000 -p 5 one two
 check "its directories: one for each process, in turn" test "$(echo one/* two/*)" = "one/testdir0 one/testdir2 one/testdir4 two/testdir1 two/testdir3"
 check_status "its table" 0 '^lookup     34%    3[34]\.[0-9]{2}%  ' fsbench nhfsstone -vl 2000 -t 1 one two
+
+mkdir -p linked disk1/three disk2 && ln -s ../disk1/three linked/testdir0 && ln -s "$PWD/disk2" linked/testdir2
+check_status "test directories may be symbolic links" 0 '^[01] sec 300 calls' fsbench nhfsstone -c 300 -l 3000 -p 3 linked
+check "and are used where they lead" test "$(echo disk1/three/000* disk2/000* linked/testdir1/000*)" = \
+  "disk1/three/000abcdefghijklmn disk2/000abcdefghijklmn linked/testdir1/000abcdefghijklmn" -a -L linked/testdir0
+mkdir full && mount -t tmpfs -o size=100k tmpfs full
+check_status "a full disk: what can't be written" 2 "can't make test directory: write testdir0/0[0-9]+abcdefghijklmn: .* instead of [0-9]+ bytes; 0 B are free" \
+  fsbench nhfsstone -c 10 -l 1000 -p 1 full
+umount full
 
 # What a mix carries beyond its shares: of a database and files that are read to their ends, through a mixfile and back.
 cat >database.py <<'P'
@@ -169,6 +178,28 @@ refused "fsbench: an illegal load" 'illegal load value 0' fsbench nhfsstone -l 0
 refused "fsbench: illegal calls" 'illegal calls value x' fsbench nhfsstone -c x one
 refused "fsbench: a missing mixfile" 'nosuch.mix' fsbench nhfsstone -m nosuch.mix one
 refused "fsbench: a missing directory" 'no/such' fsbench nhfsstone no/such/place
+# Files of others in a test directory stay what they are.
+foreign() {  # NAME PATTERN: of the directory `own`, which must not change
+  find own -type f -exec md5sum {} + | sort >before.sums
+  refused "$1" "$2" fsbench nhfsstone -c 10 -l 1000 -p 1 own
+  refused "$1, fsreplay" "$2" fsreplay mix:nhfsstone own --streams 1 --calls 10 -q
+  check "$1: it stays" diff before.sums <(find own -type f -exec md5sum {} + | sort)
+  rm -r own
+}
+mkdir -p own/testdir0 && echo precious >own/testdir0/notes
+foreign "a foreign file in a test directory" 'testdir0/notes: no mix has made this'
+mkdir -p own/testdir0/dir/001 && echo precious >own/testdir0/dir/001/002
+foreign "a file below a name of a mix" 'testdir0/dir/001/002: no mix has made this'
+mkdir -p own/testdir0/rename1 && echo precious >own/testdir0/rename1/001
+foreign "a directory with the name of a file" 'testdir0/rename1: expected a regular file'
+mkdir -p own/testdir0 && echo precious >own/testdir0/001
+foreign "a file with the name of a pipe" 'testdir0/001: expected a pipe'
+mkdir own && echo precious >own/testdir0
+foreign "a file in place of the test directory" 'testdir0: expected a directory'
+ln -s nowhere one/testdir9
+refused "a link that leads nowhere" 'one/testdir9: a symbolic link that leads nowhere' fsbench nhfsstone -p 10 one
+mkdir both && ln -s ../disk1 both/testdir0 && ln -s ../disk1 both/testdir1
+refused "two processes in one directory" 'testdir0 and testdir1: expected a directory each' fsbench nhfsstone -p 2 both
 for missing in missing file:missing; do
   refused "nhfsstone: no such target, $missing" 'missing: No such' fsbench nhfsstone $missing
   check_status "bonnie: no such target, $missing" 2 'missing: No such' fsbench bonnie -u root -d $missing
