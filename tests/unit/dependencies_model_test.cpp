@@ -4,7 +4,6 @@
 //
 // Traces for which the linearizer finds no true order (a few in a thousand: linearizer_race_test.cpp) are left out, because a
 // replay one by one differs as well. FSR_MODEL_SEEDS=1000000 tries that many traces instead of a few hundred of each kind.
-// replay one by one differs as well. FSR_MODEL_SEEDS=1000000 tries as many traces instead of a few hundred of each kind.
 #include <cstdlib>
 #include <queue>
 #include <random>
