@@ -170,7 +170,9 @@ class KnownTree {
   }
 
  private:
-  static constexpr size_t kMostKnownNames = 8;
+  // Names kept for an object. If all of them are removed and it has others, its id leads nowhere. Overlay mounts give one
+  // whiteout dozens of names.
+  static constexpr size_t kMostKnownNames = 256;
 
   void exchanged(const Op& op) {
     directory_moved();

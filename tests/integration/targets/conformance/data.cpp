@@ -130,6 +130,28 @@ void linked_content(Case& c) {
   c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "four"});
 }
 
+// Overlay mounts give one whiteout dozens of names, and remove the latest first.
+void many_links(Case& c) {
+  constexpr int kLinks = 40;
+  auto f = c.create(c.top, "0");
+  c.write(f, 0, "kept");
+  c.close(f);
+  const Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "1"};
+  if (!c.d.can(link)) return;
+  for (int i = 1; i <= kLinks; ++i) {
+    const std::string name = std::to_string(i);
+    c.ok({.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = name});
+  }
+  for (int i = kLinks; i > 0; --i) {
+    const std::string name = std::to_string(i);
+    c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = name});
+  }
+  c.ok(link);
+  const Case::File again{f.object, c.open(f.object, O_RDONLY)};
+  require(c.read(again, 0, 100) == "kept", "a file is lost with its latest names, although it has an older one");
+  c.close(again);
+}
+
 void unlink_open(Case& c) {
   auto f = c.create(c.top, "gone");
   c.write(f, 0, "still");
@@ -422,6 +444,7 @@ std::vector<NamedCase> data_cases() {
           {"append to an open file that was renamed", append_renamed},
           {"the first of two names of an open file is removed", linked_open},
           {"content under several names", linked_content},
+          {"many names", many_links},
           {"unlink while open", unlink_open},
           {"removed directory", removed_directory},
           {"without a handle", without_handle},
