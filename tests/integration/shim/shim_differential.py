@@ -71,6 +71,8 @@ def start_and_end(differential, directory, capture, trace):
 
 def hog(directory, command):
     """Runs a command while a user has as many open files and locks as one may."""
+    os.close(os.open(f"{directory}/hog", os.O_RDWR | os.O_CREAT))
+    os.chmod(f"{directory}/hog", 0o666)
     r, w = os.pipe()
     child = os.fork()
     if child == 0:
@@ -78,7 +80,7 @@ def hog(directory, command):
         held = []
         try:
             while True:
-                held.append(os.open(f"{directory}/hog", os.O_RDWR | os.O_CREAT))
+                held.append(os.open(f"{directory}/hog", os.O_RDWR))
         except OSError as e:
             os.write(w, f"{len(held)} files, then {e.strerror}".encode())
         signal.pause()
