@@ -108,7 +108,7 @@ def refusals():
     case("a series beside a target is refused", done.returncode == 2 and "expected a program behind" in done.stderr, done)
     for program in PROGRAMS:
         done = run(FSBENCH, program, "--results", "p.pm", *PROGRAMS[program][0])
-        case(f"{program}: a file that is no results database is refused", done.returncode in (1, 2) and "no results database" in done.stderr
+        case(f"{program}: a file that is no results database is refused", done.returncode in (1, 2) and "not a results database" in done.stderr
              and open("p.pm", encoding="ascii").read() == POSTMARK, done)
 
 

@@ -102,7 +102,7 @@ check "its directories: one for each process, in turn" test "$(echo one/* two/*)
 check_status "its table" 0 '^lookup     34%    3[34]\.[0-9]{2}%  ' fsbench nhfsstone -vl 2000 -t 1 one two
 
 mkdir -p linked disk1/three disk2 && ln -s ../disk1/three linked/testdir0 && ln -s "$PWD/disk2" linked/testdir2
-check_status "test directories may be symbolic links" 0 '^[01] sec 300 calls' fsbench nhfsstone -c 300 -l 3000 -p 3 linked
+check_status "test directories may be symbolic links" 0 '^[0-9]+ sec 300 calls' fsbench nhfsstone -c 300 -l 3000 -p 3 linked
 check "and are used where they lead" test "$(echo disk1/three/000* disk2/000* linked/testdir1/000*)" = \
   "disk1/three/000abcdefghijklmn disk2/000abcdefghijklmn linked/testdir1/000abcdefghijklmn" -a -L linked/testdir0
 mkdir full && mount -t tmpfs -o size=100k tmpfs full
