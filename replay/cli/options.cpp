@@ -91,7 +91,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.footer("Inputs: " + kinds->help() + "; FILE.vdb, a parameter file of vdbench (FILE.vdb --help)" +
                  "\nSubcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the "
                  "kinds of targets, or drives one by hand (target --help)\nExit status: 0 every outcome as recorded, 1 not "
-                 "clean, 2 could not start, 3 a --require was missed, 4 not issued only what the target can't express.");
+                 "clean, 2 could not start, 3 a requirement was missed, 4 not issued only what the target can't express.");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;
