@@ -100,8 +100,7 @@ void Command::common_options() {
   const CLI::App* top = app_;
   while (top->get_parent()) top = top->get_parent();
   app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
-  add_parsed("--debug", set_log_levels, "Debug lines on stderr: wire, plan, shim; with :info the rare ones only")
-      .stands_for("LIST");
+  add_parsed("--debug", set_log_levels, "print debug lines of wire, plan, shim or all").stands_for("LIST");
 }
 
 void Command::help_by_word_only() { app_->set_help_flag("--help", "Print this help message and exit"); }

@@ -41,7 +41,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
   program.common_options();
-  program.config_option("--config", "read options from this file, a line NAME=VALUE each");
+  program.config_option("--config", "read options from this file, NAME=VALUE a line");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
@@ -49,14 +49,14 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "on errors that were not recorded: count or stop (default count)")
+  run.add("--on-error", on_error, "on unrecorded errors: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
   run.add("--repeat", out.repeat, "run so many times; report median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "find the highest load that keeps 'p99 < 10ms'")
       .stands_for("CONDITION");
-  run.add("--uid", out.uid, "user of operations: self, recorded or map=FILE (default self)").stands_for("WHO");
+  run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
   run.flag("--dry-run", out.dry_run, "print what a run would do; change nothing");
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
@@ -69,21 +69,20 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
 
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "create the initial image and stop");
-  tree.flag("--reuse", out.reuse, "use the files of an earlier run; correct differences");
-  tree.flag("--force", out.force, "use a target that has files; replace the --csv file");
-  tree.flag("--cleanup", out.cleanup, "remove the tree afterwards (if fsreplay created the tree)");
+  tree.flag("--reuse", out.reuse, "keep files of an earlier run, mend what differs");
+  tree.flag("--force", out.force, "use a target with files; replace the --csv file");
+  tree.flag("--cleanup", out.cleanup, "remove the tree afterwards, if fsreplay made it");
 
   Command results = program.group("Results");
   results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
-  results.add("--label", out.label, "name of this run in the --results file").stands_for("TEXT");
+  results.add("--label", out.label, "name of this run in the --results file").stands_for("NAME");
   results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
   results.add_with("--interval", out.interval, parse_time_span, "length of the intervals of reports (default 1s)")
       .stands_for("TIME");
-  results.add("--record", out.record, "write a trace of the issued operations and their outcomes").stands_for("FILE");
+  results.add("--record", out.record, "write a trace of the operations and outcomes").stands_for("FILE");
   results.flag("--json", out.json, "print the report as JSON on standard output");
-  results
-      .add_with("--status-interval", out.status_interval, parse_time_span, "print a progress line this often without a terminal")
+  results.add_with("--status-interval", out.status_interval, parse_time_span, "without a terminal: time between progress lines")
       .stands_for("TIME");
   results.flag("-q,--quiet", out.quiet, "print no progress");
 

@@ -45,7 +45,7 @@ cases.case("there is no doubt", found and not found["doubt"], found)
 
 done = search("p99.9 < 100ms", "--duration", "100ms")
 cases.case("runs too short for a percentile are told",
-           re.search(r"; not sure: \d+ operations in .* where 25000 in 4.00 s are needed$", done.stdout.replace(",", ""), re.M), done.stdout + done.stderr)
+           re.search(r"; uncertain: \d+ operations in .*; 25000 in 4.00 s are needed$", done.stdout.replace(",", ""), re.M), done.stdout + done.stderr)
 between.close()
 
 # A server that hangs. What it never answered is part of every figure.

@@ -113,7 +113,7 @@ for number in INT HUP; do
   status=0
   wait $replay || status=$?
   check "SIG$number during the preparation: status 1" test $status = 1
-  check "SIG$number during the preparation: the report says so" grep -q 'not clean: interrupted' interrupted.out
+  check "SIG$number during the preparation: the report says so" grep -q 'not clean: run interrupted' interrupted.out
   check "SIG$number during the preparation: --cleanup cleans up" test -z "$(ls -A interrupted)"
 done
 check_status 'a signal that was ignored stays ignored' 0 '' env --ignore-signal=HUP,INT,TERM sh -c '
