@@ -43,15 +43,13 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.common_options();
   program.config_option("--config", "read options from this file, NAME=VALUE a line");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
-  program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
+  program.add("TARGET", out.target, "URL or directory (default: fresh ./fsreplay-data)");
 
   std::string on_error = "count";
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "on unrecorded errors: count or stop (default count)")
-      .stands_for("WHAT")
-      .one_of({"count", "stop"});
+  run.add("--on-error", on_error, "on new errors: count or stop (default count)").stands_for("WHAT").one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
   run.add("--repeat", out.repeat, "run so many times; report median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "find the highest load that keeps 'p99 < 10ms'")
