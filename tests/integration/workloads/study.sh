@@ -18,7 +18,7 @@ done
 check 'every run ended well' eval '! grep -Eq "^- (round|left out)" page.md'
 check 'what earlier results say is beside it' grep -q '^| PostMark, files created: 20 times | 2009 |' page.md
 check 'the same page from what was saved' "$FSR_SOURCE/tools/study-9p-nfs" --from saved.json -o again.md
-check 'it is the same' eval 'cmp <(sed s/again.md/page.md/ again.md) page.md'
+check 'it is the same' eval 'cmp <(sed s/again.md/page.md/g again.md) page.md'
 check 'the raw data are beside it' cmp saved.json page.md.json
 
 check 'longer round trips and sizes of messages' "${study[@]}" --part delay --delay 0 --delay 3 --part msize --part servers -o more.md
