@@ -61,5 +61,5 @@ if [ $? = 0 ]; then ok 'sentences follow from outcomes'; else not_ok 'sentences 
 
 mkdir a b
 check 'targets of the user, such as mounts' "${study[@]}" --target "here=$PWD/a" --target "there=$PWD/b" --part buffered -o given.md
-check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,]+ ){2}\|' given.md
+check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,.]+ ){2}\|' given.md
 check_status 'a part that there is not' 1 'expected one of' "${study[@]}" --part speed
