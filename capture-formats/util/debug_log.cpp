@@ -2,8 +2,11 @@
 #include "util/debug_log.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -12,6 +15,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace fsr {
 
@@ -20,10 +24,13 @@ namespace {
 constexpr const char* kAreaNames[kLogAreas] = {"wire", "plan", "shim"};
 constexpr size_t kLastLines = 32;
 
-// The lines of one process. Its thread starts with the first line: a program that becomes a daemon forks before that.
+// The lines of one process.
 class DebugLog {
  public:
-  ~DebugLog() {
+  explicit DebugLog(DebugLog* parent) : parent_(parent) {}
+
+  // Writes what is left and ends the thread.
+  void end() {
     {
       std::lock_guard lock(mutex_);
       ending_ = true;
@@ -63,17 +70,18 @@ class DebugLog {
     for (;;) {
       changed_.wait(lock, [this] { return ending_ || !unwritten_.empty(); });
       if (unwritten_.empty()) return;
-      std::string text;
-      for (const std::string& line : unwritten_) text += line;
-      if (left_out_)
-        text += fmt::format("{} debug lines are left out here: they came faster than they could be written\n", left_out_);
-      left_out_ = 0;
-      unwritten_.clear();
+      const std::deque<std::string> lines = std::exchange(unwritten_, {});
+      const uint64_t left_out = std::exchange(left_out_, 0);
       writing_ = true;
       lock.unlock();
+      std::string text;
+      for (const std::string& line : lines) text += line;
+      if (left_out)
+        text += fmt::format("{} debug lines are left out here: they came faster than they could be written\n", left_out);
       for (size_t done = 0; done < text.size();) {
         const ssize_t written = write(STDERR_FILENO, text.data() + done, text.size() - done);
-        if (written <= 0) break;  // stderr is closed or full: there is nobody to tell
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) break;  // stderr is closed, or its disk is full: the lines are lost
         done += size_t(written);
       }
       lock.lock();
@@ -82,6 +90,7 @@ class DebugLog {
     }
   }
 
+  DebugLog* const parent_;  // keeps the log that a forked process inherited reachable
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> unwritten_, last_;
@@ -90,9 +99,18 @@ class DebugLog {
   std::thread writer_;
 };
 
+std::atomic<DebugLog*> current{nullptr};
+
+// Returns the log of this process. A forked process has none of its parent's threads, and perhaps a locked mutex; so it begins a
+// log of its own.
 DebugLog& debug_log() {
-  static DebugLog log;
-  return log;
+  [[maybe_unused]] static const bool begun = [] {
+    current = new DebugLog(nullptr);
+    pthread_atfork(nullptr, nullptr, [] { current = new DebugLog(current); });
+    atexit([] { current.load()->end(); });
+    return true;
+  }();
+  return *current;
 }
 
 std::string time_of_day() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debug lines for whoever looks for a defect: off unless FSR_LOG in the environment or --debug asks for an area.
+// Debug lines, which help to find a defect. They are off unless FSR_LOG in the environment or --debug asks for an area.
 //
 //   FSR_LOG=wire:debug,plan:info      areas: wire, plan, shim; levels: info (rare events), debug (each request)
 //
@@ -8,7 +8,8 @@
 //   if (logs(LogArea::wire, LogLevel::debug)) log_line(LogArea::wire, fmt::format(...));
 //
 // log_line() never waits: a thread of its own writes to stderr, and lines that find kMostLogLines unwritten are counted and left
-// out. The last lines are kept for check.hpp. Thread-safe. Exits by _exit(2) lose the lines that are not yet written.
+// out. The last lines are kept for check.hpp. Thread-safe; a forked process has a thread of its own. Exits by _exit(2) lose the
+// lines that are not yet written.
 #pragma once
 
 #include <atomic>

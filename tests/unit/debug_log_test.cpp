@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -61,6 +62,27 @@ TEST_CASE("debug lines are off until an area is asked for") {
   CHECK(output.text.find(" plan waits\n") != std::string::npos);
   CHECK(output.text.find("too much") == std::string::npos);
   CHECK(output.text.find("not asked for") == std::string::npos);
+}
+
+TEST_CASE("a process that is forked after the first debug line writes its own lines and ends") {
+  const Output output = in_child([] {
+    set_log_levels("wire");
+    log_line(LogArea::wire, "before the fork");
+    flush_log();
+    if (fork() == 0) {
+      log_line(LogArea::wire, "of the forked process");
+      exit(0);  // as programs end: with what is registered for the end
+    }
+    int status = 0;
+    if (wait(&status) < 0 || status != 0) _exit(1);
+    log_line(LogArea::wire, "after the fork");
+  });
+  CHECK(output.status == 0);
+  for (const char* line : {" wire before the fork\n", " wire of the forked process\n", " wire after the fork\n"}) {
+    const size_t at = output.text.find(line);
+    CHECK(at != std::string::npos);
+    CHECK(output.text.find(line, at + 1) == std::string::npos);
+  }
 }
 
 TEST_CASE("a wrong list of debug areas is refused with what was expected") {
