@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "sql/results_schema.hpp"
 #include "sql/sqlite_handles.hpp"
@@ -72,6 +74,17 @@ struct ResultsReader::Impl {
     return rows;
   }
 };
+
+bool is_results_database(const std::string& path) {
+  constexpr std::string_view kSqlite("SQLite format 3\0", 16);
+  constexpr size_t kApplicationAt = 68;  // four bytes, big endian (SQLite, Database File Format, 1.3)
+  uint8_t head[kApplicationAt + 4] = {};
+  std::ifstream in(path, std::ios::binary);
+  if (!in.read(reinterpret_cast<char*>(head), sizeof head)) return false;
+  uint32_t application = 0;
+  for (size_t i = kApplicationAt; i < sizeof head; ++i) application = application << 8 | head[i];
+  return memcmp(head, kSqlite.data(), kSqlite.size()) == 0 && application == kResultsApplication;
+}
 
 ResultsReader::ResultsReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;

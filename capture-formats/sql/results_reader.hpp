@@ -25,6 +25,9 @@ class ResultRow {
   Facts facts_;
 };
 
+// True: the file has the head of a results database, of whatever version.
+bool is_results_database(const std::string& path);
+
 class ResultsReader {
  public:
   explicit ResultsReader(const std::string& path);

@@ -20,6 +20,7 @@
 #include "kept_comparison.hpp"
 #include "report/report.hpp"
 #include "row_requirement.hpp"
+#include "sql/results_reader.hpp"
 #include "subcommand.hpp"
 #include "targets/file/file_target.hpp"
 #include "util/output_file.hpp"
@@ -52,7 +53,7 @@ class Compare {
  public:
   Compare(const Options& options, const std::vector<std::string>& command, const std::atomic<int>& stop)
       : options_(options), stop_(stop) {
-    if (command.empty() && std::all_of(options.targets.begin(), options.targets.end(), is_results_file)) {
+    if (command.empty() && std::all_of(options.targets.begin(), options.targets.end(), is_results_database)) {
       comparison_ = kept_comparison(options.targets);
       return;
     }

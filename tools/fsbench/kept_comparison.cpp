@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -123,14 +122,6 @@ std::map<std::string, std::string> short_names(const std::set<std::string>& load
 }
 
 }  // namespace
-
-bool is_results_file(const std::string& name) {
-  std::ifstream in(name, std::ios::binary);
-  char head[72] = {};
-  in.read(head, sizeof head);
-  return in.gcount() == sizeof head && std::string_view(head, 15) == "SQLite format 3" &&
-         std::string_view(head + 68, 4) == "fsre";
-}
 
 Comparison kept_comparison(const std::vector<std::string>& files) {
   std::vector<Series> all;

@@ -9,9 +9,6 @@
 
 namespace fsr::fsbench {
 
-// True: the file is a results database.
-bool is_results_file(const std::string& name);
-
 // Returns the comparison of the series in `files`. Runs of the same program with the same load meet, the first run of each file
 // side by side, and so on. Throws std::runtime_error if a file can't be read, or the files have no load in common.
 Comparison kept_comparison(const std::vector<std::string>& files);
