@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include "mix/procedures.hpp"
+#include "nfs/nfs4.hpp"
 #include "nfs/rpc.hpp"
+#include "targets/nfs/mount3.hpp"
+#include "targets/nfs/nlm4.hpp"
 
 namespace fsr::nfs {
 
@@ -12,7 +15,6 @@ const RpcProtocol kRpcProtocol;
 
 namespace {
 
-constexpr uint32_t kPortmapProgram = 100000, kNfsProgram = 100003, kMountProgram = 100005, kLockProgram = 100021;
 constexpr size_t kMostOpaque = 1 << 20;
 
 uint32_t program_of(std::span<const uint8_t> call) {
@@ -23,21 +25,21 @@ uint32_t program_of(std::span<const uint8_t> call) {
 
 // Operations of a COMPOUND (RFC 8881) up to the first whose arguments are not skipped here, which is mostly the one that matters.
 std::string compound_names(XdrDecoder& in) {
-  enum { putfh = 22, putrootfh = 24, getfh = 10, restorefh = 31, savefh = 32, sequence = 53 };
+  using nfs4::OpNum;
   constexpr size_t kSequenceArguments = 16 + 4 * 4;
   in.opaque(kMostOpaque);  // the tag
   in.u32();                // the minor version
   std::string names;
   for (uint32_t left = in.u32(); left > 0 && in.ok(); --left) {
-    const uint32_t number = in.u32();
+    const OpNum number = OpNum(in.u32());
     const auto known = nfs_procedures(4);
     const size_t index = size_t(number) - kNfs4FirstOperation;
     names += fmt::format("{}{}", names.empty() ? "" : " ", index < known.size() ? known[index] : "unknown");
-    if (number == sequence)
+    if (number == OpNum::sequence)
       in.skip(kSequenceArguments);
-    else if (number == putfh)
+    else if (number == OpNum::putfh)
       in.opaque(kMostOpaque);
-    else if (number != putrootfh && number != getfh && number != restorefh && number != savefh)
+    else if (number != OpNum::putrootfh && number != OpNum::getfh && number != OpNum::restorefh && number != OpNum::savefh)
       break;
   }
   return names;
@@ -69,10 +71,10 @@ std::string RpcProtocol::request_name(std::span<const uint8_t> head) const {
   if (!in.ok()) return "no call";
   if (program == kNfsProgram && version == 4 && number == 1) return compound_names(in);
   if (program == kNfsProgram && number < nfs_procedures(version).size() && version < 4) return nfs_procedures(version)[number];
-  const char* name = program == kPortmapProgram ? "portmap"
-                     : program == kMountProgram ? "mount"
-                     : program == kLockProgram  ? "nlm"
-                                                : "program";
+  const char* name = program == kGetPort.program ? "portmap"
+                     : program == kMountProgram  ? "mount"
+                     : program == kNlmProgram    ? "nlm"
+                                                 : "program";
   return fmt::format("{} {}, procedure {}", name, version, number);
 }
 
@@ -81,7 +83,7 @@ std::string RpcProtocol::reply_status(std::span<const uint8_t> head, std::span<c
   const RpcStatus rpc = decode_reply_head(in);
   if (rpc != RpcStatus::success) return rpc_message(rpc);
   if (in.left() < 4) return "ok";
-  const bool portmap = program_of(head) == kPortmapProgram;
+  const bool portmap = program_of(head) == kGetPort.program;
   return fmt::format("{} {}", portmap ? "port" : "status", in.u32());
 }
 

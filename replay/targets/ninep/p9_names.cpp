@@ -6,82 +6,49 @@
 
 namespace fsr::ninep {
 
-static const char* type_name(Type type) {
-  switch (type) {
-    case Type::lerror:
-      return "lerror";
-    case Type::statfs:
-      return "statfs";
-    case Type::lopen:
-      return "lopen";
-    case Type::lcreate:
-      return "lcreate";
-    case Type::symlink:
-      return "symlink";
-    case Type::mknod:
-      return "mknod";
-    case Type::rename:
-      return "rename";
-    case Type::readlink:
-      return "readlink";
-    case Type::getattr:
-      return "getattr";
-    case Type::setattr:
-      return "setattr";
-    case Type::xattrwalk:
-      return "xattrwalk";
-    case Type::xattrcreate:
-      return "xattrcreate";
-    case Type::readdir:
-      return "readdir";
-    case Type::fsync:
-      return "fsync";
-    case Type::lock:
-      return "lock";
-    case Type::getlock:
-      return "getlock";
-    case Type::link:
-      return "link";
-    case Type::mkdir:
-      return "mkdir";
-    case Type::renameat:
-      return "renameat";
-    case Type::unlinkat:
-      return "unlinkat";
-    case Type::version:
-      return "version";
-    case Type::auth:
-      return "auth";
-    case Type::attach:
-      return "attach";
-    case Type::error:
-      return "error";
-    case Type::flush:
-      return "flush";
-    case Type::walk:
-      return "walk";
-    case Type::open:
-      return "open";
-    case Type::create:
-      return "create";
-    case Type::read:
-      return "read";
-    case Type::write:
-      return "write";
-    case Type::clunk:
-      return "clunk";
-    case Type::remove:
-      return "remove";
-    case Type::stat:
-      return "stat";
-    case Type::wstat:
-      return "wstat";
-  }
-  return "unknown";
-}
+struct NamedRequest {
+  Type type;
+  const char* name;
+};
+constexpr NamedRequest kRequests[] = {
+    {Type::statfs, "Tstatfs"},
+    {Type::lopen, "Tlopen"},
+    {Type::lcreate, "Tlcreate"},
+    {Type::symlink, "Tsymlink"},
+    {Type::mknod, "Tmknod"},
+    {Type::rename, "Trename"},
+    {Type::readlink, "Treadlink"},
+    {Type::getattr, "Tgetattr"},
+    {Type::setattr, "Tsetattr"},
+    {Type::xattrwalk, "Txattrwalk"},
+    {Type::xattrcreate, "Txattrcreate"},
+    {Type::readdir, "Treaddir"},
+    {Type::fsync, "Tfsync"},
+    {Type::lock, "Tlock"},
+    {Type::getlock, "Tgetlock"},
+    {Type::link, "Tlink"},
+    {Type::mkdir, "Tmkdir"},
+    {Type::renameat, "Trenameat"},
+    {Type::unlinkat, "Tunlinkat"},
+    {Type::version, "Tversion"},
+    {Type::auth, "Tauth"},
+    {Type::attach, "Tattach"},
+    {Type::flush, "Tflush"},
+    {Type::walk, "Twalk"},
+    {Type::open, "Topen"},
+    {Type::create, "Tcreate"},
+    {Type::read, "Tread"},
+    {Type::write, "Twrite"},
+    {Type::clunk, "Tclunk"},
+    {Type::remove, "Tremove"},
+    {Type::stat, "Tstat"},
+    {Type::wstat, "Twstat"},
+};
 
 std::string P9Protocol::request_name(std::span<const uint8_t> head) const {
-  return head.size() < kHeadSize ? "no request" : fmt::format("T{}", type_name(Type(head[4])));
+  for (const NamedRequest& request : kRequests)
+    if (head.size() >= kHeadSize && request.type == Type(head[4])) return request.name;
+  return "an unknown request";
 }
 
 std::string P9Protocol::reply_status(std::span<const uint8_t>, std::span<const uint8_t> message) const {
