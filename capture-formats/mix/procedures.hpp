@@ -7,9 +7,10 @@
 
 namespace fsr {
 
-// In protocol order: version 2 (RFC 1094, 0 null .. 17 fsstat; "fsstat" is what everyone calls its STATFS), 3 (RFC 1813, 0 null
-// .. 21 commit), 4 (operations 3 access .. 75 removexattr of RFC 7530, 5661, 7862 and 8276; "null" is a procedure there and no
-// operation). Empty for other versions.
+// Returns the names in protocol order. Empty: another version.
+//   version 2: procedures 0 null .. 17 fsstat of RFC 1094, whose STATFS nfsstat calls fsstat
+//   version 3: procedures 0 null .. 21 commit of RFC 1813
+//   version 4: operations 3 access .. 75 removexattr of RFC 7530, 5661, 7862 and 8276
 std::span<const char* const> nfs_procedures(unsigned version);
 
 // Number of an operation in front of nfs_procedures(4).

@@ -114,6 +114,6 @@ void encode_rename(XdrEncoder& out, const FileHandle& from, std::string_view nam
 void encode_link(XdrEncoder& out, const FileHandle& file, const FileHandle& dir, std::string_view name);
 void encode_readdir(XdrEncoder& out, const FileHandle& dir, uint64_t cookie, uint64_t verifier, uint32_t count);
 void encode_readdirplus(XdrEncoder& out, const FileHandle& dir, uint64_t cookie, uint64_t verifier, uint32_t count);
-void encode_commit(XdrEncoder& out, const FileHandle& file);  // all of it
+void encode_commit(XdrEncoder& out, const FileHandle& file);  // the whole file
 
 }  // namespace fsr::nfs

@@ -249,7 +249,7 @@ struct TraceReader::Impl {
     // The first checkpoint counts too: that of a trace cut out of another one has the state at its start.
     size_t target = block;
     while (target < layout.blocks.size() && layout.blocks[target].checkpoint()) ++target;
-    // Checkpoints that are damaged are passed over for an older one; without any the state grows from nothing.
+    // If a checkpoint is damaged, an older one is taken. If all are, the state is built from the first operation on.
     size_t from = 0;
     uint64_t seq = 0;
     for (size_t i = target; i-- > 0;) {

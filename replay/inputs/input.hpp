@@ -44,8 +44,8 @@ class Input {
   virtual const TraceHeader& header() const = 0;
   // Returns the options of the command line that shape the operations: "--timing think --scale 4x".
   virtual std::string settings() const = 0;
-  // Not null: the input works in the root of the target itself. The root need not be empty and gets no marker. Only names for
-  // which the function returns true may be removed from it. Null: the input makes a tree of its own.
+  // Returns a function if the input works in the root of the target itself. The root then need not be empty and gets no marker.
+  // Only names for which the function returns true may be removed from it. Null: the input makes a tree of its own.
   using OwnNames = bool (*)(std::string_view name);
   virtual OwnNames own_names() const { return nullptr; }
 
