@@ -64,9 +64,10 @@ class Scratch:
             subprocess.run(["umount", "-l", point], check=False)
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def mount(self, kind, size="1G", options=()):
-        """Mount point of a new file system of that kind, empty and writable for all."""
-        ram, point = f"{self.path}/ram", f"{self.path}/{kind}"
+    def mount(self, kind, size="1G", options=(), name=None):
+        """Mount point of a new file system of that kind, empty and writable for all. `name`: of the mount point, if not its kind."""
+        name = name or kind
+        ram, point = f"{self.path}/ram", f"{self.path}/{name}"
         os.mkdir(point)
         if kind == "tmpfs":
             run("mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "none", point)
@@ -74,7 +75,7 @@ class Scratch:
             if not os.path.isdir(ram):
                 os.mkdir(ram)
                 run("mount", "-t", "tmpfs", "-o", "size=8G", "none", ram)
-            image = f"{ram}/{kind}.img"
+            image = f"{ram}/{name}.img"
             run("truncate", "-s", size, image)
             run(f"mkfs.{kind}", "-q", image)
             run("mount", "-o", ",".join(["loop", *options]), image, point)

@@ -7,7 +7,9 @@ usage: shim_differential.py                     a short run with fixed seeds
        shim_differential.py KIND PERMISSIONS [OPTION...]
                                                 on that file system, captured with --permissions auto or kernel, with options of the
                                                 program differential (--seed N --calls N --outside USER ...) and of the world
-                                                around it: --mounts, --stops, --limits (a user has all files that one may)
+                                                around it: --mounts, --mounts --fuse (one of them is bindfs, which must be
+                                                installed), --stops, --limits (a user has all files that one may), --stalled
+                                                (a file system inside does not answer, and processes wait for it)
 """
 import os
 import random
@@ -40,14 +42,18 @@ root ring-openat new=0 at=cwd path="a" flags=O_RDWR|O_CREAT mode=0644 async=0
 """}
 
 
-def mount_inside(directory):
-    """Other file systems where sequences have files: one directory in two places, one of them read-only; one with other owners; a tmpfs."""
-    for name in ("twice", "mapped"):
+def mount_inside(directory, fuse):
+    """Other file systems where sequences have files: one directory in two places, one of them read-only; one with other owners; a tmpfs
+    or, with `fuse`, bindfs."""
+    for name in ("twice", "mapped", "behind"):
         os.mkdir(f"{directory}.{name}")
         os.chmod(f"{directory}.{name}", 0o777)
     for name in ("c", "d", "e", "f"):
         os.mkdir(f"{directory}/{name}")
-    run("mount", "-t", "tmpfs", "-o", "mode=777", "none", f"{directory}/c")
+    if fuse:
+        run("bindfs", "--multithreaded", f"{directory}.behind", f"{directory}/c")
+    else:
+        run("mount", "-t", "tmpfs", "-o", "mode=777", "none", f"{directory}/c")
     for place in ("d", "e"):
         run("mount", "--bind", f"{directory}.twice", f"{directory}/{place}")
     run("mount", "-o", "remount,bind,ro", f"{directory}/e")
@@ -62,7 +68,7 @@ def start_and_end(differential, directory, capture, trace):
         with subprocess.Popen([*capture, "-o", f"{trace}-{count}.zst"], stderr=subprocess.DEVNULL) as process:
             time.sleep(random.uniform(0.3, 2))
             subprocess.run([shim_program(), "stop", directory], stderr=subprocess.DEVNULL, check=False)
-            process.terminate()
+            process.wait()  # for what the sequence has open: a signal would cut that off
         for name in (f"{trace}-{count}.zst", f"{trace}-{count}.mix"):
             if os.path.exists(name):
                 os.remove(name)
@@ -90,6 +96,17 @@ def hog(directory, command):
     return status
 
 
+def stall(frozen, inside, command):
+    """Runs a command while processes wait for a file system inside that is frozen."""
+    run("fsfreeze", "-f", frozen)
+    writers = [subprocess.Popen(["touch", f"{inside}/{i}"]) for i in range(20)]
+    status = subprocess.run(command, check=False).returncode
+    waited = sum(writer.poll() is None for writer in writers)
+    run("fsfreeze", "-u", frozen)
+    print(f"{waited} processes waited for the frozen file system", flush=True)
+    return status if all(writer.wait() == 0 for writer in writers) and waited == len(writers) else 1
+
+
 def run_on(cases, scratch, point, permissions, options):
     kind = os.path.basename(point)
     name = f"{kind}-{permissions}-{len(os.listdir(point))}"
@@ -97,14 +114,18 @@ def run_on(cases, scratch, point, permissions, options):
     for directory in (bare, shim, beneath):
         os.mkdir(directory)
     if "--mounts" in options:
-        mount_inside(bare)
-        mount_inside(shim)
+        mount_inside(bare, "--fuse" in options)
+        mount_inside(shim, "--fuse" in options)
+    if "--stalled" in options:
+        frozen = scratch.mount("ext4", size="64M", name="frozen")
+        os.mkdir(f"{shim}/frozen")
+        run("mount", "--bind", frozen, f"{shim}/frozen")
     run("mount", "--rbind", shim, beneath)
     run("mount", "--make-rprivate", beneath)
     # What others do is seen at once only where nothing is cached.
     cache = "none" if "--outside" in options or "--stops" in options else "auto"
     capture = [shim_program(), "capture", shim, "--permissions", permissions, "--cache", cache]
-    command = [DIFFERENTIAL, *(word for word in options if word != "--limits"), bare, shim, beneath]
+    command = [DIFFERENTIAL, *(word for word in options if word not in ("--limits", "--fuse", "--stalled")), bare, shim, beneath]
     if "--stops" in options:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as done:
             captures = start_and_end(done, shim, capture, f"{scratch.path}/{name}")
@@ -114,6 +135,8 @@ def run_on(cases, scratch, point, permissions, options):
         if "--limits" in options:
             command = [sys.executable, os.path.abspath(__file__), "--hog", shim, *command]
             capture = ["prlimit", "--nofile=2000:2000", "setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource", *capture]
+        if "--stalled" in options:
+            command = [sys.executable, os.path.abspath(__file__), "--stall", frozen, f"{shim}/frozen", *command]
         done = subprocess.run([*capture, "-o", f"{scratch.path}/{name}.zst", "--", *command], stdout=subprocess.PIPE, text=True, check=False)
         output = done.stdout
     print("".join(f"# {line}\n" for line in output.splitlines()), end="")
@@ -152,4 +175,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(hog(sys.argv[2], sys.argv[3:]) if sys.argv[1:2] == ["--hog"] else main())
+    if sys.argv[1:2] == ["--hog"]:
+        sys.exit(hog(sys.argv[2], sys.argv[3:]))
+    if sys.argv[1:2] == ["--stall"]:
+        sys.exit(stall(sys.argv[2], sys.argv[3], sys.argv[4:]))
+    sys.exit(main())

@@ -59,8 +59,8 @@ struct Result {
 constexpr size_t kAfterAllocation = 11, kSetId = 12, kAfterMapping = 13, kTimeOfAccess = 14;
 constexpr size_t kOnDirectory = 15;  // 1: counted from its end, 2: from the position
 
-// Of the arguments of set-acl.
-constexpr int64_t kDefaultAcl = 1, kEmptyAcl = 4;
+// Arguments of set-acl, and a name for calls on extended attributes.
+constexpr int64_t kDefaultAcl = 1, kEmptyAcl = 4, kDefaultAclName = 8;
 
 struct Choice {
   int64_t value;

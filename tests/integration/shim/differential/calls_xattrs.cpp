@@ -33,7 +33,7 @@ const Kind kName{"name",
                   {5, "noprefix"},
                   {6, "user."},
                   {7, "system.posix_acl_access"},
-                  {8, "system.posix_acl_default"},
+                  {kDefaultAclName, "system.posix_acl_default"},
                   {9, "security.capability"}}};
 const Kind kSize{"size",
                  {{0, nullptr}, {1, nullptr}, {5, nullptr}, {100, nullptr}, {1000, nullptr}, {65536, nullptr}, {65537, nullptr}}};

@@ -2,6 +2,7 @@
 #include "known.hpp"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool is_one_of(int error, std::initializer_list<int> errors) {
 // Whether the directory's file system refuses for want of permission what the kernel finds impossible before it asks anybody.
 bool found_first(const Op& op, int bare, int shim) {
   if (is_any(op, {"read-to-map", "write-from-map"})) return bare == EINVAL && shim == EFAULT;
-  if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EINVAL, EOPNOTSUPP});
+  if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP});
   if (is_any(op, {"getxattr", "fgetxattr", "mmap"}) && bare == EACCES && shim == EOPNOTSUPP) return true;
   if (is_one_of(bare, {EACCES, EPERM}) && is_one_of(shim, {EACCES, EPERM})) return true;
   if (is(op, "FS_IOC_SETFLAGS") && bare == ENOTTY && shim == EPERM) return true;
@@ -140,10 +141,23 @@ const std::vector<Known>& known_differences() {
        Known::After::goes_on},
       {"default-acl-of-file", "removing a default ACL from a file that is no directory",
        [](const Op& op, const Result& bare, const Result& shim) {
-         return is_any(op, {"removexattr", "fremovexattr", "set-acl"}) && bare.error == EPERM && shim.error == 0 &&
-                (!is(op, "set-acl") || (op.args[1] == kDefaultAcl && op.args[2] == kEmptyAcl));
+         if (!is_one_of(bare.error, {EPERM, EROFS}) || shim.error != 0) return false;
+         return is(op, "set-acl") ? op.args[1] == kDefaultAcl && op.args[2] == kEmptyAcl
+                                  : is_any(op, {"removexattr", "fremovexattr"}) && op.args[1] == kDefaultAclName;
        },
        Known::After::goes_on},
+      {"changes-nothing", "calls that change nothing in a mount inside that is read-only",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         const bool same_owner = is(op, "fchownat") && op.args[2] == -1 && op.args[3] == -1;
+         return (same_owner || is_any(op, {"renameat2", "ring-renameat"})) && bare.error == EROFS && shim.error == 0;
+       },
+       Known::After::goes_on},
+      {"crossing-mounts", "openat2(2) with RESOLVE_NO_XDEV and copy_file_range(2) cross them",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         const bool crosses = is(op, "copy_file_range") || (is(op, "openat2") && (op.args[5] & RESOLVE_NO_XDEV));
+         return crosses && bare.error == EXDEV && shim.error == 0;
+       },
+       Known::After::differs},
       {"direct-alignment", "nor the offset of an appending write",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"write", "pwrite", "pwritev2", "splice", "sendfile", "pread-to-odd-address"}) &&
