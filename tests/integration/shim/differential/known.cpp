@@ -142,8 +142,10 @@ const std::vector<Known>& known_differences() {
       {"default-acl-of-file", "removing a default ACL from a file that is no directory",
        [](const Op& op, const Result& bare, const Result& shim) {
          if (!is_one_of(bare.error, {EPERM, EROFS}) || shim.error != 0) return false;
-         return is(op, "set-acl") ? op.args[1] == kDefaultAcl && op.args[2] == kEmptyAcl
-                                  : is_any(op, {"removexattr", "fremovexattr"}) && op.args[1] == kDefaultAclName;
+         if (is(op, "set-acl")) return op.args[1] == kDefaultAcl && op.args[2] == kEmptyAcl;
+         const bool removes =
+             is_any(op, {"removexattr", "fremovexattr"}) || (is_any(op, {"setxattr", "fsetxattr"}) && op.args[2] == 0);
+         return removes && op.args[1] == kDefaultAclName;
        },
        Known::After::goes_on},
       {"changes-nothing", "calls that change nothing in a mount inside that is read-only",
