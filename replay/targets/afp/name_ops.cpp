@@ -60,6 +60,14 @@ Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
   co_return 0;
 }
 
+// Sends the request to remove a name, and does not wait for the reply. A server performs the requests of a connection in their
+// order. So if the next request gives the name to another file, no operation finds the name missing.
+void begin_removal(Call& call, const NameInDirectory& place) {
+  Rpc& rpc = call.client().request(nullptr, Command::remove, false);
+  rpc.out().u8(0).u16(call.client().volume()).u32(place.did).path(place.name);
+  call.client().begin(rpc);
+}
+
 // Removes a name of a file that has further names. Links are copies on AFP, and the copy at `place` is the one that was written
 // to, or is open and can't be removed. It replaces another copy, as if both were one file.
 Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
@@ -71,9 +79,13 @@ Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
     copy.name = to_wire_name(name.name);
     if (int error = co_await call.tree().find_dir(call, name.parent, &copy.did)) co_return error;
     if (copy.did == place.did && copy.name == place.name) continue;
-    if (int error = co_await remove_place(call, copy)) co_return error;
-    call.harmful = true;
-    if (int error = co_await move(call, place, copy)) co_return error;
+    begin_removal(call, copy);
+    int error = co_await move(call, place, copy);
+    if (error == EEXIST) {  // the server refused to remove the copy
+      error = co_await remove_place(call, copy);
+      if (!error) error = co_await move(call, place, copy);
+    }
+    if (error) co_return error;
     call.tree().set_original(object, name.parent, name.name);
     co_return 0;
   }

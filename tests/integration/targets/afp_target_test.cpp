@@ -133,6 +133,28 @@ TEST_CASE("operations without an AFP command are done another way, and counted")
   CHECK(m.counter("hidden names left behind") == 0);
 }
 
+TEST_CASE("a copied link is never missing while the original takes its place") {
+  struct Counter final : Completion {
+    int left = 2;
+    void completed(Request&) override { --left; }
+  } counter;
+  Mounted m;
+  const ObjectId file = m.create("file", 1);
+  REQUIRE(m.release(1) == 0);
+  REQUIRE(m.run({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "copy"}) == 0);
+  const Op unlink{.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"};
+  const Op lookup{.kind = OpKind::lookup, .object = 500, .parent = kDir, .name = "copy"};
+  Request first{.op = &unlink}, second{.op = &lookup};
+  std::unique_ptr<Session> session = m.target->open_session();
+  REQUIRE(session->submit(first) == Submit::queued);
+  REQUIRE(session->submit(second) == Submit::queued);
+  while (counter.left > 0) session->poll(m.clock.now() + 1'000'000'000, -1, counter);
+  CHECK(first.outcome.error == 0);
+  CHECK(second.outcome.error == 0);
+  CHECK(fs::exists(m.disk / "copy"));
+  CHECK(!fs::exists(m.disk / "file"));
+}
+
 TEST_CASE("names: decomposed or not, with a colon, of 255 bytes") {
   Mounted m;
   for (const std::string name : {"\xc3\xa4", "a:b", "\xe2\x82\xac \xf0\x9f\x98\x80"}) {
