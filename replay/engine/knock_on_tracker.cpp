@@ -50,21 +50,38 @@ void KnockOnTracker::collect(const Op& op) {
     if (access.key == own) access.key = 0;
 }
 
-void KnockOnTracker::spread(uint32_t cause) {
-  for (const Access& access : accesses_)
-    if (access.key && access.mode != Access::shared && unchanged_.size() < kMostRemembered)
-      unchanged_.try_emplace(access.key, cause);
+bool KnockOnTracker::spread(uint32_t cause) {
+  bool any = false;
+  for (const Access& access : accesses_) {
+    if (!access.key || access.mode == Access::shared || unchanged_.size() >= kMostRemembered) continue;
+    const auto [known, added] = unchanged_.try_emplace(access.key, cause);
+    const bool earlier = !added && causes_[cause].seq < causes_[known->second].seq;
+    if (earlier) known->second = cause;
+    any |= added || earlier;
+  }
+  return any;
+}
+
+void KnockOnTracker::add(Source cause, const Op& op) {
+  if (unchanged_.size() >= kMostRemembered) return;
+  collect(op);
+  causes_.push_back(std::move(cause));
+  if (!spread(uint32_t(causes_.size() - 1))) causes_.pop_back();
+}
+
+static KnockOnTracker::Cause described(const Op& op) {
+  return {op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)};
 }
 
 void KnockOnTracker::not_done(const Op& op) {
   std::lock_guard lock(mutex_);
-  const Cause cause{op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)};
-  if (changes_tree(op)) left_out_.add(cause);
-  if (unchanged_.size() >= kMostRemembered) return;
-  collect(op);
-  const size_t before = unchanged_.size();
-  spread(uint32_t(causes_.size()));
-  if (unchanged_.size() > before) causes_.push_back(cause);
+  if (changes_tree(op)) left_out_.add(described(op));
+  add({described(op), false}, op);
+}
+
+void KnockOnTracker::not_done_elsewhere(const Op& op) {
+  std::lock_guard lock(mutex_);
+  add({described(op), true}, op);
 }
 
 std::optional<uint32_t> KnockOnTracker::cause_of(const Op& op) {
@@ -73,7 +90,10 @@ std::optional<uint32_t> KnockOnTracker::cause_of(const Op& op) {
   for (const Access& access : accesses_) {
     if (!access.key || access.mode == Access::change) continue;  // an addition to a directory does not depend on others
     const auto found = unchanged_.find(access.key);
-    if (found != unchanged_.end() && (!cause || causes_[found->second].seq < causes_[*cause].seq)) cause = found->second;
+    if (found == unchanged_.end()) continue;
+    const Source& source = causes_[found->second];
+    if (source.elsewhere && source.seq > op.seq) continue;
+    if (!cause || source.seq < causes_[*cause].seq) cause = found->second;
   }
   return cause;
 }
@@ -101,7 +121,7 @@ bool KnockOnTracker::follows(const Op& op, bool succeeded) {
 
 std::optional<KnockOnTracker::Cause> KnockOnTracker::first() {
   std::lock_guard lock(mutex_);
-  return first_ ? std::optional(causes_[*first_]) : std::nullopt;
+  return first_ ? std::optional<Cause>(causes_[*first_]) : std::nullopt;
 }
 
 KnockOnTracker::LeftOut KnockOnTracker::left_out() {

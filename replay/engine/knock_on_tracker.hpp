@@ -39,6 +39,9 @@ class KnockOnTracker {
   };
 
   void not_done(const Op& op);
+  // Like not_done() for an operation of another process, which counts it as left out. May be called before the time of `op`: only
+  // operations with a higher number are consequences.
+  void not_done_elsewhere(const Op& op);
   // True: the differing outcome of `op` is a consequence. Then what `op` should have changed counts as not done, too. If `op`
   // failed in the capture and succeeded on the target, what it changed there counts likewise. `succeeded`: on the target.
   bool follows(const Op& op, bool succeeded);
@@ -48,15 +51,21 @@ class KnockOnTracker {
   LeftOut left_out();
 
  private:
+  struct Source : Cause {
+    bool elsewhere = false;
+  };
+
+  void add(Source cause, const Op& op);
   void collect(const Op& op);
   std::optional<uint32_t> cause_of(const Op& op);
-  void spread(uint32_t cause);
+  // Marks what the accesses change as not done because of causes_[cause]. False: nothing was, or an earlier cause stands there.
+  bool spread(uint32_t cause);
 
   std::mutex mutex_;
   ObjectSet known_, locked_, nameless_;
   AccessList accesses_;
-  std::vector<Cause> causes_;
-  std::unordered_map<uint64_t, uint32_t> unchanged_;  // key of what should have been changed, and index of the cause
+  std::vector<Source> causes_;
+  std::unordered_map<uint64_t, uint32_t> unchanged_;  // key of what should have been changed, and index of the earliest cause
   std::optional<uint32_t> first_;
   LeftOut left_out_;
 };

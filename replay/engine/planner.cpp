@@ -8,6 +8,7 @@
 
 #include "base/learning.hpp"
 #include "op_source.hpp"
+#include "plan/name_views.hpp"
 #include "util/check.hpp"
 #include "util/debug_log.hpp"
 
@@ -91,33 +92,8 @@ void Planner::add_unread(RunResult& r) {
     if (!op_) return;
     const int64_t due = scaled(op_->start - options_.from);
     beyond = due < stopped ? 0 : beyond + 1;
-    if (!refused(*op_)) run_.add_overdue(r, *op_, due);
+    if (!leads_out(*op_)) run_.add_overdue(r, *op_, due);
     op_ = nullptr;
-  }
-}
-
-// True: `name` could lead out of the target's tree. A name that is only too long can't, and its refusal is an outcome.
-static bool leads_out(std::string_view name) {
-  constexpr size_t kLongest = 255;
-  return !valid_component(name.substr(0, kLongest)) || name.find('/') != name.npos || name.find('\0') != name.npos;
-}
-
-bool Planner::refused(const Op& op) const {
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return leads_out(op.name);
-    case OpKind::link:
-      return leads_out(op.name2);
-    case OpKind::rename:
-      return leads_out(op.name) || leads_out(op.name2);
-    default:
-      return false;
   }
 }
 
@@ -152,7 +128,7 @@ void Planner::plan(const Op& op, Node& node) {
   run_.window.assign(node, tried, options_.record != nullptr);
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
-  node.refused = !only_forgets(op) && refused(op);
+  node.refused = !only_forgets(op) && leads_out(op);
   node.request.owner = &node;
   if (!is_learning(op) && threads_.insert(op.thread)) ++streams_;
   if (op.object) touched_.insert(op.object);

@@ -53,7 +53,6 @@ class Planner {
   void remember(std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key, const Op& op, const Node& node);
   void hand_out(Node& node);
   void flush();
-  bool refused(const Op& op) const;
   int64_t scaled(int64_t ns) const { return int64_t(std::clamp(double(ns) * per_scale_, -kLatest, kLatest)); }
 
   RunState& run_;

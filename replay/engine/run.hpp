@@ -61,6 +61,7 @@ struct RunOptions {
   size_t mismatches = 20;                      // number of mismatches that are described
   const CredentialMap* credentials = nullptr;  // users to act as; null: the user of this process
   ObjectSet* known = nullptr;                  // objects that the target knows already; the run adds those that it teaches
+  KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
   Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait
   // Called when all is ready. Returns the time of the clock at which to begin, ns; may throw. Empty: begin at once.

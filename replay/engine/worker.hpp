@@ -33,13 +33,15 @@ struct RunState {
         target(run_target),
         clock(run_clock),
         window(run_options.window_ops, run_options.window_bytes,
-               run_options.timing == Timing::asap && !run_options.inline_workers ? kFirstWindow : run_options.window_ops) {}
+               run_options.timing == Timing::asap && !run_options.inline_workers ? kFirstWindow : run_options.window_ops),
+        knock_on(run_options.knock_on ? *run_options.knock_on : own_knock_on) {}
 
   const RunOptions& options;
   Target& target;
   Clock& clock;
   Window window;
-  KnockOnTracker knock_on;
+  KnockOnTracker own_knock_on;
+  KnockOnTracker& knock_on;
   Heartbeat heartbeat;
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before the workers run

@@ -12,6 +12,31 @@ namespace fsr {
 
 uint64_t view_key(ObjectId parent, std::string_view name) { return XXH3_64bits_withSeed(name.data(), name.size(), parent); }
 
+// True: `name` could lead out of the target's tree. A name that is only too long can't, and its refusal is an outcome.
+static bool leads_out(std::string_view name) {
+  constexpr size_t kLongest = 255;
+  return !valid_component(name.substr(0, kLongest)) || name.find('/') != name.npos || name.find('\0') != name.npos;
+}
+
+bool leads_out(const Op& op) {
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return leads_out(op.name);
+    case OpKind::link:
+      return leads_out(op.name2);
+    case OpKind::rename:
+      return leads_out(op.name) || leads_out(op.name2);
+    default:
+      return false;
+  }
+}
+
 bool changes_names(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return false;
   switch (op.kind) {

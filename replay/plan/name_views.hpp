@@ -43,6 +43,8 @@ constexpr unsigned kMaxViews = 4;
 unsigned name_views(const Op& op, NameView views[kMaxViews]);
 // True: `op` has successfully changed names, or set or removed an extended attribute.
 bool changes_names(const Op& op);
+// True: a name that `op` uses could lead out of the target's tree, so that the operation must not be issued.
+bool leads_out(const Op& op);
 // True: the outcome of `op` shows names in its object: a listing, or an rmdir that succeeded or failed with ENOTEMPTY.
 bool looks_into_directory(const Op& op);
 

@@ -14,8 +14,8 @@ namespace fsr {
 constexpr int64_t kPatience = 1'000'000'000;  // ns, in addition to the time between the two operations in the capture
 
 SplitSource::SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known,
-                         const SplitTimes& times)
-    : source_(source), split_(split), rank_(rank), known_(known), times_(times) {}
+                         const SplitTimes& times, std::function<void(const Op&)> others)
+    : source_(source), split_(split), rank_(rank), known_(known), times_(times), others_(std::move(others)) {}
 
 bool SplitSource::next(OpBatch& batch) {
   do {
@@ -26,10 +26,12 @@ bool SplitSource::next(OpBatch& batch) {
       directories_.insert(op.parent);
       directories_.insert(op.parent2);
       if (op.start < times_.from || op.start >= times_.to) continue;
-      if (split_.rank_of(op.thread) == rank_)
+      if (split_.rank_of(op.thread) == rank_) {
         add_own(op, batch);
-      else
-        watch(op, batch);
+        continue;
+      }
+      if (others_) others_(op);
+      watch(op, batch);
     }
   } while (batch.ops.empty());
   return true;

@@ -5,6 +5,7 @@
 // this rank has not used since.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,8 +23,10 @@ struct SplitTimes {
 
 class SplitSource final : public OpSource {
  public:
-  // All arguments must outlive it. `known`: objects that this rank's target was taught; a run may add to it meanwhile.
-  SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known, const SplitTimes& times);
+  // All arguments must outlive it. `known`: objects that this rank's target was taught; a run may add to it meanwhile. `others`:
+  // called for each operation of another rank; may be empty.
+  SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known, const SplitTimes& times,
+              std::function<void(const Op&)> others = {});
   bool next(OpBatch& batch) override;
 
   uint64_t learnt() const { return learnt_; }  // objects that were looked up
@@ -56,6 +59,7 @@ class SplitSource final : public OpSource {
   const unsigned rank_;
   const ObjectSet& known_;
   const SplitTimes times_;
+  const std::function<void(const Op&)> others_;
   ObjectSet passed_;  // objects that the operations passed on so far teach
   OpBatch input_;
   // Names by which other ranks know an object that this rank does not know, or not by these names. The latest name is last.

@@ -44,6 +44,25 @@ TEST_CASE("only dependent operations count as knock-on differences: attributes, 
   CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12), false));
 }
 
+TEST_CASE("what another process leaves out has consequences in later operations only, and an earlier cause counts") {
+  KnockOnTracker c;
+  Op mkdir = name_op({10, 11, 1}, OpKind::mkdir, 1, "d", 5), lookup = name_op({8, 9, 2}, OpKind::lookup, 1, "d", 5);
+  mkdir.seq = 20;
+  lookup.seq = 15;
+  c.not_done_elsewhere(mkdir);  // told long before its time
+  CHECK_FALSE(c.follows(lookup, false));
+  CHECK(c.left_out().count == 0);
+  lookup.seq = 25;
+  CHECK(c.follows(lookup, false));
+  CHECK((c.first() && c.first()->seq == 20));
+  mkdir.seq = 10;
+  c.not_done(mkdir);
+  lookup.seq = 15;
+  CHECK(c.follows(lookup, false));
+  CHECK((c.first() && c.first()->seq == 10));
+  CHECK(c.left_out().count == 1);
+}
+
 TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
   KnockOnTracker c;
   Verifier verifier(true, 10, &c);

@@ -12,10 +12,12 @@
 #include <utility>
 
 #include "base/target.hpp"
+#include "engine/knock_on_tracker.hpp"
 #include "engine/run.hpp"
 #include "inputs/trace/trace_section.hpp"
 #include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
+#include "plan/name_views.hpp"
 #include "plan/split_source.hpp"
 #include "report/report.hpp"
 #include "trace/bytes.hpp"
@@ -102,6 +104,7 @@ class TraceInput final : public Input {
       summary_ = made.summary();
       if (summary_.operations == 0) throw std::runtime_error(name_ + ": no operations in the range to replay");
       if (survey) split(*survey, made);
+      target_ = &target;
       counted_ = {.operations = summary_.operations * options_.clones.count(),
                   .streams = summary_.streams * options_.clones.count()};
       if (split_) counted_ = {.operations = split_->shares[rank_].operations, .streams = split_->shares[rank_].streams};
@@ -115,7 +118,10 @@ class TraceInput final : public Input {
     OpSource& whole = source(run, options_.clones);
     if (!split_) return &whole;
     const SplitTimes times{.from = run.from, .to = run.to, .scale = run.timing == Timing::original ? run.scale : 0};
-    own_ = std::make_unique<SplitSource>(whole, *split_, rank_, *run.known, times);
+    run.knock_on = &knock_on_.emplace();
+    own_ = std::make_unique<SplitSource>(whole, *split_, rank_, *run.known, times, [this](const Op& op) {
+      if (leads_out(op) || target_->fidelity(op) == Fidelity::impossible) knock_on_->not_done_elsewhere(op);
+    });
     return own_.get();
   }
 
@@ -260,6 +266,8 @@ class TraceInput final : public Input {
   bool force_ = false;
   std::shared_ptr<const TraceSplit> split_;  // null: one process, or several clones
   std::unique_ptr<SplitSource> own_;
+  const Target* target_ = nullptr;
+  std::optional<KnockOnTracker> knock_on_;  // of the current run, which knows what the other ranks leave out
   // Counts for the report: of this rank, and after add_part() also of the other ranks.
   struct {
     uint64_t operations = 0, streams = 0;

@@ -107,6 +107,20 @@ text = "".join(get(d + "/h1") + get(d + "/k1/a") for d in sorted(os.listdir(".")
 time.sleep(0.3)
 step(put, "all", text)
 """
+# Four processes that look at a device in the directory of the next. An unprivileged target can't make devices.
+DEVICES = HANDS + """
+def work(d, other):
+    os.mkdir(d)
+    for k in range(40):
+        put(d + "/f" + str(k), d)
+    os.mknod(d + "/device", 0o20644, os.makedev(1, 7))
+    time.sleep(0.5)
+    os.stat(other + "/device")
+    for k in range(40):
+        get(d + "/f" + str(k))
+for pid in [child(work, "e" + str(i), "e" + str((i + 1) % 4)) for i in range(4)]:
+    os.waitpid(pid, 0)
+"""
 
 
 def captured(trace, script, *interpreter):
@@ -190,6 +204,14 @@ def moved():
         case(f"renamed by others: by {ranks} ranks as recorded", done.returncode == 0 and report["matched"] == report["issued"] == document(alone)["issued"]
              and report["streams"] == document(alone)["streams"] and report["split"]["looked_up"] > 3, (report.get("not_clean"), report.get("mismatches", [])[:4]))
         alike(f"renamed by others: the tree of one process, by {ranks}", "unmoved", f"moved{ranks}")
+
+
+def left_out():
+    captured("devices.zst", DEVICES, sys.executable, "-c")
+    reports = [document(replay("devices.zst", f"devices{ranks}", "--ranks", str(ranks), "--force", "--json")) for ranks in (1, 4)]
+    one, four = [{key: report.get(key) for key in ("differed", "followed", "followed_from", "exit_status", "mismatches")} for report in reports]
+    case("what an operation that another rank can't do entails is no difference", one == four and one["followed"] >= 4 and one["exit_status"] == 4
+         and "mknod device" in one["followed_from"], (one, four))
 
 
 def compiled():
@@ -306,6 +328,7 @@ def main():
         clones()
         split()
         moved()
+        left_out()
         compiled()
         followed()
         several_runs()
