@@ -71,6 +71,7 @@ struct Pooled {
   RunResult sum;  // only what conditions use
   unsigned runs = 0;
   int64_t longest = 0;  // elapsed time of the longest run, ns
+  bool kept_up = true;  // all operations were issued and answered about when they were due
 
   void add(const RunResult& run) {
     sum.response.merge(run.response);
@@ -83,6 +84,8 @@ struct Pooled {
       sum.kinds[k].differed += run.kinds[k].differed;
     }
     longest = std::max(longest, run.elapsed);
+    constexpr int64_t kTail = 200'000'000;  // ns that the last operations may take
+    kept_up &= run.overdue == 0 && run.unfinished == 0 && run.elapsed - run.planned <= run.planned / 50 + kTail;
     ++runs;
   }
   bool enough(const RunLength& least) const { return sum.issued() >= least.operations || runs == kMostRuns; }
@@ -190,7 +193,7 @@ int Replay::run_search() {
   std::map<double, Seen> seen;  // by factor; the latest run at each
   std::optional<int> early;
   print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
-  ScaleSearch search([&](double factor) -> std::optional<double> {
+  ScaleSearch search([&](double factor) -> std::optional<ScaleSearch::Attempt> {
     Pooled pooled;
     do {
       try {
@@ -222,7 +225,7 @@ int Replay::run_search() {
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.5),
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.99), seen[factor].measured,
                       strain < 1 ? "holds" : "broken"));
-    return strain;
+    return ScaleSearch::Attempt{strain, of_root(pooled.kept_up) > 0};
   });
   const std::optional<ScaleAnswer> answer = search.find();
   look_at_files();
@@ -236,6 +239,9 @@ int Replay::run_search() {
                        seen[answer->breaks].limit);
   else if (answer->holds > 0)
     text = fmt::format("this target takes more than {:.4g} {} within {}", answer->holds * unit.one, unit.words, condition.text());
+  else if (answer->futile)
+    text = fmt::format("no load satisfies {}: {} at {:.4g} {}, no better than at a higher load", condition.text(),
+                       seen[answer->breaks].measured, answer->breaks * unit.one, unit.words);
   else
     text = fmt::format("this target takes less than {:.4g} {} within {}: {}", answer->breaks * unit.one, unit.words,
                        condition.text(), seen[answer->breaks].measured);

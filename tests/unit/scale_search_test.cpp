@@ -14,12 +14,16 @@
 
 using namespace fsr;
 
+static std::optional<ScaleSearch::Attempt> attempt(double strain, bool kept_up = false) {
+  return ScaleSearch::Attempt{strain, kept_up};
+}
+
 TEST_CASE("the highest load is found within 5 %, wherever it is") {
   for (double limit : {0.013, 0.9, 1.0, 1.3, 7.3, 420.0}) {
     unsigned runs = 0;
     ScaleSearch search([&](double factor) {
       ++runs;
-      return std::optional<double>(std::pow(factor / limit, 8));
+      return attempt(std::pow(factor / limit, 8));
     });
     const std::optional<ScaleAnswer> answer = search.find();
     REQUIRE(answer);
@@ -31,20 +35,31 @@ TEST_CASE("the highest load is found within 5 %, wherever it is") {
 }
 
 TEST_CASE("a load that always holds, or never, is reported as such, and a search can be ended") {
-  ScaleSearch always([](double) { return std::optional<double>(0); });
+  ScaleSearch always([](double) { return attempt(0); });
   CHECK(always.find()->breaks == 0);
-  ScaleSearch never([](double) { return std::optional<double>(9); });
+  ScaleSearch never([](double) { return attempt(9); });
   CHECK(never.find()->holds == 0);
-  ScaleSearch ended([](double) { return std::optional<double>(); });
+  ScaleSearch ended([](double) { return std::optional<ScaleSearch::Attempt>(); });
   CHECK_FALSE(ended.find());
+}
+
+TEST_CASE("a search for a load ends when less load makes no difference, but not while the target is overloaded") {
+  unsigned runs = 0;
+  ScaleSearch slow([&](double) { return ++runs, attempt(9, true); });
+  const std::optional<ScaleAnswer> none = slow.find();
+  CHECK((none->futile && none->holds == 0 && none->breaks == 0.25 && runs == 6));
+  ScaleSearch overloaded([](double factor) { return attempt(factor > 0.02 ? 9 : 0.5, factor <= 0.02); });
+  CHECK((overloaded.find()->holds > 0.015 && !overloaded.find()->futile));
+  ScaleSearch falling([](double factor) { return attempt(8 * std::pow(factor, 0.5), true); });
+  CHECK((falling.find()->holds > 0.01 && !falling.find()->futile));
 }
 
 TEST_CASE("two of three runs decide unless the first clearly holds") {
   std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; other loads are clear of the limit
   size_t at = 0;
   ScaleSearch search([&](double factor) {
-    if (factor == 1) return std::optional<double>(strains.at(at++));
-    return std::optional<double>(9);
+    if (factor == 1) return attempt(strains.at(at++));
+    return attempt(9);
   });
   CHECK(search.find()->holds == 1);
   CHECK(at == 3);
@@ -113,7 +128,7 @@ TEST_CASE("the answer for a target of known speed is right") {
     RunOptions options;
     options.scale = factor;
     options.inline_workers = true;
-    return std::optional<double>(condition.strain(run(source, target, clock, options)));
+    return attempt(condition.strain(run(source, target, clock, options)));
   });
   const std::optional<ScaleAnswer> answer = search.find();
   REQUIRE(answer);
