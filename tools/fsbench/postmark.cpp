@@ -69,7 +69,9 @@ class Postmark {
     if (!options_.json && !ranks_.several() && !commands.quit() && !stop_.load()) commands.prompt();
     if (ranks_.lost().empty()) cluster_.broadcast("");
     if (stopped_ || stop_.load()) fmt::print(stderr, "fsbench postmark: interrupted\n");
-    return failed_ || commands.any_error() || stopped_ || stop_.load() ? 1 : 0;
+    const bool interrupted = stopped_ || stop_.load();
+    if (commands.any_error() && !began_ && !interrupted) return 2;
+    return failed_ || commands.any_error() || interrupted ? 1 : 0;
   }
 
   int follow() {
@@ -102,6 +104,7 @@ class Postmark {
         runner.add(*targets.back(), options_.streams == 1 ? 1 : 0);
       }
     });
+    began_ = true;
     CopiesResult mine;
     ranks_.work([&] { mine = run_copies(settings, runner); });
     const auto all = ranks_.gather(mine);
@@ -221,6 +224,7 @@ class Postmark {
   RankGroup ranks_;
   const mode_t umask_;
   bool failed_ = false, stopped_ = false;
+  bool began_ = false;               // true: a run has begun
   std::optional<KeptResults> kept_;  // only on the root
 };
 

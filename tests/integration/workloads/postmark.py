@@ -83,7 +83,7 @@ def command_lines():
     ours = run(FSBENCH, "postmark", "help.pm")
     case("help and sizes are the original's", ours.stdout == theirs.stdout and ours.stderr == "" and ours.returncode == 0, (ours, theirs))
     refused = run(FSBENCH, "postmark", write("size.pm", "set size 1 2000000001\nquit\n"))
-    case("a size above those is refused", refused.returncode == 1 and refused.stderr.startswith("Error: no file size"), refused)
+    case("a size above those is refused", refused.returncode == 2 and refused.stderr.startswith("Error: no file size"), refused)
     for name, file, lines in (("can't be made", "/nonexistent/report", 1), ("is full", "/dev/full", 1), ("can be written", "report", 0)):
         done = run(FSBENCH, "postmark", write("run.pm", f"set number 50\nset transactions 20\nrun {file}\nquit\n"))
         case(f"a file for the report that {name}: the report is printed where it can be", ("seconds total" in done.stdout) == bool(lines)
@@ -108,9 +108,10 @@ def endings():
     case("^C leaves no file behind and prints no report", not os.listdir("long") and "seconds total" not in out, os.listdir("long"))
     for name, config, status, line in (
             ("no such file", None, 2, "fsbench postmark: /nonexistent.pm: No such file or directory"),
-            ("no such directory", "set location /nonexistent/x\nrun\nquit\n", 1, "Error: /nonexistent/x: No such file or directory"),
-            ("a wrong value", "set size banana\nquit\n", 1, "Error: no file size low or high bounds specified"),
-            ("an unknown target", "set location gopher://x/\nrun\nquit\n", 1, "Error: ")):
+            ("no such directory", "set location /nonexistent/x\nrun\nquit\n", 2, "Error: /nonexistent/x: No such file or directory"),
+            ("a wrong value", "set size banana\nquit\n", 2, "Error: no file size low or high bounds specified"),
+            ("an unknown target", "set location gopher://x/\nrun\nquit\n", 2, "Error: "),
+            ("a wrong value before a run", "set size banana\nset number 5\nset transactions 5\nrun\nquit\n", 1, "Error: no file size")):
         done = run(FSBENCH, "postmark", write("bad.pm", config) if config else "/nonexistent.pm", timeout=20)
         case(f"{name}: status {status} and a line", done.returncode == status and done.stderr.startswith(line) and
              done.stderr.count("\n") == 1, (done.returncode, done.stderr))
