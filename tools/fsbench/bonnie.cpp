@@ -23,10 +23,10 @@
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
 #include "kept_results.hpp"
+#include "personality.hpp"
 #include "process_barrier.hpp"
 #include "rank_table.hpp"
 #include "report_rows.hpp"
-#include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
 #include "trace/bytes.hpp"
 #include "workloads/bonnie/bonnie_run.hpp"
@@ -297,9 +297,7 @@ int run(Options options, const std::atomic<int>& stop) {
   return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Bonnie(options, cluster, stop).run(); });
 }
 
-}  // namespace
-
-Run add_bonnie(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
   o->seed = uint32_t(getpid()) ^ uint32_t(time(nullptr));
   command.add("-d", o->location, "where: a directory or a URL (default .)").stands_for("DIR");
@@ -341,5 +339,25 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
     return run(*o, stop);
   };
 }
+
+constexpr Compared kAsCompared = {
+    .check =
+        [](const Words& arguments) {
+          if (has_option(arguments, "-d"))
+            throw std::runtime_error("bonnie -d: expected targets before \"--\" only; -d would put all runs on one target");
+        },
+    .on = [](const std::string& target, unsigned seed, const Words& arguments) -> Words {
+      if (has_option(arguments, "-z") || has_option(arguments, "-Z")) return {"-q", "-d", target};
+      return {"-q", "-d", target, "-z", std::to_string(seed)};
+    },
+};
+
+}  // namespace
+
+constinit const Personality kBonnie = {.name = "bonnie",
+                                       .what = "a big file and many small ones, test by test",
+                                       .add = add,
+                                       .on_ranks = true,
+                                       .compared = &kAsCompared};
 
 }  // namespace fsr::fsbench

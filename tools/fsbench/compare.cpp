@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "compare_runs.hpp"
+#include "compared_program.hpp"
 #include "comparison.hpp"
 #include "existing_target.hpp"
 #include "kept_comparison.hpp"
+#include "personality.hpp"
 #include "report/report.hpp"
 #include "row_requirement.hpp"
 #include "sql/results_reader.hpp"
-#include "subcommand.hpp"
 #include "targets/file/file_target.hpp"
 #include "util/output_file.hpp"
 
@@ -57,10 +57,10 @@ class Compare {
       comparison_ = kept_comparison(options.targets);
       return;
     }
-    if (command.empty() || !ComparedProgram::is_known(command[0]))
-      throw std::runtime_error(
-          "expected a program behind \"--\": bonnie, lantest, nhfsstone, postmark, vdbench or fsreplay, with its options; or "
-          "files of --results alone");
+    const Words known = compared_programs();
+    if (command.empty() || std::find(known.begin(), known.end(), command[0]) == known.end())
+      throw std::runtime_error(fmt::format("expected a program behind \"--\": {}, with its options; or files of --results alone",
+                                           fmt::join(known, ", ")));
     program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()),
                                                  options.targets);
     comparison_.added = program_->added();
@@ -143,18 +143,16 @@ class Compare {
   bool dropped_ = true;
 };
 
-}  // namespace
-
-Run add_compare(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command
       .add("TARGET", options->targets,
            "directories or URLs, or files that --results has written; the others are compared with the first")
       .required()
       .count_within(1, 26);
-  command.footer(
-      "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, lantest, nhfsstone, postmark, vdbench or "
-      "fsreplay. After files of results: nothing.");
+  command.footer(fmt::format(
+      "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is one of {}. After files of results: nothing.",
+      fmt::join(compared_programs(), ", ")));
   command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
   command.add("--seed", options->seed, "seed of the first round, if the program has seeds; later rounds count up (default 1)")
       .stands_for("N");
@@ -171,5 +169,10 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
   command.flag("-q,--quiet", options->quiet, "print no progress");
   return [options, &stop](const auto& behind) { return Compare(*options, behind, stop).run(); };
 }
+
+}  // namespace
+
+constinit const Personality kCompare = {
+    .name = "compare", .what = "one of these, or fsreplay, on several targets in turn", .add = add};
 
 }  // namespace fsr::fsbench

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compare_runs.hpp"
+#include "compared_program.hpp"
 #include "measure/paired.hpp"
 #include "sql/results.hpp"
 

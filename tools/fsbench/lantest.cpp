@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -22,7 +23,7 @@
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
 #include "lantest_report.hpp"
-#include "subcommand.hpp"
+#include "personality.hpp"
 #include "targets/afp/commands.hpp"
 #include "targets/afp/settings.hpp"
 #include "targets/wire/url.hpp"
@@ -311,9 +312,7 @@ int run(Options options, const std::atomic<int>& stop) {
   return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Lantest(options, cluster, stop).run(); });
 }
 
-}  // namespace
-
-Run add_lantest(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
   command.help_by_word_only();
   const Option url =
@@ -367,5 +366,25 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
     return run(*o, stop);
   };
 }
+
+constexpr Compared kAsCompared = {
+    .required = [](const Words& arguments, const Words& targets) -> Words {
+      const auto afp = size_t(
+          std::count_if(targets.begin(), targets.end(), [](const std::string& target) { return target.starts_with("afp://"); }));
+      if (has_option(arguments, "--operations") || afp == 0 || afp == targets.size()) return {};
+      return {"--operations"};
+    },
+    .why_required = "because not all targets speak AFP",
+    .on = [](const std::string& target, unsigned, const Words&) -> Words { return {target}; },
+};
+
+}  // namespace
+
+constinit const Personality kLantest = {.name = "lantest",
+                                        .what = "AFP's twelve tests, command by command",
+                                        .add = add,
+                                        .on_ranks = true,
+                                        .password_option = 'w',
+                                        .compared = &kAsCompared};
 
 }  // namespace fsr::fsbench

@@ -10,7 +10,7 @@
 
 #include "existing_target.hpp"
 #include "lantest_database.hpp"
-#include "subcommand.hpp"
+#include "personality.hpp"
 #include "trace/bytes.hpp"
 #include "workloads/lantest/layout.hpp"
 

@@ -6,33 +6,15 @@
 #include <cstring>
 #include <string_view>
 
-#include "cli/vdbench_command.hpp"
 #include "cluster/cluster.hpp"
 #include "measure/stood_still.hpp"
-#include "subcommand.hpp"
+#include "personality.hpp"
 #include "util/standard_streams.hpp"
 #include "util/stop_signals.hpp"
 
 namespace fsr::fsbench {
 
 namespace {
-
-struct Entry {
-  const char* name;
-  const char* what;
-  Run (*add)(Command&, const std::atomic<int>&);
-  bool on_ranks = false;
-};
-
-constexpr Entry kPersonalities[] = {
-    {"bonnie", "a big file and many small ones, test by test", add_bonnie, true},
-    {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
-    {"lantest", "AFP's twelve tests, command by command", add_lantest, true},
-    {"nfstest", "files written and read by several processes, runner by stage", add_nfstest, true},
-    {"nhfsstone", "a mix of NFS calls, from saved nfsstat output, at a load", add_nhfsstone, true},
-    {"postmark", "small files: created, read, appended, deleted", add_postmark, true},
-    {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench, true},
-};
 
 // Hides a password from ps(1): overwrites the value of option `letter`, in the same word or the next.
 void hide_values(int argc, char** argv, char letter) {
@@ -51,16 +33,14 @@ int run(int argc, char** argv, const std::atomic<int>& stop) {
   Program program("fsbench", "Runs the workloads of older benchmarks, with their options and their output, on any target.");
   program.common_options();
   program.require_subcommand();
-  Run chosen;
-  std::string name;
-  bool on_ranks = false;
-  for (const Entry& e : kPersonalities) {
-    Command sub = program.subcommand(e.name, e.what);
+  const Personality* chosen = nullptr;
+  Run run_chosen;
+  for (const Personality* p : personalities()) {
+    Command sub = program.subcommand(p->name, p->what);
     sub.common_options();
-    sub.when_chosen([&chosen, &name, &on_ranks, &e, run = e.add(sub, stop)] {
-      chosen = run;
-      name = e.name;
-      on_ranks = e.on_ranks;
+    sub.when_chosen([&chosen, &run_chosen, p, run = p->add(sub, stop)] {
+      chosen = p;
+      run_chosen = run;
     });
   }
   // The words behind "--" are another command, whose options are not parsed here.
@@ -72,12 +52,13 @@ int run(int argc, char** argv, const std::atomic<int>& stop) {
     fprintf(stderr, "fsbench: %s (--help lists the options)\n", e.what());
     return 2;
   }
-  if (name == "lantest") hide_values(argc, argv, 'w');
+  if (chosen->password_option) hide_values(argc, argv, chosen->password_option);
+  const std::string whole_name = std::string("fsbench ") + chosen->name;
   try {
-    if (!on_ranks) refuse_launcher();
-    return print_stood_still(("fsbench " + name).c_str(), chosen(behind));
+    if (!chosen->on_ranks) refuse_launcher();
+    return print_stood_still(whole_name.c_str(), run_chosen(behind));
   } catch (const std::exception& e) {
-    fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());
+    fprintf(stderr, "%s: %s\n", whole_name.c_str(), e.what());
     return 2;
   }
 }

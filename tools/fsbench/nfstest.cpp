@@ -16,7 +16,7 @@
 #include "existing_target.hpp"
 #include "kept_results.hpp"
 #include "nfstest_output.hpp"
-#include "subcommand.hpp"
+#include "personality.hpp"
 #include "threads/thread_runner.hpp"
 #include "workloads/nfstest/nfstest.hpp"
 
@@ -94,9 +94,7 @@ int run(Options options, const std::atomic<int>& stop) {
   return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Test(options, cluster, stop).run(); });
 }
 
-}  // namespace
-
-Run add_nfstest(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("WORDS", options->words,
               "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
@@ -108,5 +106,10 @@ Run add_nfstest(Command& command, const std::atomic<int>& stop) {
   command.flag("--json", options->output.json, "prints results as JSON, with each rank, and latencies");
   return [options, &stop](const auto&) { return run(*options, stop); };
 }
+
+}  // namespace
+
+constinit const Personality kNfstest = {
+    .name = "nfstest", .what = "files written and read by several processes, runner by stage", .add = add, .on_ranks = true};
 
 }  // namespace fsr::fsbench

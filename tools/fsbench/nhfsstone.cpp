@@ -15,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,10 +34,10 @@
 #include "measure/bound.hpp"
 #include "mix/mix.hpp"
 #include "nhfsstone_places.hpp"
+#include "personality.hpp"
 #include "report/report.hpp"
 #include "report_rows.hpp"
 #include "response_json.hpp"
-#include "subcommand.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fsbench {
@@ -416,9 +417,7 @@ void add_number(Command& command, const char* option, const char* what, T& value
   command.add_parsed(option, take, help).stands_for("N");
 }
 
-}  // namespace
-
-Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.flag("-v", options->verbose, "a table of all procedures before the summary");
   add_number(command, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
@@ -433,5 +432,25 @@ Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }
+
+constexpr std::string_view kFlags[] = {"-v", "--json", "--force"};
+
+constexpr Compared kAsCompared = {
+    .check =
+        [](const Words& arguments) {
+          if (const std::string named = first_word(arguments, kFlags); !named.empty())
+            throw std::runtime_error(named +
+                                     ": expected targets before \"--\" only; nhfsstone would share the load between several");
+        },
+    .on = [](const std::string& target, unsigned, const Words&) -> Words { return {target}; },
+};
+
+}  // namespace
+
+constinit const Personality kNhfsstone = {.name = "nhfsstone",
+                                          .what = "a mix of NFS calls, from saved nfsstat output, at a load",
+                                          .add = add,
+                                          .on_ranks = true,
+                                          .compared = &kAsCompared};
 
 }  // namespace fsr::fsbench

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -20,10 +21,10 @@
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
 #include "kept_results.hpp"
+#include "personality.hpp"
 #include "rank_table.hpp"
 #include "report_rows.hpp"
 #include "response_json.hpp"
-#include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
 #include "workloads/postmark/commands.hpp"
 #include "workloads/postmark/copies_result.hpp"
@@ -234,9 +235,7 @@ int run(Options options, const std::atomic<int>& stop) {
   return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Postmark(options, cluster, stop).run(); });
 }
 
-}  // namespace
-
-Run add_postmark(Command& command, const std::atomic<int>& stop) {
+Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("CONFIG", options->file, "file of commands; unless the file has \"quit\", more commands are read at a prompt");
   command.add("--streams", options->streams, "number of copies at once in each process, each with own files and seed")
@@ -250,5 +249,25 @@ Run add_postmark(Command& command, const std::atomic<int>& stop) {
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }
+
+constexpr std::string_view kFlags[] = {"--detail", "--json"};
+
+constexpr Compared kAsCompared = {
+    .check =
+        [](const Words& arguments) {
+          if (first_word(arguments, kFlags).empty()) throw std::runtime_error("postmark: expected CONFIG, a file of commands");
+        },
+    .on = [](const std::string& target, unsigned, const Words&) -> Words {
+      return {"--location", target};
+    },
+};
+
+}  // namespace
+
+constinit const Personality kPostmark = {.name = "postmark",
+                                         .what = "small files: created, read, appended, deleted",
+                                         .add = add,
+                                         .on_ranks = true,
+                                         .compared = &kAsCompared};
 
 }  // namespace fsr::fsbench

@@ -6,14 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "compared.hpp"
 #include "run_row.hpp"
 
 namespace fsr::fsbench {
-
-// A file that the program reads, such as its configuration.
-struct NamedText {
-  std::string name, text;
-};
 
 struct ProgramRun {
   std::vector<RunRow> rows;
@@ -21,26 +17,29 @@ struct ProgramRun {
   std::string complaint;  // last line of standard error
 };
 
-// A program of fsbench ("bonnie") or fsreplay, and its arguments without the target.
+// Returns the names of the programs that can be compared: the personalities that describe how, and fsreplay.
+Words compared_programs();
+
+// A program and its arguments without the target.
 class ComparedProgram {
  public:
-  // `name`: is_known(). Throws std::runtime_error if the arguments are not possible with these targets.
-  ComparedProgram(std::string name, std::vector<std::string> arguments, const std::vector<std::string>& targets);
-  static bool is_known(const std::string& name);
+  // `name`: one of compared_programs(). Throws std::runtime_error if the arguments are not possible with these targets.
+  ComparedProgram(std::string name, Words arguments, const Words& targets);
   // Returns options that the program gets in addition to the given ones, and the reason. Empty: none.
   const std::string& added() const { return added_; }
   // Returns the text files that the arguments name, with their present content.
-  std::vector<NamedText> files() const;
+  std::vector<NamedText> files() const { return texts_named_in(arguments_); }
 
   // Returns the command line that runs the program on `target`. `seed`: for programs that take a seed from the time by default.
-  std::vector<std::string> command(const std::string& target, unsigned seed) const;
+  Words command(const std::string& target, unsigned seed) const;
   // Runs the program. `stop` is passed on as SIGTERM, which programs ignore less often than SIGINT. Throws std::runtime_error if
   // it can't be started, or its output can't be read.
   ProgramRun run(const std::string& target, unsigned seed, const std::atomic<int>& stop) const;
 
  private:
   const std::string name_;
-  std::vector<std::string> arguments_;
+  const Compared& compared_;
+  Words arguments_;
   std::string added_;
 };
 

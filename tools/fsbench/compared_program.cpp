@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare_runs.hpp"
+#include "compared_program.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "personality.hpp"
 #include "report_rows.hpp"
 #include "trace/reader.hpp"
 
@@ -43,25 +43,6 @@ std::string path_of_fsreplay() {
   return std::filesystem::exists(beside) ? beside.string() : "fsreplay";
 }
 
-bool has(const std::vector<std::string>& arguments, const std::string& option) {
-  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& a) { return a.starts_with(option); });
-}
-
-constexpr std::string_view kPostmarkFlags[] = {"--detail", "--json"};
-constexpr std::string_view kNhfsstoneFlags[] = {"-v", "--json"};
-
-// Returns the first argument that is neither an option nor the value of one. Empty: there is none. `flags`: options without a
-// value.
-std::string first_word(const std::vector<std::string>& arguments, std::span<const std::string_view> flags) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& a = arguments[i];
-    if (!a.starts_with("-")) return a;
-    const bool has_value = a.starts_with("--") ? a.find('=') != std::string::npos : a.size() > 2;
-    if (!has_value && std::find(flags.begin(), flags.end(), a) == flags.end()) ++i;
-  }
-  return "";
-}
-
 bool is_trace(const std::string& name) {
   std::ifstream in(name, std::ios::binary);
   std::string first(64, '\0');
@@ -70,17 +51,25 @@ bool is_trace(const std::string& name) {
   return looks_like_trace(first);
 }
 
-constexpr size_t kLongestText = 64 << 10;  // bytes; larger files are data and not shown
+constexpr Compared kFsreplay = {
+    .check =
+        [](const Words& arguments) {
+          if (arguments.empty() || arguments[0].starts_with("-"))
+            throw std::runtime_error("expected a trace or a mix directly after fsreplay");
+        },
+    .on = [](const std::string& target, unsigned, const Words& arguments) -> Words {
+      // A mix keeps its directories, and uses them again in the next round.
+      if (is_trace(arguments[0])) return {target, "-q", "--cleanup"};
+      return {target, "-q"};
+    },
+};
 
-// Returns the content of a text file. Empty: it is none.
-std::string text_of(const std::string& name) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(name, error)) return "";
-  std::ifstream in(name, std::ios::binary);
-  std::string text(kLongestText + 1, '\0');
-  in.read(text.data(), std::streamsize(text.size()));
-  text.resize(size_t(in.gcount()));
-  return text.size() > kLongestText || text.find('\0') != text.npos ? "" : text;
+// Returns how the program `name` is compared. Null: not at all.
+const Compared* compared_as(std::string_view name) {
+  if (name == "fsreplay") return &kFsreplay;
+  for (const Personality* p : personalities())
+    if (p->name == name) return p->compared;
+  return nullptr;
 }
 
 // A process whose standard output and standard error are read during its execution.
@@ -159,72 +148,34 @@ class Child {
 
 }  // namespace
 
-bool ComparedProgram::is_known(const std::string& name) {
-  return name == "bonnie" || name == "lantest" || name == "postmark" || name == "nhfsstone" || name == "vdbench" ||
-         name == "fsreplay";
+Words compared_programs() {
+  Words names;
+  for (const Personality* p : personalities())
+    if (p->compared) names.emplace_back(p->name);
+  names.emplace_back("fsreplay");
+  return names;
 }
 
-ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments, const std::vector<std::string>& targets)
-    : name_(std::move(name)), arguments_(std::move(arguments)) {
-  if (name_ == "fsreplay" && (arguments_.empty() || arguments_[0].starts_with("-")))
-    throw std::runtime_error("expected a trace or a mix directly after fsreplay");
-  if (name_ == "postmark" && first_word(arguments_, kPostmarkFlags).empty())
-    throw std::runtime_error("postmark: expected CONFIG, a file of commands");
-  if (name_ == "nhfsstone")
-    if (const std::string named = first_word(arguments_, kNhfsstoneFlags); !named.empty())
-      throw std::runtime_error(named + ": expected targets before \"--\" only; nhfsstone would share the load between several");
-  if (name_ == "bonnie" && has(arguments_, "-d"))
-    throw std::runtime_error("bonnie -d: expected targets before \"--\" only; -d would put all runs on one target");
-  if (name_ == "vdbench") {
-    std::string texts = fmt::format("{}", fmt::join(arguments_, " "));
-    for (const NamedText& file : files()) texts += "\n" + file.text;
-    if (texts.find("$target") == texts.npos && texts.find("include=") == texts.npos)
-      throw std::runtime_error("vdbench: expected $target in the parameter file, as in anchor=$target or lun=$target/NAME");
-  }
-  auto speaks_afp = [](const std::string& target) { return target.starts_with("afp://"); };
-  if (name_ == "lantest" && !has(arguments_, "--operations") && std::any_of(targets.begin(), targets.end(), speaks_afp) &&
-      !std::all_of(targets.begin(), targets.end(), speaks_afp)) {
-    arguments_.push_back("--operations");
-    added_ = "--operations, because not all targets speak AFP";
-  }
+ComparedProgram::ComparedProgram(std::string name, Words arguments, const Words& targets)
+    : name_(std::move(name)), compared_(*compared_as(name_)), arguments_(std::move(arguments)) {
+  if (compared_.check) compared_.check(arguments_);
+  if (!compared_.required) return;
+  const Words required = compared_.required(arguments_, targets);
+  if (required.empty()) return;
+  arguments_.insert(arguments_.end(), required.begin(), required.end());
+  added_ = fmt::format("{}, {}", fmt::join(required, " "), compared_.why_required);
 }
 
-std::vector<NamedText> ComparedProgram::files() const {
-  std::vector<NamedText> files;
-  for (const std::string& a : arguments_) {
-    // Arguments of the form CONFIG, --mix=CONFIG and -fCONFIG.
-    std::string name = a;
-    if (a.starts_with("--"))
-      name = a.substr(std::min(a.find('='), a.size() - 1) + 1);
-    else if (a.starts_with("-"))
-      name = a.substr(std::min<size_t>(2, a.size()));
-    if (const std::string text = text_of(name); !text.empty()) files.push_back({name, text});
-  }
-  return files;
-}
-
-std::vector<std::string> ComparedProgram::command(const std::string& target, unsigned seed) const {
-  std::vector<std::string> words;
-  if (name_ == "fsreplay")
+Words ComparedProgram::command(const std::string& target, unsigned seed) const {
+  Words words;
+  if (&compared_ == &kFsreplay)
     words = {path_of_fsreplay()};
   else
     words = {own_path(), name_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.push_back("--json");
-  if (name_ == "bonnie") {
-    words.insert(words.end(), {"-q", "-d", target});
-    if (!has(arguments_, "-z") && !has(arguments_, "-Z")) words.insert(words.end(), {"-z", std::to_string(seed)});
-  } else if (name_ == "postmark") {
-    words.insert(words.end(), {"--location", target});
-  } else if (name_ == "vdbench") {
-    words.push_back("target=" + target);  // replaces $target in anchor=$target or lun=$target/big
-  } else {
-    words.push_back(target);
-    if (name_ != "fsreplay") return words;
-    words.push_back("-q");
-    // A mix keeps its directories, and uses them again in the next round.
-    if (!arguments_.empty() && is_trace(arguments_[0])) words.push_back("--cleanup");
-  }
+  const Words on = compared_.on(target, seed, arguments_);
+  words.insert(words.end(), on.begin(), on.end());
   return words;
 }
 
