@@ -21,25 +21,12 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from server_faults import HERE, PATIENCE, SERVERS, Cases, Scratch, Server, built, ended, run  # noqa: E402
-from wire_count import packets, recorded  # noqa: E402
+from wire_count import messages, recorded  # noqa: E402
 
-BEFORE, STOPPED, LOAD, DURATION = 1, 2.0, 200, 4  # seconds; calls a second; seconds
+STOPPED, LOAD, DURATION = 2.0, 200, 4  # seconds; calls a second; seconds
+READ = 200_000  # bytes that a program has read when its load is certain to have begun
 KEYS = ("offered_per_s", "achieved_per_s", "elapsed_ns", "issued", "failed", "unanswered", "overdue", "unfinished", "silent_ns", "stood_still_ns",
         "limited_by", "not_clean", "error", "service", "response", "open")
-
-
-def framed_as(kind, data):
-    """(size, tag, is a request, is a reply) of the message at the start of `data`, or None if it is not whole."""
-    if kind == "afp":
-        if len(data) < 16 or len(data) < 16 + int.from_bytes(data[8:12], "big"):
-            return None
-        unanswered = data[1] in (1, 5)  # CloseSession, Tickle
-        return 16 + int.from_bytes(data[8:12], "big"), data[2:4], data[0] == 0 and not unanswered, data[0] == 1
-    if kind == "9p":
-        size = int.from_bytes(data[:4], "little")
-        return (size, data[5:7], data[4] % 2 == 0, data[4] % 2 == 1) if 7 <= size <= len(data) else None
-    size = 4 + (int.from_bytes(data[:4], "big") & 0x7FFFFFFF)
-    return (size, data[4:8], data[11] == 0, data[11] == 1) if 12 <= size <= len(data) else None
 
 
 class Wire:
@@ -47,36 +34,18 @@ class Wire:
 
     def __init__(self, kind, path, port, since, until):
         self.requests, self.waits, self.silence = 0, [], 0
-        streams, asked, quiet_since = {}, {}, None
-        for when, source, to, sequence, payload in packets(path):
+        asked, quiet_since = {}, None
+        for when, source, to, _, (_, tag, is_request, is_reply) in messages(kind, path):
             if when > until:
                 break
-            if not payload:
-                continue
-            stream = streams.setdefault((source, to), [sequence, b"", {}])
-            stream[2][sequence] = payload
-            if len(stream[2]) > 100:  # tcpdump lost what was before
-                stream[:2] = min(stream[2], key=lambda at, begun=stream[0]: (at - begun) % 2**32), b""
-            while True:  # parts may be seen again, or before an earlier one
-                known = {at: (stream[0] - at) % 2**32 for at in stream[2]}
-                fits = [at for at, seen in known.items() if seen < len(stream[2][at])]
-                for at in [at for at, seen in known.items() if len(stream[2][at]) <= seen < 2**31]:
-                    del stream[2][at]
-                if not fits:
-                    break
-                stream[1] += stream[2][fits[0]][known[fits[0]]:]
-                stream[0] = (fits[0] + len(stream[2].pop(fits[0]))) % 2**32
-            while message := framed_as(kind, stream[1]):
-                size, tag, is_request, is_reply = message
-                stream[1] = stream[1][size:]
-                if to == port and is_request and when >= since:
-                    quiet_since = quiet_since if asked else when
-                    asked[source, tag] = when
-                    self.requests += 1
-                elif source == port and is_reply and (to, tag) in asked:
-                    self.waits.append(when - asked.pop((to, tag)))
-                    self.silence = max(self.silence, when - quiet_since)
-                    quiet_since = when
+            if to == port and is_request and when >= since:
+                quiet_since = quiet_since if asked else when
+                asked[source, tag] = when
+                self.requests += 1
+            elif source == port and is_reply and (to, tag) in asked:
+                self.waits.append(when - asked.pop((to, tag)))
+                self.silence = max(self.silence, when - quiet_since)
+                quiet_since = when
         self.open = len(asked)
         if asked:
             self.silence = max(self.silence, until - quiet_since)
@@ -256,14 +225,27 @@ def beside_server(kind, mix, as_table):
     return cases.status()
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def busy(pid, rank):
+    """Whether the program, or its rank 1, has read from its files, which it does only under the load."""
+    with contextlib.suppress(OSError, IndexError), open(f"/proc/{children(pid)[0] if rank else pid}/io", encoding="ascii") as file:
+        return int(file.readline().split()[1]) > READ
+    return False
+
+
 def program_stopped(cases, directory, name, words, rank=False):
     """A program of fsbench that is stopped for a while, or one rank of it."""
     with subprocess.Popen([built("tools/fsbench"), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=directory) as program:
-        time.sleep(2.5)
         pid = program.pid
+        give_up = time.monotonic() + PATIENCE
+        while program.poll() is None and time.monotonic() < give_up and not busy(pid, rank):
+            time.sleep(0.02)
         if rank:
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-                pid = int(file.read().split()[0])
+            pid = children(pid)[0]
         os.kill(pid, signal.SIGSTOP)
         time.sleep(STOPPED)
         os.kill(pid, signal.SIGCONT)
