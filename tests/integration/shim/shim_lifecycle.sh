@@ -55,6 +55,19 @@ check_status "root without CAP_SYS_ADMIN is told what it lacks" 2 'lacks CAP_SYS
   setpriv --bounding-set -sys_admin --inh-caps -sys_admin fsshim capture d2 -o e.zst -- true
 check_status "a /dev/fuse that is none" 2 '/dev/fuse is not the kernel.s FUSE device' \
   unshare -m sh -c 'mount --bind /dev/null /dev/fuse && exec fsshim capture d2 -o e.zst -- true'
+mkdir -p root/usr root/proc root/dev root/built root/d root/run
+for link in bin sbin lib lib64; do ln -s usr/$link root/$link; done
+cat >in_chroot.sh <<'END'
+set -e
+[ -z "$1" ] || mount --bind root root
+for place in usr proc dev; do mount --rbind /$place root/$place; done
+mount --bind "$(dirname "$(command -v fsshim)")" root/built
+exec chroot root /built/fsshim capture /d -o /chroot.zst -- touch /d/file
+END
+check_status "a chroot whose root is no mount point: the remedy is named" 2 'not in /proc/self/mountinfo.*mount --bind ROOT ROOT' \
+  unshare -m sh in_chroot.sh
+check "nothing was made of it" test ! -e root/chroot.zst
+check_status "and it helps" 0 '[1-9] operations' unshare -m sh in_chroot.sh point
 check_status "a command without --" 2 'ls: not expected; a command follows --' fsshim capture d -o second.zst ls
 check_status "stop of nothing" 1 "not captured" fsshim stop d
 # In a /run of its own: others may capture on this machine.
