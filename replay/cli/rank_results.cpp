@@ -59,6 +59,8 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
     out.text(name);
     out.varint(value);
   }
+  out.varint(report.outdated_copies.size());
+  for (const std::string& name : report.outdated_copies) out.text(name);
   return std::string(out.view());
 }
 
@@ -188,6 +190,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
       const std::string name(in.text());
       add_counter(report, name, in.varint());
     }
+    for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
     if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     input.add_part(part, same_wire);
     all.merge(merged);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/link_copies.hpp"
 #include "base/target.hpp"
 #include "op_source.hpp"
 #include "plan/file_uses.hpp"
@@ -65,6 +66,7 @@ void RunSteps::run(RunOptions options) {
   input_.describe(report_);
   report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.run(target_, clock_, options);
   report_.counters = target_.counters();
+  if (auto* copies = dynamic_cast<const LinkCopies*>(&target_)) report_.outdated_copies = copies->outdated_copies();
   input_.describe(report_);  // requests of close() do not belong to the load
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;

@@ -44,6 +44,7 @@ struct Report {
   RunResult result;
   TimeSeries series;
   std::vector<std::pair<std::string, uint64_t>> counters;  // counters of the target
+  std::vector<std::string> outdated_copies;                // names, see base/link_copies.hpp
   std::vector<std::shared_ptr<const ReportSection>> sections;
 };
 

@@ -43,6 +43,13 @@ static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
   return text + (left_out.count > left_out.first.size() ? ", …" : "");
 }
 
+static std::string outdated_text(const std::vector<std::string>& names) {
+  std::string text = format_count(names.size()) + " hard links are copies that lack a later change, so the trees will differ:";
+  for (size_t i = 0; i < std::min(names.size(), KnockOnTracker::LeftOut::kNamed); ++i)
+    text += fmt::format("{} '{}'", i ? "," : "", escape_text(names[i]));
+  return text + (names.size() > KnockOnTracker::LeftOut::kNamed ? ", …" : "");
+}
+
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
   uint64_t impossible = 0, allowed = 0, refused = 0;  // operations that were not issued, by reason
@@ -85,7 +92,9 @@ Verdict verdict(const Report& report) {
     when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
     if (r.left_out.count) v.reasons.push_back(left_out_text(r.left_out));
   }
-  if (v.status == 0 && !v.reasons.empty()) v.status = refused || !impossible ? 1 : kInexpressible;
+  const bool copies = !report.outdated_copies.empty() && !report.allowed[size_t(OpKind::link)];
+  if (copies) v.reasons.push_back(outdated_text(report.outdated_copies));
+  if (v.status == 0 && !v.reasons.empty()) v.status = refused || !(impossible || copies) ? 1 : kInexpressible;
   if (r.elapsed == 0) return v;  // it did not run
   for (const Requirement& requirement : report.requirements) {
     const std::string is = requirement.missed(r);

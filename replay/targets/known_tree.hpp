@@ -152,6 +152,10 @@ class KnownTree {
     return handles;
   }
 
+  void each_object(const auto& visit) const {
+    for (const auto& [id, o] : objects_) visit(o);
+  }
+
  protected:
   ~KnownTree() = default;
   virtual void forget_places(ObjectId) {}  // called if the object lost a name or moved

@@ -66,3 +66,13 @@ TEST_CASE("a run is not clean if locks were lost, or too little of what was due 
   report.result.overdue = 11;
   CHECK(verdict(report).reasons == std::vector<std::string>{"11 of 1,001 operations that were due were never issued"});
 }
+
+TEST_CASE("copies of hard links that lack a later change are what a target can't express") {
+  Report report;
+  report.outdated_copies = {"a", "b", "c", "d", "e", "f"};
+  CHECK(verdict(report).status == 4);
+  CHECK(verdict(report).reasons == std::vector<std::string>{"6 hard links are copies that lack a later change, so the trees will "
+                                                            "differ: 'a', 'b', 'c', 'd', 'e', …"});
+  report.allowed[unsigned(OpKind::link)] = true;
+  CHECK(verdict(report).status == 0);
+}

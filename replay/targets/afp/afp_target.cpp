@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "base/link_copies.hpp"
 #include "targets/afp/ops.hpp"
 #include "targets/afp/settings.hpp"
 #include "targets/blocking_session.hpp"
@@ -23,7 +24,7 @@ Fidelity fidelity_in(const Op& op, bool privileged) {
 constexpr OpMapping kMappings[] = {{"AFP 3.2-3.4", fidelity_in<true>, afp_requests},
                                    {"AFP 3.0, 3.1", fidelity_in<false>, afp_requests}};
 
-class AfpTarget final : public Target {
+class AfpTarget final : public Target, public LinkCopies {
  public:
   AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
@@ -45,6 +46,11 @@ class AfpTarget final : public Target {
   }
 
   std::unique_ptr<Session> open_session() override { return std::make_unique<AfpSession>(shared_); }
+
+  std::vector<std::string> outdated_copies() const override {
+    std::lock_guard lock(shared_->mutex);
+    return shared_->tree.outdated_copies();
+  }
 
   Space space() override {
     const auto [total, free] = shared_->client.space();

@@ -100,6 +100,26 @@ Fidelity xattr_fidelity(const Op& op, const ServerCapabilities& a) {
   return op.kind == OpKind::setxattr && op.data.size() < op.length ? std::max(approximate, name_fidelity(op)) : name_fidelity(op);
 }
 
+// Returns the file whose data, size, mode or extended attributes a successful operation changes. kNoObject: it changes none.
+ObjectId changed_file(const Op& op) {
+  switch (op.kind) {
+    case OpKind::open:
+    case OpKind::create:
+      return op.open_flags & O_TRUNC ? op.object : kNoObject;
+    case OpKind::copy_file_range:
+      return op.object2;
+    case OpKind::setattr:
+      return op.set && (op.set->valid & (kAttrSize | kAttrMode)) ? op.object : kNoObject;
+    case OpKind::write:
+    case OpKind::fallocate:
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      return op.object;
+    default:
+      return kNoObject;
+  }
+}
+
 }  // namespace
 
 const char* afp_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
@@ -133,7 +153,9 @@ Fidelity afp_fidelity(const Op& op, const ServerCapabilities& a) {
 Task perform(Call& call) {
   const Client& client = call.client();
   if (afp_fidelity(call.op(), {client.has_xattrs(), client.settings.privileged}) == impossible) co_return EOPNOTSUPP;
-  co_return co_await kRules[unsigned(call.op().kind)].run(call);
+  const int error = co_await kRules[unsigned(call.op().kind)].run(call);
+  if (!error) call.tree().changed(changed_file(call.op()));
+  co_return error;
 }
 
 int name_problem(std::string_view name) {

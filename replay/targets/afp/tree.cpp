@@ -77,7 +77,10 @@ Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t acces
 }
 
 void Tree::copied(ObjectId id) {
-  if (Object* o = object(id); o && !o->original && !o->names.empty()) o->original = o->names.back();
+  Object* o = object(id);
+  if (!o || o->names.empty()) return;
+  if (o->names.size() == 1) o->outdated = false;
+  if (!o->original) o->original = o->names.back();
 }
 
 bool Tree::is_original(ObjectId id, ObjectId parent, std::string_view name) {
@@ -87,6 +90,22 @@ bool Tree::is_original(ObjectId id, ObjectId parent, std::string_view name) {
 
 void Tree::set_original(ObjectId id, ObjectId parent, std::string_view name) {
   if (Object* o = object(id); o && o->names.size() > 1) o->original = {parent, std::string(name)};
+}
+
+void Tree::changed(ObjectId id) {
+  if (Object* o = object(id); o && o->names.size() > 1 && !o->is_dir()) o->outdated = true;
+}
+
+std::vector<std::string> Tree::outdated_copies() const {
+  std::vector<std::string> copies;
+  each_object([&](const Object& o) {
+    if (!o.outdated || o.names.size() < 2) return;
+    const Object::Name& used = o.original ? *o.original : o.names.back();
+    for (const Object::Name& name : o.names)
+      if (name.parent != used.parent || name.name != used.name) copies.push_back(name.name);
+  });
+  std::sort(copies.begin(), copies.end());
+  return copies;
 }
 
 // Called if the object lost a name.

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/link_copies.hpp"
 #include "target_on_server.hpp"
 
 using namespace fsr;
@@ -131,6 +132,19 @@ TEST_CASE("operations without an AFP command are done another way, and counted")
   CHECK(m.read(1, 0, 10) == "content");
   CHECK(m.run({.kind = OpKind::release, .object = file, .handle = 1}) == 0);
   CHECK(m.counter("hidden names left behind") == 0);
+}
+
+TEST_CASE("copies of a file that lack a later change are named") {
+  Mounted m;
+  const auto outdated = [&] { return dynamic_cast<LinkCopies&>(*m.target).outdated_copies(); };
+  const ObjectId file = m.create("file", 1);
+  REQUIRE(m.run({.kind = OpKind::write, .object = file, .handle = 1, .length = 3}, "one") == 0);
+  REQUIRE(m.run({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "copy"}) == 0);
+  CHECK(outdated().empty());
+  REQUIRE(m.run({.kind = OpKind::write, .object = file, .handle = 1, .length = 3}, "two") == 0);
+  CHECK(outdated() == std::vector<std::string>{"copy"});
+  REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "copy"}) == 0);
+  CHECK(outdated().empty());
 }
 
 TEST_CASE("a copied link is never missing while the original takes its place") {
