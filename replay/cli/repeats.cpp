@@ -130,6 +130,11 @@ double Replay::of_root(double value) {
   return std::bit_cast<double>(ByteReader(from_root).u64());
 }
 
+// Reports why no further run could begin, for example because the server no longer answers.
+void Replay::end_between(const std::exception& e) const {
+  if (cluster.root()) fmt::print(stderr, "fsreplay: {}\n", e.what());
+}
+
 void Replay::print(const std::string& text) const {
   if (cluster.root() && !command.json) print_whole(text);
 }
@@ -144,6 +149,11 @@ int Replay::run_repeats() {
       if (std::optional<int> early = run_alone(1, {})) return *early;
     } catch (const LostRank& e) {
       lost_between(e);
+      break;
+    } catch (const std::exception& e) {
+      if (runs.empty()) throw;
+      end_between(e);
+      status = worse_status(status, 1);
       break;
     }
     status = worse_status(status, verdict(report).status);
@@ -195,6 +205,7 @@ int Replay::run_search() {
   print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<ScaleSearch::Attempt> {
     Pooled pooled;
+    bool failed = false;
     do {
       try {
         if ((early = run_alone(factor, least))) return std::nullopt;
@@ -202,6 +213,12 @@ int Replay::run_search() {
         lost_between(e);
         early = 1;
         return std::nullopt;
+      } catch (const std::exception& e) {
+        if (seen.empty() && pooled.runs == 0) throw;
+        end_between(e);
+        failed = true;
+        early = 1;
+        break;
       }
       if (over(false)) {
         if (!whole_ && !failed_afterwards) fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
@@ -210,6 +227,7 @@ int Replay::run_search() {
       }
       pooled.add(report.result);
     } while (of_root(pooled.enough(least) ? 0 : 1) > 0);
+    if (pooled.runs == 0) return std::nullopt;
     if (of_root(double(pooled.sum.issued())) == 0) {
       if (cluster.root())
         fmt::print(stderr,
@@ -225,6 +243,7 @@ int Replay::run_search() {
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.5),
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.99), seen[factor].measured,
                       strain < 1 ? "holds" : "broken"));
+    if (failed) return std::nullopt;
     return ScaleSearch::Attempt{strain, of_root(pooled.kept_up) > 0};
   });
   const std::optional<ScaleAnswer> answer = search.find();

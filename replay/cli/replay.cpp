@@ -334,7 +334,10 @@ int Replay::run_rounds() {
 int Replay::run() {
   auto clean_up = [&] {
     if (command.cleanup && tree_begun && !command.prepare_only && cluster.root())
-      afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });
+      afterwards([&] {
+        if (!target) open_target_for_run();  // it could not be opened for another run
+        remove_tree(*target, clock, input->header().id, stop);
+      });
   };
   try {
     const int status = !command.find_scale.empty() ? run_search() : command.repeat > 1 ? run_repeats() : run_rounds();

@@ -90,6 +90,7 @@ struct Replay {
   // Merges the results of all ranks that are left.
   void gather();
   void lost_between(const LostRank& lost);
+  void end_between(const std::exception& why) const;
   // Goes on without the lost rank: the results so far are reported, and the exit status is 1.
   void end_without(const LostRank& lost);
   // Collective. True if this was the last round: a rank is lost, was stopped, or passes true for `mine`.

@@ -221,6 +221,19 @@ def two_locks(cases, server, kind, trace):
                and all(m["got"] == "EAGAIN" for m in report["mismatches"]), told(status, report))
 
 
+def no_second_run(cases, server, kind, trace):
+    url = server.url("again")
+    replay = start(trace, url + ("&" if "?" in url else "?") + "timeout=1", "--repeat", "2", "--cleanup", "--scale", "2x")
+    begun(os.path.join(server.directory, "again"))
+    server.send(signal.SIGSTOP)
+    try:
+        status, report = ended(replay)
+    finally:
+        server.send(signal.SIGCONT)
+    cases.case(f"{kind}: silent from the first of two runs on: the first is reported, and why there is no second", status == 1 and "repeat" in report,
+               told(status, report))
+
+
 def beside_server(kind, trace, locks):
     cases, server = Cases(), Server(kind)
     if kind in ENDS_AT_ONCE:
@@ -228,6 +241,7 @@ def beside_server(kind, trace, locks):
             interrupted(cases, server, kind, trace, silent, timing, workers)
         interrupted(cases, server, kind, trace, True, "asap", 1, "--cleanup")
         two_locks(cases, server, kind, locks)
+        no_second_run(cases, server, kind, trace)
     comes_back(cases, server, kind, trace)
     full(cases, server, kind, trace)
     revoked(cases, server, kind, trace)

@@ -222,7 +222,24 @@ def beside_server(kind, mix, as_table):
         cases.case(f"{kind}: metrics have what was not answered",
                    all(f'\nfsreplay_without_answer_total{{why="{why}"}} {report[why]}\n' in metrics for why in ("overdue", "unfinished", "unanswered"))
                    and '\nfsreplay_response_seconds{kind="getattr",quantile="0.99"} ' in metrics, metrics[-1500:])
+    search_on_hung(cases, server)
     return cases.status()
+
+
+def search_on_hung(cases, server):
+    """--find-scale on a server that hangs: what was answered before was fast. No further run can begin, which ends the search."""
+    url, live = server.url("search"), f"{os.environ['OWN_FILES']}/{server.kind}-search.csv"
+    with subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", f"{url}{'&' if '?' in url else '?'}timeout=1", "--streams", "4", "--workers", "2", "--seed", "5",
+                           "--duration", "3s", "--load", str(LOAD), "-q", "--csv", live, "--find-scale", "p99 < 10s"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as search:
+        while search.poll() is None and not begun(live):
+            time.sleep(0.02)
+        with stopped(server.send, None):
+            out, err = search.communicate(timeout=PATIENCE)
+    cases.case(f"{server.kind}: no load holds on a server that hangs, and the reason is told",
+               re.search(rf"^ +{LOAD} .*> .*[\d,]+ of [\d,]+ operations that were due were not issued: broken$", out, re.M) and "holds" not in out, (out, err))
+    cases.case(f"{server.kind}: the search ends with status 1, and says why", search.returncode == 1 and re.match(r"fsreplay: .*no (reply|answer)", err),
+               (search.returncode, err))
 
 
 def children(pid):
