@@ -90,7 +90,7 @@ class DebugLog {
     }
   }
 
-  DebugLog* const parent_;  // keeps the log that a forked process inherited reachable
+  [[maybe_unused]] DebugLog* const parent_;  // keeps the log that a forked process inherited reachable
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> unwritten_, last_;
