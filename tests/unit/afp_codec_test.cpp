@@ -33,7 +33,7 @@ struct Decoded {
 
 }  // namespace
 
-TEST_CASE("replies of a real AFP server are understood") {
+TEST_CASE("the decoder reads replies of a real AFP server") {
   Decoded session("000-0");
   REQUIRE(session.ok);
   CHECK(session.reply.quantum == 1 << 20);
@@ -80,7 +80,7 @@ TEST_CASE("replies of a real AFP server are understood") {
   CHECK(std::find(info.uams.begin(), info.uams.end(), "DHX2") != info.uams.end());
 }
 
-TEST_CASE("an AFP reply that is cut anywhere is refused") {
+TEST_CASE("the decoder refuses an AFP reply that is truncated at any byte") {
   for (const char* name : {"034-0", "068-0", "024-0", "016-0", "061-0", "069-0"}) {
     Decoded whole(name);
     REQUIRE(whole.ok);
@@ -93,7 +93,7 @@ TEST_CASE("an AFP reply that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("AFP requests are built as the specification says") {
+TEST_CASE("the encoder writes AFP requests as specified") {
   std::vector<uint8_t> bytes;
   Encoder out(bytes);
   out.begin(Command::remove);
@@ -108,7 +108,7 @@ TEST_CASE("AFP requests are built as the specification says") {
   CHECK(bytes[11] == 23);  // length of header and data
 }
 
-TEST_CASE("AFP names: colons for slashes, decomposed on the wire and composed here") {
+TEST_CASE("AFP names have colons for slashes, and are decomposed on the wire only") {
   CHECK(to_wire_name("a:b") == "a/b");
   CHECK(from_wire_name("a/b") == "a:b");
   CHECK(to_wire_name("\u00e9:") == "e\u0301/");
@@ -117,14 +117,14 @@ TEST_CASE("AFP names: colons for slashes, decomposed on the wire and composed he
   CHECK(!keeps_form("cafe\u0301"));
 }
 
-TEST_CASE("AFP names: exact when composed, else approximate, impossible when not UTF-8") {
+TEST_CASE("a composed AFP name is exact, another one approximate, and one that is not UTF-8 impossible") {
   auto fidelity = [](std::string_view name) { return afp_fidelity({.kind = OpKind::lookup, .name = name}, {}); };
   CHECK(fidelity("caf\u00e9") == Fidelity::exact);
   CHECK(fidelity("cafe\u0301") == Fidelity::approximate);
   CHECK(fidelity("\xff") == Fidelity::impossible);
 }
 
-TEST_CASE("AFP dates are seconds of 32 bits around the year 2000") {
+TEST_CASE("AFP dates are 32-bit seconds before or after the year 2000") {
   uint32_t date;
   CHECK(to_date(kDateEpoch * 1'000'000'000, &date));
   CHECK(date == 0);
@@ -135,7 +135,7 @@ TEST_CASE("AFP dates are seconds of 32 bits around the year 2000") {
   CHECK(!to_date(5'000'000'000'000'000'000, &date));
 }
 
-TEST_CASE("AFP results become errnos") {
+TEST_CASE("each AFP result has an errno") {
   CHECK(afp_errno(kObjectExists) == EEXIST);
   CHECK(afp_errno(kObjectNotFound) == ENOENT);
   CHECK(afp_errno(kLockError) == EAGAIN);
@@ -143,7 +143,7 @@ TEST_CASE("AFP results become errnos") {
   CHECK(afp_errno(-1) == EIO);
 }
 
-TEST_CASE("DHX2 goes on with a server's keys and stops at nonsense") {
+TEST_CASE("the DHX2 login accepts a server's keys and refuses invalid ones") {
   Command ignored;
   const std::vector<uint8_t> keys = sample("dhx2-keys", &ignored);
   const std::string message(keys.begin(), keys.end());

@@ -11,7 +11,7 @@
 using namespace fsr;
 using namespace fsr::bonnie;
 
-TEST_CASE("bonnie's random numbers are the C library's") {
+TEST_CASE("bonnie's random numbers equal those of the C library") {
   Numbers numbers(4711);
   for (int round = 0; round < 2; ++round) {
     srand(4711);
@@ -20,7 +20,7 @@ TEST_CASE("bonnie's random numbers are the C library's") {
   }
 }
 
-TEST_CASE("bonnie's names come back from a listing, and directories get one more than their share") {
+TEST_CASE("a listing returns bonnie's names, and each directory gets one file more than its share") {
   Numbers numbers(1);
   const std::vector<NamedFile> names = make_names(numbers, 100, 3, false);
   CHECK(names[99].directory == 2);
@@ -31,7 +31,7 @@ TEST_CASE("bonnie's names come back from a listing, and directories get one more
   CHECK(number_in("000000000g") == -1);
 }
 
-TEST_CASE("bonnie's sizes") {
+TEST_CASE("bonnie reads and checks its sizes") {
   Settings s;
   s.take_big("2g:16k:1k:3");
   CHECK((s.size == 2048 && s.chunk == 16384 && s.seeks == 1024 && s.seekers == 3));
@@ -45,7 +45,7 @@ TEST_CASE("bonnie's sizes") {
   CHECK(s.size == 31'744);
 }
 
-TEST_CASE("bonnie's line of CSV has its fields where the original's are") {
+TEST_CASE("bonnie's CSV line has the fields of the original in their order") {
   Settings settings;
   settings.size = 256;
   settings.files = 2;

@@ -6,7 +6,7 @@
 
 using namespace fsr;
 
-TEST_CASE("different values are counted within two percent") {
+TEST_CASE("the number of different values is correct within two percent") {
   for (uint64_t n : {0, 1, 100, 10'000, 1'000'000}) {
     DistinctCount count;
     for (int twice = 0; twice < 2; ++twice)
@@ -16,13 +16,13 @@ TEST_CASE("different values are counted within two percent") {
   }
 }
 
-TEST_CASE("any bytes become valid HTML text") {
+TEST_CASE("the HTML writer turns any bytes into valid text") {
   CHECK(xml_text("<script>alert(1)</script>") == "&lt;script&gt;alert(1)&lt;/script&gt;");
   CHECK(xml_text("a\"b'c&d") == "a&quot;b&#39;c&amp;d");
   CHECK(xml_text(std::string("x\0\n\xff", 4)) == "x\\x00\\x0a\\xff");
 }
 
-TEST_CASE("a chart has a text for each point, also where there is none or one") {
+TEST_CASE("a chart has a text for each point, even if it has one point or none") {
   Chart chart{.title = "<T>", .x_label = "x", .y_label = "y", .series = {{"s", {}}}};
   CHECK(chart_svg(chart, true).find("&lt;T&gt;") != std::string::npos);
   chart.series[0].points = {{0, 0}};

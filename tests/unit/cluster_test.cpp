@@ -54,7 +54,7 @@ TEST_CASE("a cluster of one rank receives its own messages") {
   cluster->barrier();
 }
 
-TEST_CASE("forked ranks: the root gathers in rank order and broadcasts to all, for any size") {
+TEST_CASE("the root of forked ranks gathers in the order of ranks and broadcasts to all, for any size") {
   Shared& all = shared();
   on_ranks({.ranks = 5}, [&](Cluster& cluster) {
     const std::string big(3'000'000 + cluster.rank(), char('0' + cluster.rank()));
@@ -73,7 +73,7 @@ TEST_CASE("forked ranks: the root gathers in rank order and broadcasts to all, f
   CHECK(all.done == 5);
 }
 
-TEST_CASE("forked ranks know how their clocks differ, and agree on a start") {
+TEST_CASE("forked ranks measure the differences of their clocks, and agree on a start") {
   Shared& all = shared();
   on_ranks({.ranks = 4}, [&](Cluster& cluster) {
     const ClockOffset own = cluster.compare_clocks();  // all ranks read the same clock
@@ -86,7 +86,7 @@ TEST_CASE("forked ranks know how their clocks differ, and agree on a start") {
   CHECK(all.done == 4);
 }
 
-TEST_CASE("a rank that ends, or stops, is named on all others") {
+TEST_CASE("all other ranks name a rank that ended or was stopped") {
   for (const int signal : {SIGKILL, SIGSTOP}) {
     Shared& all = shared();
     on_ranks({.ranks = 4, .patience = 2'000'000'000}, [&](Cluster& cluster) {
@@ -103,8 +103,7 @@ TEST_CASE("a rank that ends, or stops, is named on all others") {
   }
 }
 
-TEST_CASE(
-    "a rank that was stopped for longer than the others wait knows it when it goes on, until it has told the root something") {
+TEST_CASE("a rank that was stopped for longer than the timeout knows so when it continues, until its next message to the root") {
   Shared& all = shared();
   on_ranks({.ranks = 3, .patience = 1'500'000'000}, [&](Cluster& cluster) {
     cluster.barrier();

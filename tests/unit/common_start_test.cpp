@@ -10,7 +10,7 @@
 
 using namespace fsr::lantest;
 
-TEST_CASE("lantest's sessions begin together, and wait for none that has left", "[threads]") {
+TEST_CASE("lantest's sessions start together, and do not wait for a session that has left", "[threads]") {
   constexpr unsigned kSessions = 4, kStarts = 200;
   CommonStart start(kSessions);
   std::atomic<unsigned> here{0};

@@ -13,7 +13,7 @@
 
 using namespace fsr;
 
-TEST_CASE("PostMark's settings are passed to another process") {
+TEST_CASE("PostMark's settings reach another process unchanged") {
   postmark::Settings settings;
   settings.bias_create = -1;
   settings.seed = -7;
@@ -27,7 +27,7 @@ TEST_CASE("PostMark's settings are passed to another process") {
   CHECK_THROWS_AS(postmark::Settings::load(settings.save().substr(0, 5)), std::runtime_error);
 }
 
-TEST_CASE("PostMark's copies add up: counts and errors of all, the slowest one's time") {
+TEST_CASE("the result of PostMark's copies has the counts and errors of all, and the time of the slowest") {
   postmark::CopiesResult a, b;
   a.counts.created = 3;
   a.counts.bytes_read = 1.5f;
@@ -62,7 +62,7 @@ TEST_CASE("PostMark's copies add up: counts and errors of all, the slowest one's
   CHECK(all.error_count == 157);
 }
 
-TEST_CASE("bonnie's copies together: the slowest one's time for the work of all") {
+TEST_CASE("the result of bonnie's copies has the work of all, and the time of the slowest") {
   bonnie::CopiesResult mine;
   mine.results[bonnie::kBlockWrite] = {2, 0.5, 0.1};
   mine.failure = "why";

@@ -5,7 +5,7 @@
 
 using namespace fsr;
 
-TEST_CASE("users are mapped as the file says, others stay themselves") {
+TEST_CASE("the user map changes the users in the file, and keeps all others") {
   CredentialMap map = CredentialMap::parse("# who\n1000 2000\n1001:5 2001:6\n1001 7:8 # the rest\n\n", "users");
   CHECK(map.map(1000, 42).uid == 2000);
   CHECK(map.map(1000, 42).gid == 42);
@@ -17,7 +17,7 @@ TEST_CASE("users are mapped as the file says, others stay themselves") {
   CHECK(map.map(3, 4).gid == 4);
 }
 
-TEST_CASE("a bad line of a user map is named with its number") {
+TEST_CASE("a message on a bad line of a user map has the number of the line") {
   for (const char* bad : {"1000", "1000 a", "1000: 5", "-1 5", "1 2 3", "99999999999 1"})
     CHECK_THROWS_WITH(CredentialMap::parse(std::string("1 2\n") + bad, "users"), "users:2: expected 'uid[:gid] newuid[:newgid]'");
   CHECK_THROWS_WITH(CredentialMap::from_file("/no/such"), "/no/such: can't be read");

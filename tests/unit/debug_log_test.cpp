@@ -47,7 +47,7 @@ Output in_child(Act act) {
 
 }  // namespace
 
-TEST_CASE("debug lines are off until an area is asked for") {
+TEST_CASE("the debug log writes nothing until an area is selected") {
   CHECK_FALSE(logs(LogArea::wire, LogLevel::info));
   const Output output = in_child([] {
     set_log_levels("wire:info,plan");
@@ -85,13 +85,13 @@ TEST_CASE("a process that is forked after the first debug line writes its own li
   }
 }
 
-TEST_CASE("a wrong list of debug areas is refused with what was expected") {
+TEST_CASE("a message on a wrong list of debug areas says what was expected") {
   CHECK_THROWS_WITH(set_log_levels("wires"), "expected wire, plan, shim or all, not 'wires'");
   CHECK_THROWS_WITH(set_log_levels("wire:loud"), "expected off, info or debug, not 'loud'");
   CHECK_FALSE(logs(LogArea::wire, LogLevel::info));
 }
 
-TEST_CASE("a failed check names its place, its condition and the last debug lines, and aborts") {
+TEST_CASE("a failed check prints its source line, its condition and the last debug lines, and aborts") {
   const Output output = in_child([] {
     set_log_levels("wire");
     log_line(LogArea::wire, "the line before");

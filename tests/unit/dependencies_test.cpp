@@ -52,7 +52,7 @@ TEST_CASE("a stream goes on when its previous operation has ended") {
   CHECK(g.end(4, 3));
 }
 
-TEST_CASE("an open instance: opened, used, released") {
+TEST_CASE("the open of an instance comes before its uses, and the release after them") {
   Op release = object_op({9, 10, 1}, OpKind::release, 10, 1);
   release.op_flags = kOpKernel;
   Graph g({create_op({0, 1, 1}, 1, "a", 10, 1), io_op({2, 3, 2}, OpKind::read, 10, 1), io_op({2, 4, 3}, OpKind::read, 10, 1),
@@ -65,7 +65,7 @@ TEST_CASE("an open instance: opened, used, released") {
   CHECK(g.none(4, 3));  // an operation of the kernel is not part of the stream
 }
 
-TEST_CASE("data: readers share, a writer is alone, overlapping ones are ordered by start only") {
+TEST_CASE("reads share data and writes exclude others, and overlapping ones are ordered by their starts only") {
   Graph g({io_op({0, 5, 1}, OpKind::read, 10, 1), io_op({1, 6, 2}, OpKind::read, 10, 2), io_op({7, 9, 3}, OpKind::write, 10, 3),
            io_op({8, 12, 4}, OpKind::read, 10, 4), io_op({13, 14, 5}, OpKind::write, 10, 5)});
   CHECK(g.none(1, 0));
@@ -78,7 +78,7 @@ TEST_CASE("data: readers share, a writer is alone, overlapping ones are ordered 
   CHECK(g.none(4, 0));  // implied by the wait for 2
 }
 
-TEST_CASE("names: made, looked up, removed; other names are apart") {
+TEST_CASE("operations on a name keep their order, and do not wait for operations on other names") {
   Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), name_op({2, 3, 2}, OpKind::lookup, 5, "a", 10),
            name_op({2, 3, 3}, OpKind::lookup, 5, "b", 0, ENOENT), name_op({4, 5, 4}, OpKind::unlink, 5, "a", 10),
            create_op({6, 7, 5}, 5, "a", 11, 2)});
@@ -101,7 +101,7 @@ TEST_CASE("an outcome orders operations that overlapped") {
   CHECK(removed.end(1, 0));
 }
 
-TEST_CASE("a directory's names: changes share, a listing stands apart") {
+TEST_CASE("changes of a directory do not wait for each other, and a listing waits for all") {
   Op list = object_op({4, 5, 3}, OpKind::readdir, 5, 9);
   Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), create_op({0, 2, 2}, 5, "b", 11, 2), list, create_op({6, 7, 4}, 5, "c", 12, 3)});
   CHECK(g.none(1, 0));
@@ -177,7 +177,8 @@ TEST_CASE("the operation that binds an id comes before its uses") {
   CHECK(g.end(4, 0));
 }
 
-TEST_CASE("a copy without open files waits for what teaches both ids, and what removes one waits for the copy") {
+TEST_CASE(
+    "a copy without open files waits for the operations that add its ids, and a removal of either file waits for the copy") {
   Op copy = io_op({4, 5, 3}, OpKind::copy_file_range, 10, 0);
   copy.object2 = 11;
   Graph g({name_op({0, 1, 1}, OpKind::lookup, 1, "from", 10), name_op({2, 3, 2}, OpKind::lookup, 1, "to", 11), copy,
@@ -194,7 +195,7 @@ TEST_CASE("a lookup finds an object with the links it had: after the removal of 
   CHECK(g.none(3, 1));
 }
 
-TEST_CASE("rename comes after the uses of what it replaces and before the uses of its new name") {
+TEST_CASE("a rename comes after the uses of the replaced file and before the uses of the new name") {
   Op rename = name_op({4, 5, 2}, OpKind::rename, 5, "a", 10);
   rename.parent2 = 6;
   rename.name2 = "b";
@@ -207,7 +208,7 @@ TEST_CASE("rename comes after the uses of what it replaces and before the uses o
   CHECK(g.end(4, 2));
 }
 
-TEST_CASE("a lock that blocked waits for the unlock that let it go") {
+TEST_CASE("a lock that blocked waits for the unlock that ended its wait") {
   Op wait = object_op({0, 100, 1}, OpKind::setlk, 10, 1);
   wait.op_flags = kOpWait;
   wait.mode = F_WRLCK;
@@ -224,7 +225,8 @@ TEST_CASE("a lock that blocked waits for the unlock that let it go") {
   CHECK(closed.end(1, 2));
 }
 
-TEST_CASE("locks on one file: requests wait for those of bytes that they share, and attempts in vain for none of their kind") {
+TEST_CASE(
+    "requests for locks on one file wait for requests on the same bytes, and failed attempts do not wait for failed attempts") {
   auto lock = [](When when, uint64_t offset, uint64_t length, int error = 0) {
     Op op = object_op(when, OpKind::setlk, 10, when.thread);
     op.mode = F_WRLCK;
@@ -244,14 +246,14 @@ TEST_CASE("locks on one file: requests wait for those of bytes that they share, 
   CHECK(g.none(5, 1));
 }
 
-TEST_CASE("in order of time only identities wait for an end") {
+TEST_CASE("only uses of an id wait for the end of an operation with --order time") {
   Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), io_op({2, 3, 1}, OpKind::write, 10, 1), io_op({4, 5, 1}, OpKind::read, 10, 1)},
           true);
   CHECK(g.end(1, 0));
   CHECK(g.none(2, 1));
 }
 
-TEST_CASE("memory follows what is unfinished, not the length") {
+TEST_CASE("memory depends on the number of unfinished operations, not on the length of the trace") {
   ObjectSet known;
   Dependencies dependencies(64, false, known);
   std::vector<Wait> waits;

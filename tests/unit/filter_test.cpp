@@ -20,7 +20,7 @@ Op named(OpKind kind, ObjectId parent, std::string_view name, ObjectId object) {
 
 }  // namespace
 
-TEST_CASE("rules of one key are alternatives, of several all must hold") {
+TEST_CASE("an operation must match one rule of each key") {
   ThreadInfo make{.pid = 10, .command = "make"}, gcc{.pid = 11, .command = "gcc-12"};
   OpFilter f;
   CHECK(f.empty());
@@ -48,7 +48,7 @@ TEST_CASE("rules of one key are alternatives, of several all must hold") {
   CHECK(f.text() == "--only process=make,gcc* --only process=12 --exclude op=getattr,lookup --only uid=0,1000");
 }
 
-TEST_CASE("paths are those at the time of the operation") {
+TEST_CASE("a rule is compared with the path at the time of the operation") {
   OpFilter f;
   f.only("path=src/*.o");
   f.only("path=a,b");
@@ -67,7 +67,7 @@ TEST_CASE("paths are those at the time of the operation") {
   CHECK_FALSE(f.wants({.kind = OpKind::write, .object = kFile}));
 }
 
-TEST_CASE("a deleted file keeps its path for those who have it open, an exchange swaps two") {
+TEST_CASE("a deleted file keeps its path while it is open, and an exchange swaps two paths") {
   PathMap paths;
   paths.learn(named(OpKind::mkdir, kRootObject, "d", kDir));
   paths.learn(named(OpKind::create, kDir, "f", kFile));
@@ -100,7 +100,7 @@ TEST_CASE("a deleted file keeps its path for those who have it open, an exchange
   CHECK(paths.path(kFile).empty());
 }
 
-TEST_CASE("a rule that makes no sense is refused") {
+TEST_CASE("the filter refuses a rule that it can't parse") {
   OpFilter f;
   for (const char* rule : {"", "uid", "uid=", "colour=red", "op=fly", "uid=no-such-user-here"})
     CHECK_THROWS_AS(f.only(rule), std::invalid_argument);

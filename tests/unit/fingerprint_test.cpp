@@ -45,7 +45,7 @@ size_t compressed(std::string_view data) {
 
 }  // namespace
 
-TEST_CASE("blocks are those of the file, hashed alone, zeros marked") {
+TEST_CASE("a transfer has a fingerprint for each block of the file, and marks blocks of zeros") {
   std::string data = noise(1000, 1) + std::string(4096, 0) + noise(5000, 2);
   Op op = io(OpKind::write, 4096 - 1000, data);
   Fingerprinter prints({1, 2});
@@ -88,7 +88,7 @@ TEST_CASE("the hash is SipHash-2-4") {
   CHECK(op.blocks[0].hash == 0x3150e294d3959707);
 }
 
-TEST_CASE("levels follow from samples; equal blocks keep theirs") {
+TEST_CASE("the level of a block comes from samples, and equal blocks have equal levels") {
   Fingerprinter prints({1, 2});
   CompressionMeter meter;
   auto levels = [&](ObjectId object, const std::string& data) {
@@ -114,7 +114,7 @@ TEST_CASE("levels follow from samples; equal blocks keep theirs") {
   CHECK(levels(3, mixed)[0].level == 8);
 }
 
-TEST_CASE("fingerprints pass the ring and the trace") {
+TEST_CASE("the ring and the trace return fingerprints unchanged") {
   std::string data = noise(3 * 4096, 4), other = text(700);
   Fingerprinter prints({1, 2});
   ChunkPool pool(65536, 65536);
@@ -158,7 +158,7 @@ TEST_CASE("fingerprints pass the ring and the trace") {
   CHECK(describe(copy_op(batch.ops[0], arena)) == describe(batch.ops[0]));
 }
 
-TEST_CASE("data made from fingerprints has their zeros, their duplicates and about their compressibility") {
+TEST_CASE("data generated from fingerprints has the same zeros and duplicates, and about the same compressibility") {
   std::vector<BlockPrint> blocks;
   for (unsigned level = 0; level <= 8; ++level) blocks.push_back({level ? 1000 + level : 0, uint8_t(level)});
   blocks.push_back(blocks[4]);
@@ -176,7 +176,7 @@ TEST_CASE("data made from fingerprints has their zeros, their duplicates and abo
   }
 }
 
-TEST_CASE("a block that was read is the expected one, another, or none of ours") {
+TEST_CASE("a check of a read block tells the expected block from another one and from foreign data") {
   const BlockPrint one{0x1234, 3}, other{0x5678, 8}, zero{};
   std::string got(4096, 'x');
   auto make = [&](const BlockPrint& p) {

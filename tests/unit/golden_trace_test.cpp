@@ -12,7 +12,7 @@
 
 using namespace fsr;
 
-TEST_CASE("the golden trace of version 1 is read without changes") {
+TEST_CASE("the reader returns the golden trace of version 1 unchanged") {
   TraceReader reader(FSR_TEST_DATA "/golden-v1.zst");
   const TraceHeader expected = sample_header(1);
   CHECK(reader.header().version == 1);
@@ -51,7 +51,7 @@ TEST_CASE("the golden trace of version 1 is read without changes") {
   CHECK(reader.damage().empty());
 }
 
-TEST_CASE("the golden trace with fingerprints is read without changes") {
+TEST_CASE("the reader returns the golden trace with fingerprints unchanged") {
   TraceReader reader(FSR_TEST_DATA "/golden-v1-blocks.zst");
   CHECK(reader.header().content == "fingerprint");
   REQUIRE(reader.closing());

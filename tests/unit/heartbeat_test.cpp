@@ -19,7 +19,7 @@ constexpr int64_t kMs = 1'000'000;
 
 }  // namespace
 
-TEST_CASE("time in which no thread ran is measured, and its share of an interval") {
+TEST_CASE("the heartbeat measures the time in which no thread ran, and its share of an interval") {
   Heartbeat heartbeat;
   heartbeat.beat(5000 * kMs);
   CHECK(heartbeat.total() == 0);  // before begin()
@@ -42,7 +42,7 @@ TEST_CASE("time in which no thread ran is measured, and its share of an interval
   CHECK(heartbeat.within(4500 * kMs, 9000 * kMs) == 0);
 }
 
-TEST_CASE("processor time that the host of a virtual machine takes away is known, and makes a run not clean") {
+TEST_CASE("a run is not clean if the host of a virtual machine took processor time away") {
   char path[] = "/tmp/stat.XXXXXX";
   close(mkstemp(path));
   std::ofstream(path) << "cpu  100 0 100 800 0 0 0 0 0 0\n";

@@ -5,7 +5,7 @@
 
 using namespace fsr;
 
-TEST_CASE("quantiles are within a bucket's width, extremes exact") {
+TEST_CASE("quantiles are exact to the width of a bucket, and extremes are exact") {
   Histogram h;
   CHECK(h.quantile(0.99) == 0);
   for (int64_t v = 1; v <= 100'000; ++v) h.add(v);
@@ -20,7 +20,7 @@ TEST_CASE("quantiles are within a bucket's width, extremes exact") {
   CHECK(h.quantile(1) == 100'000);
 }
 
-TEST_CASE("small values are exact, the largest fits, negative ones count as none") {
+TEST_CASE("a histogram keeps small values exactly, takes the largest one, and counts negative ones as 0") {
   Histogram h;
   for (int64_t v : {int64_t(-5), int64_t(3), INT64_MAX}) h.add(v);
   CHECK(h.min() == 0);
@@ -37,7 +37,7 @@ TEST_CASE("small values are exact, the largest fits, negative ones count as none
   CHECK(seen == 3);
 }
 
-TEST_CASE("merged histograms are as if counted together") {
+TEST_CASE("merged histograms equal one histogram of all values") {
   Histogram a, b, both, empty;
   for (int64_t v = 0; v < 1000; ++v) {
     (v % 3 ? a : b).add(v * v);
@@ -51,7 +51,7 @@ TEST_CASE("merged histograms are as if counted together") {
   CHECK(a.quantile(0.9) == both.quantile(0.9));
 }
 
-TEST_CASE("sizes are given exactly by the lower edge of a bucket") {
+TEST_CASE("the lower edge of a bucket is the exact size") {
   Histogram h;
   CHECK(h.quantile_low(0.5) == 0);
   for (int64_t v : {512, 4096, 4096, 65536, 1 << 20}) h.add(v);

@@ -11,7 +11,7 @@
 
 using namespace fsr;
 
-TEST_CASE("an id map behaves as an ordinary map through growth and removal") {
+TEST_CASE("an id map behaves as an ordinary map when it grows and shrinks") {
   IdMap<std::string> map;
   std::unordered_map<uint64_t, std::string> model;
   std::mt19937_64 random(7);
@@ -42,7 +42,7 @@ TEST_CASE("an id map behaves as an ordinary map through growth and removal") {
   CHECK(seen == model.size());
 }
 
-TEST_CASE("id 0 is in no id map") {
+TEST_CASE("an id map never contains id 0") {
   IdMap<int> map;
   int value = 0;
   CHECK_FALSE(map.get(0, &value));
@@ -52,7 +52,7 @@ TEST_CASE("id 0 is in no id map") {
   CHECK_FALSE(map.contains(0));
 }
 
-TEST_CASE("threads may share an id map") {
+TEST_CASE("several threads may use one id map") {
   IdMap<uint64_t> map;
   auto work = [&] {
     for (uint64_t id = 1; id <= 20'000; ++id) map.update(id, [](uint64_t& n) { ++n; });

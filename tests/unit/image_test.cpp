@@ -71,7 +71,7 @@ std::vector<Op> small_tree(const Attrs& a) {
 
 }  // namespace
 
-TEST_CASE("an image holds what was found, not what was made, as it was at first") {
+TEST_CASE("an image has the files that existed before the trace, in their first state") {
   Attrs a;
   Prepared p;
   p.analyze(small_tree(a));
@@ -91,7 +91,7 @@ TEST_CASE("an image holds what was found, not what was made, as it was at first"
   CHECK(find_marker(*p.target, p.clock, "trace-2") == Marker::other);
 }
 
-TEST_CASE("without a recorded size, a file is as long as the furthest read") {
+TEST_CASE("a file without a recorded size ends with its furthest read") {
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), object_op({2, 3}, OpKind::open, 20, 2),
              io_op({4, 5}, OpKind::read, 20, 2, 8192, 100)});
@@ -99,7 +99,7 @@ TEST_CASE("without a recorded size, a file is as long as the furthest read") {
   CHECK(p.image.summary().bytes == 8292);
 }
 
-TEST_CASE("a file larger than any that holds data is made as a hole") {
+TEST_CASE("a file that is too large to contain data is created as a hole") {
   Attrs a;
   a.file.size = INT64_MAX;
   const Op vast = with(name_op({0, 1}, OpKind::lookup, 1, "vast", 20), &a.file);
@@ -122,7 +122,7 @@ TEST_CASE("bytes read beyond all written ones existed before") {
   CHECK(p.lookup(1, "f", 99).attr.size == 12288);
 }
 
-TEST_CASE("links, symlinks, holes and names from listings") {
+TEST_CASE("an image has hard links, symbolic links, holes, and names of listings") {
   Attrs a;
   Attr sparse = a.file, link{.valid = kAttrMode | kAttrSize, .mode = S_IFLNK | 0777, .size = 3};
   sparse.valid |= kAttrBlocks;
@@ -152,7 +152,7 @@ TEST_CASE("links, symlinks, holes and names from listings") {
   CHECK(S_ISLNK(p.lookup(1, "s", 104).attr.mode));
 }
 
-TEST_CASE("captured content of what was read first is written, not what came later") {
+TEST_CASE("a file of the image gets the captured content of its first reads, not of later ones") {
   Attrs a;
   a.file.size = 8;
   Op first = io_op({4, 5}, OpKind::read, 20, 2, 0, 4), later = io_op({8, 9}, OpKind::read, 20, 2, 0, 8);
@@ -170,7 +170,7 @@ TEST_CASE("captured content of what was read first is written, not what came lat
             .data == "abcdefgh");
 }
 
-TEST_CASE("hostile and privileged things stay out") {
+TEST_CASE("an image leaves out hostile names and privileged files") {
   Attr device{.valid = kAttrMode, .mode = S_IFBLK | 0600}, suid{.valid = kAttrMode, .mode = S_IFREG | 04755};
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 1, "..", 20), name_op({2, 3}, OpKind::lookup, 1, "a/b", 21),
@@ -186,7 +186,7 @@ TEST_CASE("hostile and privileged things stay out") {
   CHECK((p.lookup(1, "su", 101).attr.mode & 07777) == 0755);
 }
 
-TEST_CASE("directories that contain each other are left out") {
+TEST_CASE("an image leaves out directories that contain each other") {
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 10, "a", 11), name_op({2, 3}, OpKind::lookup, 11, "b", 10)});
   p.make();
@@ -194,7 +194,7 @@ TEST_CASE("directories that contain each other are left out") {
   CHECK(p.image.summary().directories <= 2);
 }
 
-TEST_CASE("reuse keeps what is right, makes what is missing, removes what is not of the image") {
+TEST_CASE("reuse keeps correct files, creates missing ones, and removes files that are not in the image") {
   Attrs a;
   Prepared p;
   p.analyze(small_tree(a));

@@ -56,7 +56,7 @@ struct Imported final : ImportSink {
 
 }  // namespace
 
-TEST_CASE("a line of strace is parsed") {
+TEST_CASE("the parser reads all parts of a line of strace") {
   strace::Line line;
   REQUIRE(strace::parse_line("[pid  12] 1700000000.000123 read(3</a,b>, \"x(\\\")\", 10) = 4 <0.000002>", &line));
   CHECK(line.tid == 12);
@@ -82,7 +82,7 @@ TEST_CASE("a line of strace is parsed") {
   CHECK(strace::parse_flags("O_RDWR|O_CREAT|0x1") == (O_RDWR | O_CREAT | 1));
 }
 
-TEST_CASE("strace: calls interrupted by lines of other processes, forks seen before their return") {
+TEST_CASE("the strace import joins calls that lines of other processes interrupt, and knows a child before fork returns") {
   Imported i("strace",
              "1 10.000000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n"
              "2 10.000100 openat(AT_FDCWD, \"f\", O_WRONLY|O_CREAT|O_EXCL, 0666) = 3 <0.000010>\n"
@@ -106,7 +106,7 @@ TEST_CASE("strace: calls interrupted by lines of other processes, forks seen bef
   CHECK(i.op(OpKind::release).handle == write.handle);
 }
 
-TEST_CASE("strace: descriptors that share an offset, and those that do not") {
+TEST_CASE("the strace import knows which descriptors share an offset") {
   Imported i("strace",
              "1 1.0 openat(AT_FDCWD, \"f\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.1>\n"
              "1 2.0 dup(3) = 4 <0.1>\n"
@@ -126,7 +126,7 @@ TEST_CASE("strace: descriptors that share an offset, and those that do not") {
   CHECK(i.count(OpKind::release) == 1);
 }
 
-TEST_CASE("strace: data that comes from or goes to a file elsewhere") {
+TEST_CASE("the strace import keeps data that a call moves between the tree and a file elsewhere") {
   Imported i("strace",
              "1 1.0 openat(AT_FDCWD, \"/else/in\", O_RDONLY) = 3 <0.1>\n"
              "1 2.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 4 <0.1>\n"
@@ -142,7 +142,7 @@ TEST_CASE("strace: data that comes from or goes to a file elsewhere") {
   CHECK(i.notes.total(ImportNotes::lost) == 1);
 }
 
-TEST_CASE("strace: calls of 32-bit programs and of other architectures") {
+TEST_CASE("the strace import reads calls of 32-bit programs and of other architectures") {
   Imported i("strace",
              "strace: [ Process PID=1 runs in 32 bit mode. ]\n"
              "1 1.0 open(\"f\", O_RDWR|O_CREAT|O_EXCL|O_LARGEFILE, 0600) = 3 <0.1>\n"
@@ -166,7 +166,7 @@ TEST_CASE("strace: calls of 32-bit programs and of other architectures") {
   CHECK(i.notes.total(ImportNotes::lost) == 0);
 }
 
-TEST_CASE("strace: an unknown call on a file is named") {
+TEST_CASE("the strace import names an unknown call on a file") {
   Imported i("strace",
              "1 1.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3 <0.1>\n"
              "1 2.0 newcall(3, 0x7f) = 0 <0.1>\n"
@@ -179,7 +179,7 @@ TEST_CASE("strace: an unknown call on a file is named") {
   CHECK(i.notes.counts[ImportNotes::lost].count("newcall: an unknown call on a file") == 1);
 }
 
-TEST_CASE("strace: all notations of times") {
+TEST_CASE("the strace import reads all notations of times") {
   auto starts = [](std::string_view log) {
     std::vector<int64_t> out;
     for (const Op& op : Imported("strace", log).batch.ops) out.push_back(op.start / 1000);
@@ -207,7 +207,7 @@ TEST_CASE("strace: all notations of times") {
   CHECK(coarse.notes.total(ImportNotes::changed) == 1);
 }
 
-TEST_CASE("strace: text between and after calls") {
+TEST_CASE("the strace import passes over text between and after calls") {
   Imported i("strace",
              "1 00:00:01.0 rmdir(\"a\") = 0 <0.1>\n"
              " > /usr/lib/libc.so.6(rmdir+0x7) [0x1]\n"
@@ -227,7 +227,7 @@ TEST_CASE("strace: text between and after calls") {
   CHECK_THROWS_AS(find_importer("strace")->run(timeless, {}, none), ImportError);
 }
 
-TEST_CASE("strace: a whiteout takes the place of what was renamed") {
+TEST_CASE("the strace import puts a whiteout in place of the renamed file") {
   Imported i("strace",
              "1 1.0 mkdir(\"d\", 0700) = 0 <0.1>\n"
              "1 2.0 openat(AT_FDCWD, \"d/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.1>\n"
@@ -237,7 +237,7 @@ TEST_CASE("strace: a whiteout takes the place of what was renamed") {
   CHECK(i.op(OpKind::unlink).object != i.op(OpKind::create).object);
 }
 
-TEST_CASE("strace: unknown facts are counted") {
+TEST_CASE("the strace import counts facts that the log does not show") {
   Imported i("strace",
              "1 1.0 read(7, \"abc\", 3) = 3 <0.1>\n"
              "1 2.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n"
@@ -247,7 +247,7 @@ TEST_CASE("strace: unknown facts are counted") {
   CHECK(i.notes.counts[ImportNotes::changed].count("calls without a duration (strace -T gives it)") == 1);
 }
 
-TEST_CASE("fio iolog: opens, waits, backwards") {
+TEST_CASE("the import of a fio iolog keeps opens, waits and offsets that go backwards") {
   Imported two("fio-iolog", "fio version 2 iolog\n/w/a add\n/w/a write 0 10\n/w/a wait 5 0\n/w/a read 0 10\n/w/a close\n");
   CHECK(two.op(OpKind::read).start - two.op(OpKind::write).start == 7000);
   CHECK(two.op(OpKind::write).has(kOpInferred));
@@ -261,7 +261,7 @@ TEST_CASE("fio iolog: opens, waits, backwards") {
   CHECK_THROWS_AS(find_importer("fio-iolog")->run(wrong, {}, three), ImportError);
 }
 
-TEST_CASE("block traces: requests that overlap are on different threads") {
+TEST_CASE("overlapping requests of a block trace get different threads") {
   Imported i("msr",
              "128166372003061629,hm,1,Read,0,512,1000\n"
              "128166372003061700,hm,1,Write,512,512,10\n"
@@ -275,7 +275,7 @@ TEST_CASE("block traces: requests that overlap are on different threads") {
   CHECK(i.op(OpKind::release).start == i.op(OpKind::read, 1).end());
 }
 
-TEST_CASE("operations are brought into order within a window") {
+TEST_CASE("the import sorts operations within a window") {
   std::vector<int64_t> seen;
   OpOrder order(2, [&](const Op& op) { seen.push_back(op.start); });
   const std::string name = "n";
@@ -285,7 +285,7 @@ TEST_CASE("operations are brought into order within a window") {
   CHECK(seen == std::vector<int64_t>{3, 4, 4, 5, 9});
 }
 
-TEST_CASE("paths lead through links that are known, and never in circles") {
+TEST_CASE("a path follows known symbolic links, and never goes in circles") {
   ImportTree tree("/w");
   const NodeId dir = tree.make(tree.directory(), "dir", S_IFDIR);
   const NodeId link = tree.make(tree.directory(), "link", S_IFLNK);

@@ -30,7 +30,7 @@ struct Table {
 
 }  // namespace
 
-TEST_CASE("inode table: numbers lead to inodes, are not addresses, and are never reused") {
+TEST_CASE("the inode table gives numbers that are no addresses and are never reused") {
   Table t;
   CHECK(t.inodes.by_node(1) == t.inodes.root());
   std::set<uint64_t> seen{0, 1};
@@ -46,7 +46,7 @@ TEST_CASE("inode table: numbers lead to inodes, are not addresses, and are never
   }
 }
 
-TEST_CASE("inode table: an unknown number stands for a file that can't be reached") {
+TEST_CASE("the inode table takes an unknown number for a file that can't be reached") {
   Table t;
   Inode* inode = t.add(7);
   const uint64_t node = inode->node;
@@ -62,7 +62,7 @@ TEST_CASE("inode table: an unknown number stands for a file that can't be reache
   }
 }
 
-TEST_CASE("inode table: numbers are found while others come and go", "[threads]") {
+TEST_CASE("the inode table finds numbers while other threads add and remove some", "[threads]") {
   Table t;
   Inode* kept = t.add(1);
   const uint64_t node = kept->node;
@@ -75,7 +75,7 @@ TEST_CASE("inode table: numbers are found while others come and go", "[threads]"
   CHECK(found);
 }
 
-TEST_CASE("inode table: a file that was forgotten has its old number in the trace, one that was removed does not") {
+TEST_CASE("the inode table gives a forgotten file its old number again, but not a removed one") {
   Table t;
   std::vector<ObjectId> ids;
   for (uint64_t i = 0; i < 3000; ++i) {
@@ -94,7 +94,7 @@ TEST_CASE("inode table: a file that was forgotten has its old number in the trac
   CHECK(t.add(5, 99)->id > ids.back());
 }
 
-TEST_CASE("inode table: files are reached with few descriptors while they move", "[threads]") {
+TEST_CASE("the inode table reaches files with few descriptors while they are renamed", "[threads]") {
   std::string path = std::filesystem::temp_directory_path() / "fsshim-test.XXXXXX";
   REQUIRE(mkdtemp(path.data()));
   const int root = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), by_handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -146,7 +146,7 @@ TEST_CASE("inode table: files are reached with few descriptors while they move",
   std::filesystem::remove_all(path);
 }
 
-TEST_CASE("identities: a file takes few bytes, and none after its removal") {
+TEST_CASE("the table of identities takes few bytes for a file, and none after its removal") {
   Identities ids;
   auto mark = [](uint64_t i) { return i * 0x9E3779B97F4A7C15u; };
   for (uint64_t i = 1; i <= 300'000; ++i) REQUIRE(ids.find_or_add(mark(i), i + (uint64_t(5) << 32)) == i + (uint64_t(5) << 32));
@@ -158,7 +158,7 @@ TEST_CASE("identities: a file takes few bytes, and none after its removal") {
   CHECK(ids.size() == 0);
 }
 
-TEST_CASE("inode table: a file that never had a name leaves nothing behind") {
+TEST_CASE("the inode table keeps nothing of a file that never had a name") {
   Table t;
   const FileKey key{99, 7, 1};
   Inode* inode = t.inodes.add(key, S_IFREG, nullptr, "", -1);

@@ -29,7 +29,7 @@ TEST_CASE("operations on a file that was not created count as knock-on differenc
   CHECK(c.first()->name == "d");
 }
 
-TEST_CASE("only dependent operations count as knock-on differences: attributes, content and names separately") {
+TEST_CASE("knock-on differences follow attributes, content and names separately") {
   KnockOnTracker c;
   Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
   set.name = "user.x";
@@ -63,7 +63,7 @@ TEST_CASE("what another process leaves out has consequences in later operations 
   CHECK(c.left_out().count == 1);
 }
 
-TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
+TEST_CASE("a knock-on difference is not counted as a mismatch") {
   KnockOnTracker c;
   Verifier verifier(true, 10, &c);
   const Op lookup = name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5);
@@ -74,7 +74,7 @@ TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
   CHECK(verifier.total() == 1);
 }
 
-TEST_CASE("operations that changed the captured tree and were not issued are counted, the first named") {
+TEST_CASE("the tracker counts unissued operations that changed the captured tree, and names the first") {
   KnockOnTracker c;
   c.not_done(object_op({0, 1, 1}, OpKind::getattr, 12));
   c.not_done(object_op({0, 1, 1}, OpKind::lseek, 12));
@@ -96,7 +96,7 @@ TEST_CASE("operations that changed the captured tree and were not issued are cou
   CHECK(left_out.first.back().seq == 7);
 }
 
-TEST_CASE("a directory whose content was not made is not removed, and what its removal takes along follows") {
+TEST_CASE("the removal of a directory is a knock-on difference if its content was not created") {
   KnockOnTracker c;
   Op rmdir = name_op({2, 3, 1}, OpKind::rmdir, 1, "d", 5);
   rmdir.error = ENOTEMPTY;

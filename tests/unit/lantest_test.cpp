@@ -56,7 +56,7 @@ struct Scratch {
 
 }  // namespace
 
-TEST_CASE("lantest's means are whole numbers, and zeros are in none") {
+TEST_CASE("lantest's means are whole numbers without the zeros") {
   check_summary({834, 542}, 688, 206.5);
   check_summary({284, 144}, 214, 99.0);
   check_summary({10, 11}, 10, 1.0);  // deviation from the mean, which was rounded down
@@ -65,14 +65,14 @@ TEST_CASE("lantest's means are whole numbers, and zeros are in none") {
   check_summary({5}, 5, 0);
 }
 
-TEST_CASE("of more than five iterations, lantest leaves out the extremes") {
+TEST_CASE("lantest leaves out the extremes of more than five iterations") {
   check_summary({234, 200, 145, 148, 153, 422}, 183, 40.9);
   check_summary({9, 1, 1, 1, 1}, 2, 3.64);        // five values: none is left out
   check_summary({6, 6, 6, 6, 6, 6}, 6, 0);        // all values are equal
   check_summary({1, 3, 3, 3, 3, 9, 9}, 4, 2.69);  // the first minimum and the first maximum are left out
 }
 
-TEST_CASE("tests are chosen by letters, with the tests that they require") {
+TEST_CASE("letters choose lantest's tests, and the tests that those require") {
   CHECK(only("134").tests == 0b1111);
   CHECK(only("7").tests == 0b1010000);
   CHECK(only(":;<").tests == 0xe00);
@@ -84,7 +84,7 @@ TEST_CASE("tests are chosen by letters, with the tests that they require") {
   for (const char* wrong : {"", "0", "1=", "a"}) CHECK_THROWS_AS(only(wrong), std::invalid_argument);
 }
 
-TEST_CASE("lantest's line of a test") {
+TEST_CASE("lantest prints the line of a test as the original") {
   const Settings settings;
   CHECK(run_line(settings, 1, kReadSmall, {834, 9000, 7000, 0, 0}, true) ==
         "Run 1 => Open, stat and read 512 bytes from 1000 files [8,000 AFP ops]         834 ms\n"
@@ -96,7 +96,7 @@ TEST_CASE("lantest's line of a test") {
         "measure)\n");
 }
 
-TEST_CASE("lantest's heading and table") {
+TEST_CASE("lantest prints its heading and table as the original") {
   Settings settings;
   settings.choose_cache_tests();
   Results results;
@@ -123,7 +123,7 @@ TEST_CASE("lantest's heading and table") {
             "See afp_lantest manpage for more information: https://netatalk.io/manual/en/afp_lantest.1\n");
 }
 
-TEST_CASE("lantest's table and CSV with the server's calls") {
+TEST_CASE("lantest prints the server's calls in its table and CSV") {
   Settings settings = only("2");
   settings.iterations = 6;
   Results results;
@@ -145,7 +145,7 @@ TEST_CASE("lantest's table and CSV with the server's calls") {
   CHECK(heading(settings).find("across 6 iterations)\n") != std::string::npos);
 }
 
-TEST_CASE("statistics of Netatalk's directory cache are read from its log") {
+TEST_CASE("lantest reads the statistics of Netatalk's directory cache from the log") {
   const Scratch files;
   const std::string log = files.path("afpd.log"), rest = ": (user: tester) hits: 1";
   const std::string conf = files.write("afp.conf", "[Global]\nlog level = default:info\n log file = " + log + " \n");
@@ -165,7 +165,7 @@ TEST_CASE("statistics of Netatalk's directory cache are read from its log") {
                                          "\ndircache statistics (AD)" + rest + "\n\n");
 }
 
-TEST_CASE("lantest's operations are counted as they were made") {
+TEST_CASE("lantest counts each operation that it issues") {
   Settings settings = only("4");
   settings.as_operations = true;
   settings.iterations = 2;
@@ -177,7 +177,7 @@ TEST_CASE("lantest's operations are counted as they were made") {
   CHECK(aggregates(settings, results).ends_with("Average Time per operation: 0.200 ms\n"));
 }
 
-TEST_CASE("lantest in small says so") {
+TEST_CASE("lantest's labels show a reduced number of operations") {
   Settings settings = only("1");
   settings.percent = 5;
   CHECK(label(settings, kReadSmall) == "Open, stat and read 512 bytes from 1000 files [5 % of 8,000 AFP ops]");
@@ -185,7 +185,7 @@ TEST_CASE("lantest in small says so") {
   CHECK(settings.share(10) == 1);
 }
 
-TEST_CASE("lantest's sessions add up to one from the first beginning to the last end") {
+TEST_CASE("the sum of lantest's sessions lasts from the first start to the last end") {
   Settings settings = only("2");
   settings.iterations = 1;
   Results first, second;

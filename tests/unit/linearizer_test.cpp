@@ -102,7 +102,7 @@ TEST_CASE("a lookup that missed a name comes after the removal, even if the look
   CHECK(order({late, rename}) == Order{1, 0});
 }
 
-TEST_CASE("several that looked first, and changes that follow one another") {
+TEST_CASE("several lookups that started first find their order among changes of one name") {
   // The file is made at 2..9 and removed at 5..30. The overlapping lookups show the order.
   Op create = create_op({2, 9, 8}, 1, "a", 10, 1);
   Op unlink = name_op({5, 30, 9}, OpKind::unlink, 1, "a", 10);
@@ -125,7 +125,7 @@ TEST_CASE("an operation that an observer moves forward takes along its predecess
                lookup_op({4, 7, 4}, 10)}) == Order{0, 3, 1, 2});
 }
 
-TEST_CASE("directories: their entries decide about the order") {
+TEST_CASE("the entries of a directory decide the order of its removal") {
   Op create = create_op({5, 12, 2}, 5, "x", 10, 1);
   DirEntry entry{.name = "x"};
   Op list = object_op({0, 20, 1}, OpKind::readdir, 5, 3);
@@ -184,7 +184,7 @@ TEST_CASE("a name is removed and created again while both operations are in flig
   CHECK(order({create_op({0, 20, 2}, 1, "a", 11, 1), name_op({5, 30, 1}, OpKind::unlink, 1, "a", 10)}) == Order{1, 0});
 }
 
-TEST_CASE("rename: both names") {
+TEST_CASE("a rename orders lookups of both its names") {
   Op rename = name_op({0, 20, 1}, OpKind::rename, 1, "a", 10);
   rename.parent2 = 2;
   rename.name2 = "b";
@@ -196,7 +196,7 @@ TEST_CASE("rename: both names") {
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 12)}) == Order{1, 0});
 }
 
-TEST_CASE("rename of a file onto its other name changes nothing") {
+TEST_CASE("a rename of a file to its other name changes nothing") {
   Op same = name_op({2, 3, 1}, OpKind::rename, 1, "a", 10);
   same.parent2 = 1;
   same.name2 = "b";
@@ -206,7 +206,7 @@ TEST_CASE("rename of a file onto its other name changes nothing") {
                name_op({5, 12, 2}, OpKind::unlink, 1, "a", 10)}) == Order{0, 1, 2, 3});
 }
 
-TEST_CASE("extended attributes: found and missed, whichever started first") {
+TEST_CASE("the outcome of reading an extended attribute decides the order, whichever operation started first") {
   auto attribute = [](When when, OpKind kind, int error = 0, uint32_t flags = 0) {
     Op op = object_op(when, kind, 10);
     op.error = error;
@@ -225,7 +225,7 @@ TEST_CASE("extended attributes: found and missed, whichever started first") {
   CHECK(order({attribute({0, 20, 1}, OpKind::getxattr), create_op({5, 12, 2}, 10, "user.x", 11, 1)}) == Order{0, 1});
 }
 
-TEST_CASE("rename: a whiteout is another file under the old name") {
+TEST_CASE("a rename with a whiteout leaves another file under the old name") {
   Op rename = name_op({0, 20, 1}, OpKind::rename, 1, "a", 10);
   rename.parent2 = 1;
   rename.name2 = "b";
@@ -234,11 +234,11 @@ TEST_CASE("rename: a whiteout is another file under the old name") {
   CHECK(order({rename, lookup_op({5, 10, 2}, 10)}) == Order{1, 0});
 }
 
-TEST_CASE("a directory is removed after the last name in it, whose removal still runs") {
+TEST_CASE("the removal of a directory comes after the removal of its last name, even if the two overlap") {
   CHECK(order({name_op({0, 20, 1}, OpKind::unlink, 5, "a", 10), name_op({2, 10, 2}, OpKind::rmdir, 1, "d", 5)}) == Order{0, 1});
 }
 
-TEST_CASE("a lock given back by a call that may wait is not held") {
+TEST_CASE("a lock is not held after a call that may wait released it") {
   Op wait = object_op({0, 100, 1}, OpKind::setlk, 10, 1);
   wait.op_flags = kOpWait;
   wait.mode = F_WRLCK;
@@ -276,7 +276,7 @@ static Op lock_op(When when, uint32_t mode, uint64_t owner, int error = 0, uint6
   return op;
 }
 
-TEST_CASE("the outcome of a lock request shows when other locks were taken and released") {
+TEST_CASE("the outcome of a lock request decides when other locks were taken and released") {
   const Op held = lock_op({0, 1, 1}, F_WRLCK, 1), unlock = lock_op({10, 30, 1}, F_UNLCK, 1);
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 2, 1});
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2)}) == Order{0, 1, 2});
@@ -302,7 +302,7 @@ TEST_CASE("the outcome of a lock request shows when other locks were taken and r
   CHECK(order({held, unlock, flock}) == Order{0, 2, 1});
 }
 
-TEST_CASE("locks of an open file description end with it") {
+TEST_CASE("locks of an open file description end with the description") {
   Op held = lock_op({0, 1, 1}, F_WRLCK, 1), release = object_op({10, 30, 9}, OpKind::release, 10, 1);
   held.handle = 1;
   Op other = lock_op({11, 15, 2}, F_WRLCK, 2);
@@ -330,7 +330,7 @@ TEST_CASE("flock belongs to the open instance") {
   CHECK(order({shared, also, vain, then}) == Order{0, 1, 2, 3});
 }
 
-TEST_CASE("by start, nothing is moved") {
+TEST_CASE("the order by start moves no operation") {
   OpList source({create_op({0, 20, 1}, 1, "a", 10, 1), name_op({5, 8, 2}, OpKind::lookup, 1, "a", 0, ENOENT)});
   Linearizer linearizer(source, 0, INT64_MAX, true);
   CHECK(linearizer.next()->seq == 0);

@@ -83,7 +83,7 @@ class Client {
 
 }  // namespace
 
-TEST_CASE("client model: names and attributes are cached, twice as long after each correct use") {
+TEST_CASE("the client model caches names and attributes, for twice as long after each correct use") {
   Client c;
   c.look(1, "file", 2);
   c.on(OpKind::getattr, 2);
@@ -107,7 +107,7 @@ TEST_CASE("client model: names and attributes are cached, twice as long after ea
   CHECK(c.sent() == "getattr 1");
 }
 
-TEST_CASE("client model: a name that isn't there is remembered too") {
+TEST_CASE("the client model caches missing names, too") {
   Client c;
   c.look(1, "none", 0, ENOENT);
   c.look(1, "none", 0, ENOENT);
@@ -115,7 +115,7 @@ TEST_CASE("client model: a name that isn't there is remembered too") {
   CHECK(c.sent() == "lookup 1 access 1");
 }
 
-TEST_CASE("client model: close-to-open") {
+TEST_CASE("the client model checks a file at each open") {
   Client c;
   c.look(1, "file", 2);
   c.open(2, 1);
@@ -135,7 +135,7 @@ TEST_CASE("client model: close-to-open") {
   CHECK(without.sent() == "lookup 1 access 2");
 }
 
-TEST_CASE("client model: no LOOKUP for what is made exclusively or renamed to") {
+TEST_CASE("the client model sends no LOOKUP for exclusive creation and for the new name of a rename") {
   Client c;
   c.look(1, "dir", 0, ENOENT);
   c.named(OpKind::mkdir, 1, "dir", 2);
@@ -154,7 +154,7 @@ TEST_CASE("client model: no LOOKUP for what is made exclusively or renamed to") 
   CHECK(c.sent() == "rename 1");
 }
 
-TEST_CASE("client model: an open file is renamed out of the way, and removed when it is closed") {
+TEST_CASE("the client model renames a removed open file, and removes it at the close") {
   Client c;
   c.create(1, "file", 2, 1);
   c.sent();
@@ -168,7 +168,7 @@ TEST_CASE("client model: an open file is renamed out of the way, and removed whe
   CHECK(c.sent() == "remove 1");
 }
 
-TEST_CASE("client model: writes are gathered until the close") {
+TEST_CASE("the client model gathers writes until the close") {
   LinuxClientOptions options;
   options.apply_mount_options("rw,wsize=65536");
   Client c(options);
@@ -200,7 +200,7 @@ TEST_CASE("client model: writes are gathered until the close") {
   CHECK(c.sent() == "write 1 commit 1");
 }
 
-TEST_CASE("client model: read-ahead") {
+TEST_CASE("the client model reads ahead") {
   Client c;
   Attr attr{.valid = kAttrSize | kAttrMode, .mode = S_IFREG | 0644, .size = 1 << 20};
   Op look = name_op(c.next(), OpKind::lookup, 1, "file", 2);
@@ -229,7 +229,7 @@ TEST_CASE("client model: read-ahead") {
   CHECK(c.sent() == "read 3");
 }
 
-TEST_CASE("client model: what was written is in the cache, until the change time moves otherwise") {
+TEST_CASE("the client model keeps written data in the cache until another client changes the file") {
   Client c;
   c.file("file", 2, 10000);
   c.sent();
@@ -246,7 +246,7 @@ TEST_CASE("client model: what was written is in the cache, until the change time
   CHECK(c.sent() == "getattr 1 access 1 read 1 rename 1");
 }
 
-TEST_CASE("client model: a listing brings the attributes along") {
+TEST_CASE("the client model caches attributes that a listing returns") {
   Client c;
   std::vector<std::string> names;
   for (int i = 0; i < 1000; ++i) names.push_back("file" + std::to_string(i));
@@ -271,7 +271,7 @@ TEST_CASE("client model: a listing brings the attributes along") {
   CHECK(c.sent() == "readdirplus 3");
 }
 
-TEST_CASE("client model: another client's change is noticed by its time") {
+TEST_CASE("the client model notices a change of another client by the change time") {
   Client c;
   Attr attr{.valid = kAttrMode | kAttrSize | kAttrMtime, .mode = S_IFREG | 0644, .size = 4096, .mtime = 1};
   auto look = [&](int64_t mtime) {
@@ -296,7 +296,7 @@ TEST_CASE("client model: another client's change is noticed by its time") {
   CHECK(c.sent() == "getattr 1 read 1");
 }
 
-TEST_CASE("client model: versions 2 and 4") {
+TEST_CASE("the client model sends the requests of versions 2 and 4") {
   Client two({.nfs_version = 2});
   two.file("file", 2, 4 << 20);
   CHECK(two.sent() == "write 4 create 1");  // neither ACCESS nor COMMIT
@@ -309,7 +309,7 @@ TEST_CASE("client model: versions 2 and 4") {
   CHECK(four.sent() == "access 2 close 1 getattr 2 getfh 1 open 1 putfh 4 read 1 sequence 4");
 }
 
-TEST_CASE("mountstats have options and requests of a mount") {
+TEST_CASE("the reader of mountstats returns the options and requests of a mount") {
   std::ifstream file(FSR_TEST_DATA "/mountstats-v3.txt");
   std::stringstream text;
   text << file.rdbuf();

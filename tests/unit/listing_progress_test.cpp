@@ -37,7 +37,7 @@ TEST_CASE("a listing that makes progress may have any length") {
   CHECK(progress.gets_on(900, 7));
 }
 
-TEST_CASE("a cookie that leads back to where a listing was is found at once") {
+TEST_CASE("the check finds a cookie that leads back at once") {
   ListingProgress progress;
   progress.entry("a");
   CHECK_FALSE(progress.gets_on(5, 5));
@@ -50,7 +50,7 @@ TEST_CASE("a cookie that leads back to where a listing was is found at once") {
   CHECK_FALSE(progress.gets_on(9, 5));
 }
 
-TEST_CASE("replies that repeat themselves are borne for a while, since names that are made meanwhile move others") {
+TEST_CASE("the check accepts some repeated replies, because names that are created meanwhile move others") {
   using Names = std::vector<std::string>;
   CHECK(replies_until_stuck(1000, [](int) { return Names{"a", "b"}; }) == 18);
   CHECK(replies_until_stuck(1000, [](int) { return Names{}; }) == 18);

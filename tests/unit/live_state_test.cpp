@@ -42,7 +42,7 @@ struct Watched {
 
 static const Attr kFile{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 100};
 
-TEST_CASE("live state: found objects existed before, created ones did not") {
+TEST_CASE("the live state has found objects as existing before the trace, and created ones as not") {
   Watched w;
   w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
   w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
@@ -59,7 +59,7 @@ TEST_CASE("live state: found objects existed before, created ones did not") {
   CHECK(w.exists(4, "link", 5));
 }
 
-TEST_CASE("live state: a listing teaches names, a lookup then their objects") {
+TEST_CASE("the live state gets names from a listing, and their objects from lookups") {
   Watched w;
   DirEntry entries[] = {{".", 1, S_IFDIR}, {"..", 1, S_IFDIR}, {"a", 9, S_IFREG}, {"b", 8, S_IFDIR}};
   w({.kind = K::readdir, .object = 1, .result = 4, .entries = entries});
@@ -69,7 +69,7 @@ TEST_CASE("live state: a listing teaches names, a lookup then their objects") {
   CHECK(w.exists(1, "b", kNoObject));
 }
 
-TEST_CASE("live state: refusals teach only what is certain") {
+TEST_CASE("the live state gets only certain facts from refused operations") {
   Watched w;
   w({.kind = K::mkdir, .error = EEXIST, .parent = 1, .name = "there"});
   w({.kind = K::lookup, .error = ENOENT, .parent = 1, .name = "gone"});
@@ -83,7 +83,7 @@ TEST_CASE("live state: refusals teach only what is certain") {
   CHECK(w.absent(1, "unknown"));
 }
 
-TEST_CASE("live state: objects are forgotten with their last name and last open instance") {
+TEST_CASE("the live state forgets an object with its last name and last open instance") {
   Watched w;
   const size_t before = w.state.objects();
   w({.kind = K::create, .op_flags = kOpCreated, .object = 3, .parent = 1, .handle = 1, .name = "f"});
@@ -108,7 +108,7 @@ TEST_CASE("live state: objects are forgotten with their last name and last open 
   CHECK(w.state.objects() == before);
 }
 
-TEST_CASE("live state: rename moves, replaces and exchanges") {
+TEST_CASE("the live state follows a rename that moves, replaces or exchanges") {
   Watched w;
   for (ObjectId id : {2, 3, 4})
     w({.kind = K::create,
@@ -146,7 +146,7 @@ TEST_CASE("live state: rename moves, replaces and exchanges") {
   CHECK_FALSE(w.state.object(8));
 }
 
-TEST_CASE("live state: a whiteout is left where a file was, and is no file of before") {
+TEST_CASE("the live state has a whiteout under the old name of a rename, as a new file") {
   Watched w;
   w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .name = "a"});
   w({.kind = K::rename, .flags = RENAME_WHITEOUT, .object = 2, .parent = 1, .parent2 = 1, .name = "a", .name2 = "b"});
@@ -161,7 +161,7 @@ TEST_CASE("live state: a whiteout is left where a file was, and is no file of be
   CHECK(w.found.empty());
 }
 
-TEST_CASE("live state: sizes follow writes, truncation and attributes") {
+TEST_CASE("the live state follows sizes through writes, truncation and attributes") {
   Watched w;
   w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .handle = 1, .name = "f"});
   auto size = [&] { return w.state.object(2)->attr.size; };
@@ -183,7 +183,7 @@ TEST_CASE("live state: sizes follow writes, truncation and attributes") {
   CHECK(size() == 0);
 }
 
-TEST_CASE("live state: locks are split, replaced and end with their owner's flush") {
+TEST_CASE("the live state splits and replaces locks, and ends them with the flush of their owner") {
   Watched w;
   auto locks = [&] {
     std::vector<std::string> out;
@@ -225,7 +225,7 @@ static std::vector<std::string> all_of(const LiveState& s) {
   return out;
 }
 
-TEST_CASE("live state: the serial form gives the same state back, and refuses what is cut") {
+TEST_CASE("the live state survives serialization, and truncated bytes are refused") {
   LiveState state;
   OpBatch b = every_kind();
   // Stop before the files are closed and removed again.
@@ -238,7 +238,7 @@ TEST_CASE("live state: the serial form gives the same state back, and refuses wh
   CHECK(all_of(copy) == all_of(state));
 }
 
-TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
+TEST_CASE("the live state of a checkpoint and the operations after it equals that of all operations") {
   OpBatch b;
   std::vector<std::string> names;
   for (int i = 0; i < 300; ++i) names.push_back("file" + std::to_string(i));
@@ -279,7 +279,7 @@ TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
   }
 }
 
-TEST_CASE("live state: what is in flight at a checkpoint or a cut counts with its outcome") {
+TEST_CASE("the live state counts operations in flight at a checkpoint with their outcomes") {
   int fd = memory_file(), keep = dup(fd);
   const Op opened{.start = 10'000, .duration = 200'000, .kind = K::open, .object = 7, .handle = 70};
   const Op closed{.start = 20'000, .duration = 200'000, .kind = K::release, .object = 8, .handle = 80};
@@ -310,7 +310,7 @@ TEST_CASE("live state: what is in flight at a checkpoint or a cut counts with it
   }
 }
 
-TEST_CASE("live state: a checkpoint of several parts is read completely, or the checkpoint before is used") {
+TEST_CASE("the reader takes a checkpoint of several parts only if it is complete, otherwise the previous one") {
   int fd = memory_file(), keep = dup(fd);
   constexpr int kFiles = 20'000;
   std::vector<std::string> names;
@@ -354,7 +354,7 @@ TEST_CASE("live state: a checkpoint of several parts is read completely, or the 
   CHECK(blocks >= 6);
 }
 
-TEST_CASE("live state: a limit of its memory holds, whatever a few bytes of input ask for") {
+TEST_CASE("the live state keeps its memory limit, whatever a few bytes of input request") {
   constexpr size_t kLimit = 1 << 20;
   LiveState state;
   state.limit(kLimit);
@@ -392,7 +392,7 @@ TEST_CASE("live state: a limit of its memory holds, whatever a few bytes of inpu
   }
 }
 
-TEST_CASE("live state: names unused for long are forgotten, paths to objects in use are kept") {
+TEST_CASE("the live state forgets names that were unused for long, and keeps paths of objects in use") {
   LiveState state;
   constexpr size_t kBytes = 200'000;
   std::vector<std::string> names;

@@ -6,7 +6,7 @@
 using namespace fsr;
 using namespace fsr::shim;
 
-TEST_CASE("lock ranges: a held range conflicts with requests of other owners") {
+TEST_CASE("a locked range conflicts with requests of other owners") {
   LockRanges held;
   held.set({10, 19, true, 7});
   CHECK_FALSE(held.conflict({0, 9, true, 0}));
@@ -15,14 +15,14 @@ TEST_CASE("lock ranges: a held range conflicts with requests of other owners") {
   CHECK(held.conflict({0, UINT64_MAX, false, 0})->pid == 7);
 }
 
-TEST_CASE("lock ranges: shared ones conflict with exclusive ones only") {
+TEST_CASE("a shared range conflicts with exclusive requests only") {
   LockRanges held;
   held.set({10, 19, false, 7});
   CHECK_FALSE(held.conflict({10, 19, false, 0}));
   CHECK(held.conflict({10, 19, true, 0}));
 }
 
-TEST_CASE("lock ranges: a hole splits a range, and a new type replaces the old one") {
+TEST_CASE("an unlock in the middle splits a range, and a new type replaces the old one") {
   LockRanges held;
   held.set({0, UINT64_MAX, true, 1});
   held.clear({10, 19, false, 0});
@@ -36,7 +36,7 @@ TEST_CASE("lock ranges: a hole splits a range, and a new type replaces the old o
   CHECK_FALSE(held.conflict({0, UINT64_MAX, true, 0}));
 }
 
-TEST_CASE("lock ranges: length 0 reaches to the end") {
+TEST_CASE("a lock of length 0 reaches to the end") {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_start = 5;

@@ -21,7 +21,7 @@ std::string text(const std::vector<PageBases::Run>& runs) {
 
 }  // namespace
 
-TEST_CASE("of a page that is written back, only the bytes stored since its read are reported") {
+TEST_CASE("the write-back of a page reports only the bytes stored since its read") {
   PageBases bases(kPlenty);
   std::string page(2 * kPage, 'a');
   bases.given(7, kPage, page.data(), page.size(), page.size());
@@ -35,7 +35,7 @@ TEST_CASE("of a page that is written back, only the bytes stored since its read 
   CHECK(bases.missing() == 0);
 }
 
-TEST_CASE("zeros follow the end of a file, and what was cut off") {
+TEST_CASE("a page has zeros behind the end of the file, also after a truncation") {
   PageBases bases(kPlenty);
   std::string page(kPage, 'a');
   bases.given(7, 0, page.data(), 10, 2 * kPage);
@@ -51,7 +51,7 @@ TEST_CASE("zeros follow the end of a file, and what was cut off") {
   CHECK(bases.missing() == 1);
 }
 
-TEST_CASE("a page without a base is written back whole, and counted") {
+TEST_CASE("a page without a known earlier content is written back completely, and counted") {
   constexpr size_t kFew = 16 * 2 * kPage;  // two pages for each of sixteen parts
   PageBases bases(kFew);
   const std::string page(kPage, 'a');
@@ -63,7 +63,7 @@ TEST_CASE("a page without a base is written back whole, and counted") {
   CHECK(text(bases.stored(7, kPage, page.data(), kPage)) == "0+4096 ");
 }
 
-TEST_CASE("a mapping is there until another takes its addresses") {
+TEST_CASE("a mapping exists until another takes its addresses") {
   using Maps = ProcessMaps<int>;
   Maps maps;
   const auto file = std::make_shared<int>(1), other = std::make_shared<int>(2);

@@ -219,14 +219,14 @@ class Pair {
 
 }  // namespace
 
-TEST_CASE("memory: does as a directory does") {
+TEST_CASE("the memory target has the outcomes of a directory") {
   for (unsigned seed = 0; seed < 100; ++seed) {
     INFO("seed " << seed);
     Pair(seed).run(150);
   }
 }
 
-TEST_CASE("memory: files that are renamed while they are listed are listed once") {
+TEST_CASE("the memory target lists a file once that is renamed during a listing") {
   Side memory("memory:");
   ObjectId next = 2;
   auto make = [&](std::string_view name) { memory(name_op({0, 1}, OpKind::mknod, kRootObject, name, next++)); };
@@ -245,7 +245,7 @@ TEST_CASE("memory: files that are renamed while they are listed are listed once"
   CHECK(memory.names(list) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("memory: a whiteout is device 0:0 under the old name") {
+TEST_CASE("the memory target leaves device 0:0 as a whiteout under the old name") {
   Side memory("memory:");
   memory(name_op({0, 1}, OpKind::mknod, kRootObject, "a", 2));
   Op rename = name_op({0, 1}, OpKind::rename, kRootObject, "a", 2);
@@ -262,7 +262,7 @@ TEST_CASE("memory: a whiteout is device 0:0 under the old name") {
   CHECK(memory(name_op({0, 1}, OpKind::lookup, kRootObject, "b", 2)).find("is done") != std::string::npos);
 }
 
-TEST_CASE("memory: access lists are set and removed as in a directory") {
+TEST_CASE("the memory target sets and removes access lists as a directory does") {
   using namespace std::string_literals;
   // Entries: owner, user 5, group, mask, others.
   const std::string list =
@@ -295,7 +295,7 @@ TEST_CASE("memory: access lists are set and removed as in a directory") {
       }
 }
 
-TEST_CASE("memory: files without an execute bit can't be executed, and allocations that failed in the capture fail") {
+TEST_CASE("the memory target refuses execution without an execute bit, and repeats failed allocations") {
   Scratch scratch;
   Side memory("memory:"), directory("file:" + scratch.path);
   Op make = name_op({0, 1}, OpKind::mknod, kRootObject, "f", 3);

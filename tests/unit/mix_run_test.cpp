@@ -49,7 +49,7 @@ struct Streams {
 
 }  // namespace
 
-TEST_CASE("A stream a hundred times slower holds back no other stream of a mix") {
+TEST_CASE("A stream that is a hundred times slower delays no other stream of a mix") {
   Streams streams;
   const ThreadId slow = streams.set.streams()[0].thread;
   auto count = streams.target.latency;
@@ -64,7 +64,7 @@ TEST_CASE("A stream a hundred times slower holds back no other stream of a mix")
   CHECK(r.response.max() == 100 * kMs);
 }
 
-TEST_CASE("As many calls as were asked for, with the shares of the mix") {
+TEST_CASE("A mix issues the requested number of calls, with its shares") {
   Streams streams;
   const RunResult r = streams.run(10'000, {});
   CHECK(r.issued() == 10'000);
@@ -113,7 +113,7 @@ TEST_CASE("A mix ends at the first failure with --on-error stop") {
   CHECK(r.issued() < 120);
 }
 
-TEST_CASE("A mix that is interrupted does not wait for a target that does not answer") {
+TEST_CASE("An interrupted mix does not wait for an unresponsive target") {
   Streams streams;
   std::atomic<int> stop{0};
   auto count = streams.target.latency;

@@ -50,7 +50,7 @@ const std::vector<uint64_t> kClient3 = {1, 30000, 900, 25000, 12000, 800, 17000,
 
 }  // namespace
 
-TEST_CASE("every dialect has the same mix of NFSv2") {
+TEST_CASE("the reader finds the same mix of NFSv2 in every dialect") {
   for (const char* file :
        {"sunos-s.txt", "sunos-one-blank.txt", "sunos-narrow.txt", "sunos-client-and-server.txt", "linux-s-2.txt", "linux-s.txt",
         "linux-old-s.txt", "linux-list-s.txt", "nfsd.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
@@ -67,7 +67,7 @@ TEST_CASE("every dialect has the same mix of NFSv2") {
   for (size_t i = 0; i < kMix2.size(); ++i) CHECK(counts(glued)[i] == kMix2[i] * 100);
 }
 
-TEST_CASE("every dialect has the same mix of NFSv3") {
+TEST_CASE("the reader finds the same mix of NFSv3 in every dialect") {
   for (const char* file : {"linux-s.txt", "linux-s-o-all-3.txt", "linux-old-s.txt", "linux-old-wide-s.txt", "linux-list-s.txt",
                            "nfsd.proc", "nfsd-6.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
     INFO(file);
@@ -92,7 +92,7 @@ TEST_CASE("every dialect has the same mix of NFSv3") {
   }
 }
 
-TEST_CASE("every dialect has the same mix of NFSv4 operations") {
+TEST_CASE("the reader finds the same mix of NFSv4 operations in every dialect") {
   const Mix linux_mix = read("linux-s-4.txt");
   REQUIRE(linux_mix.nfs_version == 4);
   CHECK(linux_mix.calls == 169451);
@@ -122,7 +122,7 @@ TEST_CASE("a client's COMPOUND counts as its main operation") {
   CHECK(count(mix, "exchange_id") == 2);
 }
 
-TEST_CASE("by default the version with the most calls is read, and the server's counters") {
+TEST_CASE("the reader takes the version with the most calls and the server's counters by default") {
   CHECK(read("nfsd.proc").nfs_version == 3);  // has as many calls of version 2
   const Mix both = read("sunos-client-and-server.txt");
   CHECK(counts(both) == kMix2);
@@ -134,7 +134,7 @@ TEST_CASE("by default the version with the most calls is read, and the server's 
         "linux-s-2.txt: no counters of NFSv3 of a server, only: Linux nfsstat, server, NFSv2");
 }
 
-TEST_CASE("weights are exact shares, or with compat the original's whole percents") {
+TEST_CASE("the weights are exact shares, or whole percents with --compat") {
   const Mix exact = read("nfsd.proc", 3);
   double sum = 0;
   for (const MixProcedure& p : exact.procedures) sum += p.weight;
@@ -147,7 +147,7 @@ TEST_CASE("weights are exact shares, or with compat the original's whole percent
   CHECK(compat.notes.back() == "whole percents, 100 in total; 8 procedures below 0.5 % are never called");
 }
 
-TEST_CASE("the difference of two snapshots, in the layout of every system") {
+TEST_CASE("the reader subtracts two snapshots in the layout of every system") {
   const Mix mix = load_mix(kData + "nfsd.proc", {}, kData + "earlier-s-3.txt");
   CHECK(mix.calls == 50000);
   for (size_t i = 0; i < kMix3.size(); ++i) CHECK(counts(mix)[i] == kMix3[i] - kMix3[i] / 2);
@@ -169,7 +169,7 @@ TEST_CASE("the difference of two snapshots, in the layout of every system") {
   CHECK(count(wrapped, "setattr") == 1);
 }
 
-TEST_CASE("published mixes sum to 100 percent") {
+TEST_CASE("the shares of a published mix add up to 100 percent") {
   for (const char* name : {"nhfsstone", "laddis", "sfs97-v2", "sfs97-v3", "sfs2008-v3"}) {
     INFO(name);
     const Mix* mix = built_in_mix(name);
@@ -185,7 +185,7 @@ TEST_CASE("published mixes sum to 100 percent") {
   CHECK(built_in_mix("sfs") == nullptr);
 }
 
-TEST_CASE("every sample is recognised by content and complete ones only") {
+TEST_CASE("the reader recognizes every sample by its content, and only complete ones") {
   unsigned files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kData)) {
     if (!entry.is_regular_file()) continue;
@@ -205,7 +205,7 @@ TEST_CASE("every sample is recognised by content and complete ones only") {
   CHECK_FALSE(may_be_mix("\x28\xb5\x2f\xfd\x04"));
 }
 
-TEST_CASE("malformed mixfiles: the messages of the original if there is one, with file and line") {
+TEST_CASE("a malformed mixfile is refused with file and line, in the words of the original if it has some") {
   const std::vector<std::pair<const char*, const char*>> expected = {
       {"empty.txt", "empty.txt: not a mixfile: empty file"},
       {"freebsd-cut.txt", "freebsd-cut.txt:5: bad mix format: unexpected EOF: the counts are missing"},

@@ -55,7 +55,7 @@ std::string error_of(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("traits of a trace: failed lookups, and what goes on where the transfer before ended") {
+TEST_CASE("the traits of a trace have its failed lookups and its sequential transfers") {
   TraitCounts counts;
   Op lookup;
   lookup.kind = OpKind::lookup;
@@ -84,7 +84,7 @@ TEST_CASE("traits of a trace: failed lookups, and what goes on where the transfe
   CHECK(sum(traits.writes.sizes) == 2);
 }
 
-TEST_CASE("written traits are read again, and other readers ignore them") {
+TEST_CASE("the reader gets back written traits, and other readers ignore them") {
   MixTraits traits{.failed_lookups = 0.333, .reads = {.sequential = 0.5}, .writes = {}};
   for (uint64_t bytes = 1; bytes < 100; ++bytes) traits.reads.sizes.push_back({bytes, double(1000 * bytes)});
   traits.reads.sequential_sizes = {{0, 1}, {kMostTransfer, 1e12}};
@@ -104,7 +104,7 @@ TEST_CASE("written traits are read again, and other readers ignore them") {
   CHECK(!compat.traits.reads.known());
 }
 
-TEST_CASE("traits that are damaged are refused with their line") {
+TEST_CASE("damaged traits are refused with their line") {
   for (const char* bad :
        {"lookup", "lookup failed", "lookup failed 101 %", "lookup failed -1 %", "lookup failed nan %", "lookup failed 3",
         "getattr failed 3 %", "read", "read sequential x %", "write sizes", "write sizes random 1:1", "write sizes other",

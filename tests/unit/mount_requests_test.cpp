@@ -28,7 +28,7 @@ static std::map<std::string, uint64_t> as_map(const std::vector<std::pair<std::s
   return {list.begin(), list.end()};
 }
 
-TEST_CASE("requests of the mount that a directory is on") {
+TEST_CASE("the counters are those of the directory's mount") {
   auto three = as_map(requests_of_mountstats(kMountstats, "/mnt/x"));
   CHECK(three == std::map<std::string, uint64_t>{{"null", 1}, {"getattr", 20}});
   CHECK(as_map(requests_of_mountstats(kMountstats, "/mnt/deeper")) == three);
@@ -40,14 +40,14 @@ TEST_CASE("requests of the mount that a directory is on") {
   CHECK(requests_of_mountstats("device a mounted on / with fstype nfs", "/mnt").empty());
 }
 
-TEST_CASE("requests of the whole client, if mounts are not distinguished") {
+TEST_CASE("the counters are those of the whole client if the kernel does not distinguish mounts") {
   auto all = as_map(requests_of_client("net 1 0 1 0\nrpc 9 0 0\nproc2 18 0 1 0 0 2\nproc3 22 0 5 0 7\nproc4 2 9 9\n"));
   CHECK(all["getattr"] == 6);
   CHECK(all["lookup"] == 9);
   CHECK(requests_of_client("proc3 x\nproc3").empty());
 }
 
-TEST_CASE("the URL of a directory on a mount") {
+TEST_CASE("a directory on a mount has a URL with server and path") {
   const auto mounts = parse_mountinfo(
       "40 1 0:50 / /mnt/a\\040b rw - nfs 10.0.0.2:/vfs/mix "
       "rw,vers=3,port=12049,mountaddr=10.0.0.2,mountport=12048,addr=10.0.0.2\n"

@@ -5,7 +5,7 @@
 
 using namespace fsr;
 
-TEST_CASE("a mistyped word is distinguished from an unrelated one") {
+TEST_CASE("the search finds a mistyped word, but no unrelated one") {
   const std::vector<std::string> words{"--scale", "--streams", "--seed", "--results"};
   CHECK(nearest_word("--sclae", words) == "--scale");
   CHECK(nearest_word("--scal", words) == "--scale");

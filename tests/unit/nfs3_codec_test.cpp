@@ -53,7 +53,7 @@ std::string hex(const std::vector<uint8_t>& bytes) {
 
 }  // namespace
 
-TEST_CASE("replies of a real server are understood") {
+TEST_CASE("the decoder reads replies of a real NFSv3 server") {
   Decoded getattr(Proc::getattr, "getattr-0");
   REQUIRE(getattr.ok);
   CHECK((getattr.reply.attr.valid & kAttrMode));
@@ -82,7 +82,7 @@ TEST_CASE("replies of a real server are understood") {
   CHECK(info.reply.read_max == 64 << 20);
 }
 
-TEST_CASE("a reply cut short anywhere is refused") {
+TEST_CASE("the decoder refuses an NFSv3 reply that is truncated at any byte") {
   for (auto [proc, name] : {std::pair(Proc::getattr, "getattr-0"),
                             {Proc::lookup, "lookup-0"},
                             {Proc::read, "read-0"},
@@ -110,14 +110,14 @@ TEST_CASE("a reply cut short anywhere is refused") {
   }
 }
 
-TEST_CASE("RPC errors become an errno") {
+TEST_CASE("each RPC error has an errno") {
   std::vector<uint8_t> denied = recorded("denied"), unavailable = recorded("unavailable");
   XdrDecoder a(denied), b(unavailable);
   CHECK(rpc_errno(decode_reply_head(a)) == EACCES);
   CHECK(rpc_errno(decode_reply_head(b)) == EOPNOTSUPP);
 }
 
-TEST_CASE("arguments are encoded as the standard says") {
+TEST_CASE("the encoder writes NFSv3 arguments as specified") {
   std::vector<uint8_t> bytes;
   XdrEncoder out(bytes);
   encode_name(out, handle("abcde"), "xyz");
@@ -163,7 +163,7 @@ TEST_CASE("arguments are encoded as the standard says") {
         "00000001");
 }
 
-TEST_CASE("a call carries its credentials and its length") {
+TEST_CASE("an RPC call has its credentials and its length") {
   std::vector<uint8_t> call;
   begin_call(call, 0x01020304, {100003, 3, 1}, {1000, 100, std::vector<uint32_t>(20, 7)});
   XdrEncoder out(call);
@@ -186,7 +186,7 @@ TEST_CASE("a call carries its credentials and its length") {
   CHECK(in.left() == 0);
 }
 
-TEST_CASE("locks are asked for byte by byte as the lock manager wants it, and its answers are understood") {
+TEST_CASE("the codec writes lock requests and reads their replies as the lock manager specifies") {
   const LockArguments lock{.file = handle("fh"), .caller = "me", .owner = 7, .offset = 16, .length = 1, .exclusive = true};
   auto encoded = [&](LockProc proc) {
     std::vector<uint8_t> bytes;
@@ -227,7 +227,7 @@ TEST_CASE("locks are asked for byte by byte as the lock manager wants it, and it
   CHECK(decoded(LockProc::test, {0, 0, 0, 0, 0, 0, 0, 1}) == -1);  // the holder of the lock is missing
 }
 
-TEST_CASE("a client's locks are known by owner, until the last is released") {
+TEST_CASE("the client knows its locks by owner until the last is released") {
   HeldLocks locks(INT32_MAX);
   const LockOwner one{1, false}, open{1, true};
   CHECK_FALSE(locks.used());

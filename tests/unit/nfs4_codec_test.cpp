@@ -60,7 +60,7 @@ std::string operations(void (*add)(Compound& c)) {
 
 }  // namespace
 
-TEST_CASE("replies of a real NFSv4 server are understood") {
+TEST_CASE("the decoder reads replies of a real NFSv4 server") {
   Recorded lookup("lookup-5-0");
   REQUIRE(lookup.ok);
   CHECK(lookup.reply.error == 0);
@@ -89,7 +89,7 @@ TEST_CASE("replies of a real NFSv4 server are understood") {
   CHECK(write.reply.verifier != 0);
 }
 
-TEST_CASE("replies that this server never sends are decoded, too") {
+TEST_CASE("the decoder reads replies that this server never sends") {
   Recorded delegated("open-delegated");
   REQUIRE(delegated.ok);
   CHECK(delegated.reply.delegated);
@@ -117,7 +117,7 @@ TEST_CASE("replies that this server never sends are decoded, too") {
   CHECK(refused.reply.error == EACCES);
 }
 
-TEST_CASE("an NFSv4 reply cut short anywhere, or to other operations, is refused") {
+TEST_CASE("the decoder refuses an NFSv4 reply that is truncated at any byte or belongs to other operations") {
   for (const auto& file : std::filesystem::directory_iterator(FSR_TEST_DATA "/fuzz/nfs4_reply")) {
     INFO(file.path());
     Recorded whole(file.path().filename());
@@ -136,7 +136,7 @@ TEST_CASE("an NFSv4 reply cut short anywhere, or to other operations, is refused
   }
 }
 
-TEST_CASE("COMPOUNDs are encoded as the standard says") {
+TEST_CASE("the encoder writes a COMPOUND as specified") {
   CHECK(operations([](Compound& c) { c.putfh(handle("abcde")).lookup("xyz").getfh(); }) ==
         "00000016"
         "000000056162636465000000"
@@ -180,7 +180,7 @@ TEST_CASE("COMPOUNDs are encoded as the standard says") {
         "00000004");
 }
 
-TEST_CASE("SEQUENCE is filled in when a COMPOUND is sent") {
+TEST_CASE("the SEQUENCE of a COMPOUND is filled in when it is sent") {
   std::vector<uint8_t> bytes;
   Compound c;
   c.begin(bytes, {1, 2, {}}, 1);
@@ -202,7 +202,7 @@ TEST_CASE("SEQUENCE is filled in when a COMPOUND is sent") {
 }
 
 // The enumeration nfsstat4 as RFC 8881 (15.1), RFC 7862 (11.1) and RFC 8276 (8.4.1) number it, and what an application gets.
-TEST_CASE("statuses have the numbers, names and errnos that they should") {
+TEST_CASE("each status has its number, name and errno") {
   struct {
     const char* name;
     uint32_t number;

@@ -26,7 +26,7 @@ std::string test_data(const char* name) {
 
 }  // namespace
 
-TEST_CASE("a mixfile is what nfsstat -s -3 prints") {
+TEST_CASE("the writer prints a mixfile as nfsstat -s -3 does") {
   Counts counts{};
   auto set = [&](OpKind kind, uint64_t n) { counts[unsigned(kind)] = n; };
   set(OpKind::null, 40);
@@ -69,7 +69,7 @@ TEST_CASE("every procedure of NFSv3 but fsinfo and pathconf stands for an operat
   CHECK(procedures.count(nfs_procedure_index(3, "pathconf")) == 0);
 }
 
-TEST_CASE("written mixfiles are read again with the same numbers") {
+TEST_CASE("the reader gets back the numbers of a written mixfile") {
   for (unsigned version : {2u, 3u, 4u}) {
     INFO("version " << version);
     // Small numbers, numbers that are rounded away, and so many digits that cells overflow.
@@ -93,14 +93,14 @@ TEST_CASE("written mixfiles are read again with the same numbers") {
   }
 }
 
-TEST_CASE("the SunOS layout, as the original reads it") {
+TEST_CASE("the writer prints the SunOS layout that the original reads") {
   const std::vector<uint64_t> calls = {2, 13000, 1000, 0, 34000, 8000, 22000, 0, 15000, 2000, 1000, 0, 0, 0, 0, 0, 3000, 998};
   std::string expected = test_data("mix/sunos-s.txt");
   expected.replace(expected.find("7          0          0          7"), 35, "0          0          0          0 ");
   CHECK(sunos_nfsstat_text(calls) == expected);
 }
 
-TEST_CASE("an empty mixfile and one with huge counts stay readable") {
+TEST_CASE("the reader reads an empty mixfile and one with huge counts") {
   Counts counts{};
   CHECK(nfsstat_text(counts).find("read             write") != std::string::npos);
   CHECK(nfsstat_text(counts).find("0         0%     0         0%") != std::string::npos);

@@ -34,7 +34,7 @@ std::string without_tabs(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("nfstest's lines are the original's, on the numbers of its description") {
+TEST_CASE("nfstest prints the lines of the original for the numbers in its description") {
   const Settings s = parse({"n3", "uK", "m256", "M1024", "b256", "K2", "f/home/tmp", "d1", "c1", "v1", "R2"}, 4);
   const Layout layout(s, 4, true);
   CHECK(without_tabs(layout.header({"aqua1-1.the.net", "aqua1-2.the.net", "aqua1-3.the.net", "aqua2-1.the.net"})) ==
@@ -70,7 +70,7 @@ TEST_CASE("nfstest's lines are the original's, on the numbers of its description
         "--- TFS=3072Kb\tWTT=0.128000s AWT=0.042667s\tLWR=6000.0Kb/s TWR=24000.0Kb/s\n");
 }
 
-TEST_CASE("nfstest's words") {
+TEST_CASE("nfstest reads and refuses words as the original does") {
   using Sizes = std::vector<uint64_t>;
   const Settings plain = parse({}, 3);
   CHECK((plain.unit == 'K' && plain.files == 3 && plain.repeat == 1 && plain.folder == "." && !plain.direct &&
@@ -92,7 +92,7 @@ TEST_CASE("nfstest's words") {
   }
 }
 
-TEST_CASE("nfstest's ranks read each file once, and others' where they can") {
+TEST_CASE("nfstest's ranks read each file once, if possible a file of another rank") {
   for (unsigned ranks = 1; ranks <= 9; ++ranks)
     for (unsigned shift = 1; shift <= std::max(ranks - 1, 1u); ++shift)
       for (uint64_t file = 0; file < 12; ++file) {
@@ -108,7 +108,7 @@ TEST_CASE("nfstest's ranks read each file once, and others' where they can") {
   CHECK(reader_shift({"a", "a", "b", "b", "c", "c"}) == 2);
 }
 
-TEST_CASE("a stage's report survives the way to the root, and damage is noticed") {
+TEST_CASE("the root gets the report of a stage unchanged, and notices damage") {
   StageReport report;
   report.took = 123'456'789;
   report.bytes = uint64_t(5) << 40;
@@ -126,7 +126,7 @@ TEST_CASE("a stage's report survives the way to the root, and damage is noticed"
     CHECK_THROWS_AS(StageReport::load(std::string_view(saved).substr(0, length)), std::runtime_error);
 }
 
-TEST_CASE("stdio's transfers") {
+TEST_CASE("the model of stdio issues the transfers of the C library") {
   Stdio out;
   Stdio::Writes writes = out.write(10'000);
   CHECK((writes.looks && writes.held == 0 && writes.direct == 8192 && out.held() == 1808));

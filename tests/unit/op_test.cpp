@@ -6,7 +6,7 @@
 
 using namespace fsr;
 
-TEST_CASE("every kind has a name that leads back to it") {
+TEST_CASE("the name of each kind leads back to the kind") {
   for (unsigned i = 0; i < kOpKinds; ++i) {
     OpKind kind;
     REQUIRE(op_from_name(op_name(OpKind(i)), &kind));

@@ -30,7 +30,7 @@ struct Decoded {
 
 }  // namespace
 
-TEST_CASE("replies of a real 9P server are understood") {
+TEST_CASE("the decoder reads replies of a real 9P server") {
   Decoded getattr("getattr-0");
   REQUIRE(getattr.ok);
   CHECK(S_ISDIR(getattr.reply.attr.mode));
@@ -51,7 +51,7 @@ TEST_CASE("replies of a real 9P server are understood") {
   CHECK(statfs.reply.total_bytes > statfs.reply.available_bytes);
 }
 
-TEST_CASE("a 9P reply that is cut anywhere is refused or holds nothing beyond its end") {
+TEST_CASE("the decoder refuses a truncated 9P reply, or reads nothing beyond its end") {
   for (const char* name : {"getattr-0", "version-0", "readdir-entries", "statfs-0", "readlink-0", "read-0"}) {
     Decoded whole(name);
     REQUIRE(whole.ok);
@@ -66,7 +66,7 @@ TEST_CASE("a 9P reply that is cut anywhere is refused or holds nothing beyond it
   }
 }
 
-TEST_CASE("9P requests are built as the manual says") {
+TEST_CASE("the encoder writes 9P requests as specified") {
   std::vector<uint8_t> bytes;
   Encoder out(bytes);
   out.begin(Type::walk);
@@ -96,7 +96,7 @@ TEST_CASE("9P2000 encodes types in mode bits; .u also special files and numeric 
   CHECK(!(reply.attr.valid & kAttrUid));
 }
 
-TEST_CASE("texts of 9P errors become numbers") {
+TEST_CASE("each known text of a 9P error has an errno") {
   CHECK(error_number("file not found") == ENOENT);
   CHECK(error_number("No such file or directory") == ENOENT);
   CHECK(error_number("Directory not empty") == ENOTEMPTY);
@@ -136,7 +136,7 @@ TEST_CASE("a 9P error without a number is recognized by its words") {
   CHECK(reply.error == EEXIST);
 }
 
-TEST_CASE("9P names are UTF-8 in 9P2000, bytes in the dialects of Unix") {
+TEST_CASE("a 9P name is UTF-8 in 9P2000, and bytes in the dialects of Unix") {
   auto fidelity = [](Dialect dialect) { return ninep_fidelity({.kind = OpKind::lookup, .name = "\xff"}, {dialect}); };
   CHECK(fidelity(Dialect::l) == Fidelity::exact);
   CHECK(fidelity(Dialect::u) == Fidelity::exact);

@@ -47,7 +47,7 @@ TEST_CASE("An undecided comparison is reported as such, with the number of round
   CHECK(paired_ratio(rounds_of({1, 1, 1})).sign_p == 1);
 }
 
-TEST_CASE("Of many comparisons each must be the surer") {
+TEST_CASE("Each of many comparisons needs more certainty") {
   CHECK(decided({0.04}, 0.05) == std::vector<bool>{true});
   CHECK(decided({0.04, 0.04}, 0.05) == std::vector<bool>{false, false});
   CHECK(decided({0.04, 0.02, 0.001}, 0.05) == std::vector<bool>{true, true, true});
@@ -86,7 +86,7 @@ TEST_CASE("Equal targets are seldom reported as different, for any number of loo
   }
 }
 
-TEST_CASE("Medians") {
+TEST_CASE("The median of an even number of values is the mean of the middle two") {
   CHECK(median({}) == 0);
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 2, 3}) == 2.5);

@@ -53,7 +53,7 @@ struct Prompted {
 
 }  // namespace
 
-TEST_CASE("a password is typed unseen", "[password]") {
+TEST_CASE("the terminal does not echo a typed password", "[password]") {
   Prompted prompted;
   const int status = prompted.type("secret\n");
   CHECK(WIFEXITED(status));
@@ -69,7 +69,7 @@ TEST_CASE("^C at the password prompt ends the program and the terminal echoes ag
   CHECK(prompted.echoes());
 }
 
-TEST_CASE("the end of input at the password prompt is no empty password", "[password]") {
+TEST_CASE("the end of input at the password prompt is an error, not an empty password", "[password]") {
   Prompted prompted;
   const int status = prompted.type("\x04");
   CHECK(WIFEXITED(status));

@@ -13,7 +13,7 @@
 using namespace fsr;
 using namespace fsr::shim;
 
-TEST_CASE("a thread's status") {
+TEST_CASE("the reader returns the ids and names of a thread from its status") {
   char before[16];
   prctl(PR_GET_NAME, before);
   prctl(PR_SET_NAME, "a\n\\:\tb");
@@ -31,7 +31,7 @@ TEST_CASE("a thread's status") {
   prctl(PR_SET_NAME, before);
 }
 
-TEST_CASE("fields of a status text") {
+TEST_CASE("the parser finds the fields of a status text") {
   ThreadStatus status;
   parse_status(
       "Name:\tx\nTgid:\t12\nPPid:\t3\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t20 4294967294 \n"
@@ -50,7 +50,7 @@ TEST_CASE("fields of a status text") {
   CHECK(status.groups.empty());
 }
 
-TEST_CASE("an instance is one thread, as long as that lives") {
+TEST_CASE("an open /proc file belongs to one thread as long as that lives") {
   ThreadStatus status, again;
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -71,7 +71,7 @@ TEST_CASE("an instance is one thread, as long as that lives") {
   CHECK(!read_status(child, status));
 }
 
-TEST_CASE("other facts read from /proc") {
+TEST_CASE("the reader returns other facts from /proc") {
   CHECK(read_proc("self", ProcFile::uid_map) == read_proc(std::to_string(getpid()), ProcFile::uid_map));
   CHECK(read_proc("self", ProcFile::mountinfo).find(" / ") != std::string::npos);
   CHECK(read_proc("self", ProcFile::comm).find('\n') == std::string::npos);

@@ -12,7 +12,7 @@ namespace {
 const std::string kKey(32, 'k');
 }
 
-TEST_CASE("names of every kind have a way back, and equal ones one pseudonym") {
+TEST_CASE("each name can be restored from its pseudonym, and equal names have equal pseudonyms") {
   Pseudonyms to(kKey, false), back(kKey, true);
   std::set<std::string> seen;
   for (const std::string& name : std::vector<std::string>{"a",
@@ -53,7 +53,7 @@ TEST_CASE("names of every kind have a way back, and equal ones one pseudonym") {
   CHECK(to.hashed() == 0);
 }
 
-TEST_CASE("lengths and common extensions stay, unknown ones do not") {
+TEST_CASE("a pseudonym keeps length and common extension, but no unknown extension") {
   Pseudonyms to(kKey, false);
   for (size_t n = 6; n <= 253; ++n) CHECK(to.name(std::string(n, 'n')).size() == n + 1);
   for (const char* name : {"a", "abcde"}) CHECK(to.name(name).size() == 7);
@@ -63,7 +63,7 @@ TEST_CASE("lengths and common extensions stay, unknown ones do not") {
   CHECK(to.path("../a//b/.") == "../" + to.name("a") + "//" + to.name("b") + "/.");
 }
 
-TEST_CASE("data too long to store is hashed, with its length") {
+TEST_CASE("a name that is too long for a reversible pseudonym becomes a hash") {
   Pseudonyms to(kKey, false);
   const std::string longest(255, 'x'), other(254, 'x'), bytes(255, '\xe9');
   CHECK(to.name(longest).size() == 255);
@@ -73,14 +73,14 @@ TEST_CASE("data too long to store is hashed, with its length") {
   CHECK(to.name(std::string(300, 'x')).size() == 301);  // too long for a file system, as the original
 }
 
-TEST_CASE("another key gives other names and no way back") {
+TEST_CASE("another key gives other pseudonyms, and can't restore names") {
   Pseudonyms one(kKey, false), two(std::string(32, 'j'), false), back(std::string(32, 'j'), true);
   CHECK(one.name("document") != two.name("document"));
   CHECK(back.name(one.name("document")) != "document");
   CHECK(one.key_mark() != two.key_mark());
 }
 
-TEST_CASE("attributes keep their length, values too") {
+TEST_CASE("names and values of extended attributes keep their lengths") {
   Pseudonyms to(kKey, false), back(kKey, true);
   for (const char* name : {"user.comment", "user.mime_type", "trusted.overlay.opaque", "user.a", "user.with space", "noname",
                            "user..x1", "com.example.token", "users.x", "system.posix_acl_other"}) {
@@ -100,7 +100,7 @@ TEST_CASE("attributes keep their length, values too") {
   CHECK(to.value("some value") != "some value");
 }
 
-TEST_CASE("users, processes and prints are mapped one to one, what is special stays") {
+TEST_CASE("users, processes and fingerprints are mapped one to one, and special values stay") {
   Pseudonyms to(kKey, false), back(kKey, true);
   std::set<uint64_t> users, processes, prints;
   for (uint32_t id = 1; id < 3000; ++id) {
@@ -155,7 +155,7 @@ TEST_CASE("an anonymized header has the mount options, but neither source nor us
   CHECK(again.command == h.command);
 }
 
-TEST_CASE("an access control list stays one, of others") {
+TEST_CASE("an access control list stays one, with other users") {
   Arena arena;
   Anonymizer to(kKey, false);
   std::string acl("\2\0\0\0", 4);

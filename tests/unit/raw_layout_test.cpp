@@ -12,7 +12,7 @@ using raw::WriteRanges;
 
 constexpr uint64_t kB = raw::kExtentAlign;
 
-TEST_CASE("files lie one behind the other, in whole blocks, in the order of their use") {
+TEST_CASE("the layout puts files one behind the other, in whole blocks, in the order of their use") {
   const FileUse files[] = {{7, 1}, {3, kB}, {9, 0}, {5, kB + 1}};
   Layout layout(files, kB, 100 * kB, false);
   REQUIRE(layout.extents().size() == 3);
@@ -26,12 +26,12 @@ TEST_CASE("files lie one behind the other, in whole blocks, in the order of thei
   CHECK(layout.wraps() == 0);
 }
 
-TEST_CASE("a device may be filled to its last block") {
+TEST_CASE("the layout may fill a device to its last block") {
   const FileUse files[] = {{1, 2 * kB}, {2, 2 * kB}};
   CHECK(Layout(files, kB, 5 * kB, false).find(2)->start == 3 * kB);
 }
 
-TEST_CASE("files that do not fit are refused, or lie over others when that is asked for") {
+TEST_CASE("the layout refuses files that do not fit, or on request lets them overlap") {
   const FileUse files[] = {{1, 2 * kB}, {2, 2 * kB}, {3, kB}};
   CHECK_THROWS_AS(Layout(files, kB, 4 * kB, false), std::runtime_error);
   Layout layout(files, kB, 4 * kB, true);
@@ -41,14 +41,14 @@ TEST_CASE("files that do not fit are refused, or lie over others when that is as
   CHECK(layout.wraps() == 1);
 }
 
-TEST_CASE("a file larger than the device is always refused") {
+TEST_CASE("the layout always refuses a file that is larger than the device") {
   const FileUse files[] = {{1, 3 * kB + 1}};
   CHECK_THROWS_AS(Layout(files, kB, 4 * kB, true), std::runtime_error);
   const FileUse endless[] = {{1, UINT64_MAX}};
   CHECK_THROWS_AS(Layout(endless, kB, 4 * kB, true), std::runtime_error);
 }
 
-TEST_CASE("extents: transferred bytes of a file count, in the order of first use") {
+TEST_CASE("the extent of a file has its transferred bytes, in the order of first use") {
   OpList list({{.start = 5, .kind = OpKind::read, .object = 4, .offset = 100, .length = 50, .result = 20},
                {.start = 6, .kind = OpKind::write, .object = 2, .offset = 0, .length = 10, .result = 10},
                {.start = 7, .kind = OpKind::read, .object = 4, .offset = 0, .length = 50, .result = 50},
@@ -65,7 +65,7 @@ TEST_CASE("extents: transferred bytes of a file count, in the order of first use
   CHECK(uses.in_order_of_use()[2].end == 51);
 }
 
-TEST_CASE("a write that reads first keeps all others out of its blocks, plain writes do not") {
+TEST_CASE("a write that must read its blocks first excludes all others, and a plain write does not") {
   WriteRanges ranges;
   CHECK(ranges.enter(0, 512, false));
   CHECK(ranges.enter(0, 512, false));
@@ -81,7 +81,7 @@ TEST_CASE("a write that reads first keeps all others out of its blocks, plain wr
   CHECK(ranges.enter(0, 1024, true));
 }
 
-TEST_CASE("what a device can do of operations") {
+TEST_CASE("a device can perform transfers and syncs, and no other operations") {
   Op read{.kind = OpKind::read, .offset = 512, .length = 4096, .result = 512};
   CHECK(raw::fidelity(read, 512) == Fidelity::exact);
   CHECK(raw::fidelity(read, 4096) == Fidelity::approximate);

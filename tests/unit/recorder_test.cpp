@@ -76,7 +76,7 @@ void open_in(Ring& ring, const Op& op) {
 
 }  // namespace
 
-TEST_CASE("a record holds everything an operation points to") {
+TEST_CASE("a record contains all data of its operation") {
   ChunkPool pool(kChunk, kChunk);
   Ring ring(pool);
   std::string name = "name", name2 = "other", data = "target";
@@ -107,7 +107,7 @@ TEST_CASE("a record holds everything an operation points to") {
   CHECK(ring.fill() == 0);
 }
 
-TEST_CASE("a record has no more than its operation had") {
+TEST_CASE("a record contains only the data of its operation") {
   ChunkPool pool(kChunk, kChunk);
   Ring ring(pool);
   const Attr attr{.valid = kAttrSize, .size = 7}, set{.valid = kAttrMode, .mode = 0600};
@@ -143,7 +143,7 @@ TEST_CASE("a record has no more than its operation had") {
   CHECK(none.blocks.empty());
 }
 
-TEST_CASE("a ring goes on in other chunks without splitting records, and says when there are none") {
+TEST_CASE("a ring continues in other chunks without splitting records, and reports when there are none") {
   ChunkPool pool(4096, 3 * 4096);
   Ring ring(pool);
   Ring::View view;
@@ -215,7 +215,7 @@ TEST_CASE("a request that outgrows its chunk ends in the next chunk, and counts 
   CHECK(pool.free_bytes() == 4096);
 }
 
-TEST_CASE("a request that takes long keeps one chunk, and outgrows no chunk though another is at hand") {
+TEST_CASE("a request that takes long keeps one chunk") {
   ChunkPool pool(4096, 4096);
   Ring ring(pool);
   std::string name(4096 - Ring::need({}), 'f');
@@ -233,7 +233,7 @@ TEST_CASE("a request that takes long keeps one chunk, and outgrows no chunk thou
   CHECK(ring.front() == nullptr);
 }
 
-TEST_CASE("threads that take and give back chunks never have the same one", "[threads]") {
+TEST_CASE("two threads never have the same chunk", "[threads]") {
   ChunkPool pool(4096, 3 * 4096);
   std::atomic<int> taken{0}, clashes{0};
   std::vector<std::thread> threads;
@@ -255,7 +255,7 @@ TEST_CASE("threads that take and give back chunks never have the same one", "[th
   CHECK(pool.free_bytes() == pool.capacity());
 }
 
-TEST_CASE("operations of several rings come out in order of start") {
+TEST_CASE("the merger returns operations of several rings in the order of their starts") {
   KeepingSink sink;
   ChunkPool pool(kChunk, kChunk);
   Merger merger(sink, pool);
@@ -324,7 +324,7 @@ TEST_CASE("a request in flight delays later ones, up to the limit") {
   CHECK(sink.in_order());
 }
 
-TEST_CASE("rings that run full end the wait for a slow request at once") {
+TEST_CASE("full rings end the wait for a slow request at once") {
   KeepingSink sink;
   ChunkPool pool(kChunk, kChunk);
   Merger merger(sink, pool);
@@ -341,7 +341,7 @@ TEST_CASE("rings that run full end the wait for a slow request at once") {
   CHECK(b.fill() == 0);
 }
 
-TEST_CASE("the last round writes what never ended as started") {
+TEST_CASE("the last round writes unended operations as started") {
   KeepingSink sink;
   ChunkPool pool(kChunk, kChunk);
   Merger merger(sink, pool);
@@ -358,7 +358,7 @@ TEST_CASE("the last round writes what never ended as started") {
   CHECK(sink.ended.empty());
 }
 
-TEST_CASE("a full sink gets little more of what is in the rings") {
+TEST_CASE("a full sink gets few more operations from the rings") {
   KeepingSink sink;
   sink.full_after = 10;
   ChunkPool pool(4 << 20, 4 << 20);
@@ -376,7 +376,7 @@ TEST_CASE("a full sink gets little more of what is in the rings") {
   CHECK(merger.discard() == 30 - written);
 }
 
-TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
+TEST_CASE("the operations of many threads arrive completely and in order", "[threads]") {
   KeepingSink sink;
   constexpr int kThreads = 4, kOps = 4000;
   {
@@ -421,7 +421,7 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
   CHECK(right);
 }
 
-TEST_CASE("full rings make a request wait, and that is counted", "[threads]") {
+TEST_CASE("a request waits while rings are full, and the wait is counted", "[threads]") {
   KeepingSink sink;
   Recorder recorder(sink, small(4096), 0);
   Ring* ring = recorder.borrow();
@@ -465,7 +465,7 @@ TEST_CASE("full rings drop operations with --on-overflow drop, and count them", 
   CHECK(recorder.failure().empty());
 }
 
-TEST_CASE("rings grow with the load, until they last for their time or reach their limit", "[threads]") {
+TEST_CASE("the rings grow with the load, until they hold enough or reach their limit", "[threads]") {
   KeepingSink sink;
   constexpr int64_t kTime = 20'000'000;
   const size_t limit = GENERATE(size_t(8) * 4096, size_t(256) << 20);
@@ -486,7 +486,7 @@ TEST_CASE("rings grow with the load, until they last for their time or reach the
   CHECK(sink.ring_time == recorder.ring_time());
 }
 
-TEST_CASE("a limit that was asked for ends recording without a failure", "[threads]") {
+TEST_CASE("a requested limit ends recording without a failure", "[threads]") {
   KeepingSink sink;
   sink.ask_to_stop = "large enough";
   sink.stop_is_failure = false;
@@ -499,7 +499,7 @@ TEST_CASE("a limit that was asked for ends recording without a failure", "[threa
   CHECK(sink.reason == "large enough");
 }
 
-TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]") {
+TEST_CASE("a failure of the sink ends recording, but not requests", "[threads]") {
   KeepingSink sink;
   sink.fail_after = 10;
   Recorder recorder(sink, small(65536), 0);
@@ -520,7 +520,7 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
   CHECK(recorder.unrecorded() >= 5);
 }
 
-TEST_CASE("if the sink fails during a request, the request ends nevertheless", "[threads]") {
+TEST_CASE("a request ends even if the sink fails meanwhile", "[threads]") {
   KeepingSink sink;
   sink.fail_after = 0;
   Recorder recorder(sink, small(65536), 0);
@@ -533,7 +533,7 @@ TEST_CASE("if the sink fails during a request, the request ends nevertheless", "
   CHECK_FALSE(sink.clean);
 }
 
-TEST_CASE("if the sink requests the end, recording ends cleanly with the sink's reason", "[threads]") {
+TEST_CASE("recording ends cleanly with the sink's reason if the sink requests the end", "[threads]") {
   KeepingSink sink;
   sink.ask_to_stop = "disk nearly full";
   Recorder recorder(sink, small(65536), 0);

@@ -30,7 +30,7 @@ std::vector<Op> read_all(const std::string& path, OpBatch& batch) {
 
 }  // namespace
 
-TEST_CASE("a recording is in the order of starts, whatever ended first") {
+TEST_CASE("a recording has the order of starts, whichever operation ended first") {
   File file;
   OpBatch memory;
   const Attr attr{.valid = kAttrSize, .size = 7};
@@ -64,7 +64,7 @@ TEST_CASE("a recording is in the order of starts, whatever ended first") {
   CHECK(ops[1].attr->size == 7);
 }
 
-TEST_CASE("an operation that never ends holds up neither the others nor the memory") {
+TEST_CASE("an operation that never ends delays no other operation, and takes no more memory") {
   File file;
   OpBatch memory;
   constexpr int kMany = 20'000;

@@ -45,7 +45,7 @@ std::string saved(const RunResult& result) {
 
 }  // namespace
 
-TEST_CASE("a result survives the way to another process, and damage is noticed") {
+TEST_CASE("another process gets a result unchanged, and notices damage") {
   const std::string text = saved(part(5));
   ByteReader in(text);
   const RunResult back = load_result(in);
@@ -58,7 +58,7 @@ TEST_CASE("a result survives the way to another process, and damage is noticed")
   }
 }
 
-TEST_CASE("the results of several processes are one") {
+TEST_CASE("the results of several processes become one") {
   RunOptions options;
   options.mismatches = 3;
   RunResult all = part(1);

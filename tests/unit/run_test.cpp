@@ -53,7 +53,7 @@ class LateSource final : public OpSource {
 
 }  // namespace
 
-TEST_CASE("original timing issues at the recorded times, divided by the scale") {
+TEST_CASE("original timing issues operations at their recorded times, divided by the scale") {
   for (double scale : {1.0, 4.0, 0.5}) {
     Bench b;
     b.options.scale = scale;
@@ -68,7 +68,7 @@ TEST_CASE("original timing issues at the recorded times, divided by the scale") 
   }
 }
 
-TEST_CASE("the schedule starts at the range's start") {
+TEST_CASE("the schedule starts with the start of the range") {
   Bench b;
   b.options.from = 500'000;
   b.options.to = 1'000'000;
@@ -97,7 +97,7 @@ TEST_CASE("a late operation keeps the absolute schedule") {
   CHECK(b.result.response.max() == 350'000);
 }
 
-TEST_CASE("think time: from the end of the stream's previous operation") {
+TEST_CASE("think time counts from the end of the stream's previous operation") {
   Bench b;
   b.options.timing = Timing::think;
   b.target.latency = [](const Op&) { return 50'000; };
@@ -114,7 +114,7 @@ TEST_CASE("think time: from the end of the stream's previous operation") {
   CHECK(twice.issued(1) == 100);
 }
 
-TEST_CASE("think time: what the replayer was late is made up for, what the target took longer is not") {
+TEST_CASE("think time makes up for lateness of the replayer, not for a slower target") {
   Bench b;
   b.options.timing = Timing::think;
   b.target.latency = [&](const Op& op) {
@@ -130,7 +130,7 @@ TEST_CASE("think time: what the replayer was late is made up for, what the targe
   CHECK(b.result.waiting.count() == 0);
 }
 
-TEST_CASE("think time: a new process follows what its parent did before") {
+TEST_CASE("think time of a new process counts from an operation of its parent") {
   Bench b;
   b.options.timing = Timing::think;
   b.target.latency = [](const Op&) { return 200'000; };
@@ -144,7 +144,7 @@ TEST_CASE("think time: a new process follows what its parent did before") {
   CHECK(b.issued(2) == 440);
 }
 
-TEST_CASE("think time: what the kernel issues follows its open file, or its thread") {
+TEST_CASE("think time of a kernel's operation counts from an operation of its open file or its thread") {
   // Five seconds of service and 0.2 s of think time were recorded. The target completes at once.
   Op flush = object_op({5'000'000, 5'000'010, 2}, OpKind::flush, 10),
      late_write = io_op({5'100'000, 5'100'010, 1}, OpKind::write, 10, 1),
@@ -175,7 +175,7 @@ TEST_CASE("think time counts from an operation that left the window long ago") {
   CHECK(b.issued(50) == 1990);
 }
 
-TEST_CASE("as fast as possible: nothing waits for a time, everything for its predecessors") {
+TEST_CASE("operations wait only for their predecessors with --timing asap") {
   Bench b;
   b.options.timing = Timing::asap;
   b.target.latency = [](const Op&) { return 10'000; };
@@ -187,7 +187,7 @@ TEST_CASE("as fast as possible: nothing waits for a time, everything for its pre
   CHECK(b.issued(3) == 20);
 }
 
-TEST_CASE("strict order is one at a time") {
+TEST_CASE("strict order issues one operation at a time") {
   Bench b;
   b.options.timing = Timing::asap;
   b.options.order = Order::strict;
@@ -196,7 +196,7 @@ TEST_CASE("strict order is one at a time") {
   for (int i = 0; i < 10; ++i) CHECK(b.issued(uint64_t(i)) == i * 10);
 }
 
-TEST_CASE("order of time waits for issues, and for ids") {
+TEST_CASE("order of time waits for the issue of earlier operations, and for ids") {
   Bench b;
   b.options.timing = Timing::asap;
   b.options.order = Order::time;
@@ -208,7 +208,7 @@ TEST_CASE("order of time waits for issues, and for ids") {
   CHECK(b.issued(3) == 10);
 }
 
-TEST_CASE("operations that the target can't express are counted, and those that wait for them continue") {
+TEST_CASE("a run counts operations that the target can't express, and does not wait for them") {
   Bench b;
   b.run({object_op({0, 1, 1}, OpKind::ioctl, 10), object_op({10, 11, 1}, OpKind::statfs, 1),
          name_op({20, 21, 1}, OpKind::lookup, 1, "..", 1)});
@@ -218,7 +218,7 @@ TEST_CASE("operations that the target can't express are counted, and those that 
   CHECK(b.issued(1) == 10);
 }
 
-TEST_CASE("differing outcomes are counted and named") {
+TEST_CASE("a run counts and names different outcomes") {
   Bench b;
   b.target.answer = [](Request& r) {
     if (r.op->seq == 0) r.outcome.error = ENOENT;
@@ -236,7 +236,7 @@ TEST_CASE("differing outcomes are counted and named") {
   CHECK(b.result.mismatches[1].got == "100 bytes");
 }
 
-TEST_CASE("after the duration nothing more is issued") {
+TEST_CASE("a run issues no operation after its duration") {
   Bench b;
   b.options.duration = 1'050'000;
   b.target.latency = [](const Op&) { return 30'000; };
@@ -245,7 +245,7 @@ TEST_CASE("after the duration nothing more is issued") {
   CHECK(b.result.stopped);
 }
 
-TEST_CASE("operations in flight after the duration are waited for without using CPU, up to a limit") {
+TEST_CASE("a run waits for operations in flight after its duration without using CPU, up to a limit") {
   for (const bool answers : {true, false}) {
     Bench b;
     b.options.duration = 1'050'000;
@@ -277,7 +277,7 @@ TEST_CASE("a stop waits for operations in flight, up to a limit") {
   }
 }
 
-TEST_CASE("a lock whose release is not issued any more does not hold up the end") {
+TEST_CASE("a lock whose release is not issued any more does not delay the end") {
   Op lock = object_op({0, 10, 1}, OpKind::setlk, 10, 1);
   lock.mode = F_WRLCK;
   lock.op_flags = kOpWait;
@@ -297,7 +297,7 @@ TEST_CASE("a lock whose release is not issued any more does not hold up the end"
   }
 }
 
-TEST_CASE("a lock that the capture had at once is not waited for without end") {
+TEST_CASE("the wait for a lock that the capture got at once is limited") {
   VirtualClock clock;
   auto target = open_target("memory:", {.clock = &clock});
   std::vector<Op> ops{create_op({0, 10, 1}, 1, "a", 10, 1), object_op({20, 30, 1}, OpKind::setlk, 10, 1),
@@ -318,7 +318,7 @@ TEST_CASE("a lock that the capture had at once is not waited for without end") {
   CHECK(clock.now() < 100'000'000'000);
 }
 
-TEST_CASE("the first failure ends a run that shall stop on errors; another result does not") {
+TEST_CASE("the first failure ends a run with --on-error stop, and a different outcome does not") {
   for (bool stop : {true, false}) {
     Bench b;
     b.options.stop_on_error = stop;
@@ -335,7 +335,7 @@ TEST_CASE("the first failure ends a run that shall stop on errors; another resul
   }
 }
 
-TEST_CASE("a schedule that ends in time was not kept if operations waited meanwhile") {
+TEST_CASE("a schedule was not kept if operations waited, even if it ended in time") {
   Bench b;
   // Each operation waits for the previous one, for up to 90 ms. The last ones are on time again.
   b.target.latency = [](const Op& op) { return op.seq % 10 == 0 && op.seq < 50 ? 100'000'000 : 10'000; };
@@ -351,7 +351,7 @@ TEST_CASE("a schedule that ends in time was not kept if operations waited meanwh
   CHECK(b.result.elapsed == 990'010'000);
 }
 
-TEST_CASE("intervals have every operation once, by kind, with recorded times beside those of the run") {
+TEST_CASE("the intervals count every operation once, by kind, with recorded times and those of the run") {
   Bench b;
   b.target.latency = [](const Op&) { return 20'000; };
   std::vector<Op> ops = every_100us(100);
@@ -376,7 +376,7 @@ TEST_CASE("intervals have every operation once, by kind, with recorded times bes
   CHECK(b.result.slowest.list().front().recorded == 10'000);
 }
 
-TEST_CASE("failed operations count neither as achieved nor in service times") {
+TEST_CASE("a failed operation counts neither as achieved nor in service times") {
   for (bool no_answer : {true, false}) {
     Bench b;
     b.target.latency = [](const Op& op) { return op.seq < 40 ? 10'000 : 20; };
@@ -404,7 +404,7 @@ TEST_CASE("failed operations count neither as achieved nor in service times") {
   CHECK(b.result.service.count() == 10);
 }
 
-TEST_CASE("a busy target is asked again") {
+TEST_CASE("a worker submits an operation again if the target was busy") {
   Bench b;
   b.options.timing = Timing::asap;
   b.target.limit = 2;
@@ -452,7 +452,7 @@ TEST_CASE("a serial replay of a blocked lock does not block") {
   }
 }
 
-TEST_CASE("clones: every operation N times, apart from each other") {
+TEST_CASE("each clone issues every operation, on a tree of its own") {
   Bench b;
   OpList list({create_op({0, 10, 1}, 1, "a", 10, 1), io_op({20, 30, 1}, OpKind::write, 10, 1)});
   CloneSource clones(list, {.all = 4});
@@ -477,7 +477,7 @@ TEST_CASE("clones: every operation N times, apart from each other") {
   CHECK_FALSE(clones.next(batch));
 }
 
-TEST_CASE("clones: a close that releases no locks releases none in each clone") {
+TEST_CASE("a close that released no locks releases none in any clone") {
   Op flush = object_op({0, 10, 1}, OpKind::flush, 10, 1);
   Op owned = flush;
   owned.owner = 7;
@@ -491,7 +491,7 @@ TEST_CASE("clones: a close that releases no locks releases none in each clone") 
   CHECK(batch.ops[2].owner != batch.ops[3].owner);
 }
 
-TEST_CASE("operations due or in flight at the end of a run count in its response, and rates divide by its time") {
+TEST_CASE("the response of a run includes operations due or in flight at its end, and rates divide by its time") {
   Bench b;
   // Each stream has an operation every 400 us. From 2 ms on the target answers nothing.
   b.target.latency = [](const Op& op) { return op.start >= 2'000'000 ? -1 : 1000; };
@@ -514,7 +514,7 @@ TEST_CASE("operations due or in flight at the end of a run count in its response
   CHECK(r.response.max() >= 8'000'000);
 }
 
-TEST_CASE("a source that is longer than the window is read on for what was due") {
+TEST_CASE("a run reads a long source further to count the operations that were due") {
   Bench b;
   b.options.window_ops = 8;
   b.options.duration = 5'000'000;
@@ -527,7 +527,7 @@ TEST_CASE("a source that is longer than the window is read on for what was due")
   CHECK(b.result.offered() == Approx(10'000));
 }
 
-TEST_CASE("waits for operations that the replayer issued late do not count against the target") {
+TEST_CASE("a wait for an operation that the replayer issued late does not count against the target") {
   std::vector<Op> ops;
   for (int i = 0; i < 20'000; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, 1}, OpKind::statfs, 1));
   Bench b;
@@ -542,7 +542,7 @@ TEST_CASE("waits for operations that the replayer issued late do not count again
   CHECK(other.result.limit == Limit::target);
 }
 
-TEST_CASE("a target without room is not a replayer that is late") {
+TEST_CASE("a delay by a full target does not count as lateness of the replayer") {
   Bench b;
   b.target.limit = 1;
   b.target.latency = [](const Op&) { return 400'000; };

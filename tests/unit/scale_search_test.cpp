@@ -18,7 +18,7 @@ static std::optional<ScaleSearch::Attempt> attempt(double strain, bool kept_up =
   return ScaleSearch::Attempt{strain, kept_up};
 }
 
-TEST_CASE("the highest load is found within 5 %, wherever it is") {
+TEST_CASE("the search finds the highest load within 5 %, wherever it is") {
   for (double limit : {0.013, 0.9, 1.0, 1.3, 7.3, 420.0}) {
     unsigned runs = 0;
     ScaleSearch search([&](double factor) {
@@ -34,7 +34,7 @@ TEST_CASE("the highest load is found within 5 %, wherever it is") {
   }
 }
 
-TEST_CASE("a load that always holds, or never, is reported as such, and a search can be ended") {
+TEST_CASE("the search reports a condition that always or never holds, and can be stopped") {
   ScaleSearch always([](double) { return attempt(0); });
   CHECK(always.find()->breaks == 0);
   ScaleSearch never([](double) { return attempt(9); });
@@ -54,7 +54,7 @@ TEST_CASE("a search for a load ends when less load makes no difference, but not 
   CHECK((falling.find()->holds > 0.01 && !falling.find()->futile));
 }
 
-TEST_CASE("two of three runs decide unless the first clearly holds") {
+TEST_CASE("the majority of three runs decides unless the first clearly holds") {
   std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; other loads are clear of the limit
   size_t at = 0;
   ScaleSearch search([&](double factor) {
@@ -65,7 +65,7 @@ TEST_CASE("two of three runs decide unless the first clearly holds") {
   CHECK(at == 3);
 }
 
-TEST_CASE("conditions are understood, or refused with an example") {
+TEST_CASE("the parser reads a condition, or refuses it with an example") {
   RunResult run;
   for (int i = 1; i <= 1000; ++i) run.response.add(i * 10'000);  // up to 10 ms
   run.kinds[0].issued = 1000;
@@ -79,7 +79,7 @@ TEST_CASE("conditions are understood, or refused with an example") {
     CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
 }
 
-TEST_CASE("a load breaks a condition by what was never answered, failed or differed, however fast the rest was") {
+TEST_CASE("a load breaks a condition by lost, failed or different operations, however fast the others were") {
   RunResult run;
   for (int i = 1; i <= 1000; ++i) run.response.add(10'000);
   run.kinds[0].issued = 1000;
@@ -102,11 +102,11 @@ TEST_CASE("a load breaks a condition by what was never answered, failed or diffe
   CHECK(lenient.measured(run) == "p99 > 5.00 ms");
 }
 
-TEST_CASE("conditions without a unit are refused") {
+TEST_CASE("the parser refuses a condition without a unit") {
   for (const char* bad : {"p99 < 10", "mean<1"}) CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
 }
 
-TEST_CASE("a condition says how long a run must be for it") {
+TEST_CASE("a condition has a shortest time of a run") {
   CHECK(Condition("p99 < 10ms").least().operations == 2500);
   CHECK(Condition("p99 < 10ms").least().time == 400'000'000);
   CHECK(Condition("mean < 2ms and errors < 0.1%").least().operations == 25'000);
@@ -115,7 +115,7 @@ TEST_CASE("a condition says how long a run must be for it") {
 }
 
 // Four operations at a time of 10 ms each are 400 per second with any schedule. The search begins at 100.
-TEST_CASE("the answer for a target of known speed is right") {
+TEST_CASE("the search finds the limit of a target of known speed") {
   std::vector<Op> ops;
   for (int i = 0; i < 2000; ++i) ops.push_back(object_op({i * 10'000, i * 10'000 + 10, ThreadId(1 + i)}, OpKind::statfs, 1));
   const Condition condition("p99 < 50ms");

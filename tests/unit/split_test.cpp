@@ -83,7 +83,7 @@ class Directory {
 
 }  // namespace
 
-TEST_CASE("a split trace: each operation once, in its order, and no open file on two ranks") {
+TEST_CASE("a split trace has each operation once, in its order, and no open file on two ranks") {
   const ModelShape shape{"split",
                          7,
                          true,
@@ -168,7 +168,7 @@ class Places {
 
 }  // namespace
 
-TEST_CASE("a split trace: a rank knows every object that it uses by names that the object has, whoever renamed it") {
+TEST_CASE("a rank of a split trace knows each object that it uses by a current name, whichever rank renamed it") {
   const ModelShape shape{
       "moves",
       5,
@@ -225,7 +225,7 @@ TEST_CASE("a split trace: a rank knows every object that it uses by names that t
   CHECK(moved > 100);
 }
 
-TEST_CASE("a split trace: threads that share an open file, a lock or an unlinked file stay together") {
+TEST_CASE("a split trace keeps threads together that share an open file, a lock or an unlinked file") {
   std::vector<Op> ops;
   for (ThreadId thread = 1; thread <= 8; ++thread)
     ops.push_back(create_op({thread, thread + 1, thread}, 1, "own", 10 + thread, 10 + thread));
@@ -244,7 +244,7 @@ TEST_CASE("a split trace: threads that share an open file, a lock or an unlinked
   CHECK(used.size() == 3);
 }
 
-TEST_CASE("a split trace: threads without anything in common are shared out evenly, and nothing is cut") {
+TEST_CASE("a split trace distributes independent threads evenly, and cuts no wait") {
   std::vector<Op> ops;
   for (int64_t i = 0; i < 1000; ++i) {
     const auto thread = ThreadId(1 + i % 10);
@@ -260,7 +260,7 @@ TEST_CASE("a split trace: threads without anything in common are shared out even
   }
 }
 
-TEST_CASE("a split trace: dependent threads stay together, and lost waits are reported") {
+TEST_CASE("a split trace keeps dependent threads together, and reports lost waits") {
   // Threads 1 and 2 use each other's files, and so do 3 and 4. Once, 3 uses a file of 1.
   std::vector<Op> ops;
   int64_t at = 0;
@@ -283,7 +283,7 @@ TEST_CASE("a split trace: dependent threads stay together, and lost waits are re
   CHECK(split.first_cut == std::vector<std::string>{"lookup f50 of thread 3 waits for create of thread 1"});
 }
 
-TEST_CASE("a split trace: ranks beyond the number of groups get nothing") {
+TEST_CASE("a split trace has nothing for ranks beyond the number of groups") {
   std::vector<Op> ops = {create_op({0, 1, 1}, 1, "a", 10, 5), io_op({2, 3, 2}, OpKind::read, 10, 5),
                          object_op({4, 5, 3}, OpKind::getattr, 1)};
   CHECK(analyze(ops, 2).split.shares.size() == 2);
@@ -296,7 +296,7 @@ TEST_CASE("a split trace: ranks beyond the number of groups get nothing") {
   CHECK(split.cut == 0);
 }
 
-TEST_CASE("a split trace: an object that another rank created is looked up before its first use, after its directories") {
+TEST_CASE("a rank of a split trace looks up an object of another rank before its first use, after its directories") {
   std::vector<Op> ops = {name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 10),
                          name_op({2, 3, 1}, OpKind::mkdir, 10, "e", 11),
                          create_op({4, 5, 1}, 11, "tmp", 12, 0),
@@ -451,7 +451,7 @@ Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::st
 
 }  // namespace
 
-TEST_CASE("a split trace on a directory that ranks share: every outcome as recorded") {
+TEST_CASE("a split trace on a shared directory has every recorded outcome") {
   // One file was open at the start, one was open without a name, and one existed. Threads 2 and 3 use what thread 1 makes.
   std::vector<Op> ops = {io_op({0, 1, 3}, OpKind::read, 70, 9, 0, 100),
                          name_op({1, 2, 2}, OpKind::lookup, 1, "old", 71),

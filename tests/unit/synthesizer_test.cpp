@@ -76,7 +76,7 @@ std::string all_of(Synthesizer source) {
 
 }  // namespace
 
-TEST_CASE("the same seed gives the same calls, another one others") {
+TEST_CASE("equal seeds give equal calls, and different seeds different calls") {
   const Mix& mix = *built_in_mix("sfs97-v3");
   const std::string once = all_of(Load(mix, 4).source(5000));
   CHECK(std::count(once.begin(), once.end(), '\n') == 5000);
@@ -172,7 +172,7 @@ TEST_CASE("every procedure of every version works for many calls on a target tha
   }
 }
 
-TEST_CASE("arrivals: the requested number of calls in the time, for each distribution of gaps") {
+TEST_CASE("the arrivals have the requested number of calls in the time, for each distribution of gaps") {
   for (Arrival kind : {Arrival::exponential, Arrival::uniform, Arrival::deterministic}) {
     Arrivals arrivals(kind, 10'000, 1'000'000'000, 7);
     int64_t before = 0, first_half = 0;
@@ -192,7 +192,7 @@ TEST_CASE("arrivals: the requested number of calls in the time, for each distrib
   }
 }
 
-TEST_CASE("sizes: the shares of the published tables") {
+TEST_CASE("the sizes have the shares of the published tables") {
   Random random(3);
   auto sfs = size_model("sfs"), nhfsstone = size_model("nhfsstone");
   int small = 0, large = 0, one_block = 0;
@@ -208,7 +208,7 @@ TEST_CASE("sizes: the shares of the published tables") {
   CHECK_THROWS(size_model("/nowhere.zst"));
 }
 
-TEST_CASE("loads are parsed in the notation of users") {
+TEST_CASE("the parser reads loads in the notation of users") {
   CHECK(parse_loads("max").empty());
   CHECK(parse_loads("2k/s") == std::vector<double>{2000});
   CHECK(parse_loads("100-500,200") == std::vector<double>{100, 300, 500});
@@ -219,7 +219,7 @@ TEST_CASE("loads are parsed in the notation of users") {
   }
 }
 
-TEST_CASE("the result of a mix: shares, the largest deviation, and the original's verdict") {
+TEST_CASE("the result of a mix has shares, the largest deviation, and the verdict of the original") {
   Load load(mix_of(3, {{"getattr", 50}, {"lookup", 50}}));
   Synthesizer source = load.source(1000);
   OpBatch batch;
@@ -246,7 +246,7 @@ TEST_CASE("the result of a mix: shares, the largest deviation, and the original'
   CHECK(r.rows.back().name == "readdir");
 }
 
-TEST_CASE("the result of a mix on NFSv4: operations on the wire, without the client's internal ones") {
+TEST_CASE("the result of a mix on NFSv4 has the operations on the wire, without the client's internal ones") {
   Load load(
       mix_of(3, {{"getattr", 40}, {"fsstat", 10}, {"create", 10}, {"mkdir", 15}, {"symlink", 5}, {"rmdir", 15}, {"remove", 5}}));
   Synthesizer source = load.source(1000);
@@ -269,7 +269,7 @@ TEST_CASE("the result of a mix on NFSv4: operations on the wire, without the cli
   CHECK(!mix_result(four.plan, nothing, {}, {}, {{"getattr", 1}}).wire_comparable);
 }
 
-TEST_CASE("steering: the issued calls produce the mix on the wire") {
+TEST_CASE("the steering issues calls that produce the mix on the wire") {
   // A create looks the name up first, a readlink requests attributes, and a null sends nothing.
   Load load(
       mix_of(3, {{"getattr", 20}, {"lookup", 30}, {"create", 10}, {"remove", 10}, {"readlink", 10}, {"null", 1}, {"read", 19}}));
@@ -308,7 +308,7 @@ TEST_CASE("steering: the issued calls produce the mix on the wire") {
   CHECK_THROWS_AS(other.load_costs("x"), std::runtime_error);
 }
 
-TEST_CASE("past a client's caches, a mix of version 4 opens no file that is open") {
+TEST_CASE("a mix of version 4 past a client's caches opens no file that is open") {
   Load load(mix_of(4, {{"open", 40}, {"close", 40}, {"getattr", 20}}), 2);
   load.plan.past_cache = true;
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {0, 1}}, load.plan, *load.sizes);
@@ -333,7 +333,7 @@ TEST_CASE("past a client's caches, a mix of version 4 opens no file that is open
   CHECK(wrong == 0);
 }
 
-TEST_CASE("test directories may have other names, and files have paths") {
+TEST_CASE("a test directory may have another name, and each file has a path") {
   Load load(mix_of(3, {{"getattr", 1}, {"symlink", 1}, {"remove", 1}}), 1);
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {3}, .names = {"elsewhere"}}, load.plan, *load.sizes);
   const StreamFiles& s = load.set->streams().front();
@@ -344,7 +344,7 @@ TEST_CASE("test directories may have other names, and files have paths") {
   CHECK(load.set->path_of(kNoObject).empty());
 }
 
-TEST_CASE("least squares with no negative unknowns") {
+TEST_CASE("the least squares have no negative unknowns") {
   const std::vector<double> two = non_negative_least_squares({{1, 0}, {1, 1}}, std::vector<double>{3, 1});
   REQUIRE(two.size() == 2);
   CHECK(two[0] == Approx(2));
@@ -356,7 +356,7 @@ TEST_CASE("least squares with no negative unknowns") {
   CHECK(non_negative_least_squares({}, std::vector<double>{1}).empty());
 }
 
-TEST_CASE("names that a load may remove") {
+TEST_CASE("a load may remove only names that loads give") {
   for (const char* ours : {"001abcdefghijklmn", "1234abcdefghijklmn", "007", "rename2"}) CHECK(is_working_name(ours));
   for (const char* others : {"", "12", "a01", "001abcdefghijklm", "testdir0", "data.txt", "abcdefghijklmn"})
     CHECK(!is_working_name(others));

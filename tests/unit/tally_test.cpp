@@ -7,7 +7,7 @@
 
 using namespace fsr;
 
-TEST_CASE("What failed has neither bytes nor times") {
+TEST_CASE("A failed operation has neither bytes nor times") {
   Tally tally;
   tally.at(2).add({.due = 100, .from = 120, .to = 150, .bytes = 7});
   tally.at(2).add({.due = 100, .from = 100, .to = 9999, .bytes = 7, .failed = true});
@@ -22,7 +22,7 @@ TEST_CASE("What failed has neither bytes nor times") {
   CHECK(tally[99].count == 0);
 }
 
-TEST_CASE("Counts of other processes merge as if they were of this one, and damaged ones are refused") {
+TEST_CASE("Counts of other processes merge with those of this one, and damaged ones are refused") {
   Tally whole, mine, other;
   for (int64_t i = 1; i <= 1000; ++i) {
     const Sample sample{.due = 0, .from = i, .to = i * i, .bytes = uint64_t(i), .failed = i % 10 == 0};

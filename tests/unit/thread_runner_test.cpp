@@ -73,7 +73,7 @@ SimTask closed_loop(SimContext& sim, Row row, uint64_t stream, int times) {
 
 }  // namespace
 
-TEST_CASE("Threads go on at their own speeds") {
+TEST_CASE("Each thread runs at its own speed") {
   Slow slow;
   slow.target.latency = [](const Op& op) { return op.thread == 1 ? 100 * kMs : kMs; };
   RunnerResult measured = slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 0); }),
@@ -154,7 +154,7 @@ TEST_CASE("A barrier that not all parties can reach is an error, not a hang") {
   CHECK_THROWS_AS(slow.runner.run(parts(part(arrive), part(arrive)), {}), std::logic_error);
 }
 
-TEST_CASE("Intervals add up to the whole, and a warm-up is in neither") {
+TEST_CASE("Intervals add up to the run, and neither includes the warmup") {
   Slow slow;
   slow.target.latency = [](const Op&) { return kMs; };
   std::vector<uint64_t> counts;
@@ -300,7 +300,7 @@ TEST_CASE("A thread that takes times of its own has no clock read for its operat
              {});
 }
 
-TEST_CASE("Many threads on real workers: barriers, jobs of the pool, moves, counts", "[threads]") {
+TEST_CASE("Many threads on real workers pass barriers, use the pool, move between targets and are counted", "[threads]") {
   MonotonicClock clock;
   auto target = open_target("null:", {.clock = &clock});
   ThreadRunner runner(clock);

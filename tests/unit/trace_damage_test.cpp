@@ -67,7 +67,7 @@ uint64_t header_length(const std::string& bytes) { return section_length(bytes);
 
 }  // namespace
 
-TEST_CASE("a trace cut at any byte gives back the blocks before the cut, and says so") {
+TEST_CASE("the reader returns the blocks before the end of a truncated trace, and reports the truncation") {
   const Sample s = sample();
   size_t last = 0;
   for (size_t length = 0; length < s.bytes.size(); ++length) {
@@ -86,7 +86,7 @@ TEST_CASE("a trace cut at any byte gives back the blocks before the cut, and say
   CHECK(last == s.ops.size());
 }
 
-TEST_CASE("a trace with any byte wrong gives back what is not touched, and says what is") {
+TEST_CASE("the reader returns the undamaged blocks of a trace, and reports the damaged one") {
   const Sample s = sample();
   const size_t block_ops = 9;
   size_t silent = 0;
@@ -116,7 +116,7 @@ TEST_CASE("a trace with any byte wrong gives back what is not touched, and says 
   CHECK(silent * 20 < s.bytes.size());
 }
 
-TEST_CASE("bytes between blocks are skipped") {
+TEST_CASE("the reader skips bytes between blocks") {
   const Sample s = sample();
   // The middle is replaced by zeros, which a file system may leave behind.
   for (size_t from = header_length(s.bytes); from + 200 < s.bytes.size(); from += 97) {
@@ -131,7 +131,7 @@ TEST_CASE("bytes between blocks are skipped") {
   }
 }
 
-TEST_CASE("a file that is not a trace is refused with one line") {
+TEST_CASE("the reader refuses a file that is not a trace with one line") {
   auto refusal = [](std::string_view bytes) -> std::string {
     try {
       TraceReader reader(file_with(bytes), "FILE");
@@ -157,7 +157,7 @@ TEST_CASE("a file that is not a trace is refused with one line") {
   CHECK_THROWS_WITH(TraceReader("/"), "/: is a directory");
 }
 
-TEST_CASE("impossible names are counted, not passed on") {
+TEST_CASE("the reader counts impossible names, and does not pass them on") {
   for (std::string_view bad : {"..", ".", "a/b", ""}) {
     int fd = memory_file(), keep = dup(fd);
     TraceWriter writer(fd, sample_header(100));
@@ -180,7 +180,7 @@ TEST_CASE("impossible names are counted, not passed on") {
   }
 }
 
-TEST_CASE("operations that hold what none can are counted, not passed on") {
+TEST_CASE("the reader counts operations with impossible values, and does not pass them on") {
   constexpr uint64_t kHuge = uint64_t(1) << 60, kBeyond = uint64_t(1) << 63;
   const Attr too_large{.valid = kAttrSize, .size = kBeyond}, largest{.valid = kAttrSize, .size = kBeyond - 1};
   struct Case {
@@ -231,7 +231,7 @@ TEST_CASE("operations that hold what none can are counted, not passed on") {
     }
 }
 
-TEST_CASE("an operation that was refused for a name too long is kept") {
+TEST_CASE("the reader keeps an operation that failed because its name was too long") {
   const std::string longer(300, 'x');
   int fd = memory_file(), keep = dup(fd);
   TraceWriter writer(fd, sample_header(100));

@@ -83,7 +83,7 @@ std::vector<Op> all_of(TraceReader& reader, Arena& arena) {
 
 }  // namespace
 
-TEST_CASE("pieces of a trace are read as one trace, in any order on the command line") {
+TEST_CASE("the reader reads pieces as one trace, in any order on the command line") {
   OpBatch b = random_ops(7, 300);
   Files files;
   write_series(files, b);
@@ -139,7 +139,7 @@ TEST_CASE("a single piece is a complete trace that begins with the known state")
   CHECK(reader.damage().empty());
 }
 
-TEST_CASE("a missing piece is named, and pieces of other traces are refused") {
+TEST_CASE("the reader names a missing piece, and refuses pieces of other traces") {
   OpBatch b = random_ops(9, 300);
   Files files, other;
   write_series(files, b);
@@ -160,14 +160,14 @@ TEST_CASE("a missing piece is named, and pieces of other traces are refused") {
   CHECK_THROWS_WITH(TraceReader({files.path(0), other.path(0)}), Catch::Contains("belongs to another capture"));
 }
 
-TEST_CASE("names of pieces") {
+TEST_CASE("a piece has the name of the series and its number") {
   CHECK(piece_name("dir/web.zst", 3) == "dir/web.0003.zst");
   CHECK(piece_name("web", 12345) == "web.12345.zst");
   CHECK(series_files("-") == std::vector<std::string>{"-"});
   CHECK(series_files("/no/such/web.zst") == std::vector<std::string>{"/no/such/web.zst"});
 }
 
-TEST_CASE("series: a piece begins with the files that were used last, as many as the writer may remember") {
+TEST_CASE("a piece begins with the files that were used last, as many as the writer may remember") {
   std::vector<std::string> names;
   for (int i = 0; i < 20'000; ++i) names.push_back("file " + std::to_string(i));
   auto known_in_second_piece = [&](size_t known_bytes) {

@@ -40,19 +40,19 @@ static void check_read(const std::string& bytes, const OpBatch& b, uint32_t unit
   CHECK(reader.damage().empty());
 }
 
-TEST_CASE("a trace gives back every member of every kind") {
+TEST_CASE("the reader returns every member of every kind that was written") {
   OpBatch b = every_kind();
   for (uint32_t unit : {1u, 100u, 1000u}) check_read(written(b, unit), b, unit);
 }
 
-TEST_CASE("a trace gives back random operations") {
+TEST_CASE("the reader returns random operations as they were written") {
   for (unsigned seed = 0; seed < 8; ++seed) {
     OpBatch b = random_ops(seed, 3000);
     check_read(written(b, seed % 2 ? 1 : 100, {.block_ops = seed % 3 ? 64u : 16384u}), b, seed % 2 ? 1 : 100);
   }
 }
 
-TEST_CASE("header and closing statement are read back") {
+TEST_CASE("the reader returns header and closing statement") {
   std::string bytes = written(every_kind(), 100);
   TraceReader reader(file_with(bytes), "memory");
   TraceHeader h = sample_header(100);
@@ -80,7 +80,7 @@ TEST_CASE("a trace without reply attributes keeps everything else") {
   check_read(without, b, 100);
 }
 
-TEST_CASE("an operation that outlives its block is joined with its end, or marked unfinished") {
+TEST_CASE("the reader joins an operation with its end in another block, or marks it unfinished") {
   int fd = memory_file();
   int keep = dup(fd);
   TraceWriter writer(fd, sample_header(1), {.block_ops = 4});
@@ -113,7 +113,7 @@ TEST_CASE("an operation that outlives its block is joined with its end, or marke
   }
 }
 
-TEST_CASE("a reader begins at a time or at a number") {
+TEST_CASE("a reader may begin at a time or at a number") {
   OpBatch b;
   for (int64_t i = 0; i < 1000; ++i) b.ops.push_back({.start = i / 3 * 100, .kind = OpKind::statfs, .object = kRootObject});
   std::string bytes = written(b, 100, {.block_ops = 10, .checkpoint_bytes = 1});

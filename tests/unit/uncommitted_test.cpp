@@ -42,7 +42,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("a COMMIT under the same verifier makes writes safe, later ones excepted") {
+TEST_CASE("a COMMIT with the same verifier makes earlier writes safe") {
   Fixture f;
   CHECK(f.file.empty());
   CHECK_FALSE(f.file.wrote(0, 10, generated(), kOld));
@@ -95,7 +95,7 @@ TEST_CASE("data that was overwritten, truncated or written stable is not written
   CHECK(f.file.empty());
 }
 
-TEST_CASE("lost data is taken piece by piece, without ranges that were written since") {
+TEST_CASE("lost data is returned in pieces, without ranges that were written since") {
   Fixture f;
   for (uint64_t at = 0; at < 40; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
   CHECK_FALSE(f.file.has_lost());
@@ -119,7 +119,7 @@ TEST_CASE("lost data is taken piece by piece, without ranges that were written s
   CHECK_FALSE(f.file.take_lost(40, UINT64_MAX, 100));
 }
 
-TEST_CASE("a write in flight during a repeated write of older data notices that, and its data remains") {
+TEST_CASE("the data of a write in flight during a repeated write of older data remains") {
   Fixture f;
   for (uint64_t at = 0; at < 30; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
   f.file.committed(f.file.writes(), kNew);
@@ -142,7 +142,7 @@ TEST_CASE("a write in flight during a repeated write of older data notices that,
   CHECK((f.file.raced(0, 1, 4) && !f.file.raced(0, 1, 5)));
 }
 
-TEST_CASE("a write that raced too often is lost, for good where its data is not kept") {
+TEST_CASE("a write that raced too often is lost, for ever if its data was not kept") {
   Fixture f;
   f.file.wrote(0, 30, generated(), kOld);
   f.file.wrote(10, 20, generated(9), kOld);
@@ -170,7 +170,7 @@ TEST_CASE("two sessions may write the same lost data again at once") {
   CHECK(f.file.empty());
 }
 
-TEST_CASE("sequential writes take one extent's memory, whatever their number") {
+TEST_CASE("sequential writes take the memory of one extent, whatever their number") {
   Budget budget(1000);
   Uncommitted file(budget);
   for (uint64_t i = 0; i < 100'000; ++i) file.wrote(i * 4096, (i + 1) * 4096, generated(), kOld);
@@ -179,7 +179,7 @@ TEST_CASE("sequential writes take one extent's memory, whatever their number") {
   CHECK_FALSE(file.take_unknown_loss());
 }
 
-TEST_CASE("beyond the budget a loss is final and reported once; freed memory can be used again") {
+TEST_CASE("a loss of data beyond the budget is final and reported once, and freed memory can be used again") {
   Budget budget(1000);
   {
     Uncommitted file(budget);

@@ -5,7 +5,7 @@
 
 using namespace fsr;
 
-TEST_CASE("UTF-8 is distinguished from other bytes") {
+TEST_CASE("the check distinguishes UTF-8 from other bytes") {
   CHECK(is_utf8("plain"));
   CHECK(is_utf8("\u00e4 \u20ac \U0001f600"));
   for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80"}) {
@@ -15,7 +15,7 @@ TEST_CASE("UTF-8 is distinguished from other bytes") {
   }
 }
 
-TEST_CASE("names are decomposed as a Mac does, and composed again") {
+TEST_CASE("the converter decomposes names as a Mac does, and composes them again") {
   struct Pair {
     const char *composed, *decomposed;
   };

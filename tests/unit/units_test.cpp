@@ -7,7 +7,7 @@
 
 using namespace fsr;
 
-TEST_CASE("sizes take powers of 1024") {
+TEST_CASE("the units of sizes are powers of 1024") {
   CHECK(parse_size("512") == 512);
   CHECK(parse_size("4k") == 4096);
   CHECK(parse_size("4KiB") == 4096);
@@ -20,7 +20,7 @@ TEST_CASE("sizes take powers of 1024") {
     CHECK_THROWS_AS(parse_size(bad), std::invalid_argument);
 }
 
-TEST_CASE("times are nanoseconds, plain numbers seconds") {
+TEST_CASE("a parsed time is in nanoseconds, and a plain number means seconds") {
   CHECK(parse_duration("100ns") == 100);
   CHECK(parse_duration("1.5us") == 1500);
   CHECK(parse_duration("30") == 30'000'000'000);
@@ -32,7 +32,7 @@ TEST_CASE("times are nanoseconds, plain numbers seconds") {
     CHECK_THROWS_AS(parse_duration(bad), std::invalid_argument);
 }
 
-TEST_CASE("factors and rates are above zero") {
+TEST_CASE("the parser refuses factors and rates that are not above zero") {
   CHECK(parse_factor("4x") == 4);
   CHECK(parse_factor("0.5") == 0.5);
   for (const char* bad : {"0x", "0", "x", "-1x", "4xx", "inf", "nanx", ""})
@@ -43,7 +43,7 @@ TEST_CASE("factors and rates are above zero") {
   for (const char* bad : {"0", "/s", "2000/m", "2G", ""}) CHECK_THROWS_AS(parse_rate(bad), std::invalid_argument);
 }
 
-TEST_CASE("a refusal names the text and what was expected, on one line") {
+TEST_CASE("a message has the text and what was expected, on one line") {
   try {
     parse_factor("0\nx");
     FAIL("accepted");
@@ -52,7 +52,7 @@ TEST_CASE("a refusal names the text and what was expected, on one line") {
   }
 }
 
-TEST_CASE("numbers are formatted for people") {
+TEST_CASE("the formatter prints numbers with units for people") {
   CHECK(format_size(0) == "0 B");
   CHECK(format_size(1023) == "1023 B");
   CHECK(format_size(1536 * 1024) == "1.5 MiB");
@@ -71,7 +71,7 @@ TEST_CASE("numbers are formatted for people") {
   CHECK(format_count(12345678) == "12,345,678");
 }
 
-TEST_CASE("text output escapes control bytes, backslashes and what is not UTF-8") {
+TEST_CASE("text output escapes control bytes, backslashes and bytes that are not UTF-8") {
   CHECK(escape_text("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") == "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
   CHECK(escape_text("a\nb\\c\x7f") == "a\\x0ab\\x5cc\\x7f");
   CHECK(escape_text("\xff\xc3") == "\\xff\\xc3");

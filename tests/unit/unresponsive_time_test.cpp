@@ -11,7 +11,7 @@ constexpr int64_t kTick = 200'000'000;
 
 }  // namespace
 
-TEST_CASE("unresponsive time: operations in flight without a completion for 0.6 seconds or longer") {
+TEST_CASE("a target is unresponsive if no operation in flight completes for 0.6 seconds") {
   UnresponsiveTime silence(0);
   int64_t now = 0;
   uint64_t answered = 0, unanswered = 0;

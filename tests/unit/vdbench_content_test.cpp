@@ -36,7 +36,7 @@ double compression_of(const std::string& data) {
 
 }  // namespace
 
-TEST_CASE("vdbench: data compresses as was asked") {
+TEST_CASE("vdbench's data has the requested compressibility") {
   for (double ratio : {1.0, 1.5, 2.0, 4.0, 10.0, 25.0}) {
     const Content content({.compression = ratio}, "sd1", kSize);
     ContentWriter writer(0);
@@ -44,7 +44,7 @@ TEST_CASE("vdbench: data compresses as was asked") {
   }
 }
 
-TEST_CASE("vdbench: blocks are alike as was asked, also after some were written again") {
+TEST_CASE("vdbench's blocks have the requested duplicates, also after repeated writes") {
   for (double ratio : {1.2, 2.0, 5.0})
     for (uint64_t unit : {4096u, 8192u}) {
       const Content content({.compression = 2, .dedup = ratio, .unit = unit}, "sd1", kSize);
@@ -63,7 +63,7 @@ TEST_CASE("vdbench: blocks are alike as was asked, also after some were written 
   REQUIRE_THROWS_AS(Content({.dedup = 30, .unit = 4096}, "sd1", kSize), std::runtime_error);
 }
 
-TEST_CASE("vdbench: transfers smaller than a unit keep the ratio, whatever their order") {
+TEST_CASE("vdbench's transfers keep the ratio if they are smaller than a unit, in any order") {
   const Content content({.dedup = 2, .unit = 32 << 10}, "sd1", kSize);
   ContentWriter writer(0);
   std::string data(kSize, 0);
@@ -83,7 +83,7 @@ TEST_CASE("vdbench: transfers smaller than a unit keep the ratio, whatever their
   }
 }
 
-TEST_CASE("vdbench: hot sets are units at the beginning, and the ratio is what was asked") {
+TEST_CASE("vdbench's hot sets are units at the beginning, and keep the requested ratio") {
   const ContentSettings settings{.dedup = 2, .unit = 4096, .hot_sets = {{4, 100}, {2, 50}}};
   const Content content(settings, "sd1", kSize);
   ContentWriter writer(0);
@@ -95,7 +95,7 @@ TEST_CASE("vdbench: hot sets are units at the beginning, and the ratio is what w
   REQUIRE_THROWS_AS(Content({.dedup = 2, .unit = 4096, .hot_sets = {{1, 4000}}}, "sd1", kSize), std::runtime_error);
 }
 
-TEST_CASE("vdbench: sets that flip have two contents") {
+TEST_CASE("vdbench's flip-flop sets have two contents") {
   for (auto flips : {ContentSettings::Flips::all, ContentSettings::Flips::hot}) {
     const bool all = flips == ContentSettings::Flips::all;
     const Content content({.dedup = 2, .unit = 8192, .sets = 20, .sets_percent = false, .hot_sets = {{1, 100}}, .flips = flips},
@@ -117,7 +117,7 @@ TEST_CASE("vdbench: sets that flip have two contents") {
   }
 }
 
-TEST_CASE("vdbench: a pattern goes through from the beginning to the end") {
+TEST_CASE("vdbench repeats a pattern from the beginning to the end") {
   const Content content({.pattern = std::make_shared<const std::string>("abcde")}, "sd1", kSize);
   ContentWriter writer(0);
   REQUIRE(writer.get(content, 0, 7) == "abcdeab");

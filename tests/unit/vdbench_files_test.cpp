@@ -11,7 +11,7 @@
 
 using namespace fsr::vdbench;
 
-TEST_CASE("vdbench: java.util.Random") {
+TEST_CASE("vdbench's random numbers equal those of java.util.Random") {
   JavaRandom random(0);
   // Values of new Random(0).nextInt(100), as Java prints them.
   for (int expected : {60, 48, 29, 47, 15, 53, 91, 61, 19, 54}) REQUIRE(random.below(100) == expected);
@@ -19,7 +19,7 @@ TEST_CASE("vdbench: java.util.Random") {
   REQUIRE(reals.unit() == Approx(0.730967787376657));
 }
 
-TEST_CASE("vdbench: trees have the numbers and bytes of the original's") {
+TEST_CASE("vdbench's trees have the numbers and bytes of the original") {
   FileSystem f;
   f.depth = 2, f.width = 3, f.files = 5, f.all_directories = true;
   f.sizes = {{8 << 10, 50}, {64 << 10, 50}};
@@ -38,7 +38,7 @@ TEST_CASE("vdbench: trees have the numbers and bytes of the original's") {
   REQUIRE(sizes.chosen_by(about).size() < 40);
 }
 
-TEST_CASE("vdbench: parents, children, names") {
+TEST_CASE("vdbench's directories know their parents, children and names") {
   FileSystem f;
   f.depth = 3, f.width = 3, f.files = 2;
   const Structure s(f);
@@ -56,7 +56,7 @@ TEST_CASE("vdbench: parents, children, names") {
   REQUIRE(paths.size() == 39);
 }
 
-TEST_CASE("vdbench: numbers fit into their columns") {
+TEST_CASE("vdbench formats numbers to fit their columns") {
   REQUIRE(fit(23.44, 6, 1) == "  23.4");
   REQUIRE(fit(2345.6, 6, 1) == "2345.6");
   REQUIRE(fit(10937.3, 6, 1) == " 10937");
@@ -64,7 +64,7 @@ TEST_CASE("vdbench: numbers fit into their columns") {
   REQUIRE(fit(28.31, 4, 2) == "28.3");
 }
 
-TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares") {
+TEST_CASE("vdbench's pace starts the requested number in each second, in its shares") {
   Pace pace({{.share = 60}, {.share = 30}, {.share = 10}}, {.rate = 999.5});
   const unsigned kSeconds = 10;
   for (unsigned w = 0; w < 3; ++w) {
@@ -83,7 +83,7 @@ TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares"
   }
 }
 
-TEST_CASE("vdbench: without a rate, a workload waits for the others' shares") {
+TEST_CASE("vdbench's workload without a rate waits for the shares of the others") {
   Pace pace({{.share = 75}, {.share = 25}}, {});
   unsigned taken = 0;
   while (pace.take(0, 0).taken) ++taken;
@@ -98,7 +98,7 @@ TEST_CASE("vdbench: without a rate, a workload waits for the others' shares") {
   for (unsigned i = 0; i < 1000; ++i) REQUIRE(pace.take(0, 0).taken);
 }
 
-TEST_CASE("vdbench: a rate of its own is kept beside the shares of the others, and goes first") {
+TEST_CASE("vdbench keeps the rate of a workload before the shares of the others") {
   constexpr int64_t kSecond = 1'000'000'000;
   Pace pace({{.rate = 100, .priority = 1}, {.share = 60, .priority = 2}, {.share = 40, .priority = 2}}, {.rate = 1000});
   unsigned counts[3] = {};

@@ -46,7 +46,7 @@ const std::string kFsd = "fsd=fsd1,anchor=/d,files=2\n", kFwd = "fwd=fwd1,fsd=fs
 
 }  // namespace
 
-TEST_CASE("vdbench: comments, continuation, blanks, eof") {
+TEST_CASE("vdbench's parser handles comments, continued lines, blanks and eof") {
   const Definitions all = read(
       "* a comment\n# another\n/ a third\n\n"
       "sd=sd1,lun=/x,   what follows a blank is a comment\n"
@@ -61,7 +61,7 @@ TEST_CASE("vdbench: comments, continuation, blanks, eof") {
   REQUIRE(all.workloads[0].transfers.shares == SizeShares{{4096, 50}, {8192, 50}});
 }
 
-TEST_CASE("vdbench: abbreviations, case, defaults, counts, wildcards, ranges") {
+TEST_CASE("vdbench's parser handles abbreviations, case, defaults, counts, wildcards and ranges") {
   const Definitions all = read(
       "SD=default,size=1g,THR=3\n"
       "sd=sd,lun=/x%02d,count=(1,12)\n"
@@ -78,7 +78,7 @@ TEST_CASE("vdbench: abbreviations, case, defaults, counts, wildcards, ranges") {
   REQUIRE(all.runs[0].loops.at(0).numbers.size() == 3);
 }
 
-TEST_CASE("vdbench: loops of seekpct and operations replace those of the defaults; flags in hexadecimal") {
+TEST_CASE("vdbench's loops of seekpct and operations replace those of the defaults, and flags may be hexadecimal") {
   const Definitions all = read(
       "sd=sd1,lun=/x,size=16m,openflags=0x1000\nwd=wd1,sd=sd1\nrd=default,forseekpct=(0,50),io=max\n"
       "rd=rd1,wd=wd1,forseekpct=(eof,100,seqnz)\nrd=rd2,wd=wd1\n");
@@ -91,7 +91,7 @@ TEST_CASE("vdbench: loops of seekpct and operations replace those of the default
   REQUIRE(runs[4].workloads[0].seek_percent == 50);
 }
 
-TEST_CASE("vdbench: numbers, times, percentages") {
+TEST_CASE("vdbench's parser reads numbers, times and percentages") {
   const Definitions all = read(
       "fsd=fsd1,anchor=/d,size=1m,totalsize=50%,wss=1g\n"
       "fwd=fwd1,fsd=fsd1,stopafter=10%,fileio=(seq,delete),fileselect=(poisson,4)\n"
@@ -109,7 +109,7 @@ TEST_CASE("vdbench: numbers, times, percentages") {
   REQUIRE(plan_runs(all).size() == 10);
 }
 
-TEST_CASE("vdbench: substitution, includes") {
+TEST_CASE("vdbench's parser substitutes variables and includes files") {
   const Definitions all =
       read("include=dir/inc\nsd=sd1,lun=$lun,size=!n\nwd=wd1,sd=sd*,host=$host\n" + kRd, {{"lun", "/a,threads=2"}, {"n", "4m"}});
   REQUIRE(all.storages.size() == 2);
@@ -119,7 +119,7 @@ TEST_CASE("vdbench: substitution, includes") {
 }
 
 // Expected: as 5.04.06 prints them.
-TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the last; a format for each") {
+TEST_CASE("vdbench turns several rates into a loop: on FSDs at the position of the rates, on SDs the innermost") {
   REQUIRE(simulated("fsd=fsd1,anchor=/d\nfwd=fwd1,fsd=fsd1\n"
                     "rd=rd1,fwd=fwd1,elapsed=5,format=yes,fwdrate=(10,20),foroperations=(read,write)\n") ==
           "Simulating RD=format_for_rd1\n"
@@ -142,7 +142,7 @@ TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the l
       "5 runs, 25 seconds of load, without formatting\n");
 }
 
-TEST_CASE("vdbench: simulation has every run of every loop") {
+TEST_CASE("vdbench's simulation lists every run of every loop") {
   REQUIRE(simulated("sd=sd1,lun=/"
                     "x,size=16m\nwd=wd1,sd=sd1,rdpct=100\nrd=run1,wd=wd1,io=curve,el=10,in=1,forx=(1k-2k,d),forthreads=(1-2,d),"
                     "curve=(20,60)\n") ==
@@ -167,7 +167,7 @@ TEST_CASE("vdbench: simulation has every run of every loop") {
           "4 runs, 60 seconds of load, without formatting\n");
 }
 
-TEST_CASE("vdbench: threads and rates are divided among FSDs and operations") {
+TEST_CASE("vdbench divides threads and rates among FSDs and operations") {
   const Definitions all = read(
       "fsd=fsd,anchor=/d,count=(1,2)\nfwd=default,threads=9\nfwd=a,fsd=fsd*,skew=60\nfwd=b,fsd=fsd1\n"
       "rd=rd1,fwd=*,fwdrate=100,operations=(read,create)\n");
@@ -179,7 +179,7 @@ TEST_CASE("vdbench: threads and rates are divided among FSDs and operations") {
   REQUIRE(run.file_works[5].share == 20);
 }
 
-TEST_CASE("vdbench: bad files, each with its place") {
+TEST_CASE("vdbench refuses bad files with line and column") {
   const std::pair<std::string, const char*> kBad[] = {
       {"", "no storage is defined, expected sd= or fsd="},
       {"sd", "f:1:3: expected '=' after sd"},
@@ -311,7 +311,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
   }
 }
 
-TEST_CASE("vdbench: rates and priorities of WDs, and how often all is done") {
+TEST_CASE("vdbench's parser reads rates and priorities of WDs, and the number of repetitions") {
   const std::string two = "sd=sd1,lun=/x,size=16m\nwd=default,sd=sd1\n";
   const Definitions all = read("loop=2h\n" + two +
                                "wd=wd1,iorate=100,priority=1\nwd=wd2,skew=25,priority=2\nwd=wd3,priority=2\n"
@@ -337,7 +337,7 @@ TEST_CASE("vdbench: rates and priorities of WDs, and how often all is done") {
   REQUIRE(complaint("loop=0\n" + kSd).find("f:1:6: ") == 0);
 }
 
-TEST_CASE("vdbench: SDs that are concatenated") {
+TEST_CASE("vdbench's parser reads concatenated SDs") {
   const std::string three = "concatenatesds=yes\nsd=default,size=1m\nsd=sd1,lun=/x\nsd=sd2,lun=/y\nsd=sd3,lun=/z,threads=2\n";
   const Definitions all = read(three +
                                "wd=wd1,sd=(sd1,sd3)\nwd=wd2,sd=*,threads=3\nrd=rd1,wd=*,iorate=10\nrd=rd2,wd=wd1,iorate=10,"

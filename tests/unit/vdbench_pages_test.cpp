@@ -37,7 +37,7 @@ RunLine line(const PlannedRun& run, unsigned reads, int64_t each, double busy = 
 
 }  // namespace
 
-TEST_CASE("vdbench: an average leaves out the warm-up, unless there is nothing else") {
+TEST_CASE("vdbench's average leaves out the warmup, unless there is nothing else") {
   Asked asked(100);
   RunRecord record{.run = &asked.run, .warmup = 2};
   add_interval(record, line(asked.run, 10, 1000, 80));
@@ -60,7 +60,7 @@ TEST_CASE("vdbench: an average leaves out the warm-up, unless there is nothing e
   REQUIRE(record.seconds == Approx(4));
 }
 
-TEST_CASE("vdbench: the limit of a rate that is not reached is named") {
+TEST_CASE("vdbench names the limit of a rate that was not reached") {
   auto limit = [](double asked, unsigned threads, unsigned reads, int64_t each, double busy) {
     Asked one(asked, threads);
     RunRecord record{.run = &one.run};

@@ -24,7 +24,7 @@ const std::string kFsd = "fsd=fsd1,anchor=/d,files=2\n", kFwd = "fwd=fwd1,fsd=fs
 
 }  // namespace
 
-TEST_CASE("vdbench: an ambiguous abbreviation means the keyword that 5.04 takes") {
+TEST_CASE("vdbench takes an ambiguous abbreviation for the keyword of version 5.04") {
   const Definitions all = read(
       "comp=2\nform=64k\n" + kSd +
       "wd=default,ho=(10,20),se=0,st=(1m,1m)\nwd=wd1,sd=sd1\nrd=rd1,forx=8k,io=10,st=5,sta=\"a\",en=(\"b\",cons,master),el=60\n");
@@ -40,7 +40,7 @@ TEST_CASE("vdbench: an ambiguous abbreviation means the keyword that 5.04 takes"
   REQUIRE(read(kFsd + "fwd=fwd1,fsd=fsd1,op=getattr,readpct=30\n" + kFileRd).file_workloads[0].operation == Operation::getattr);
 }
 
-TEST_CASE("vdbench: parameters in lines of their own") {
+TEST_CASE("vdbench's parser reads parameters in lines of their own") {
   const Definitions all = read("data_errors=5\nsd=sd1\nlun=/x\nsize=1.1g\nwd=wd1\nsd=sd1\nrdpct=0\nrd=rd1\nwd=wd1\niorate=10\n");
   REQUIRE(all.storages[0].size == 1181116006);
   REQUIRE(all.workloads[0].storages == std::vector<size_t>{0});
@@ -48,14 +48,14 @@ TEST_CASE("vdbench: parameters in lines of their own") {
   REQUIRE(all.runs[0].rates[0].value == 10);
 }
 
-TEST_CASE("vdbench: an RD without a WD has the defaults of WDs") {
+TEST_CASE("vdbench's RD without a WD has the defaults of WDs") {
   const Definitions all = read(kSd + "wd=default,xfersize=8k,rdpct=0\nrd=rd1,sd=sd1,iorate=max\n");
   const PlannedRun run = plan_runs(all).at(0);
   REQUIRE(run.raw_works.at(0).workload.transfers.only() == 8192);
   REQUIRE(run.raw_works.at(0).workload.read_percent == 0);
 }
 
-TEST_CASE("vdbench: distribution=variable stands before or behind its rates") {
+TEST_CASE("vdbench's parser reads distribution=variable before or behind its rates") {
   for (const char* parameters :
        {"iorate=(100,10,50%,50%),distribution=(deterministic,variable)", "dist=variable,io=(100,10,50%,50%)"}) {
     const Run run = read(kSd + kWd + "rd=rd1,wd=wd1,elapsed=20," + parameters + "\n").runs[0];
@@ -67,7 +67,7 @@ TEST_CASE("vdbench: distribution=variable stands before or behind its rates") {
   REQUIRE(timed_steps(run) == std::vector<std::pair<double, double>>{{1, 4}});
 }
 
-TEST_CASE("vdbench: forms of values") {
+TEST_CASE("vdbench's parser reads all forms of values") {
   const Definitions all = read(
       "create_anchors=y\nvalidate=(yes,no)\njournal=no\nhistogram=(default,100,20,200,1m)\ncompression=50\n"
       "startcmd=(\"a\",log)\nhd=h1,system=localhost\nhd=localhost\n"
@@ -94,7 +94,7 @@ TEST_CASE("vdbench: forms of values") {
   REQUIRE(raw.runs[0].max_data == 2);
 }
 
-TEST_CASE("vdbench: a range over the end goes on at the beginning") {
+TEST_CASE("vdbench's range over the end continues at the beginning") {
   constexpr uint64_t kSize = 1 << 20, kQuarter = kSize / 4;
   for (const char* seek : {"0", "100"}) {
     const PlannedRun run =
@@ -114,7 +114,7 @@ TEST_CASE("vdbench: a range over the end goes on at the beginning") {
   }
 }
 
-TEST_CASE("vdbench: an area in which nothing can be done is refused") {
+TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   auto areas = [](const std::string& sd, const std::string& wd, bool device) {
     const PlannedRun run =
         plan_runs(read("sd=sd1,lun=/x,size=1m" + sd + "\nwd=wd1,sd=sd1" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);

@@ -58,7 +58,7 @@ unsigned ranks_with_files(const PlannedRun& run, unsigned ranks, const Files& us
 
 }  // namespace
 
-TEST_CASE("vdbench: ranks have the threads of random workloads together, those in turn on one") {
+TEST_CASE("vdbench divides threads of random workloads among ranks, and keeps sequential ones on one rank") {
   PlannedRun run;
   run.rate = {Rate::fixed, 100};
   run.raw_works = {raw_work(8), raw_work(3), raw_work(8, Seek::sequential), raw_work(8, Seek::once), raw_work(1)};
@@ -68,7 +68,7 @@ TEST_CASE("vdbench: ranks have the threads of random workloads together, those i
   CHECK(ranks_of(run, 4)[0] == 1);
 }
 
-TEST_CASE("vdbench: ranks that keep shares or priorities have the same part of each workload") {
+TEST_CASE("vdbench gives each rank the same part of each workload if there are shares or priorities") {
   PlannedRun run;
   run.rate = {Rate::max};
   run.raw_works = {raw_work(8), raw_work(6)};
@@ -85,7 +85,7 @@ TEST_CASE("vdbench: ranks that keep shares or priorities have the same part of e
   CHECK(ranks_of(run, 4) == std::vector<unsigned>{1, 1});
 }
 
-TEST_CASE("vdbench: ranks with files have threads of each workload") {
+TEST_CASE("vdbench gives each rank threads of each file workload") {
   PlannedRun run;
   run.systems.resize(1);
   run.rate = {Rate::fixed, 100};
@@ -101,7 +101,7 @@ TEST_CASE("vdbench: ranks with files have threads of each workload") {
   CHECK(ranks_with_files(run, 4) == 1);
 }
 
-TEST_CASE("vdbench: ranks with threads have a file for each, or one where they share it") {
+TEST_CASE("vdbench gives each thread a file, or all threads one if they share it") {
   PlannedRun run;
   run.systems.resize(1);
   run.rate = {Rate::fixed, 100};
@@ -119,7 +119,7 @@ TEST_CASE("vdbench: ranks with threads have a file for each, or one where they s
   CHECK(ranks_with_files(run, 4, {{0, 1, 2, 3}, {0, 2}}) == 1);
 }
 
-TEST_CASE("vdbench: ranks have the starts of one pace, each once") {
+TEST_CASE("vdbench's ranks have the starts of one pace, each start once") {
   for (const Arrival arrival : {Arrival::exponential, Arrival::uniform, Arrival::deterministic}) {
     PaceOptions options{.rate = 1001, .arrival = arrival, .seed = 5};
     const std::vector<PaceShare> shares = {{.share = 75, .threads = 6}, {.share = 25, .threads = 2}};

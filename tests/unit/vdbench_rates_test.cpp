@@ -74,7 +74,7 @@ bool near(double is, double wanted, double percent) { return std::fabs(is - want
 
 }  // namespace
 
-TEST_CASE("vdbench: the requested rate is achieved, up to 90 % of the target's highest") {
+TEST_CASE("vdbench achieves the requested rate up to 90 % of the target's highest") {
   // Eight threads with 1 ms each reach 8000 per second.
   for (const Arrival arrival : {Arrival::exponential, Arrival::uniform, Arrival::deterministic})
     for (const double rate : {100.0, 4000.0, 7200.0}) {
@@ -85,7 +85,7 @@ TEST_CASE("vdbench: the requested rate is achieved, up to 90 % of the target's h
   CHECK(near(sum(achieved({{100, 8, kMs}}, {.rate = 1})), 1, 10.1));
 }
 
-TEST_CASE("vdbench: shares are kept, also if one share is more than its threads can do") {
+TEST_CASE("vdbench keeps shares even if one share is more than its threads can do") {
   struct Case {
     const char* what;
     double rate;

@@ -130,7 +130,7 @@ TEST_CASE("a journal ends at the first incomplete entry after a crash; entries l
   CHECK(found.lost_at == 40);
 }
 
-TEST_CASE("a journal of files: removed files, and files that may have been removed") {
+TEST_CASE("a journal of files has removed files, and files that may have been removed") {
   const Directory directory;
   BlockKeys keys(8 * kBlock, kBlock);
   keys.set(kBlock, 3);
@@ -151,7 +151,7 @@ TEST_CASE("a journal of files: removed files, and files that may have been remov
   CHECK(found.pending.empty());
 }
 
-TEST_CASE("recovery: pending writes and removals are complete or absent, and other data is unchanged") {
+TEST_CASE("recovery accepts pending writes and removals that are complete or absent, and checks all other data") {
   RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 0, 0, 3, 3, 3, 3, 4, 4, 4, 4}};
   known.pending = {{1, 2}, {2, 2}, {6, 1}, {7, 1}};
   known.removes = {{8, 4}, {12, 4}};
@@ -177,7 +177,7 @@ TEST_CASE("recovery: pending writes and removals are complete or absent, and oth
   CHECK(recovering.key(12) == 4);
 }
 
-TEST_CASE("recovery: missing, short and rolled back files are reported, each once") {
+TEST_CASE("recovery reports missing, short and rolled back files, each once") {
   const RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}};
   MemorySource source(4 * kBlock);
   for (uint64_t block : {0, 1}) source.write(block * kBlock, 1);

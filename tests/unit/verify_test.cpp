@@ -44,7 +44,7 @@ Match read(Verifier& verifier, uint64_t offset, std::string_view expected, std::
 
 }  // namespace
 
-TEST_CASE("the mismatches that are kept are the first by number, in whatever order operations end") {
+TEST_CASE("the first mismatches by number are kept, in whatever order operations end") {
   Verifier verifier(false, 2);
   for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.seq = seq, .kind = OpKind::fsync}, Outcome{.error = EIO}, false);
   std::vector<Mismatch> kept = verifier.mismatches();
@@ -55,7 +55,7 @@ TEST_CASE("the mismatches that are kept are the first by number, in whatever ord
   CHECK((none.mismatches().empty() && none.total() == 1));
 }
 
-TEST_CASE("a listing of as many but other names differs") {
+TEST_CASE("a listing with the same number of other names differs") {
   Listings l;
   CHECK(l.part(0, entries({"a", "b"}), entries({"a", "c"})) == Match::matched);  // c and b may still follow
   CHECK(l.part(2, {}, {}) == Match::differed);
@@ -64,21 +64,21 @@ TEST_CASE("a listing of as many but other names differs") {
   CHECK(l.verifier.mismatches()[0].got == "2 entries of other names");
 }
 
-TEST_CASE("a listing in another order, cut elsewhere, with its own and its parent's entry, is the same") {
+TEST_CASE("a listing does not differ by its order, its division into calls, or the entries \".\" and \"..\"") {
   Listings l;
   CHECK(l.part(0, entries({"a", "b", "c"}), entries({"c", "."})) == Match::matched);
   CHECK(l.part(3, entries({"d"}), entries({"..", "d", "b", "a"})) == Match::matched);
   CHECK(l.part(4, {}, {}) == Match::matched);
 }
 
-TEST_CASE("a listing begun again is compared anew") {
+TEST_CASE("a restarted listing is compared anew") {
   Listings l;
   CHECK(l.part(0, entries({"a", "b"}), entries({"x"})) == Match::matched);
   CHECK(l.part(0, entries({"a"}), entries({"a"})) == Match::matched);
   CHECK(l.part(1, {}, {}) == Match::matched);
 }
 
-TEST_CASE("of a listing without recorded names, the number of names is compared") {
+TEST_CASE("the number of names is compared if a listing has no recorded names") {
   Listings l;
   CHECK(l.counted(0, 2, entries({"x", "y"})) == Match::matched);
   CHECK(l.counted(2, 0, {}) == Match::matched);
@@ -86,7 +86,7 @@ TEST_CASE("of a listing without recorded names, the number of names is compared"
   CHECK(l.counted(2, 0, {}) == Match::differed);
 }
 
-TEST_CASE("content that was compared is counted in bytes and in blocks of the file") {
+TEST_CASE("the check counts compared content in bytes and in blocks of the file") {
   Verifier verifier(true, 10);
   CHECK(read(verifier, 0, std::string(8192, 'a'), std::string(8192, 'a')) == Match::matched);
   CHECK(verifier.content().blocks == 2);

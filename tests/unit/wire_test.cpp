@@ -106,7 +106,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("replies find their requests in any order") {
+TEST_CASE("the channel finds the request of each reply in any order") {
   Fixture f;
   Call calls[4];
   for (Call& c : calls) f.send(c, false);
@@ -121,7 +121,7 @@ TEST_CASE("replies find their requests in any order") {
   for (int i = 0; i < 4; ++i) CHECK(calls[i].answer == "answer " + std::to_string(i));
 }
 
-TEST_CASE("a broken connection: unsent requests are sent, idempotent ones are sent again, others fail") {
+TEST_CASE("the channel repeats unsent and idempotent requests after a broken connection, and fails the others") {
   Fixture f;
   Call again, once, later;
   f.send(again, true);
@@ -148,7 +148,7 @@ TEST_CASE("a broken connection: unsent requests are sent, idempotent ones are se
   CHECK(again.answer == "done");
 }
 
-TEST_CASE("an idempotent request is not sent again for ever") {
+TEST_CASE("the channel repeats an idempotent request only a few times") {
   Fixture f;
   Call call;
   f.send(call, true);
@@ -166,7 +166,7 @@ TEST_CASE("an idempotent request is not sent again for ever") {
   CHECK(f.counters.resent == Channel::kMaxSendings - 1);
 }
 
-TEST_CASE("a request that misses its deadline fails and the connection with it") {
+TEST_CASE("the channel fails a request that misses its deadline, and closes the connection") {
   Fixture f;
   Call late, other;
   f.send(late, true);
@@ -181,7 +181,7 @@ TEST_CASE("a request that misses its deadline fails and the connection with it")
   CHECK(f.counters.timeouts == 1);
 }
 
-TEST_CASE("a server that disappeared is given up, and connected again on return") {
+TEST_CASE("the channel gives up a server that disappeared, and connects again on its return") {
   Fixture f;
   close(f.server.listener);
   f.server.hang_up();
@@ -220,7 +220,7 @@ TEST_CASE("an invalid message of the server closes the connection, without other
   CHECK(f.counters.malformed == 1);
 }
 
-TEST_CASE("a reply to nothing is counted and passed over; one that comes before its request is out takes the connection down") {
+TEST_CASE("the channel counts a reply without a request, and closes the connection on a reply to an unsent request") {
   Fixture f;
   Call call;
   std::string payload(20'000'000, 'p');  // more than the kernel buffers
@@ -236,7 +236,7 @@ TEST_CASE("a reply to nothing is counted and passed over; one that comes before 
   CHECK(f.counters.malformed == 1);
 }
 
-TEST_CASE("a message in pieces is put together, one byte at a time too") {
+TEST_CASE("the channel joins a message that arrives in pieces, even of one byte") {
   MessageReader reader(nfs::kRpcProtocol, 1000);
   std::string bytes = framed("first") + framed("se", false) + framed("", false) + framed("cond") + framed(std::string(1000, 'x'));
   std::vector<std::string> messages;
@@ -249,7 +249,7 @@ TEST_CASE("a message in pieces is put together, one byte at a time too") {
   CHECK(messages == std::vector<std::string>{"first", "second", std::string(1000, 'x')});
 }
 
-TEST_CASE("the unneeded rest of a long reply is skipped, and the next reply is read") {
+TEST_CASE("the channel skips the unneeded rest of a long reply, and reads the next") {
   Fixture f;
   Call read, stat, large;
   const std::string head = "head of the reply";
@@ -278,7 +278,7 @@ TEST_CASE("the unneeded rest of a long reply is skipped, and the next reply is r
   CHECK(f.counters.malformed == 0);
 }
 
-TEST_CASE("for throughput, replies are received together, with a short limit on the wait") {
+TEST_CASE("the channel receives replies together for throughput, with a short limit on the wait") {
   Fixture f;
   f.channel->prefer_throughput();
   Call calls[8];
@@ -298,7 +298,7 @@ TEST_CASE("for throughput, replies are received together, with a short limit on 
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
-TEST_CASE("URLs of network targets") {
+TEST_CASE("the parser reads URLs of network targets") {
   Url u = parse_url("nfs://user%40x@[::1]:2049/export/a%20b?version=3&uid=7");
   CHECK(u.scheme == "nfs");
   CHECK(u.user == "user@x");

@@ -48,7 +48,7 @@ class Waits final : public SimThread {
 
 }  // namespace
 
-TEST_CASE("Workers that are awake for little work, that sleep, and that have much work are distinguished") {
+TEST_CASE("The measure distinguishes workers that are awake for little work, sleep, or have much work") {
   WorkerUse use;
   int64_t awake = 0, at = turns(use, kMs, 5 * kUs, 90 * kUs, &awake);
   CHECK(use.work() / 10 == 5);
@@ -81,7 +81,7 @@ TEST_CASE("A worker has spare capacity while it stays mostly idle") {
   CHECK_FALSE(spare.take(1));
 }
 
-TEST_CASE("Threads that wait lose no turn, wherever they go", "[threads]") {
+TEST_CASE("A waiting thread keeps its turn on whichever worker it runs", "[threads]") {
   MonotonicClock clock;
   auto target = open_target("memory:", {.clock = &clock});
   ThreadRunner runner(clock);

@@ -167,7 +167,7 @@ RunResult stopped_under_way(unsigned workers, Timing timing, int last_word) {
 
 }  // namespace
 
-TEST_CASE("operations in flight when a run is stopped are still collected, or abandoned by a second stop", "[threads]") {
+TEST_CASE("a stopped run collects operations in flight, and a second stop abandons them", "[threads]") {
   for (unsigned workers : {1, 2})
     for (Timing timing : {Timing::original, Timing::think, Timing::asap})
       for (int last_word : {1, 2}) {
@@ -179,7 +179,7 @@ TEST_CASE("operations in flight when a run is stopped are still collected, or ab
       }
 }
 
-TEST_CASE("replies are gathered where speed alone counts") {
+TEST_CASE("a worker gathers replies if only speed counts") {
   struct Asked final : Target {
     bool gathers = false;
     std::string name() const override { return "asked:"; }
@@ -221,7 +221,7 @@ TEST_CASE("four workers keep every order that an outcome depends on", "[threads]
   }
 }
 
-TEST_CASE("strict order and order of time with four workers", "[threads]") {
+TEST_CASE("four workers keep strict order and the order of time", "[threads]") {
   MonotonicClock clock;
   for (Order order : {Order::strict, Order::time}) {
     auto target = null_plugin.open("null:", {.clock = &clock});
@@ -236,7 +236,7 @@ TEST_CASE("strict order and order of time with four workers", "[threads]") {
   }
 }
 
-TEST_CASE("an edge from the first operation to the last, past one that does not end", "[threads]") {
+TEST_CASE("an operation waits for the first one of the trace, past an operation that does not end", "[threads]") {
   MonotonicClock clock;
   const uint64_t operations = 100'000;
   for (size_t window : {64, 65536}) {
@@ -253,7 +253,7 @@ TEST_CASE("an edge from the first operation to the last, past one that does not 
   }
 }
 
-TEST_CASE("a run can be stopped from outside", "[threads]") {
+TEST_CASE("another thread can stop a run", "[threads]") {
   MonotonicClock clock;
   auto target = null_plugin.open("null:", {.clock = &clock});
   std::atomic<int> stop{0};

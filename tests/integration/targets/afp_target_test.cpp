@@ -56,7 +56,7 @@ TEST_CASE("transfers beyond the server's quantum arrive whole") {
   CHECK(m.read(1, 9'000'000, 1000).empty());
 }
 
-TEST_CASE("names go over the wire decomposed; the server keeps them composed, and so they are told here") {
+TEST_CASE("the target sends decomposed names, and returns the composed names that the server keeps") {
   Mounted m;
   const std::string letters = "caf\u00e9", marks = "\u1ec7", hangul = "\uac01", kana = "\u304c", kept = "\u2260 \u212b \uf900";
   std::string longest;
@@ -93,7 +93,7 @@ TEST_CASE("names of extended attributes are decomposed and composed like those o
   CHECK_THAT(std::string(o.data), Catch::Contains(attribute));
 }
 
-TEST_CASE("a broken connection: the server resumes the session, with its open files and locks") {
+TEST_CASE("the server resumes the session with its open files and locks after a broken connection") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "before") == 0);
@@ -108,13 +108,13 @@ TEST_CASE("a broken connection: the server resumes the session, with its open fi
   CHECK(m.release(1) == 0);
 }
 
-TEST_CASE("a server restart: open files are opened again by name") {
+TEST_CASE("the target opens its open files again by name after a restart of the server") {
   Mounted m;
   check_restart(m, "netatalk");
   CHECK(m.counter("reconnects") >= 1);
 }
 
-TEST_CASE("operations without an AFP command are done another way, and counted") {
+TEST_CASE("the target performs operations without an AFP command by other commands, and counts them") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "content") == 0);
@@ -169,7 +169,7 @@ TEST_CASE("a copied link is never missing while the original takes its place") {
   CHECK(!fs::exists(m.disk / "file"));
 }
 
-TEST_CASE("names: decomposed or not, with a colon, of 255 bytes") {
+TEST_CASE("the target keeps names with decomposed characters, a colon or 255 bytes") {
   Mounted m;
   for (const std::string name : {"\xc3\xa4", "a:b", "\xe2\x82\xac \xf0\x9f\x98\x80"}) {
     m.create(name, 1);
@@ -181,7 +181,7 @@ TEST_CASE("names: decomposed or not, with a colon, of 255 bytes") {
   CHECK(fs::exists(m.disk / std::string(255, 'n')));
 }
 
-TEST_CASE("locks reach the server: another session meets them") {
+TEST_CASE("the server refuses a lock that conflicts with a lock of another session") {
   Mounted m, other;
   ObjectId file = m.create("file", 1);
   REQUIRE(other.run({.kind = OpKind::lookup, .object = 70, .parent = kRootObject, .name = m.dir_name}) == 0);
@@ -198,7 +198,7 @@ TEST_CASE("locks reach the server: another session meets them") {
   CHECK(m.lock(file, 1, 1, 0, 0) == EAGAIN);
 }
 
-TEST_CASE("every version and every way to log in") {
+TEST_CASE("the target logs in with every version of AFP and every method of authentication") {
   for (const char* options : {"?version=3.0", "?version=3.1", "?version=3.2", "?version=3.3", "?version=3.4", "?uam=cleartxt"}) {
     INFO(options);
     Mounted m(options);
@@ -217,7 +217,7 @@ TEST_CASE("every version and every way to log in") {
   CHECK((error == EROFS || error == EACCES));
 }
 
-TEST_CASE("a password comes from a file, the environment or a terminal") {
+TEST_CASE("the target reads a password from a file, the environment or a terminal") {
   using Catch::Contains;
   const std::string file = environment("NETATALK_DIR") + "/password", url = environment("AFP_URL");
   std::ofstream(file) << environment("AFP_PASSWORD") << "\nmore\n";

@@ -20,7 +20,7 @@ struct Mounted4 : Mounted {
 
 }  // namespace
 
-TEST_CASE("transfers of every size arrive whole, in as many requests as the limits ask for") {
+TEST_CASE("transfers of every size arrive completely, in as many requests as the limits require") {
   Mounted4 m("&rsize=32768&wsize=16384");
   m.create("file", 1);
   for (size_t size : {size_t(0), size_t(1), size_t(3), size_t(16383), size_t(16385), size_t(100'001), size_t(5'000'000)}) {
@@ -60,7 +60,7 @@ TEST_CASE("several connections serve one session, and those that the server clos
   CHECK(m.counter("sessions made again") >= 1);
 }
 
-TEST_CASE("operations act as their recorded users where they are impersonated") {
+TEST_CASE("operations act as their recorded users if the target impersonates users") {
   Mounted4 m("", true);
   Op create{.kind = OpKind::create,
             .uid = 1234,
@@ -88,7 +88,7 @@ TEST_CASE("operations act as their recorded users where they are impersonated") 
   CHECK(m.run({.kind = OpKind::release, .uid = 99, .gid = 99, .handle = 1}) == 0);
 }
 
-TEST_CASE("a file removed while open lives on until its last release, and hidden names go with the target") {
+TEST_CASE("a file that is removed while open exists until its last release, and the target removes hidden names at its end") {
   {
     Mounted4 m;
     ObjectId file = m.create("file", 1);
@@ -106,7 +106,7 @@ TEST_CASE("a file removed while open lives on until its last release, and hidden
   CHECK(hidden_in_root() == 0);
 }
 
-TEST_CASE("locks exclude other owners, other clients too") {
+TEST_CASE("locks exclude other owners, also those of other clients") {
   Mounted4 a, b;
   ObjectId file = a.create("file", 1);
   REQUIRE(b.run({.kind = OpKind::lookup, .object = 60, .parent = kRootObject, .name = a.dir_name}) == 0);
@@ -122,7 +122,7 @@ TEST_CASE("locks exclude other owners, other clients too") {
         0);
 }
 
-TEST_CASE("features of 4.2 that the server has are used, the others are named") {
+TEST_CASE("the target uses the features of NFSv4.2 that the server has, and names the others") {
   MonotonicClock clock;
   std::string url = environment("NFS4_VFS_URL");
   url.back() = '2';
@@ -144,7 +144,7 @@ TEST_CASE("features of 4.2 that the server has are used, the others are named") 
   }
 }
 
-TEST_CASE("an idle client keeps its lease") {
+TEST_CASE("a client keeps its lease while it is idle") {
   Mounted4 m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
@@ -158,7 +158,7 @@ TEST_CASE("an idle client keeps its lease") {
   CHECK(m.counter("lease renewals") >= 1);
 }
 
-TEST_CASE("a server restart: open files and locks are reclaimed, lost data is written again") {
+TEST_CASE("the client reclaims open files and locks and writes lost data again after a restart of the server") {
   const bool grace = getenv("NFS_GRACE") != nullptr;
   Mounted4 m;
   ObjectId file = m.create("file", 1);
@@ -193,12 +193,12 @@ TEST_CASE("a server restart: open files and locks are reclaimed, lost data is wr
   CHECK(m.release(1) == 0);
 }
 
-TEST_CASE("a server that stays away: operations fail in time, and succeed when it is back") {
+TEST_CASE("operations fail in time while the server is away, and succeed when it is back") {
   Mounted4 m("&timeout=1");
   check_absence(m, "ganesha");
 }
 
-TEST_CASE("the read-only export says so") {
+TEST_CASE("operations that change a read-only export fail with EROFS") {
   MonotonicClock clock;
   check_read_only(*open_target(environment("NFS4_RO_URL"), {&clock, true, false}));
 }

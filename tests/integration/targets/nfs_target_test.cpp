@@ -13,7 +13,7 @@
 
 using namespace fsr;
 
-TEST_CASE("transfers of every size arrive whole, in as many requests as the server's limits ask for") {
+TEST_CASE("transfers of every size arrive completely, in as many requests as the server's limits require") {
   Mounted m("&rsize=32768&wsize=16384");
   m.create("file", 1);
   for (size_t size : {size_t(0), size_t(1), size_t(3), size_t(4096), size_t(16383), size_t(16385), size_t(100'001),
@@ -28,7 +28,7 @@ TEST_CASE("transfers of every size arrive whole, in as many requests as the serv
   CHECK(m.release(1) == 0);
 }
 
-TEST_CASE("sparse files read as zeros and end where they end") {
+TEST_CASE("holes of sparse files read as zeros, and reads end at the end of the file") {
   Mounted m;
   m.create("sparse", 1);
   REQUIRE(m.write(1, (1ull << 33) + 5, "x") == 0);
@@ -36,7 +36,7 @@ TEST_CASE("sparse files read as zeros and end where they end") {
   CHECK(fs::file_size(m.disk / "sparse") == (1ull << 33) + 6);
 }
 
-TEST_CASE("names are any bytes up to 255") {
+TEST_CASE("names have up to 255 bytes of any value") {
   Mounted m;
   for (std::string name : {std::string(255, 'n'), std::string("\xff\xfe not UTF-8 \n"), std::string(" "), std::string("...")}) {
     m.create(name, 1);
@@ -52,7 +52,7 @@ TEST_CASE("names are any bytes up to 255") {
     CHECK(m.run({.kind = OpKind::mkdir, .object = 51, .parent = kDir, .name = bad}) == EINVAL);
 }
 
-TEST_CASE("errors are the server's own") {
+TEST_CASE("operations return the errors of the server") {
   Mounted m;
   m.create("file", 1);
   REQUIRE(m.run({.kind = OpKind::mkdir, .mode = 0755, .object = 10, .parent = kDir, .name = "full"}) == 0);
@@ -74,7 +74,7 @@ TEST_CASE("errors are the server's own") {
   fs::remove_all(m.disk / "full");
 }
 
-TEST_CASE("an object removed behind the target is stale") {
+TEST_CASE("operations on an object that another client removed fail with ESTALE") {
   Mounted a, b;
   a.create("file", 1);
   REQUIRE(a.release(1) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("an object removed behind the target is stale") {
   CHECK(b.run({.kind = OpKind::getattr, .object = 61}) == ESTALE);
 }
 
-TEST_CASE("attributes are set and returned") {
+TEST_CASE("the target sets and returns attributes") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   Attr set{.valid = kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrAtime | kAttrMtime,
@@ -114,7 +114,7 @@ TEST_CASE("attributes are set and returned") {
   CHECK(m.perform({.kind = OpKind::statx, .object = file}).attr.mtime > 1'700'000'000'000'000'000);
 }
 
-TEST_CASE("every kind of file can be made") {
+TEST_CASE("the target creates files of every type") {
   Mounted m;
   auto make = [&](OpKind kind, uint32_t mode, const char* name, uint32_t rdev = 0, std::string_view data = {}) {
     const Outcome& o =
@@ -137,7 +137,7 @@ TEST_CASE("every kind of file can be made") {
   CHECK(m.perform({.kind = OpKind::readlink, .object = m.next - 1}).data == target);
 }
 
-TEST_CASE("without privilege no device and no set-id bit is made") {
+TEST_CASE("the target creates no devices and no set-id bits without privilege") {
   Mounted m("", false);
   Op device{.kind = OpKind::mknod, .mode = S_IFCHR | 0600, .flags = 259, .object = 50, .parent = kDir, .name = "device"};
   CHECK(m.target->fidelity(device) == Fidelity::impossible);
@@ -156,7 +156,7 @@ TEST_CASE("without privilege no device and no set-id bit is made") {
   CHECK((st.st_mode & 07777) == 0711);
 }
 
-TEST_CASE("operations that version 3 can't express are refused") {
+TEST_CASE("the target refuses operations that NFSv3 can't express") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
@@ -172,7 +172,7 @@ TEST_CASE("operations that version 3 can't express are refused") {
   CHECK(m.target->fidelity({.kind = OpKind::rename}) == Fidelity::exact);
 }
 
-TEST_CASE("a file removed while open lives on until its last release") {
+TEST_CASE("a file that is removed while open exists until its last release") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "before") == 0);
@@ -195,7 +195,7 @@ TEST_CASE("a file removed while open lives on until its last release") {
   CHECK(m.counter("open files removed by renaming") == 1);
 }
 
-TEST_CASE("hidden names of files never released go with the target") {
+TEST_CASE("the target removes hidden names of unreleased files at its end") {
   {
     Mounted m;
     ObjectId file = m.create("file", 1);
@@ -205,7 +205,7 @@ TEST_CASE("hidden names of files never released go with the target") {
   CHECK(hidden_in_root() == 0);
 }
 
-TEST_CASE("a rename replaces a file, open or not") {
+TEST_CASE("a rename replaces a file, whether or not the file is open") {
   Mounted m;
   ObjectId old_file = m.create("old", 1);
   ObjectId new_file = m.create("new", 2);
@@ -312,7 +312,7 @@ TEST_CASE("O_CREAT without O_EXCL finds an existing file and leaves its mode alo
   CHECK(m.read(2, 0, 10).empty());
 }
 
-TEST_CASE("a directory of 10,000 entries is listed whole, however many calls were recorded") {
+TEST_CASE("a listing of 10,000 entries is complete, whatever number of calls was recorded") {
   Mounted m;
   constexpr size_t kEntries = 10'000;
   for (size_t i = 0; i < kEntries; ++i) std::ofstream(m.disk / ("entry-with-a-longer-name-" + std::to_string(i)));
@@ -352,7 +352,7 @@ TEST_CASE("a directory of 10,000 entries is listed whole, however many calls wer
   fs::remove_all(m.disk);
 }
 
-TEST_CASE("fsync commits what is not yet stable, and only that") {
+TEST_CASE("fsync commits only data that is not stable yet") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
@@ -389,7 +389,7 @@ void overwrite(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("a server restart loses no idempotent request, and what it lost is written again before a COMMIT") {
+TEST_CASE("the client repeats idempotent requests after a restart of the server, and writes lost data again before a COMMIT") {
   Mounted m("&wsize=16384");
   ObjectId file = m.create("file", 1);
   std::string data = pattern(100'001);
@@ -428,7 +428,7 @@ TEST_CASE("a WRITE that reveals a restart restores earlier writes, without data 
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
 }
 
-TEST_CASE("data that can't be kept for this is lost, and an fsync reports the loss once") {
+TEST_CASE("data beyond the memory limit is lost in a restart of the server, and an fsync reports the loss once") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   const std::string data = pattern(1 << 20);
@@ -439,7 +439,7 @@ TEST_CASE("data that can't be kept for this is lost, and an fsync reports the lo
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
 }
 
-TEST_CASE("the export in memory and the read-only export") {
+TEST_CASE("the target works on an export in memory, and fails with EROFS on a read-only export") {
   MonotonicClock clock;
   auto memory = open_target(environment("NFS_MEM_URL"), {&clock, true, false});
   BlockingSession m(*memory, clock);
@@ -461,7 +461,7 @@ TEST_CASE("the export in memory and the read-only export") {
   check_read_only(*open_target(environment("NFS_RO_URL"), {&clock, true, false}));
 }
 
-TEST_CASE("ports come from the portmapper, and what can't be opened is one clear line") {
+TEST_CASE("the target asks the portmapper for ports, and reports a failure in one clear line") {
   MonotonicClock clock;
   TargetOptions options{&clock, false, false};
   auto target = open_target("nfs://127.0.0.1/vfs", options);
@@ -475,7 +475,7 @@ TEST_CASE("ports come from the portmapper, and what can't be opened is one clear
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
 }
 
-TEST_CASE("a server restart: locks are had again, and one that another took meanwhile is lost") {
+TEST_CASE("the client reclaims its locks after a restart of the server, except a lock that another client took meanwhile") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);

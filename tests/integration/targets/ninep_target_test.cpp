@@ -16,7 +16,7 @@ struct Attached : TargetOnServer {
 
 }  // namespace
 
-TEST_CASE("transfers of every size arrive whole, in as many requests as the message size asks for") {
+TEST_CASE("transfers of every size arrive completely, in as many requests as the message size requires") {
   Attached a("&msize=4096");
   a.create("file", 1);
   for (size_t size : {size_t(0), size_t(1), size_t(4071), size_t(4072), size_t(4073), size_t(100'001), size_t(3'000'000)}) {
@@ -29,7 +29,7 @@ TEST_CASE("transfers of every size arrive whole, in as many requests as the mess
   CHECK(a.read(1, 6'000'000, 1000).empty());
 }
 
-TEST_CASE("operations act as their recorded users where they are impersonated") {
+TEST_CASE("operations act as their recorded users if the target impersonates users") {
   Attached a("", true);
   a.create("theirs", 1, O_RDWR, 1234);
   struct stat st {};
@@ -42,7 +42,7 @@ TEST_CASE("operations act as their recorded users where they are impersonated") 
   CHECK(st.st_gid == 78);
 }
 
-TEST_CASE("files below a directory are reached after the directory moved, whatever the server binds to a fid") {
+TEST_CASE("the target reaches files below a renamed directory, whatever the server binds to a fid") {
   Attached a;
   REQUIRE(a.run({.kind = OpKind::mkdir, .mode = 0755, .object = 10, .parent = kDir, .name = "a"}) == 0);
   REQUIRE(a.run({.kind = OpKind::mkdir, .mode = 0755, .object = 11, .parent = 10, .name = "b"}) == 0);
@@ -55,18 +55,18 @@ TEST_CASE("files below a directory are reached after the directory moved, whatev
   CHECK(!fs::exists(a.disk / "a/b/in-c"));
 }
 
-TEST_CASE("a server restart: open files are opened again by name") {
+TEST_CASE("the target opens its open files again by name after a restart of the server") {
   Attached a("&timeout=5");
   check_restart(a, "diod");
   CHECK(a.counter("reconnects") == 1);
 }
 
-TEST_CASE("a server that stays away: operations fail in time, and succeed when it is back") {
+TEST_CASE("operations fail in time while the server is away, and succeed when it is back") {
   Attached a("&timeout=1");
   check_absence(a, "diod");
 }
 
-TEST_CASE("an export that is read-only says so") {
+TEST_CASE("operations that change a read-only export fail with EROFS") {
   MonotonicClock clock;
   auto target = open_target("9p://127.0.0.1:" + environment("P9_PORT") + environment("P9_RO_DIR"), {&clock, false, false});
   check_read_only(*target);
