@@ -165,8 +165,8 @@ const Importer kBlkparseImporter = {
     "blkparse",
     "blkparse text, default format",
     "the monotonic clock of the traced machine since the trace began, ns",
-    "files (each device is one file, disk-MAJOR.MINOR), threads (requests that overlap are put on different ones), outcomes "
-    "(success in full is assumed)",
+    "files (each device is one file, disk-MAJOR.MINOR), threads (overlapping requests get different ones), outcomes "
+    "(complete success is assumed)",
     sniff,
     run,
 };

@@ -118,9 +118,10 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
 const Importer kFioIologImporter = {
     "fio-iolog",
     "fio iolog, version 2 or 3",
-    "version 3: since the start of the job, in microseconds, as fio 3.33 writes it; version 2 has none, operations are put 1 us "
+    "version 3: microseconds since the start of the job, as fio 3.33 writes; version 2 has no times: operations start 1 us "
     "apart",
-    "outcomes (success in full is assumed), durations, threads, how files were opened, whether they existed, metadata operations",
+    "outcomes (complete success is assumed), durations, threads, how files were opened, whether they existed, metadata "
+    "operations",
     sniff,
     run,
 };

@@ -203,7 +203,7 @@ bool Log::failed(std::string_view text) {
     tree_.unbind(found.parent, found.name);
     return true;
   }
-  sink_.note(ImportNotes::lost, "failed calls: the log does not say with what error");
+  sink_.note(ImportNotes::lost, "failed calls whose error the log does not show");
   return true;
 }
 
@@ -278,7 +278,7 @@ void Log::message(std::string_view text) {
     set_ = {.valid = kAttrSize};
     if (!parse_whole(text.substr(to + 4, text.size() - to - 10), &set_.size) || !file(text.substr(9, to - 9), &id)) return lost();
   } else {
-    return sink_.note(ImportNotes::lost, "readdir, chown, utimens and others that can't be expressed from what the log shows");
+    return sink_.note(ImportNotes::lost, "calls whose arguments the log does not show (readdir, chown, utimens and others)");
   }
   op_.kind = OpKind::setattr;
   op_.set = &set_;
@@ -327,10 +327,11 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
 const Importer kLoggedfsImporter = {
     "loggedfs",
     "LoggedFS log",
-    "the wall clock, seconds or milliseconds as logged, since midnight of the first day: dates are not read",
-    "durations, errors of failed calls (those that ask for a file are taken for ENOENT), open flags other than the access, "
+    "the wall clock since midnight of the first day, seconds or milliseconds as logged; dates are not read",
+    "durations, errors of failed calls (ENOENT is assumed for getattr, access and readlink), open flags other than the access "
+    "mode, "
     "groups, "
-    "extended attributes, what was listed, whether fsync did anything",
+    "extended attributes, names in listings, effects of fsync",
     sniff,
     run,
 };

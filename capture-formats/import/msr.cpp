@@ -81,8 +81,8 @@ const Importer kMsrImporter = {
     "msr",
     "SNIA MSR Cambridge block trace, csv",
     "the traced host's wall clock in Windows file time, 100 ns",
-    "files (each disk is one file, HOST.DISK), processes and threads (requests that overlap are put on different ones), outcomes "
-    "(success in full is assumed), flushes",
+    "files (each disk is one file, HOST.DISK), processes and threads (overlapping requests get different ones), outcomes "
+    "(complete success is assumed), flushes",
     sniff,
     run,
 };

@@ -30,7 +30,7 @@ void Calls::line(const Line& line) {
   }
   if (line.kind == Line::resumed) {
     if (!std::string_view(thread.pending).starts_with(line.name))
-      return note(ImportNotes::lost, "calls of which the log shows only the end");
+      return note(ImportNotes::lost, "calls whose beginning the log does not show");
     whole = std::move(thread.pending) + std::string(line.text);
     thread.pending.clear();
     start_ = thread.pending_since;
@@ -49,12 +49,13 @@ void Calls::call() {
   const CallSpec* spec = find(call_.name);
   if (!spec) return unknown();
   if (!call_.returned) return note(ImportNotes::ignored, "calls that the kernel restarted, or that ended their process");
-  if (call_.duration < 0) note(ImportNotes::changed, "calls without a duration (strace -T gives it)");
+  if (call_.duration < 0) note(ImportNotes::changed, "calls without a duration (use strace -T)");
   (this->*spec->handle)(*spec);
 }
 
 void Calls::finish() {
-  if (const uint64_t n = processes_.pending()) sink_.note(ImportNotes::lost, "calls that had not returned at the end", n);
+  if (const uint64_t n = processes_.pending())
+    sink_.note(ImportNotes::lost, "calls that had not returned at the end of the log", n);
 }
 
 bool Calls::names_file() {
@@ -77,7 +78,7 @@ bool Calls::names_file() {
 
 // Counts a call that is not in the table, for example of a newer kernel.
 void Calls::unknown() {
-  if (concerns_no_file(call_.name) || !names_file()) return note(ImportNotes::ignored, "system calls that concern no file");
+  if (concerns_no_file(call_.name) || !names_file()) return note(ImportNotes::ignored, "system calls that use no file");
   constexpr size_t kMostNamed = 50, kLongest = 40;
   const bool named = call_.name.size() <= kLongest && (unknown_.contains(call_.name) || unknown_.size() < kMostNamed);
   if (named) unknown_.emplace(call_.name);
@@ -85,7 +86,7 @@ void Calls::unknown() {
 }
 
 void Calls::lose(const CallSpec& spec) {
-  note(ImportNotes::lost, fmt::format("{}: can't be expressed from what strace shows", spec.name));
+  note(ImportNotes::lost, fmt::format("{}: strace does not show all its arguments", spec.name));
 }
 
 }  // namespace fsr::strace
@@ -140,7 +141,7 @@ static void run(ImportInput& input, const ImportOptions& options, ImportSink& si
     begun = true;
     times.settle(&line);
     if (times.coarse() && line.kind == strace::Line::call)
-      sink.note(ImportNotes::changed, "calls whose time is in whole seconds (strace -tt gives more)");
+      sink.note(ImportNotes::changed, "calls whose time is in whole seconds (strace -ttt records microseconds)");
     calls.line(line);
   }
   calls.finish();
@@ -149,9 +150,9 @@ static void run(ImportInput& input, const ImportOptions& options, ImportSink& si
 const Importer kStraceImporter = {
     "strace",
     "strace -f -ttt -T, with or without -y",
-    "the wall clock of the machine, as fine as strace wrote it (microseconds, -ttt; -tt and -t lack the day, -r begins at 0)",
-    "who called (user and group), what was read and written through mappings, content, what inherited descriptors and relative "
-    "paths stood for where strace -y did not tell, links that the log did not show, umask before it was set (022 taken)",
+    "the wall clock of the machine, as fine as in the log (-ttt: microseconds; -tt and -t lack the day, -r begins at 0)",
+    "user and group of the caller, reads and writes through mappings, content, files of inherited descriptors and relative paths "
+    "without strace -y, symbolic links that the log does not show, the umask before its first change (022 is assumed)",
     sniff,
     run,
 };

@@ -118,7 +118,7 @@ void Calls::attribute(const CallSpec& spec) {
   std::string name, value;
   bool cut = true;
   if (spec.at.a >= 0 && (!parse_string(arg(spec.at.a), &name) || name.empty()))
-    return note(Notes::lost, "paths that the log does not show or does not show whole");
+    return note(Notes::lost, "paths that the log does not show completely");
   op.name = name;
   op.length = uint64_t(number(spec.at.c));
   if (spec.kind == OpKind::setxattr) op.flags = uint32_t(parse_flags(arg(4)));
@@ -127,7 +127,7 @@ void Calls::attribute(const CallSpec& spec) {
     op.data = value;
     op.op_flags |= kOpData;
   } else if (spec.kind == OpKind::setxattr && !call_.error) {
-    note(Notes::changed, "values of extended attributes that strace -s has cut");
+    note(Notes::changed, "values of extended attributes that strace truncated (use a larger -s)");
   }
   add(op, id);
 }

@@ -53,7 +53,7 @@ bool Calls::refused_by_kernel() {
     case ENOTDIR:
     case EINTR:
     case EAGAIN:
-      note(Notes::ignored, "calls that the kernel refused before a file system was asked");
+      note(Notes::ignored, "calls that the kernel refused before they reached a file system");
       return true;
     default:
       return false;
@@ -88,7 +88,7 @@ bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found)
   bool cut = false;
   NodeId base;
   if (!parse_string(arg(path_arg), &path, &cut) || cut)
-    return note(Notes::lost, "paths that the log does not show or does not show whole"), false;
+    return note(Notes::lost, "paths that the log does not show completely"), false;
   // A path below /proc/self/fd stands for the file behind that descriptor.
   constexpr std::string_view kSelf = "/proc/self/fd/";
   int fd;
@@ -102,7 +102,7 @@ bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found)
   }
   if (!path.starts_with('/') || dir >= 0) {
     if (!base_of(path.starts_with('/') ? -1 : dir, &base))
-      return note(Notes::lost, "paths below directories that the log does not name (strace -y does)"), false;
+      return note(Notes::lost, "paths below directories that the log does not name (use strace -y)"), false;
   }
   *found = tree_.find(path.starts_with('/') ? kTopNode : base, path, follow, call_.error != ENOENT);
   return accounted(*found);
@@ -168,7 +168,7 @@ std::shared_ptr<Description> Calls::opened(int n) {
   Descriptors& files = *thread_->files;
   auto it = files.find(fd);
   if (it == files.end()) {
-    if (path.empty()) return note(Notes::lost, "calls on descriptors of unknown origin (strace -y names them)"), nullptr;
+    if (path.empty()) return note(Notes::lost, "calls on descriptors of unknown origin (use strace -y)"), nullptr;
     if (!path.starts_with('/')) {
       it = files.emplace(fd, Descriptor{}).first;
     } else {
@@ -252,7 +252,8 @@ void Calls::execute(const CallSpec& spec) {
   parse_string(arg(spec.at.path), &path);
   call_.error = 0;
   ImportTree::Found found;
-  if (locate(spec, true, &found)) note(Notes::lost, "execs of files in the directory: what the kernel read of them");
+  if (locate(spec, true, &found))
+    note(Notes::lost, "execs of files in the directory: the log does not show the reads of the kernel");
   // Threads share descriptors until an exec, which gives the process its own.
   if (thread_->files.use_count() > 1) thread_->files = std::make_shared<Descriptors>(*thread_->files);
   close_all(*thread_, begin(OpKind::null), true);

@@ -47,7 +47,7 @@ void Calls::transfer(const CallSpec& spec) {
   const auto open = opened(spec.at.fd);
   if (!open) return;
   if (open->directory || !open->handle)
-    return note(Notes::ignored, "calls that the kernel refused before a file system was asked");
+    return note(Notes::ignored, "calls that the kernel refused before they reached a file system");
   Op op = begin(spec.kind);
   op.handle = open->handle;
   if (!arg(spec.at.a).starts_with('[')) {
@@ -76,7 +76,7 @@ void Calls::seek(const CallSpec& spec) {
   uint64_t position = uint64_t(call_.result);
   if (!call_.error && spec.at.c >= 0 && !given_offset(arg(spec.at.c), &position)) return note(Notes::lost, kNotUnderstood);
   if (!call_.error) open->offset = position;
-  if (whence != SEEK_DATA && whence != SEEK_HOLE) return note(Notes::ignored, "lseek: positions are the kernel's own");
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) return note(Notes::ignored, "lseek: calls that do not reach the file system");
   Op op = begin(OpKind::lseek);
   op.handle = open->handle;
   op.offset = uint64_t(number(spec.at.a));
@@ -187,15 +187,15 @@ void Calls::copy_range(const CallSpec&) {
 }
 
 void Calls::map(const CallSpec& spec) {
-  if (call_.error || arg(spec.at.fd) == "-1") return note(Notes::ignored, "system calls that concern no file");
-  if (opened(spec.at.fd)) note(Notes::lost, "mmap of files: what is read and written through a mapping");
+  if (call_.error || arg(spec.at.fd) == "-1") return note(Notes::ignored, "system calls that use no file");
+  if (opened(spec.at.fd)) note(Notes::lost, "mmap of files: the log does not show reads and writes through a mapping");
 }
 
 void Calls::control_device(const CallSpec& spec) {
   if (call_.error == EOPNOTSUPP || call_.error == EXDEV)
-    return note(Notes::ignored, "ioctl: the file system has no such request");
-  if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: a file was asked whether it is a terminal");
-  if (opened(spec.at.fd)) note(Notes::lost, "ioctl: can't be expressed from what strace shows");
+    return note(Notes::ignored, "ioctl: calls that the file system does not support");
+  if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: calls that check whether a file is a terminal");
+  if (opened(spec.at.fd)) note(Notes::lost, "ioctl: strace does not show all its arguments");
 }
 
 }  // namespace fsr::strace

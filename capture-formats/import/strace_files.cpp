@@ -107,7 +107,7 @@ void Calls::open(const CallSpec& spec) {
     if (!(flags & O_PATH)) op.handle = open->handle = next_handle_++;
     set_descriptor(int(call_.result), open, flags & O_CLOEXEC);
   }
-  if (flags & O_PATH) return note(Notes::ignored, "opens with O_PATH: no file system is asked");
+  if (flags & O_PATH) return note(Notes::ignored, "opens with O_PATH, which do not reach the file system");
   op.object = tree_.node(found.node).object;
   if (made || nameless) return add(op);
   add(op, found.node);
@@ -118,7 +118,7 @@ void Calls::close(const CallSpec& spec) {
   std::string path;
   if (!parse_descriptor(arg(spec.at.fd), &fd, &path)) return note(Notes::lost, kNotUnderstood);
   // A close of an unknown descriptor that was opened before the log began is no loss.
-  if (!thread_->files->contains(fd) && path.empty()) return note(Notes::ignored, "closing descriptors of unknown origin");
+  if (!thread_->files->contains(fd) && path.empty()) return note(Notes::ignored, "closes of descriptors of unknown origin");
   const auto open = opened(spec.at.fd).get();
   Op op = begin(OpKind::flush);
   if (open && open->handle && !open->directory) {
@@ -173,7 +173,7 @@ void Calls::no_file(const CallSpec&) {
     if (parse_descriptor(text, &fd, &path)) set_descriptor(fd, nullptr, false);
   }
   if (call_.result > 0) set_descriptor(int(call_.result), nullptr, false);
-  note(Notes::ignored, "system calls that concern no file");
+  note(Notes::ignored, "system calls that use no file");
 }
 
 void Calls::control(const CallSpec& spec) {
@@ -208,7 +208,7 @@ void Calls::control(const CallSpec& spec) {
     case F_OFD_SETLKW:
       return record_lock(OpKind::setlk, command, command == F_OFD_SETLKW, true);
     default:
-      return note(Notes::ignored, "fcntl: the kernel itself answers");
+      return note(Notes::ignored, "fcntl: calls that do not reach the file system");
   }
 }
 

@@ -37,7 +37,7 @@ void Calls::make_symlink(const CallSpec& spec) {
   ImportTree::Found found;
   std::string target;
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
-  if (!parse_string(arg(spec.at.a), &target)) return note(Notes::lost, "paths that the log does not show or does not show whole");
+  if (!parse_string(arg(spec.at.a), &target)) return note(Notes::lost, "paths that the log does not show completely");
   Op op = begin(OpKind::symlink);
   tree_.teach(found.parent, op, sink_);
   op.parent = tree_.node(found.parent).object;
@@ -140,13 +140,13 @@ void Calls::read_link(const CallSpec& spec) {
     tree_.node(id).target = target;
     op.data = target;
   } else if (!call_.error) {
-    note(Notes::changed, "targets of links that strace -s has cut");
+    note(Notes::changed, "targets of symbolic links that strace truncated (use a larger -s)");
   }
   add(op, id);
 }
 
 void Calls::change_directory(const CallSpec& spec) {
-  if (call_.error) return note(Notes::ignored, "chdir: no file is concerned");
+  if (call_.error) return note(Notes::ignored, "chdir: calls that change no file");
   NodeId id = 0;
   if (spec.at.fd >= 0) {
     int fd;
@@ -165,7 +165,7 @@ void Calls::change_directory(const CallSpec& spec) {
     id = found.node ? found.node : tree_.make(found.parent, found.name, S_IFDIR);
   }
   if (id) processes_.set_cwd(*thread_, id);
-  note(Notes::ignored, "chdir: no file is concerned");
+  note(Notes::ignored, "chdir: calls that change no file");
 }
 
 void Calls::change_umask(const CallSpec&) { thread_->directory->umask = uint32_t(number(0)) & 0777; }

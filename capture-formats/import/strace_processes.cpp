@@ -21,7 +21,7 @@ Thread& Processes::thread(int32_t tid) {
     if (makes_thread(t.pending) && !t.made && (!parent || t.pending_since < parent->pending_since)) parent = &t;
   if (parent) parent->made = tid;
   if (!parent && !threads_.empty())
-    sink_.note(ImportNotes::changed, "processes whose fork the log does not show: what they have inherited is not known");
+    sink_.note(ImportNotes::changed, "processes whose fork the log does not show: their inherited descriptors are not known");
   return add(tid, parent, parent ? std::string_view(parent->pending) : std::string_view());
 }
 
@@ -48,7 +48,7 @@ Thread& Processes::add(int32_t tid, const Thread* parent, std::string_view argum
 
 void Processes::cloned(Thread& parent, int32_t child, std::string_view arguments) {
   if (parent.made && parent.made != child)
-    sink_.note(ImportNotes::changed, "processes that may have been taken for the child of another: several forked at once");
+    sink_.note(ImportNotes::changed, "processes whose parent is not certain, because several forked at once");
   parent.made = 0;
   if (!find(child)) add(child, &parent, arguments);
 }

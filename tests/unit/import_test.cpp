@@ -244,7 +244,7 @@ TEST_CASE("the strace import counts facts that the log does not show") {
              "1 3.0 mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3, 0) = 0x7f0000000000 <0.1>\n"
              "1 4.0 write(3, \"abc\n");
   CHECK(i.notes.counts[ImportNotes::lost].size() == 3);
-  CHECK(i.notes.counts[ImportNotes::changed].count("calls without a duration (strace -T gives it)") == 1);
+  CHECK(i.notes.counts[ImportNotes::changed].count("calls without a duration (use strace -T)") == 1);
 }
 
 TEST_CASE("the import of a fio iolog keeps opens, waits and offsets that go backwards") {

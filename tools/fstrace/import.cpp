@@ -40,7 +40,7 @@ class TraceSink final : public ImportSink {
         }) {}
 
   void add(const Op& op) override {
-    if (!order_.add(op)) note(ImportNotes::changed, "operations far out of order, whose start was moved", 1);
+    if (!order_.add(op)) note(ImportNotes::changed, "operations that were far out of order and got another start time", 1);
     if (++added_ % 4096 == 0) line_.bar("importing", input_.offset(), size_);
   }
   void passed(int64_t start) override { order_.passed(start); }

@@ -14,7 +14,7 @@ void Fragments::lose(std::map<Key, Packet>::iterator it) {
 bool Fragments::add(const Piece& piece, std::string* whole) {
   const size_t end = piece.offset + piece.bytes.size();
   if (piece.bytes.empty() || end > kLongestPacket) {
-    sink_.note(ImportNotes::lost, "packets that are damaged", 1);
+    sink_.note(ImportNotes::lost, "damaged packets", 1);
     return false;
   }
   const Key key{piece.addresses, piece.id, piece.protocol};

@@ -172,7 +172,7 @@ void Nfs3Requests::outcome(Proc proc, Op* op) {
 }
 
 void Nfs3Requests::add(const PendingCall& call, int64_t end, XdrDecoder& in) {
-  if (call.procedure >= nfs::kProcs) return sink_.note(ImportNotes::lost, "RPC messages that are damaged", 1);
+  if (call.procedure >= nfs::kProcs) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
   const Proc proc = Proc(call.procedure);
   if (proc == Proc::null) return sink_.note(ImportNotes::ignored, "NULL calls", 1);
   Op op{.start = call.start, .duration = std::max<int64_t>(end - call.start, 0), .kind = kKinds[call.procedure]};
@@ -180,7 +180,7 @@ void Nfs3Requests::add(const PendingCall& call, int64_t end, XdrDecoder& in) {
   op.gid = call.gid;
   XdrDecoder asked(span_of(call.arguments));
   if (!arguments(proc, asked, &op) || !nfs::decode_results(proc, in, &reply_))
-    return sink_.note(ImportNotes::lost, "NFS calls or replies that are damaged", 1);
+    return sink_.note(ImportNotes::lost, "damaged NFS calls or replies", 1);
   outcome(proc, &op);
   files_.add(call.client, op, reply_.eof);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLongestTag = 1024;
 constexpr uint32_t kMostOperations = 256;
-constexpr std::string_view kDamaged = "NFS calls or replies that are damaged";
+constexpr std::string_view kDamaged = "damaged NFS calls or replies";
 
 // True for a status after which the client sends the request again by itself.
 bool to_be_repeated(uint32_t status) { return status == nfs4::kDelay || status == nfs4::kGrace; }
@@ -39,7 +39,7 @@ void Nfs4Compound::run(XdrDecoder& results) {
     return sink_.note(ImportNotes::lost, kDamaged, 1);
   for (uint32_t i = 0; i < count; ++i) {
     if (!decode_arguments(asked, &asked_)) {
-      sink_.note(ImportNotes::lost, "COMPOUNDs with operations that are damaged or of pNFS or other extensions", 1);
+      sink_.note(ImportNotes::lost, "COMPOUNDs with damaged operations, or operations of pNFS or other extensions", 1);
       break;
     }
     if (keeps_state(asked_.number)) {
@@ -75,7 +75,7 @@ bool Nfs4Compound::step(uint32_t next) {
   if (prepare(next)) return true;
   const OpNum number = OpNum(asked_.number);
   if (number == OpNum::sequence) {
-    if (failed_) sink_.note(ImportNotes::ignored, "requests refused for the state of their session", 1);
+    if (failed_) sink_.note(ImportNotes::ignored, "requests that the server refused because of the state of the session", 1);
     return !failed_;
   }
   const bool follows = number == OpNum::getfh || (number == OpNum::getattr && (done_ || pending_)) ||

@@ -221,7 +221,8 @@ bool Nfs4Compound::describe_lock() {
 bool Nfs4Compound::describe_open() {
   constexpr uint32_t kFlags[] = {O_RDONLY, O_RDONLY, O_WRONLY, O_RDWR};
   if (asked_.claim == Claim::previous) {
-    sink_.note(ImportNotes::changed, "opens that were reclaimed after a restart of the server: what follows has no open", 1);
+    sink_.note(ImportNotes::changed,
+               "opens that were reclaimed after a restart of the server: later operations have no open instance", 1);
     return false;
   }
   const bool by_name =

@@ -32,7 +32,7 @@ void NfsCalls::message(const FlowKey& flow, int64_t begin, int64_t end, std::str
   XdrDecoder in(span_of(bytes));
   in.u32();
   const uint32_t type = in.u32();
-  if (!in.ok() || type > kReply) return sink_.note(ImportNotes::lost, "RPC messages that are damaged", 1);
+  if (!in.ok() || type > kReply) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
   if (type == kCall)
     call(flow, begin, bytes);
   else
@@ -53,7 +53,7 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   const std::string_view credential = in.opaque(kLongestAuth);
   in.u32();
   in.opaque(kLongestAuth);
-  if (!in.ok() || rpc != kRpcVersion) return sink_.note(ImportNotes::lost, "RPC messages that are damaged", 1);
+  if (!in.ok() || rpc != kRpcVersion) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
   const bool mount = c.program == kMountProgram && c.version == 3 && c.procedure == kMountProcedure;
   if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3 && c.version != nfs4::kNfs4)
     return sink_.note(ImportNotes::lost, "calls of NFS version 2", 1);
@@ -74,7 +74,7 @@ void NfsCalls::reply(const FlowKey& flow, int64_t time, std::string_view bytes) 
   const uint32_t xid = XdrDecoder(span_of(bytes)).u32();
   PendingCall call;
   if (!pending_.take(flow.reverse(), xid, &call))
-    return sink_.note(ImportNotes::ignored, "replies to calls that were not seen or are of other programs", 1);
+    return sink_.note(ImportNotes::ignored, "replies whose call was not captured, or belongs to another RPC program", 1);
   const nfs::RpcStatus status = nfs::decode_reply_head(in);
   if (status != nfs::RpcStatus::success) return sink_.note(ImportNotes::lost, "calls that RPC refused", 1);
   if (call.program == kMountProgram)

@@ -70,7 +70,7 @@ bool NfsFiles::names_fit(const Op& op) {
   auto fits = [&](ObjectId parent, std::string_view name) {
     if (parent && valid_component(name)) return true;
     // "." and ".." are files that are known already.
-    sink_.note(name == "." || name == ".." ? ImportNotes::ignored : ImportNotes::lost, "names that are none", 1);
+    sink_.note(name == "." || name == ".." ? ImportNotes::ignored : ImportNotes::lost, "names that can't be names of files", 1);
     return false;
   };
   return (!(traits & kHasName) || fits(op.parent, op.name)) && (!(traits & kHasName2) || fits(op.parent2, op.name2));

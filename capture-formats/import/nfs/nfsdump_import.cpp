@@ -93,9 +93,10 @@ const Importer kNfsdumpImporter = {
     "nfsdump",
     "NFS versions 2 and 3, text of nfsdump (Harvard)",
     "the wall clock of the tracing machine, microseconds; it may have run backwards",
-    "processes and threads (calls under way at the same time are on different ones), opens and closes, what the clients' caches "
-    "answered, names of files that no call showed, whether an unchecked CREATE made the file, types of nodes made with MKNOD, "
-    "what was listed where the tracer did not tell, content",
+    "processes and threads (calls in flight at the same time get different ones), opens and closes, operations that the clients' "
+    "caches answered, names of files that no call showed, whether an unchecked CREATE made the file, types of nodes made with "
+    "MKNOD, "
+    "names in listings that the tracer did not record, content",
     capture::sniff,
     capture::run,
 };

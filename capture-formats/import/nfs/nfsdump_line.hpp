@@ -32,7 +32,7 @@ bool parse_nfsdump_line(std::string_view text, NfsdumpLine* out);
 
 // Takes the next word off; a quoted one keeps its quotes.
 std::string_view next_nfsdump_word(std::string_view* text);
-constexpr std::string_view kCut = "calls or replies in packets that were not captured whole";
+constexpr std::string_view kCut = "calls or replies in packets that were not captured completely";
 
 // The fields behind a procedure's name or a reply's status.
 class NfsdumpFields {

@@ -125,7 +125,7 @@ bool PacketReader::next_block(Packet* out) {
     if (type != kEnhancedPacket) continue;
     const uint32_t interface = u32(body, 0), size = u32(body, 12);
     if (body.size() < 20 || size > body.size() - 20 || interface >= interfaces_.size()) {
-      sink_.note(ImportNotes::lost, "packets that are damaged");
+      sink_.note(ImportNotes::lost, "damaged packets");
       continue;
     }
     const Interface& i = interfaces_[interface];

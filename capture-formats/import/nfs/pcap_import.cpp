@@ -19,7 +19,7 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   };
   auto datagram = [&](const FlowKey& flow, int64_t time, std::string_view bytes) {
     if (calls.plausible(flow, bytes)) return calls.message(flow, time, time, bytes);
-    sink.note(ImportNotes::ignored, "packets of UDP that are no calls of NFS nor replies to those seen", 1);
+    sink.note(ImportNotes::ignored, "UDP packets that are neither NFS calls nor replies to captured calls", 1);
   };
   Streams streams(sink, stream, datagram);
   Packet packet;
@@ -38,9 +38,9 @@ namespace fsr {
 const Importer kPcapImporter = {
     "pcap",
     "NFSv3 over TCP or UDP and NFSv4, captured as pcap or pcapng",
-    "the wall clock of the capturing machine, as fine as the file has it; on a client's machine latencies are what it saw",
-    "processes and threads (calls under way at the same time are on different ones), opens and closes of version 3, what the "
-    "clients' caches answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
+    "the wall clock of the capturing machine, as fine as in the file; on a client's machine, latencies include the network",
+    "processes and threads (calls in flight at the same time get different ones), opens and closes of version 3, operations that "
+    "the clients' caches answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
     capture::looks_like_pcap,
     capture::run,
 };

@@ -32,7 +32,7 @@ void PendingCalls::add(const FlowKey& flow, uint32_t xid, PendingCall call) {
   if (find(flow, xid, &key)) {
     const PendingCall& first = calls_.at(key);
     if (first.program == call.program && first.procedure == call.procedure && first.arguments == call.arguments)
-      return sink_.note(ImportNotes::changed, "calls sent again: the first counts", 1);
+      return sink_.note(ImportNotes::changed, "repeated calls (the first one is imported)", 1);
     lose(key);
   }
   call.client = clients_.try_emplace(flow, int32_t(clients_.size() + 1)).first->second;

@@ -78,7 +78,7 @@ void Records::bytes(int64_t time, std::string_view fresh, bool gap) {
   buffer_ += fresh;
   while (in_step_ || find_step()) {
     if (take()) return;
-    sink_.note(ImportNotes::lost, "RPC messages that are damaged", 1);
+    sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
     in_step_ = false;
     message_.clear();
     begin_ = time;

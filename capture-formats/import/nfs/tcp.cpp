@@ -48,7 +48,7 @@ size_t link_header(uint32_t link, std::string_view data) {
 void Streams::packet(const Packet& packet) {
   const size_t header = link_header(packet.link, packet.data);
   if (header == SIZE_MAX || header >= packet.data.size())
-    return sink_.note(ImportNotes::ignored, "packets that are not of IP", 1);
+    return sink_.note(ImportNotes::ignored, "packets of other protocols than IP", 1);
   ip(packet, packet.data.substr(header));
 }
 
@@ -79,15 +79,15 @@ void Streams::ip(const Packet& packet, std::string_view bytes) {
       header += kFragment6Size;
     }
   } else {
-    return sink_.note(ImportNotes::ignored, "packets that are not of IP", 1);
+    return sink_.note(ImportNotes::ignored, "packets of other protocols than IP", 1);
   }
   if (total == 0) total = bytes.size();  // segmented by the network card
   if (header < 20 || total < header || bytes.size() < header)
-    return sink_.note(ImportNotes::ignored, "packets that are neither of TCP nor of UDP", 1);
+    return sink_.note(ImportNotes::ignored, "IP packets of other protocols than TCP and UDP", 1);
   const size_t captured = std::min(bytes.size(), total), missing = total - captured;
   piece.bytes = bytes.substr(header, captured - header);
   if (!piece.more && piece.offset == 0) return inner(piece.addresses, piece.protocol, packet.time, piece.bytes, missing);
-  if (missing) return sink_.note(ImportNotes::lost, "packets that were not captured whole (snaplen)", 1);
+  if (missing) return sink_.note(ImportNotes::lost, "packets that were not captured completely (snaplen)", 1);
   if (fragments_.add(piece, &whole_)) inner(piece.addresses, piece.protocol, packet.time, whole_, 0);
 }
 
@@ -98,24 +98,24 @@ void Streams::inner(const FlowKey& addresses, unsigned protocol, int64_t time, s
   else if (protocol == kTcp)
     tcp(addresses, time, bytes, missing);
   else
-    sink_.note(ImportNotes::ignored, "packets that are neither of TCP nor of UDP", 1);
+    sink_.note(ImportNotes::ignored, "IP packets of other protocols than TCP and UDP", 1);
 }
 
 void Streams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes) {
   constexpr size_t kHeader = 8;
   const size_t size = bytes.size() < kHeader ? 0 : net16(bytes, 4);
-  if (size < kHeader) return sink_.note(ImportNotes::lost, "packets that are damaged", 1);
-  if (size > bytes.size()) return sink_.note(ImportNotes::lost, "packets that were not captured whole (snaplen)", 1);
+  if (size < kHeader) return sink_.note(ImportNotes::lost, "damaged packets", 1);
+  if (size > bytes.size()) return sink_.note(ImportNotes::lost, "packets that were not captured completely (snaplen)", 1);
   const FlowKey key{addresses.from + std::string(bytes.substr(0, 2)), addresses.to + std::string(bytes.substr(2, 2))};
   datagram_(key, time, bytes.substr(kHeader, size - kHeader));
 }
 
 void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing) {
-  if (bytes.size() < 20) return sink_.note(ImportNotes::lost, "packets that are damaged", 1);
+  if (bytes.size() < 20) return sink_.note(ImportNotes::lost, "damaged packets", 1);
   const size_t header = (byte(bytes, 12) >> 4) * 4;
   const unsigned flags = byte(bytes, 13);
   constexpr unsigned kSyn = 2, kAck = 16;
-  if (header < 20 || header > bytes.size()) return sink_.note(ImportNotes::lost, "packets that are damaged", 1);
+  if (header < 20 || header > bytes.size()) return sink_.note(ImportNotes::lost, "damaged packets", 1);
   const FlowKey key{addresses.from + std::string(bytes.substr(0, 2)), addresses.to + std::string(bytes.substr(2, 2))};
   if (flows_.size() >= kMostFlows && !flows_.contains(key)) return sink_.note(ImportNotes::lost, "connections beyond 65,536", 1);
   Flow& flow = flows_[key];
@@ -127,7 +127,7 @@ void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes
     flow.next = seq + 1;
     return;
   }
-  if (missing) sink_.note(ImportNotes::lost, "packets that were not captured whole (snaplen)", 1);
+  if (missing) sink_.note(ImportNotes::lost, "packets that were not captured completely (snaplen)", 1);
   segment(key, flow, time, seq, bytes.substr(header));
   const auto back = flows_.find(key.reverse());
   if (!(flags & kAck) || back == flows_.end()) return;

@@ -247,7 +247,7 @@ def main():
         spoilt[10:10] = ["1037000000.100000 32.02d2 30.0801 T CU4", "con = 70 len = 78"]
         error = imported(cases, "what is missing", spoilt, place, 1)
         cases.case("what is missing is counted", all(f"lost 1: {why}" in error for why in (
-            "calls whose reply was not seen", "replies whose call was not seen", "calls or replies in packets that were not captured whole",
+            "calls whose reply was not seen", "replies whose call was not seen", "calls or replies in packets that were not captured completely",
             "calls of other versions of NFS")), error)
         some = collections.Counter(operations(f"{place}/x.zst"))
         cases.case("what is not missing is right", not some - collections.Counter(wanted) and sum(some.values()) == len(wanted) - 3,
