@@ -44,10 +44,10 @@ struct Caller;
 struct Inode;
 
 enum class CacheMode {
-  kAuto,    // entries, where the lower file system is local
-  kNone,    // nothing
-  kAttr,    // entries and attributes, on any file system
-  kKernel,  // and file data
+  kAuto,    // the kernel may cache entries if the underlying file system is local
+  kNone,    // the kernel may cache nothing
+  kAttr,    // the kernel may cache entries and attributes, on any file system
+  kKernel,  // the kernel may cache entries, attributes and file data
 };
 
 // Part of each inode; used for directories. Atomics, written by any thread.
@@ -58,7 +58,7 @@ struct SearchState {
   std::atomic<uint32_t> changing{0};     // under way
   std::atomic<uint32_t> handed{0};       // the last epoch in which entries below were kept
   std::atomic<Lower> lower{kUnknown};
-  const std::atomic<bool>* bound = nullptr;  // whether its file system was met through several mounts. Set before use
+  const std::atomic<bool>* bound = nullptr;  // true: its file system is reached through several mounts. Set before use
 };
 
 int64_t coarse_now();  // CLOCK_MONOTONIC_COARSE, ns

@@ -71,7 +71,7 @@ class NameChanges {
     NameChanges& changes_;
   };
   uint32_t done() const { return done_.load(); }
-  // Whether there was a change since done() was that.
+  // True: a change is in progress, or one was done since done() returned `then`.
   bool since(uint32_t then) const { return running_.load() != 0 || done_.load() != then; }
 
  private:

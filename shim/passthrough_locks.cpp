@@ -238,7 +238,7 @@ void take_lock(fuse_req_t req, const fuse_file_info* fi, OpKind kind, bool may_w
     if (is_going(r.shim, h))
       return answer_from_thread(std::move(waiting), EAGAIN,
                                 [&shim = r.shim, h, attempt](Waiting&) { return wait_a_moment(shim, h, attempt); });
-    error = attempt(false);  // it may have gone between the attempt and the look
+    error = attempt(false);  // the lock may have been released since the first attempt
   }
   answer(std::move(waiting), error);
 }
@@ -304,7 +304,7 @@ bool any_blocker(const Shim& shim, const LockKey& asker, const LockRange& wanted
   return false;
 }
 
-// Whether an owner that the asker would wait for waits, over however many others, for the asker. With the mutex held.
+// True: if `asker` waited for `wanted`, owners would wait for each other in a circle. The caller holds the mutex.
 bool would_deadlock(const Shim& shim, const LockKey& asker, const LockRange& wanted) {
   std::set<uint64_t> seen;
   std::vector<std::pair<LockKey, LockRange>> todo{{asker, wanted}};

@@ -21,7 +21,7 @@ void resist_memory_pressure();
 // remains for the inode table, for root and for the capture itself.
 UserShares::Limits descriptor_limits();
 
-// Descriptors that the inode table may hold: an eighth of them.
+// Descriptors that the inode table may hold: an eighth of the limit of this process.
 size_t descriptor_budget();
 
 // Threads for lock requests that wait: one user half of those that this process may have, all users but root three quarters.

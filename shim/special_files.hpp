@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFOs, devices and sockets: the kernel opens them, or connects to them, by itself. No request arrives, and nobody checks
-// whether the caller may.
+// Checks permissions for FIFOs, devices and sockets. The kernel opens them, or connects to them, without a request to this
+// program, so that this program could not check whether the caller may.
 //
-// So every walk to such a file sends a LOOKUP, because its entry is never kept. The answer depends on the caller: the file itself
-// if the caller may do everything with it, else a stand-in. A stand-in is a second inode with the attributes of the file. But a
-// FIFO or a device shows as a regular file, so that opening it sends a request, and a socket has no listener. A stand-in can't be
-// opened, so a caller who may do only a part is refused, too.
+// Therefore every walk to such a file sends a LOOKUP, because its entry is never kept. The answer depends on the caller: the file
+// itself if the caller may do everything with it, else a stand-in. A stand-in is a second inode with the attributes of the file.
+// But a FIFO or a device shows as a regular file, so that opening it sends a request, and a socket has no listener. A stand-in
+// can't be opened, so a caller who may do only a part is refused, too.
 //
 // Where the kernel checks permissions (--permissions kernel) nothing of this is needed.
 #pragma once

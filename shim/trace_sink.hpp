@@ -89,14 +89,14 @@ class TraceSink final : public OpSink {
   Latencies latencies_;
   Op measured_;
   const SinkOptions options_;
-  int watch_fd_;                       // the first piece; for statfs, which is called
+  int watch_fd_;                       // the first piece; for fstatfs()
   SinkState full_;                     // why nothing more may be added
   uint64_t dropped_ = 0;               // as of tick_
   int64_t tick_ = 0;                   // when the recorder was asked last
   int64_t first_dropped_ = INT64_MAX;  // start of the earliest that no span has
   std::vector<DroppedSpan> dropped_spans_;
-  int64_t look_time_ = 0;    // at that time, or
-  uint64_t look_bytes_ = 0;  // when the trace is that long
+  int64_t look_time_ = 0;    // time of the next check of the free space
+  uint64_t look_bytes_ = 0;  // length of the trace at which the free space is checked earlier
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
   std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece

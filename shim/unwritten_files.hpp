@@ -43,7 +43,7 @@ class UnwrittenFiles {
   UniqueFd inotify_, timer_, stop_;
   std::mutex mutex_;                              // of the rest; callers of contains() do not wait for it
   std::unordered_map<uint64_t, int> watches_;     // of inotify, by node
-  std::unordered_map<uint64_t, int64_t> paused_;  // node -> coarse_now() from which on it may be asked about
+  std::unordered_map<uint64_t, int64_t> paused_;  // by node: coarse_now() before which no lease is requested for it
   std::thread thread_;
 };
 

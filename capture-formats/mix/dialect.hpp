@@ -42,7 +42,7 @@ struct Block {
   std::vector<uint64_t> counts;    // as nfs_procedures(nfs_version)
   std::vector<bool> found;         // which of them were named
   uint64_t printed_calls = 0;      // the total that stands beside the counters, 0 = none does
-  uint64_t rank = 0;               // calls or COMPOUNDs: the block with the most is chosen where the user didn't
+  uint64_t rank = 0;               // calls or COMPOUNDs; the block with the most is the default
   std::vector<std::string> notes;  // "12 calls of 'foo' ignored: not an NFSv3 procedure"
 
   Block() = default;

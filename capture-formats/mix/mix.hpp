@@ -28,7 +28,7 @@ struct Mix {
   std::vector<MixProcedure> procedures;  // every procedure of the version, in protocol order, each once; weights sum to 1
   uint64_t calls = 0;                    // sum of the counts; 0 for a built-in mix
   std::string dialect;                   // "Linux nfsstat, server, NFSv3", "built-in sfs97-v3": for people
-  MixTraits traits;                      // what the file says beyond that; not with MixReadOptions::compat
+  MixTraits traits;                      // traits that the file has besides counts; not with MixReadOptions::compat
   std::vector<std::string> notes;        // remarks for people, one line each: choices, and what was ignored, renamed, wrapped
 
   double weight(std::string_view name) const;  // 0 where the mix has no such procedure

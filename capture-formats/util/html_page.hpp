@@ -43,7 +43,7 @@ class HtmlPage {
   void table(const Table& table);
   // The drawing, and below it, folded, its points as a table.
   void chart(const Chart& chart);
-  // Values of a row of tiles: what, how much.
+  // Adds a row of tiles, each with a label and a value.
   void tiles(const std::vector<std::pair<std::string, Cell>>& tiles);
   std::string finish();
 

@@ -43,7 +43,7 @@ uint64_t device_of(const std::string& location) {
 
 std::vector<StonePlace> stone_places(const std::vector<std::string>& targets, unsigned processes) {
   std::vector<StonePlace> places;
-  std::map<std::pair<std::string, std::string>, unsigned> used;  // links that lead to one directory
+  std::map<std::pair<std::string, std::string>, unsigned> used;  // number of the first link to each directory
   for (unsigned n = 0; n < processes; ++n) {
     std::string target = targets[n % targets.size()], name = fmt::format("testdir{}", n);
     if (is_directory(path_of(target)))

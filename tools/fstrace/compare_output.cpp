@@ -73,7 +73,7 @@ std::string verdict_of(const Comparison& c, size_t i) {
   return fmt::format("{} {:.3f}", c.exceeded(i) ? "MORE THAN" : "within", *c.tolerances[i]);
 }
 
-// "read:latency".
+// Name of a tolerance, as in its option: "read:latency".
 std::string name_of(const KindTolerance& t) { return fmt::format("{}:{}", op_name(t.kind), aspect_entry(t.aspect).name); }
 
 std::string verdict_of(const Comparison& c, const KindTolerance& t) {

@@ -163,7 +163,7 @@ class Channel {
 
   bool patient_ = false;
   unsigned together_ = 1;  // replies that poll() waits for
-  unsigned rest_ = 0;      // waits before poll() waits for more replies
+  unsigned rest_ = 0;      // calls of poll() before together_ may grow again
   size_t reply_size_ = 0;  // bytes of a reply, moving mean
   uint64_t replies_ = 0;   // replies received so far
   int wakes_at_ = 1;       // received bytes from which on the socket is readable
