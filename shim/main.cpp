@@ -104,7 +104,8 @@ static int run(int argc, char** argv) {
                 "Report requests without a reply after this time (default 30s; 0s: never)")
       .stands_for("TIME");
   capture_command
-      .add("--on-stall", on_stall, "What to do when fsshim itself delays such requests: wait, or abort the FUSE connection")
+      .add("--on-stall", on_stall,
+           "What to do when fsshim itself delays requests for the time of --stall: wait, or abort the FUSE connection")
       .stands_for("WHAT")
       .one_of({"wait", "abort"})
       .show_default();

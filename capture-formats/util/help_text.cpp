@@ -12,7 +12,7 @@ HelpFormatter::HelpFormatter() {
   label("Positionals", "Arguments");
 }
 
-// "--max-size SIZE": by the last word of its name, unless it was given another.
+// "--max-size SIZE": the value has the last word of the option's name, unless stands_for() has set another.
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   const std::string more = option->get_expected_max() == CLI::detail::expected_max_vector_size ? " ..." : "";
   if (option->get_positional()) return more;
@@ -31,7 +31,13 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return option->get_description() + (value.empty() ? "" : " (default " + value + ")");
 }
 
-// Breaks a line between words; what follows stands where the description of an option begins, or is indented a little.
+// "[FILE...]" for an argument of several words, where CLI11 has "[FILE(0x)]".
+std::string HelpFormatter::make_option_usage(const CLI::Option* option) const {
+  const std::string out = make_option_name(option, true) + (option->get_expected_max() > 1 ? "..." : "");
+  return option->get_required() ? out : "[" + out + "]";
+}
+
+// Breaks a line between words. The rest is indented: as the description of an option, or a little.
 static void wrap(std::string line, std::string& out) {
   const bool described = line.size() > kDescription && line.compare(0, 2, "  ") == 0 && line[kDescription - 1] == ' ' &&
                          line[kDescription] != ' ' && line[kDescription - 2] == ' ';

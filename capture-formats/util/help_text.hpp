@@ -12,9 +12,10 @@ class HelpFormatter final : public CLI::Formatter {
   HelpFormatter();
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_option_usage(const CLI::Option* option) const override;
 };
 
-// Without the empty lines that CLI11 sets twice, and wrapped.
+// Wraps the lines of a help text, and removes doubled empty lines.
 std::string tidy_help(std::string text);
 
 }  // namespace fsr

@@ -49,7 +49,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "on new errors: count or stop (default count)").stands_for("WHAT").one_of({"count", "stop"});
+  run.add("--on-error", on_error, "unrecorded errors: count or stop (default count)")
+      .stands_for("WHAT")
+      .one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
   run.add("--repeat", out.repeat, "run so many times; report median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "find the highest load that keeps 'p99 < 10ms'")
@@ -59,10 +61,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
   auto require = [&out](const std::string& text) { out.requirements.push_back(Requirement(text).text()); };
-  run.add_each("--require", require, "exit with 3 unless 'p99 < 10ms', 'differed == 0'").stands_for("CONDITION");
+  run.add_each("--require", require, "exit with 3 if not, for example, 'p99 < 10ms'").stands_for("CONDITION");
   run.add_each(
-         "--allow", [&out](const std::string& text) { allow(text, out.allowed); },
-         "inexpressible[=KINDS]: no exit status 4 for these")
+         "--allow", [&out](const std::string& text) { allow(text, out.allowed); }, "inexpressible[=KINDS]: avoids exit status 4")
       .stands_for("WHAT");
 
   Command tree = program.group("The target's tree");
@@ -88,7 +89,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.footer("Inputs: " + kinds->help() + "; FILE.vdb, a parameter file of vdbench (FILE.vdb --help)" +
                  "\nSubcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the "
                  "kinds of targets, or drives one by hand (target --help)\nExit status: 0 every outcome as recorded, 1 not "
-                 "clean, 2 could not start, 3 a requirement was missed, 4 not issued only what the target can't express.");
+                 "clean, 2 could not start, 3 a requirement was missed, 4 only inexpressible operations were left out.");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;

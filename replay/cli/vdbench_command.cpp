@@ -212,7 +212,7 @@ void declare(Command& command, Options& o) {
   command.add("-r", o.program.first_run, "starts with this RD").stands_for("RD");
   command.flag("-s", o.program.simulate, "prints what would be run");
   command.flag("-q,--quiet", o.program.quiet, "prints no lines on the terminal");
-  command.flag("--json", o.program.json, "prints results as JSON instead of these lines");
+  command.flag("--json", o.program.json, "prints results as JSON instead of lines on the terminal");
   command.add("--results", o.results, "adds all measurements to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
   command.add("-m", o.processes, "without effect: there is one process").stands_for("N");
@@ -221,7 +221,8 @@ void declare(Command& command, Options& o) {
   command.flag("-k", o.kstat, "refused: statistics of Solaris");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   add_rank_options(command, o.cluster);
-  command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; +KEYWORD=VALUE: of all RDs; after a \"-\": parameters")
+  command
+      .add("NAME=VALUE", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
       .count_within(0, 1000);
 }
 

@@ -307,8 +307,8 @@ Run add(Command& command, const std::atomic<int>& stop) {
       .stands_for("SIZE[:CHUNK[:SEEKS[:SEEKERS]]]");
   command
       .add("-n", o->small,
-           "x 1024 small files, 0 for none (default 16); bytes of each, at most or -1: hard links, -2: symlinks (0), and "
-           "at least (0); directories (1); bytes of a chunk (8192)")
+           "x 1024 small files, 0 for none (default 16); largest file in bytes, or -1: hard links, -2: symlinks (0); "
+           "smallest file (0); directories (1); bytes of a chunk (8192)")
       .stands_for("N[:MAX[:MIN[:DIRS[:CHUNK]]]]");
   command.add("-m", o->machine, "machine name in the results").stands_for("NAME");
   command.add("-r", o->memory, "MiB of memory; the big file must have twice as much (0: any size)").stands_for("MIB");

@@ -161,7 +161,7 @@ Run add(Command& command, const std::atomic<int>& stop) {
   command
       .add_each(
           "--require", [options](const std::string& text) { options->requirements.emplace_back(text); },
-          "exit with 3 unless 'ROW >= RATE', 'every row >= 95%' of the first target")
+          "exit with 3 if not, for example, 'ROW >= RATE' or 'every row >= 95%' (of the first target)")
       .stands_for("CONDITION");
   command.flag("--json", options->json, "print the comparison as JSON on standard output");
   command.add("--html", options->html, "write a page into this file").stands_for("FILE");

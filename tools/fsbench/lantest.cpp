@@ -342,7 +342,7 @@ Run add(Command& command, const std::atomic<int>& stop) {
   command.flag("-c", o->report.csv, "prints results as CSV");
   command.flag("-v", o->report.detail, "prints latency by command after the results");
   command.flag("-V", o->each, "prints each command and its result, on standard error");
-  command.flag("-b", o->debug, "likewise");
+  command.flag("-b", o->debug, "the same as -V");
   command.add("--proc", o->proc, "counts calls of the server's processes below this /proc; default /proc_io if that exists")
       .stands_for("DIR");
   command.flag("--json", o->report.json, "prints results as JSON instead of text");

@@ -110,6 +110,6 @@ Run add(Command& command, const std::atomic<int>& stop) {
 }  // namespace
 
 constinit const Personality kNfstest = {
-    .name = "nfstest", .what = "files written and read by several processes, runner by stage", .add = add, .on_ranks = true};
+    .name = "nfstest", .what = "files written and read by several processes, stage by stage", .add = add, .on_ranks = true};
 
 }  // namespace fsr::fsbench

@@ -256,13 +256,16 @@ Run add_mix(Command& command) {
       .add("--client-model", options->model,
            "none: one request for each operation (default); linux: what a Linux client with its caches would send")
       .one_of({"none", "linux"});
-  command.add("--rsize", options->rsize,
-              "mount option of the modelled client, like the next five (default: that of the captured mount, or 1m)");
-  command.add("--wsize", options->wsize, "most bytes of one WRITE (1m)");
-  command.add("--acregmin", options->acregmin, "least time for which file attributes are cached (3s)");
-  command.add("--acregmax", options->acregmax, "and at most (60s)");
-  command.add("--acdirmin", options->acdirmin, "least time for which directory attributes are cached (30s)");
-  command.add("--acdirmax", options->acdirmax, "and at most (60s)");
+  command.add("--rsize", options->rsize, "most bytes of one READ of the modelled client (default: as the captured mount, or 1m)");
+  command.add("--wsize", options->wsize, "most bytes of one WRITE (default: as the captured mount, or 1m)");
+  command.add("--acregmin", options->acregmin,
+              "least time for which file attributes are cached (default: as the captured mount, or 3s)");
+  command.add("--acregmax", options->acregmax,
+              "longest time for which file attributes are cached (default: as the captured mount, or 60s)");
+  command.add("--acdirmin", options->acdirmin,
+              "least time for which directory attributes are cached (default: as the captured mount, or 30s)");
+  command.add("--acdirmax", options->acdirmax,
+              "longest time for which directory attributes are cached (default: as the captured mount, or 60s)");
   command.add("--readahead", options->readahead, "read_ahead_kb of the modelled client (128k)");
   command.flag("--json", options->json, "JSON on standard output instead of a mixfile");
   return [options] { return mix(*options); };
