@@ -11,9 +11,25 @@
 
 namespace fsr {
 
+// CLI11's own check with another message: "expected WHAT, found 'VALUE'".
+static CLI::Validator expecting(CLI::Validator check, const std::string& what) {
+  return CLI::Validator(
+      [check = std::move(check), what](std::string& value) {
+        return check(value).empty() ? "" : "expected " + what + ", found '" + value + "'";
+      },
+      "");
+}
+
 Option Option::required(bool is) { return Option(option_->required(is)); }
-Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
-Option Option::within(uint64_t least, uint64_t most) { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::one_of(const std::vector<std::string>& words) {
+  std::string all;
+  for (size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return Option(option_->check(expecting(CLI::IsMember(words), all)));
+}
+Option Option::within(uint64_t least, uint64_t most) {
+  const std::string what = "a number from " + std::to_string(least) + " to " + std::to_string(most);
+  return Option(option_->check(expecting(CLI::Range(least, most), what)));
+}
 Option Option::count_within(int least, int most) { return Option(option_->expected(least, most)); }
 Option Option::separated_by_commas() { return Option(option_->delimiter(',')).repeatable(); }
 Option Option::repeatable() { return Option(option_->allow_extra_args(false)); }

@@ -20,6 +20,13 @@ bool whole_number(const std::string& text, Number* out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+int64_t parse_time(const std::string& option, const std::string& text) try {
+  return parse_duration(text);
+} catch (const std::invalid_argument& e) {
+  const std::string what = e.what(), begin = "'" + text + "': ";
+  throw std::runtime_error(option + text + ": " + (what.starts_with(begin) ? what.substr(begin.size()) : what));
+}
+
 }  // namespace
 
 void Selection::add_time_options(Command& command) {
@@ -36,8 +43,8 @@ void Selection::add_options(Command& command) {
 }
 
 void Selection::parse() {
-  if (!given_.from.empty()) from_ = parse_duration(given_.from);
-  if (!given_.to.empty()) to_ = parse_duration(given_.to);
+  if (!given_.from.empty()) from_ = parse_time("--from ", given_.from);
+  if (!given_.to.empty()) to_ = parse_time("--to ", given_.to);
   if (from_ >= to_) throw std::runtime_error("--from " + given_.from + " --to " + given_.to + ": --to must be later than --from");
   for (const std::string& name : given_.kinds) {
     OpKind kind;

@@ -29,7 +29,7 @@ class Setup {
     uint16_t given = uint16_t(url_.number(option, 1, 65535, 0));
     if (given) return given;
     uint32_t port = 0;
-    std::string where = url_.host + ": portmapper (or give " + std::string(option) + "= in the URL)";
+    std::string where = url_.host + ": portmapper (not needed with " + std::string(option) + "= in the URL)";
     RpcClient portmapper(where, at(kPortmapPort), timeout_, clock_);
     portmapper.call(
         kGetPort, self_, [&](XdrEncoder& out) { encode_getport(out, program, version); },

@@ -35,7 +35,7 @@ int64_t number(const std::string& text, const char* units) {
   const int64_t factor = unit ? int64_t(1) << (10 * (unit - units + 1)) : 1;
   if (!whole || value < -2 || value > kMost / factor)
     throw std::invalid_argument(
-        fmt::format("'{}': expected a number{}", text, *units ? fmt::format(", with or without one of {}", units) : ""));
+        fmt::format("'{}': expected a number{}", text, *units ? fmt::format(", perhaps with a unit (one of '{}')", units) : ""));
   return value * factor;
 }
 

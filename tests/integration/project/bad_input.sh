@@ -38,7 +38,8 @@ refused 'a negative start' 'a time such as' fsreplay good.zst t --from=-5s
 refused 'an end before the start' 'later than --from' fsreplay good.zst t --from 5s --to 4s
 refused 'no clones' 'clones' fsreplay good.zst t --clones 0
 refused 'a fraction of a clone' 'clones 1.5: expected a whole number .* --scale' fsreplay good.zst t --clones 1.5
-refused 'an unknown timing' 'timing' fsreplay good.zst t --timing never
+refused 'an unknown timing' "--timing: expected original, think or asap, found 'never'" fsreplay good.zst t --timing never
+refused 'no ranks' "--ranks: expected a number from 1 to 4096, found '0'" fsreplay good.zst t --ranks 0
 refused 'an unknown order' 'order' fsreplay good.zst t --order random
 refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root
 refused 'a missing map of users' 'nomap' fsreplay good.zst t --uid map=nomap
