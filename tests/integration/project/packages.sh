@@ -47,6 +47,9 @@ check 'ranks that mpirun starts' inside '
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   mpirun -np 3 --oversubscribe fsbench nfstest f/tmp | grep -q "Best reading rate"'
 check 'the unit' inside 'systemd-analyze --man=no verify /lib/systemd/system/fsshim@.service 2>&1 | (! grep fsshim@)'
+check 'the documents and pictures that the README links to' inside '
+  cd /usr/share/doc/fsreplay
+  for link in $(grep -o "](docs/[^)#]*" README.md | cut -c 3-); do test -s "$link" || { echo "$link"; exit 1; }; done'
 check 'manual pages' inside 'for page in fsbench fsreplay fsshim fstrace mount.fuse.fsshim; do man -w $page; done'
 
 inside 'find /usr/share/doc/libfsrtrace-dev/examples -name "slowest.c*" | head -n 1 | xargs zcat -f >/tmp/slowest.c'
