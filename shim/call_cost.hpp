@@ -7,10 +7,10 @@
 
 namespace fsr::shim {
 
-// The median of many calls of stat(2) on the directory, ns, in 0.15 s each.
+// Median times of stat(2) on a directory, ns. Each is measured for 0.15 s.
 struct CallCost {
   int64_t asleep = 0;  // with processors that sleep when they have nothing to do
-  int64_t awake = -1;  // with processors that are kept from it; -1: that is not permitted, or not possible here
+  int64_t awake = -1;  // with processors that are kept awake; -1: keeping them awake is not permitted, or not possible
 };
 CallCost time_calls(const std::string& directory);
 

@@ -153,7 +153,7 @@ Transport transport() { return g_transport.load(std::memory_order_relaxed); }
 bool can_raise_epoch() { return g_epochs.load(std::memory_order_relaxed); }
 
 bool raise_epoch() {
-  // libfuse has a call for it from 3.18 on, which writes the same.
+  // libfuse has a call for this message since 3.18.
   fuse_out_header message{sizeof message, kNotifyIncEpoch, 0};
   return write(g_fuse_fd, &message, sizeof message) == ssize_t(sizeof message);
 }

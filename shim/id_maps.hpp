@@ -31,7 +31,7 @@ std::vector<IdRange> subordinate_gids();
 // Writes the maps of the user namespace that this process is about to enter.
 class IdMaps {
  public:
-  IdMaps();  // starts a process that stays outside, if there are subordinate ids to map
+  IdMaps();  // if there are subordinate ids to map, starts a helper process, which stays outside of the namespace
   ~IdMaps();
   IdMaps(const IdMaps&) = delete;
   IdMaps& operator=(const IdMaps&) = delete;

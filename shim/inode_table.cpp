@@ -58,7 +58,7 @@ static FileHandle handle_of(int dirfd, const char* name) {
   return kept;
 }
 
-// The same in each mount: to the trace it is one file.
+// Hash of a file without its mount, because in a trace it is one file in all mounts.
 static uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, offsetof(FileKey, mount)); }
 
 InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)

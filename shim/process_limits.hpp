@@ -9,7 +9,7 @@
 
 namespace fsr::shim {
 
-// Signals blocked, no umask, no limits of its own. Returns what was, which a captured command gets back.
+// Blocks signals, clears the umask and raises limits. Returns the former settings, which a captured command gets back.
 ProcessSettings leave_surroundings();
 
 // Protects this process when memory is short. Other processes wait for it to write their data back. Therefore it must not wait

@@ -149,7 +149,7 @@ NodeId Calls::file(ImportTree::Found& found, uint32_t type) {
 
 NodeId Calls::file_at(const CallSpec& spec, bool follow) {
   std::string path;
-  // An empty path stands for the descriptor itself (AT_EMPTY_PATH), and so does none.
+  // An empty path (AT_EMPTY_PATH) or a null path means the descriptor itself.
   const bool itself =
       spec.at.path >= 0 && (arg(spec.at.path) == "NULL" || (parse_string(arg(spec.at.path), &path) && path.empty()));
   if (spec.at.fd >= 0 || (itself && spec.at.dir >= 0 && !arg(spec.at.dir).starts_with("AT_FDCWD"))) {

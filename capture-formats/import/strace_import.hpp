@@ -41,7 +41,7 @@ class Calls {
     return locate(spec.at.dir, spec.at.path, follow, found);
   }
   bool locate(int dir, int path, bool follow, ImportTree::Found* found);
-  // The same for calls that work on the name itself, which must lie in a directory that is imported.
+  // Does what locate() does for calls on the name itself. The name must be in a directory that is imported.
   bool locate_name(int dir, int path, ImportTree::Found* found);
   bool base_of(int dir, NodeId* base);
   bool accounted(const ImportTree::Found& found);

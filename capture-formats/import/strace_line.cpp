@@ -99,10 +99,10 @@ int error_number(std::string_view name) {
 
 }  // namespace
 
-// "12", or with -Y "12<make>".
+// Parses the thread of a line: "12", or with -Y "12<make>".
 static bool parse_tid(std::string_view text, int32_t* tid) { return parse_whole(text.substr(0, text.find('<')), tid); }
 
-// "12:34:56", with or without a fraction.
+// Parses a time of day: "12:34:56", with or without a fraction.
 static bool parse_time_of_day(std::string_view text, int64_t* ns) {
   int hours, minutes;
   if (text.size() < 8 || text[2] != ':' || text[5] != ':') return false;

@@ -125,7 +125,7 @@ void LinuxClient::write(Inode& i, const Handle& handle, uint64_t offset, uint64_
       }
     }
   }
-  // Pages between the ends are whole, and so are those at the ends that the write covers.
+  // The cache gets the pages that the write covers completely.
   const uint64_t whole_from = round_up(offset), whole_to = end >= i.size ? round_up(end) : end / kPage * kPage;
   i.cached.add(whole_from, whole_to);
   i.dirty.add(from, to);

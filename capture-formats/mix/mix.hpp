@@ -52,10 +52,10 @@ struct MixText {
   std::string name;  // for messages
 };
 
-// `since` is an earlier snapshot of the same counters, in any dialect; null: none. Throws MixError, also for a mix of no calls.
+// Reads a mix. `since`: an earlier snapshot of its counters, in any dialect; null: none. Throws MixError, also for no calls.
 Mix read_mix(const MixText& mix, const MixReadOptions& options = {}, const MixText* since = nullptr);
 
-// The same of files: FILE, "-" for standard input, or, where there is no such file, the name of a built-in mix.
+// Reads a mix from a file. `file`: its name, "-" for standard input, or if there is no such file the name of a built-in mix.
 Mix load_mix(const std::string& file, const MixReadOptions& options = {}, const std::string& since = {});
 
 // True if the first 4 KiB (or all) look like a mixfile and not like, for example, a trace. Only read_mix() recognises damaged

@@ -12,7 +12,7 @@ namespace fsr {
 
 namespace {
 
-// Null: the version can't carry it.
+// Procedures of an operation. Null: the version has none for it.
 struct Row {
   OpKind kind;
   const char* nfs2;

@@ -8,7 +8,7 @@ namespace fsr {
 
 // Index into nfs_procedures(version) of the procedure that carries operations of this kind, -1 where the version has none.
 int nfs_procedure_of(unsigned version, OpKind kind);
-// The same, where an argument decides: an unlock is LOCKU, punching a hole DEALLOCATE, statfs for limits FSINFO.
+// Does the same for an operation whose arguments decide: an unlock is LOCKU, a punched hole DEALLOCATE, statfs for limits FSINFO.
 int nfs_procedure_of(unsigned version, const Op& op);
 
 }  // namespace fsr

@@ -35,7 +35,7 @@ struct MixTraits {
   TransferTraits reads, writes;
 };
 
-// Counts the same of a trace.
+// Counts the traits of the operations of a trace.
 class TraitCounts {
  public:
   struct Transfers {

@@ -55,7 +55,7 @@ enum class Proc : uint8_t {
 };
 constexpr unsigned kProcs = unsigned(Proc::commit) + 1;
 
-// Doing it twice does the same as once. WRITE and SETATTR carry absolute positions and values.
+// True: a repeated request has no further effect. That holds for WRITE and SETATTR: their offsets and values are absolute.
 bool idempotent(Proc proc);
 
 enum Status : uint32_t { kOk = 0, kStatusNotFound = 2, kStatusJukebox = 10008 };

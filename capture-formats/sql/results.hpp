@@ -31,8 +31,8 @@ using Facts = std::vector<std::pair<std::string, SqlValue>>;
 // The columns of the table `run` that say when, where and by which command a run was made. `started`: ns since the Unix epoch.
 Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where);
 
-// The same columns for this process and the present time. The command line is that of ps(1), in which passwords are hidden.
-// `name`: "fsbench".
+// Returns the columns of origin_facts() for this process and the present time. Passwords are hidden in the command line, as in
+// ps(1). `name`: "fsbench".
 Facts own_origin(const std::string& name);
 
 class ResultsDatabase {

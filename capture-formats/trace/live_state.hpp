@@ -70,7 +70,7 @@ class LiveState {
   void serialize(const Sink& sink) const;
   std::string serialize() const;
   bool restore(std::string_view serialized);  // false: not one
-  // The same state under other names, of other users: each member as these change it. Any may be empty.
+  // Returns a copy with other names and attributes. Each function changes one member; empty: the member stays.
   struct Renaming {
     std::function<std::string(std::string_view)> name, target;
     std::function<void(Attr&)> attr;

@@ -25,7 +25,7 @@ struct ChartSeries {
 enum class ChartStyle : unsigned char {
   lines,    // with a dot at each point
   areas,    // steps: y holds from its x to the next
-  columns,  // the first series only: from its x to the next; the last point closes the one before
+  columns,  // of the first series: one column from each x to the next; the last point only ends the last column
 };
 
 struct Chart {

@@ -56,16 +56,16 @@ class Command {
   // `take` is called with the value; the std::invalid_argument that it throws says what is wrong with it.
   Option add_parsed(const std::string& name, std::function<void(const std::string&)> take, const std::string& help);
   Option add_each(const std::string& name, std::function<void(const std::string&)> take, const std::string& help);  // of several
-  // The same for a parser of units.hpp.
+  // Does what add_parsed() does, with a parser of units.hpp.
   template <class T, class Parser>
   Option add_with(const std::string& name, T& to, Parser parse, const std::string& help) {
     return add_parsed(
         name, [&to, parse](const std::string& text) { to = T(parse(text)); }, help);
   }
   Option option(const std::string& name);  // one that was added
-  // The same command, whose further options stand under that heading of --help.
+  // Returns this command, with a heading of --help for the options that are added to the returned one.
   Command group(const std::string& heading) const;
-  std::string first_given() const;  // of the group's options, after parse(): its name, or nothing
+  std::string first_given() const;  // name of the first option of the group that was given, after parse(); empty: none
 
   Command subcommand(const std::string& name, const std::string& what);
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand

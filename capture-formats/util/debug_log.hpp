@@ -36,7 +36,7 @@ inline bool logs(LogArea area, LogLevel level) {
   return __builtin_expect(log_levels[unsigned(area)].load(std::memory_order_relaxed) >= level, 0);
 }
 
-// Takes a list as above; an area without a level gets `debug`. Throws std::invalid_argument that says what is wrong.
+// Sets levels from a list such as "wire,plan:info". An area without a level gets `debug`. Throws std::invalid_argument, one line.
 void set_log_levels(std::string_view list);
 // Takes the list of the environment variable FSR_LOG, if there is one. Throws as set_log_levels() does.
 void set_log_levels_from_environment();

@@ -29,8 +29,8 @@ class Histogram {
   double sum() const { return sum_; }
   // The value that the share `q` (0 .. 1) of all counts does not exceed: upper edge of its bucket, at most max(). 0 when empty.
   int64_t quantile(double q) const;
-  // The same, but the lower edge of the bucket, at least min(): exact for values of up to seven binary digits, as sizes mostly
-  // are.
+  // Returns the lower edge of the bucket of quantile(q), at least min(). It is exact for values of up to seven binary digits, as
+  // sizes mostly are.
   int64_t quantile_low(double q) const;
   // Buckets that hold something, in order: values from `low` up to and including `high`.
   void each_bucket(const std::function<void(int64_t low, int64_t high, uint64_t count)>& visit) const;

@@ -11,7 +11,7 @@ namespace fsr {
 
 uint64_t parse_size(std::string_view text);      // bytes: "4k", "1.5G", "512"
 int64_t parse_duration(std::string_view text);   // ns: "100ns", "30s", "5m", "1.5h", plain number = seconds
-int64_t parse_time_span(std::string_view text);  // the same, above 0: 0 would be no limit at all, or nothing
+int64_t parse_time_span(std::string_view text);  // as parse_duration(), but above 0, for times where 0 would mean no limit
 double parse_factor(std::string_view text);      // "4x", "0.5x", "4": > 0 and finite
 double parse_rate(std::string_view text);        // per second: "2000/s", "2k/s", "2000"
 

@@ -70,7 +70,7 @@ NameState Linearizer::state_for(const Op& op, const NameView& view, bool at_end)
   if (until > from) look_ahead(until);
   const NameView* first = first_of({changes, count});
   if (first->before.kind != NameState::unknown) return first->before;
-  // The state before that change is not known, but it is not what the change left.
+  // The state before the first change is not known. But the object that the change put there was not there before it.
   return {view.before.same_object(first->after) ? NameState::absent : NameState::unknown};
 }
 

@@ -21,7 +21,7 @@ struct LockUse {
   enum What : uint8_t {
     none,
     refused,  // refused because of a lock of another owner
-    lost,     // refused likewise, and the owner's old lock is gone: a flock that could not be converted
+    lost,     // refused, and the owner's old lock is released: a flock that could not be converted
     granted,
     given_up,  // by an unlock, a flush or a release
   } what = none;

@@ -118,7 +118,7 @@ class Nhfsstone {
     return load_mix(options_.mix);
   }
 
-  // `before`: number of processes in earlier places; counted on.
+  // `before`: number of processes with earlier targets; the processes of this one are added.
   void open(const Mix& mix, const StonePlace& of, unsigned& before) {
     MixOptions w;
     w.numbers = of.numbers;

@@ -36,7 +36,7 @@ size_t link_header(uint32_t link, std::string_view data) {
       return 0;
     case 113:  // Linux "any"
       return is_ip(14) ? 16 : SIZE_MAX;
-    case 276:  // the same, version 2
+    case 276:  // Linux "any", version 2
       return is_ip(0) ? 20 : SIZE_MAX;
     default:
       return SIZE_MAX;
