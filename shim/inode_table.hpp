@@ -130,14 +130,14 @@ class InodeTable {
   Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd, FileHandle handle = nullptr);
   // Reads the handle of a name below `dirfd`, or of `dirfd` itself (""), which was found to be the file of that key.
   FileHandle handle_at(int dirfd, const char* name, const FileKey& key) const;
-  // Without a lookup, for the record only.
+  // Returns the number of a file for the trace, without counting a lookup.
   ObjectId id_of(const FileKey& key);
   void forget(Inode* inode, uint64_t lookups);
-  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable; while it has other names (keep),
-  // only as long as there are descriptors enough. Takes over `fd`, -1: it has one.
-  bool pin(const FileKey& key, int fd);  // whether the kernel knows it
+  // Before a name is removed: keeps the inode reachable if the kernel knows it. keep() is for files with other names, and keeps
+  // it only while there are enough descriptors. Both take over `fd`; -1: the inode has a descriptor.
+  bool pin(const FileKey& key, int fd);  // true: the kernel knows the inode
   void keep(const FileKey& key, int fd);
-  void unpin(const FileKey& key);  // after pin() that said so: the name stayed after all
+  void unpin(const FileKey& key);  // after pin() has returned true: the name was not removed
   void moved(const FileKey& key, Inode* parent, std::string_view name);
   // The last name of a file is gone: its identity is not needed again, and without birth times its number may come back.
   void removed(const FileKey& key);

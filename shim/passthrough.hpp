@@ -120,12 +120,12 @@ struct Shim {
   EntryCache entries;
   ProcessTable processes;
   const int proc_fd;         // /proc/self/fd
-  const Content content;     // record what is read and written
-  const bool kernel_checks;  // permissions, beside the lower file system
+  const Content content;     // what is recorded of data that is read and written
+  const bool kernel_checks;  // the kernel checks permissions, beside the underlying file system
   Backings backings;
-  PageBases page_bases;                         // of mappings through FUSE
+  PageBases page_bases;                         // bases of pages that are mapped through FUSE
   MappingRecorder* mapping_recorder = nullptr;  // null: the kernel reports no page faults
-  PageDrops* page_drops = nullptr;              // there if mappings may be the lower files'
+  PageDrops* page_drops = nullptr;              // null: no mapping is one of an underlying file
   const pid_t self = gettid();                  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first

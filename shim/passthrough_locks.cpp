@@ -249,7 +249,7 @@ void fill_lock(Op& op, const struct flock& lock) {
   op.length = uint64_t(lock.l_len);
 }
 
-// The descriptor for an owner's locks on a file, able to take a lock of that type. Null and errno when it can't be had.
+// Returns the descriptor for an owner's locks on a file, which can take a lock of `type`. Null: errno says why there is none.
 std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, short type) {
   const LockKey key{h->inode->id, owner};
   auto suits = [type](const LockFile& f) { return type == F_UNLCK || (type == F_WRLCK ? f.writable : f.readable); };

@@ -13,11 +13,11 @@ struct SignalState {
   sigset_t blocked, ignored;
 };
 
-// In the whole process if called before any thread starts. Returns what was there.
+// Blocks the signals that fsshim handles, for all threads that start later. Returns the former state.
 SignalState block_signals();
-// A signalfd of what ends a capture, and of SIGCHLD.
+// Returns a signalfd for the signals that end a capture, and for SIGCHLD.
 int open_signals();
-// In a process that is to execute something else.
+// Sets the former state again, in a process that is about to execute another program.
 void restore_signals(const SignalState& original);
 
 }  // namespace fsr::shim

@@ -103,9 +103,9 @@ double size_distance(const TraitCounts& a, const TraitCounts& b) {
 
 struct Leaf {
   uint32_t type = 0;
-  std::optional<uint64_t> size;  // of regular files
-  uint64_t target = 0;           // of symlinks
-  bool found = false;            // in the other tree too
+  std::optional<uint64_t> size;  // size of a regular file
+  uint64_t target = 0;           // hash of the target of a symlink
+  bool found = false;            // true: the other tree has it, too
   bool operator==(const Leaf& other) const {
     return (!type || !other.type || type == other.type) && (!size || !other.size || *size == *other.size) &&
            (!target || !other.target || target == other.target);

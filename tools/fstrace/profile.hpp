@@ -77,7 +77,7 @@ class Profile {
   // Reads the whole trace. Throws std::runtime_error if it has no operation.
   // `also` gets each batch once it was counted.
   void read(TraceReader& reader, const std::string& name, const std::function<void(const OpBatch&)>& also = {});
-  // The same in steps: begin(), next() until it returns null, end().
+  // These do what read() does, in steps: begin(), next() until it returns null, end().
   void begin(TraceReader& reader, const std::string& name);
   const OpBatch* next(TraceReader& reader);  // counted, valid until the next call
   void end(const TraceReader& reader);
@@ -89,7 +89,7 @@ class Profile {
   std::array<Measure, kOpKinds> kinds;
   std::array<std::map<int32_t, uint64_t>, kOpKinds> outcomes;  // error: how many; -1: unfinished
   Histogram gaps;                                              // ns from start to start
-  std::array<Histogram, kOpKinds> kind_gaps;                   // the same among operations of that kind
+  std::array<Histogram, kOpKinds> kind_gaps;                   // ns from start to start, by kind
   Histogram think;                                             // ns from a thread's end to its next start
   Timeline timeline;
   Concurrency concurrency{timeline};

@@ -23,7 +23,7 @@ void Records::pass(size_t bytes) {
     sink_.note(ImportNotes::lost, "bytes of NFS connections that were passed over to find the next message", bytes);
 }
 
-// False, with what may still begin a message in the buffer: there is none.
+// Passes over bytes up to the next message. False: the buffer has none, and keeps only bytes that may be the beginning of one.
 bool Records::find_step() {
   const std::string_view bytes = buffer_;
   size_t at = 0;
@@ -41,7 +41,7 @@ bool Records::find_step() {
   return in_step_;
 }
 
-// Messages that are whole by now.
+// Takes the complete messages out of the buffer.
 bool Records::take() {
   size_t at = 0;
   bool good = true;

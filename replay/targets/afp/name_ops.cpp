@@ -282,7 +282,7 @@ Task do_link(Call& call) {
   if (from.name.empty() || !o || S_ISDIR(o->type)) co_return EPERM;
   const uint32_t type = o->type;
   if (o->hidden) {                             // an unnamed file gets its first name
-    if (op.error == ENOENT) co_return ENOENT;  // a removed file does not
+    if (op.error == ENOENT) co_return ENOENT;  // but a removed file gets none
     const Object::Name hidden = o->names.back();
     if (int error = co_await move(call, from, to)) co_return error;
     call.tree().teach(op.object, op.parent2, op.name2, type, 0);

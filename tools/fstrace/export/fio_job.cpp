@@ -75,7 +75,7 @@ class FioJob final : public ExportFormat {
     put(out, "percentage_random={},{}\n", random_percent(reads_), random_percent(writes_));
     put(out, "nrfiles={}\nfilesize={}\nfile_service_type=random\n", std::max<uint64_t>(1, files / jobs),
         std::max({kLeastFile, most, bytes / std::max<uint64_t>(1, files)}));
-    // However often that goes over the files.
+    // number_ios ends a job, so io_size is larger than any job needs.
     put(out, "io_size=1t\nnorandommap\n");
     put(out, "numjobs={}\nnumber_ios={}\nrate_process=poisson\nrate_iops={},{}\n", jobs, std::max<uint64_t>(1, requests / jobs),
         per_second(reads_, seconds, jobs), per_second(writes_, seconds, jobs));
