@@ -25,9 +25,9 @@ struct CaptureParts {
   Shim& shim;
   ControlServer& control;
   CapturedCommand* command = nullptr;   // null: over-mount
-  std::function<std::string()> detach;  // takes the mount away, so that new paths lead to the lower directory; or why not
+  std::function<std::string()> detach;  // unmounts, so that new paths lead to the underlying directory; returns why it can't
   std::function<void(const std::string& reason)> close;  // completes the trace; may wait for its disk, in a thread of its own
-  std::function<void()> give_up;                         // ends the process, the trace left as it is; aborts the connection
+  std::function<void()> give_up;                         // aborts the connection and ends the process, without the trace's end
   ControlFields fields;                                  // for status replies
   const StallWatch& stalls;
   std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second,
@@ -64,8 +64,8 @@ class CaptureLoop {
   int signal_fd_;
   int status_ = 0;
   enum class Trace { open, closing, closed } trace_ = Trace::open;
-  std::string stop_reason_;    // not empty: the end was asked for
-  std::string still_mounted_;  // why the mount could not be taken away
+  std::string stop_reason_;    // reason of a requested end; empty: none was requested
+  std::string still_mounted_;  // reason why the mount could not be unmounted
   std::string served_;         // processes for whose mappings the mount stays
   std::vector<int> stoppers_;
   struct Rotator {

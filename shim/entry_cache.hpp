@@ -54,9 +54,9 @@ enum class CacheMode {
 struct SearchState {
   enum Lower : uint8_t { kUnknown, kLocal, kForeign };
   std::atomic<int64_t> public_until{0};  // CLOCK_MONOTONIC_COARSE, ns; 0: not known to be public
-  std::atomic<uint32_t> changes{0};      // started so far
-  std::atomic<uint32_t> changing{0};     // under way
-  std::atomic<uint32_t> handed{0};       // the last epoch in which entries below were kept
+  std::atomic<uint32_t> changes{0};      // changes that were started so far
+  std::atomic<uint32_t> changing{0};     // changes in progress
+  std::atomic<uint32_t> handed{0};       // last epoch in which the kernel got entries of the directory to keep
   std::atomic<Lower> lower{kUnknown};
   const std::atomic<bool>* bound = nullptr;  // true: its file system is reached through several mounts. Set before use
 };
@@ -67,9 +67,9 @@ class EntryCache {
  public:
   struct Settings {
     CacheMode mode = CacheMode::kAuto;
-    // How long an entry may be kept.
+    // Time for which an entry may be kept.
     int64_t keep_ns = 1'000'000'000;
-    // Whether something was mounted inside the capture's mount.
+    // Returns true if something was mounted inside the capture's mount.
     std::function<bool()> mounted_inside = [] { return false; };
   };
   explicit EntryCache(Settings settings) : settings_(std::move(settings)) {}
@@ -79,17 +79,17 @@ class EntryCache {
   bool keeps_data() const { return settings_.mode == CacheMode::kKernel; }
 
   struct LookupPolicy {
-    double timeout;  // of the entry, seconds
-    bool as_caller;  // the lower file system has to judge whether the caller may search
+    double timeout;  // seconds for which the entry may be kept
+    bool as_caller;  // look up as the caller, because only the underlying file system knows whether the caller may search
   };
-  // How to look a name up in a directory. To be asked before the lower directory is: see above. `fd`: the directory's.
+  // Returns how to look up a name in a directory. Call this before the lookup in the underlying directory. `fd`: the directory's.
   LookupPolicy search(Inode& dir, int fd, const Caller& caller);
 
-  // An entry for `inode` is about to be answered, to be kept for that long.
+  // Call this before a reply with an entry for `inode` that the kernel may keep for `timeout` seconds.
   void answering(Inode& inode, double timeout);
 
-  // Around a change after which a directory may not be public any more. Call applied() when it took effect below and before the
-  // reply.
+  // Lives during a change after which a directory may not be public any more. Call applied() when the change has taken effect in
+  // the underlying file system, and before the reply.
   class Change {
    public:
     Change(EntryCache& cache, Inode& dir);
@@ -103,7 +103,7 @@ class EntryCache {
     SearchState& state_;
   };
 
-  // A name moved from one directory to another, or two were exchanged. After it took effect below and before the reply.
+  // Call this when a name was moved to another directory, or two were exchanged, and before the reply.
   void moved(Inode& from, int from_fd, Inode& to, int to_fd, bool exchanged);
 
  private:
@@ -115,8 +115,8 @@ class EntryCache {
   int64_t keep_ns(const SearchState& state) const;
 
   const Settings settings_;
-  std::atomic<bool> given_up_{false};  // nothing is kept any more
-  int64_t all_dead_ = 0;               // since then; guarded by mutex_
+  std::atomic<bool> given_up_{false};  // true: the kernel gets no entries to keep any more
+  int64_t all_dead_ = 0;               // time at which all kept entries have expired; guarded by mutex_
   std::atomic<uint32_t> epoch_{1};
   std::mutex mutex_;  // public marks are set, and epochs counted and raised, one at a time
 };

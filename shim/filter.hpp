@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations go into the trace: --only and --exclude.
+// Chooses the operations that go into the trace (--only and --exclude).
 //
 // A rule is KEY=VALUES: uid=1000,nobody; process=4711,make,git*; op=read,write; path=GLOB. Values of one key are alternatives,
 // keys of --only must all be met, and none of --exclude may be. Names and paths are matched by fnmatch(3), paths relative to the
@@ -47,9 +47,9 @@ class OpFilter {
 
   bool empty() const { return rules_.empty(); }
   const std::string& text() const { return text_; }  // the rules as given
-  // Whether to record it. It may still be under way.
+  // True: the operation is to be recorded. It may be in flight.
   bool wants(const Op& op) const;
-  // Every operation once its outcome is known, wanted or not.
+  // Call this for every operation, recorded or not, when its outcome is known.
   void learn(const Op& op) {
     if (by_path_) paths_.learn(op);
   }

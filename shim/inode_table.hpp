@@ -39,24 +39,24 @@ namespace fsr::shim {
 struct FileKey {
   uint64_t dev = 0;
   uint64_t ino = 0;
-  int64_t btime = 0;   // or a mark from the file handle, where there is no time of birth
-  uint64_t link = 0;   // the name, where that has a file of its own: see OverlayLinks
-  uint64_t mount = 0;  // through which it was reached: one file has other rights, and another parent, in each place
+  int64_t btime = 0;   // time of birth; if there is none, a mark from the file handle
+  uint64_t link = 0;   // hash of parent and name, if each name is a file of its own (OverlayLinks)
+  uint64_t mount = 0;  // mount through which the file was reached; rights and parent differ from mount to mount
   bool operator==(const FileKey&) const = default;
 };
 
 FileKey key_of(const struct statx& s);
-// Whether a name stands for the file that it stood for.
+// True: a name that stood for `known` still stands for it.
 inline bool still(const FileKey& found, FileKey known) {
   known.link = 0;
   return found == known;
 }
 
-// Names of a directory that go away or move through this capture. A lookup that may have met one opens what it has found, because
-// nobody else will keep that reachable.
+// Counts the removals and renames in a directory through this capture. A lookup that overlapped one opens the file that it found,
+// because nothing else keeps that file reachable.
 class NameChanges {
  public:
-  // Around a change, from before what the name stands for is looked for in the table until after the change.
+  // Lives during a change: from before the search for the name's inode in the table until after the change.
   class Scope {
    public:
     explicit Scope(NameChanges& changes) : changes_(changes) { changes_.running_.fetch_add(1); }
@@ -82,19 +82,19 @@ using FileHandle = std::unique_ptr<std::byte[]>;  // struct file_handle; null: n
 
 struct Inode {
   FileKey key;
-  uint64_t node = 0;  // the kernel's name for it
+  uint64_t node = 0;  // the kernel's number for it
   ObjectId id = kNoObject;
   uint32_t type = 0;  // S_IFMT bits
   SearchState search;
   std::atomic<uint32_t> opens{0};      // open instances
   std::atomic<int64_t> kept_until{0};  // CLOCK_MONOTONIC_COARSE, ns: until then the kernel may keep an entry for it
-  std::atomic<uint32_t> removals{0};   // of its last name, through this capture: done or under way
-  NameChanges name_changes;            // of a directory
-  BackingState backing;                // of a regular file; guarded by Backings
+  std::atomic<uint32_t> removals{0};   // removals of its last name through this capture, done or in progress
+  NameChanges name_changes;            // directories only
+  BackingState backing;                // regular files only; guarded by Backings
 
   // Guarded by the table.
   uint64_t lookups = 0;
-  uint32_t users = 0;     // LowerFds alive or being opened: until then the inode and its descriptor stay
+  uint32_t users = 0;     // LowerFds that exist or are being opened; they keep the inode and its descriptor
   uint32_t children = 0;  // inodes that name this one as parent
   int fd = -1;
   bool pinned = false;
@@ -109,37 +109,37 @@ class InodeTable {
   // Borrows `root_fd` (O_PATH). `by_handle_fd`: a readable descriptor of the same file system when its file handles may be used,
   // else -1. `max_fds` bounds the descriptors held here.
   InodeTable(int root_fd, int by_handle_fd, size_t max_fds);
-  // Opens an O_PATH descriptor by way of an open instance, for an inode that has some and no name that is known. Set before use.
+  // Opens an O_PATH descriptor through an open instance, for an inode without a known name. Set before use.
   std::function<int(const Inode*)> open_by_instance = [](const Inode*) { return -ESTALE; };
   ~InodeTable();
 
   Inode* root() { return &root_; }
-  // Attributes of a name below `dirfd`, or of `dirfd` itself (""); never follows a symlink. stx_btime without STATX_BTIME in
-  // stx_mask is a mark that tells files apart; the inode number is as shown. 0 or -errno.
+  // Reads the attributes of a name below `dirfd`, or of `dirfd` itself (""). Follows no symlink. Without STATX_BTIME in stx_mask,
+  // stx_btime is a mark that tells files apart. The inode number is the one that applications see. Returns 0 or -errno.
   int stat_at(int dirfd, const char* name, struct statx* s);
-  // The file that a name in a directory stands for, on the file system of `fd`. No parent: the file has no name.
+  // Returns the key of the file that a name in a directory stands for, on the file system of `fd`. Null parent: it has no name.
   FileKey key_at(const struct statx& s, int fd, const Inode* parent, std::string_view name);
-  void linked(const Inode* parent, int dirfd, const char* name);  // a new name of a file that was there
+  void linked(const Inode* parent, int dirfd, const char* name);  // notes a new name of an existing file
   uint64_t shown_ino(uint64_t device, uint64_t ino) { return numbers_.shown(device, ino); }
   // Returns the inode with this number of the kernel's. For an invalid number: an inode whose file can't be opened (ESTALE).
   // Never blocks.
   Inode* by_node(uint64_t node);
-  // The inode of that identity with one more lookup, or null. Remembers where it was found.
+  // Returns the inode of `key`, and counts one more lookup of it. Null: not in the table. Remembers parent and name.
   Inode* find(const FileKey& key, Inode* parent, std::string_view name);
-  // The same, added if need be. Takes over `fd`, -1: opened when needed.
+  // Does what find() does, and adds the inode if it is not in the table. Takes over `fd`; -1: opens one when needed.
   Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd, FileHandle handle = nullptr);
   // Reads the handle of a name below `dirfd`, or of `dirfd` itself (""), which was found to be the file of that key.
   FileHandle handle_at(int dirfd, const char* name, const FileKey& key) const;
   // Returns the number of a file for the trace, without counting a lookup.
   ObjectId id_of(const FileKey& key);
   void forget(Inode* inode, uint64_t lookups);
-  // Before a name is removed: keeps the inode reachable if the kernel knows it. keep() is for files with other names, and keeps
-  // it only while there are enough descriptors. Both take over `fd`; -1: the inode has a descriptor.
+  // Called before a name is removed. They keep the inode reachable if the kernel knows it: pin() always, keep() only while there
+  // are enough descriptors, for files with other names. Both take over `fd`; -1: the inode has a descriptor.
   bool pin(const FileKey& key, int fd);  // true: the kernel knows the inode
   void keep(const FileKey& key, int fd);
   void unpin(const FileKey& key);  // after pin() has returned true: the name was not removed
   void moved(const FileKey& key, Inode* parent, std::string_view name);
-  // The last name of a file is gone: its identity is not needed again, and without birth times its number may come back.
+  // Called when the last name of a file is removed: forgets its identity. (Without birth times, its number may be reused.)
   void removed(const FileKey& key);
   // Closes the less recently used half, for a caller that got EMFILE.
   void shrink();
@@ -147,7 +147,7 @@ class InodeTable {
   bool name_ends_with(const Inode* inode, std::string_view suffix);
   int stat(Inode* inode, struct statx* s);  // 0 or -errno
   int acquire(Inode* inode);                // descriptor, or -errno
-  void retain(Inode* inode);                // which the caller knows to be there; until release()
+  void retain(Inode* inode);                // keeps an inode of the table, until release()
   void release(Inode* inode);
 
  private:
@@ -178,8 +178,8 @@ class InodeTable {
   };
 
   struct Device {
-    uint64_t mount = 0;              // through which it was met first
-    std::atomic<bool> bound{false};  // through another one, too
+    uint64_t mount = 0;              // mount through which it was reached first
+    std::atomic<bool> bound{false};  // true: it was reached through another mount, too
   };
 
   const std::atomic<bool>& meet(const FileKey& key);
@@ -206,7 +206,7 @@ class InodeTable {
   NodeIds nodes_;
   std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;
   Identities ids_;                             // outlive forget: an object keeps its number
-  std::list<std::unique_ptr<Inode>> orphans_;  // their key may already stand for another file
+  std::list<std::unique_ptr<Inode>> orphans_;  // inodes whose key may stand for another file now
   std::list<Inode*> recent_;                   // front: most recently used
   ObjectId next_id_ = kRootObject + 1;
 };

@@ -19,18 +19,18 @@ class Merger {
  public:
   static constexpr int64_t kLate = 500'000'000;  // ns
 
-  // `pool`: of all the rings that are added.
+  // `pool`: the pool of all rings that will be added.
   Merger(OpSink& sink, const ChunkPool& pool) : sink_(sink), pool_(pool) {}
 
   void add_ring(Ring& ring) { sources_.push_back({&ring}); }
-  // Writes what can be written. `now` was read before the caller made sure that it knows every ring. Returns operations taken.
+  // Writes the operations that can be written, and returns their number. `now`: read before the caller got the list of all rings.
   size_t round(int64_t now);
   // Last round: writes all completed operations, and those in flight as unfinished.
   size_t finish();
   // Empties the rings after the sink has failed or is full. Returns how many operations were in them.
   size_t discard();
   bool any_open() const;
-  // Whether the sink takes no more: round() and finish() leave everything in the rings.
+  // True: the sink is full. Then round() and finish() leave all operations in the rings.
   bool full() const { return full_; }
 
  private:

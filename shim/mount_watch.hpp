@@ -29,10 +29,10 @@ class MountWatch {
   MountWatch(const MountWatch&) = delete;
   MountWatch& operator=(const MountWatch&) = delete;
 
-  // Lines for the user about what has come since the last time. `now`: ns. Costs a system call when there is nothing new; the
-  // namespace of a command is looked at every kPause.
+  // Returns lines for the user on mounts since the last call. `now`: ns. Makes one system call if there are none. Reads the
+  // namespace of a command every kPause only.
   std::vector<std::string> look(int64_t now);
-  // Has an exceptional condition (POLLPRI), once each time, when something was mounted or unmounted in this process's namespace.
+  // Descriptor that has an exceptional condition (POLLPRI) once after each mount or unmount in this process's namespace.
   int changes_fd() const { return changes_fd_; }
   MountReport report() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where recorded operations go: the trace, or a test.
+// Interface of a receiver of recorded operations: a trace, or a test.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace fsr::shim {
 
-// How the recorder keeps up, since it began.
+// Counters of the recorder since it began.
 struct RecorderState {
   uint64_t dropped = 0;  // operations seen and not recorded
   uint64_t waited = 0;   // times that a request waited for room in a ring
   int64_t ring_time =
       -1;  // ns, for which the rings bridge a writer that stands still at the highest load so far; -1: no load yet
-  int64_t first_dropped = INT64_MAX;  // the earliest start among those that were dropped since the last state
+  int64_t first_dropped = INT64_MAX;  // earliest start of an operation that was dropped since the last state
 };
 
-// Whether recording goes on.
+// The sink's request to go on or to end.
 struct SinkState {
-  std::string end;      // not empty: it has to end, for this reason,
-  bool failed = false;  // which is a failure, or what was asked for
+  std::string end;      // reason why recording must end; empty: it goes on
+  bool failed = false;  // true: the reason is a failure; false: the end was requested
 };
 
 // Called by the writer thread only. Times are ns since the trace's epoch. Every call may throw std::exception: recording then
@@ -30,7 +30,7 @@ class OpSink {
  public:
   virtual ~OpSink() = default;
   virtual void add(const Op& op) = 0;            // in order of start
-  virtual uint64_t add_start(const Op& op) = 0;  // still under way; takes its place in the order
+  virtual uint64_t add_start(const Op& op) = 0;  // in order of start, for an operation in flight
   virtual void add_end(uint64_t seq, const Op& op) = 0;
   // Asked after every few hundred KiB of operations. True: no more may be added, and tick() says why.
   virtual bool full() { return false; }

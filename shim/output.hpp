@@ -10,8 +10,8 @@
 
 namespace fsr::shim {
 
-// Opened before anything is mounted, removed again unless keep() is called. Throws CaptureError when a file exists, can't be
-// made, or would lie inside the captured directory.
+// The files are opened before the mount, and removed again unless keep() is called. Throws CaptureError if a file exists, can't
+// be created, or would lie inside the captured directory.
 //
 // A trace becomes a series with its second piece at the latest: NAME.zst is then renamed to NAME.0001.zst.
 class CaptureOutput final : public PieceFiles {

@@ -120,7 +120,7 @@ struct Shim {
   EntryCache entries;
   ProcessTable processes;
   const int proc_fd;         // /proc/self/fd
-  const Content content;     // what is recorded of data that is read and written
+  const Content content;     // recording of data that is read and written
   const bool kernel_checks;  // the kernel checks permissions, beside the underlying file system
   Backings backings;
   PageBases page_bases;                         // bases of pages that are mapped through FUSE

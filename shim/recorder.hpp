@@ -26,10 +26,10 @@ enum class Overflow { wait, drop };
 
 // Memory of the rings, beside the one chunk that each has for itself.
 struct RingSize {
-  int64_t time = 1'000'000'000;  // ns: grows until it lasts for so long at the highest load so far (of any kRateWindow)
-  size_t chunk = 2 << 20;        // bytes; none of them holds a larger record
-  size_t start = 32 << 20;       // bytes before a load is known
-  size_t limit = 256 << 20;      // bytes; more than `start` to grow at all
+  int64_t time = 1'000'000'000;  // ns for which the memory lasts at the highest load so far; it grows until that is so
+  size_t chunk = 2 << 20;        // bytes of a chunk; no record is larger
+  size_t start = 32 << 20;       // bytes at the start, before a load is known
+  size_t limit = 256 << 20;      // most bytes; if not more than `start`, the memory never grows
 };
 
 class Recorder {
@@ -41,7 +41,7 @@ class Recorder {
   Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow overflow = Overflow::wait);
   ~Recorder();  // stops, if stop() was not called
 
-  // A ring for the calling thread alone, until it is given back. Null: no memory for one.
+  // Returns a ring for the calling thread alone, until give_back(). Null: there is no memory for one.
   Ring* borrow();
   void give_back(Ring* ring);
 
@@ -49,26 +49,26 @@ class Recorder {
   bool begin(Ring* ring, Op& op);
   void end(Ring& ring, Op& op);  // sets op.duration
 
-  // Records an operation that has ended, from its start and duration on. In its place in the order if hold() was set to its start
-  // or an earlier time before that.
+  // Records an operation that has ended, with its start and duration. It gets its place in the order only if hold() was set to
+  // its start, or earlier, before.
   void add(Ring* ring, Op& op);
-  // Operations that start at that time or later stay unwritten, for kMostHeld at most. INT64_MAX: the hold ends.
+  // Holds back operations that start at `from` or later, for kMostHeld at most. INT64_MAX: ends the hold.
   void hold(int64_t from) { hold_.store(from, std::memory_order_relaxed); }
 
-  // Writes what is there and finishes the sink. Idempotent; waits for the writer thread.
+  // Writes all recorded operations and finishes the sink. Idempotent. Waits for the writer thread.
   void stop(const std::string& reason);
 
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  // Why recording failed; empty if it did not.
+  // Returns the reason why recording failed. Empty: it did not fail.
   std::string failure() const;
-  // Why it ended, by itself or by stop(); empty while it goes on.
+  // Returns the reason why recording ended, by itself or by stop(). Empty: it goes on.
   std::string reason() const;
   int64_t now() const;  // ns since the epoch
   uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
-  // Requests after recording had ended, and ones lost while it was on (none, unless it failed or may drop).
+  // Number of requests after the end of recording, and of lost ones before (none, unless recording failed or may drop).
   uint64_t unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  double ring_fill() const;   // 0..1, of the memory that rings share
+  double ring_fill() const;   // used part of the memory that rings share, 0 to 1
   int64_t ring_time() const;  // as RecorderState has it
   uint64_t ring_load() const {
     return load_.load(std::memory_order_relaxed);
@@ -99,8 +99,8 @@ class Recorder {
   std::vector<Ring*> free_;
   std::string reason_, failure_;
   Merger merger_;
-  size_t known_rings_ = 0;   // how many of rings_ the merger has
-  int64_t measured_at_ = 0;  // when the load was measured last, and what had gone through the rings by then
+  size_t known_rings_ = 0;   // number of rings_ that the merger has
+  int64_t measured_at_ = 0;  // time of the last measurement of the load; total_then_: bytes through the rings until then
   uint64_t total_then_ = 0;
   std::thread writer_;
 };

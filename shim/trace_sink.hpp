@@ -24,19 +24,19 @@ namespace fsr::shim {
 class PieceFiles {
  public:
   virtual ~PieceFiles() = default;
-  // An empty file for the piece of that number, 2 or more. Throws std::exception.
+  // Returns a descriptor of an empty file for piece `number`, 2 or more. Throws std::exception.
   virtual int open_piece(unsigned number) = 0;
   virtual void remove_piece(unsigned number) = 0;  // by another thread than open_piece()
 };
 
 struct SinkOptions {
-  uint64_t max_bytes = 0;     // recording ends when this much was written; 0: no limit, and so on
-  int64_t max_time = 0;       // ns since the epoch
-  uint64_t rotate_bytes = 0;  // a new piece begins when one is as large
-  unsigned keep = 0;          // pieces kept, the one being written included
+  uint64_t max_bytes = 0;     // bytes of the trace at which recording ends; 0: no limit
+  int64_t max_time = 0;       // time at which recording ends, ns since the epoch; 0: no limit
+  uint64_t rotate_bytes = 0;  // bytes of a piece at which a new one begins; 0: no limit
+  unsigned keep = 0;          // number of pieces to keep, with the one being written; 0: all
   OpFilter* filter = nullptr;
-  PieceFiles* pieces = nullptr;  // null: a single file for ever
-  // Called at the end of every file; may be null.
+  PieceFiles* pieces = nullptr;  // null: the trace stays one file
+  // Called at the end of each file. May be empty.
   std::function<NfsCounters()> nfs_counters = {};
   std::function<void(TraceClosing&)> mounted_meanwhile = {};  // fills in mounts_below and not_seen
 };
@@ -57,15 +57,17 @@ class TraceSink final : public OpSink {
   void request_rotation() { rotation_requested_.store(true); }
   bool rotation_pending() const { return rotation_requested_.load(); }
   unsigned piece() const { return piece_.load(); }
-  std::string rotation_failure() const;  // the last one; empty when none failed
+  std::string rotation_failure() const;  // text of the last failure; empty: none
   bool removed() const;                  // true: the trace, which is one file, has no name any more
 
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
-  uint64_t filtered() const { return filtered_.load(std::memory_order_relaxed); }  // seen and left out
+  uint64_t filtered() const { return filtered_.load(std::memory_order_relaxed); }  // operations that the filter left out
   uint64_t lost() const { return writer_->lost(); }  // after finish(): operations that could not be written
-  uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }    // read and written by applications
-  uint64_t trace_bytes() const { return trace_bytes_.load(std::memory_order_relaxed); }  // of all pieces, removed ones too
-  const Latencies& latencies() const { return latencies_; }                              // of what is recorded, half a second ago
+  uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }  // read and written by applications
+  uint64_t trace_bytes() const {
+    return trace_bytes_.load(std::memory_order_relaxed);
+  }                                                          // bytes of all pieces, also of removed ones
+  const Latencies& latencies() const { return latencies_; }  // latencies of recorded operations, as of half a second ago
   int64_t end() const { return end_; }
   const std::array<uint64_t, kOpKinds>& by_kind() const { return by_kind_; }  // after finish()
 
@@ -91,18 +93,18 @@ class TraceSink final : public OpSink {
   const SinkOptions options_;
   int watch_fd_;                       // the first piece; for fstatfs()
   SinkState full_;                     // why nothing more may be added
-  uint64_t dropped_ = 0;               // as of tick_
-  int64_t tick_ = 0;                   // when the recorder was asked last
-  int64_t first_dropped_ = INT64_MAX;  // start of the earliest that no span has
+  uint64_t dropped_ = 0;               // dropped operations until tick_
+  int64_t tick_ = 0;                   // time of the last tick()
+  int64_t first_dropped_ = INT64_MAX;  // start of the earliest dropped operation that is not in dropped_spans_
   std::vector<DroppedSpan> dropped_spans_;
   int64_t look_time_ = 0;    // time of the next check of the free space
   uint64_t look_bytes_ = 0;  // length of the trace at which the free space is checked earlier
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
-  std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece
-  RecorderState of_earlier_pieces_;                                // by the pieces before
-  uint64_t closed_bytes_ = 0;                                      // of the pieces before
-  uint64_t rotate_at_ = 0;                                         // bytes of this piece
+  std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the second: of this piece only
+  RecorderState of_earlier_pieces_;                                // state at the end of the previous piece
+  uint64_t closed_bytes_ = 0;                                      // bytes of the earlier pieces
+  uint64_t rotate_at_ = 0;                                         // bytes of this piece at which the next begins
   std::atomic<unsigned> piece_{1};
   std::atomic<bool> rotation_requested_{false};
   mutable std::mutex mutex_;
