@@ -7,8 +7,8 @@
 namespace fsr::shim {
 
 enum class Mappings : uint8_t {
-  kAuto,   // of the lower file if the file was first opened for writing, else seen while anybody has it open
-  kLower,  // of the lower file
+  kAuto,   // of the underlying file if the file was first opened for writing, else seen while anybody has it open
+  kLower,  // of the underlying file
   kSeen,   // through FUSE
 };
 
@@ -16,7 +16,7 @@ enum class Mappings : uint8_t {
 struct BackingState {
   uint32_t opens = 0;
   int id = 0;          // in use by all of these opens; 0: none
-  bool lower = false;  // mappings are the lower file's
+  bool lower = false;  // mappings are the underlying file's
 };
 
 }  // namespace fsr::shim

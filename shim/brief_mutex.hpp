@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mutex that requests for any file need: a thread that holds one never asks the lower file system, which may not answer. Builds
-// with assertions check that.
+// A mutex that requests for any file need: a thread that holds one never asks the underlying file system, which may not answer.
+// Builds with assertions check that.
 #pragma once
 
 #include <cassert>
@@ -25,7 +25,7 @@ class BriefMutex {
   static inline thread_local int held_ = 0;  // by this thread
 };
 
-// Before a call that may wait for the lower file system.
+// Before a call that may wait for the underlying file system.
 inline void about_to_wait() { assert(BriefMutex::none_held()); }
 
 }  // namespace fsr::shim

@@ -82,7 +82,7 @@ void print_refused() {
   line(heading, kRefusedAlways);
 }
 
-// The reason why mappings differ in a capture with default options. Empty: mappings are the lower files' own.
+// The reason why mappings differ in a capture with default options. Empty: mappings are the underlying files' own.
 std::string why_mappings_differ(const std::string& directory) {
   const UniqueFd root(open_directory(directory));
   const std::optional<MountEntry> mount = mount_of(root.get());

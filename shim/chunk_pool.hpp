@@ -21,24 +21,24 @@ struct alignas(64) Chunk {
   std::atomic<size_t> filled{0};
   std::atomic<Chunk*> next{nullptr};
   std::byte* memory = nullptr;
-  uint32_t number = 0;             // of the pool's
+  uint32_t number = 0;             // number in the pool
   std::atomic<uint32_t> below{0};  // while it is free: number of the next one, from 1
 };
 
 class ChunkPool {
  public:
-  // Throws std::system_error when there is not even memory for the first chunk.
+  // Throws std::system_error if there is no memory for the first chunk.
   ChunkPool(size_t chunk_bytes, size_t capacity);
   ~ChunkPool();
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
 
-  Chunk* take();  // empty; null: none is free
+  Chunk* take();  // returns an empty chunk; null: none is free
   void give_back(Chunk* chunk);
 
-  // One more, beside the pool's capacity: each ring brings one along. Null: no memory.
+  // Adds a chunk beyond the capacity, for a new ring. Null: there is no memory.
   Chunk* make();
-  // Adds chunks, for `capacity` bytes in all, of memory that is there already when it is taken. False: there is no more.
+  // Adds chunks until the pool has `capacity` bytes. Their pages are allocated at once. False: there is no more memory.
   bool grow(size_t capacity);
 
   size_t chunk_bytes() const { return chunk_bytes_; }
@@ -52,7 +52,7 @@ class ChunkPool {
   const size_t chunk_bytes_;
   std::atomic<uint64_t> top_{0};  // changes << 32 | number of the first free chunk, from 1
   std::atomic<size_t> count_{0}, free_{0};
-  std::mutex mutex_;                            // of the making of chunks
+  std::mutex mutex_;                            // held while chunks are made
   std::vector<std::unique_ptr<Chunk>> chunks_;  // filled from the front, never resized
   uint32_t made_ = 0;
 };

@@ -27,7 +27,7 @@ bool shared_mappings_allowed();
 // Requests mappings of backing files (Linux 6.9), whose file systems may be stacked that deep (see stack_depth()). 0, or no call:
 // no request. Call before the session starts.
 void want_backing_files(uint32_t stack_depth);
-// Makes the lower file behind `fd` a backing file of the connection. Returns its id, or a negative errno.
+// Makes the underlying file behind `fd` a backing file of the connection. Returns its id, or a negative errno.
 int backing_open(int fd);
 // The kernel keeps it for as long as open instances use it.
 void backing_close(int id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `fsshim list` and `fsshim stop` find and talk to running captures.
+// Lets `fsshim list` and `fsshim stop` find running captures and send requests to them.
 //
 // Each capture owns two files in a directory that only its user can enter: PID.info (key=value lines, stays when the capture
 // dies) and PID.sock (a stream socket; one request line, answered by key=value lines). Only the capture's user and root are
@@ -20,7 +20,7 @@ namespace fsr::shim {
 
 using ControlFields = std::map<std::string, std::string>;
 
-// Where this user's captures are found; empty when there is no such place.
+// Returns the directory of this user's captures. Empty: there is none.
 std::string control_directory(bool create);
 
 // Locks the directory of this user's captures until the descriptor is closed, so that of several captures that start over one

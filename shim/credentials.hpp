@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acts on the lower file system as the caller, so that its own permission checks and ownership rules decide.
+// Acts on the underlying file system as the caller, so that its own permission checks and ownership rules decide.
 #pragma once
 
 #include <sys/types.h>

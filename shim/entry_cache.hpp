@@ -15,8 +15,8 @@
 //
 // No request waits for another here, because each of two racing threads first stores and then loads (all sequentially
 // consistent). A lookup marks the directory as one whose entries were kept (handed), then checks that it is still public, then
-// looks below. A change removes the public mark, changes the lower directory, then checks whether entries were kept, and if so
-// raises the epoch. Either the lookup sees that the mark is gone, or the change sees that an entry was kept. A lookup that is
+// looks below. A change removes the public mark, changes the underlying directory, then checks whether entries were kept, and if
+// so raises the epoch. Either the lookup sees that the mark is gone, or the change sees that an entry was kept. A lookup that is
 // answered after the epoch was raised had been sent before, so its entry is invalid from the start.
 //
 // A directory that is reached through several mounts is several inodes here, of which a change knows one. So on a file system

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The POSIX lock ranges that one owner holds on one file. The lower file system decides who gets a lock. But this process takes
-// all locks on behalf of its applications. So the lower file system can't say which application holds one, or notice that two
-// wait for each other. These ranges are used for that. Not thread-safe.
+// The POSIX lock ranges that one owner holds on one file. The underlying file system decides who gets a lock. But this process
+// takes all locks on behalf of its applications. So the underlying file system can't say which application holds one, or notice
+// that two wait for each other. These ranges are used for that. Not thread-safe.
 #pragma once
 
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names on an overlay that look like hard links of one file and are files of their own. An overlay without an index shows one
-// inode number for all links of a file in a lower layer. Before the first write, it copies the link to a file of its own. Links
-// in the upper layer are links of one file; nothing tells them from the others, unless the capture saw them made. Thread-safe.
+// inode number for all links of a file in an underlying layer. Before the first write, it copies the link to a file of its own.
+// Links in the upper layer are links of one file; nothing tells them from the others, unless the capture saw them made.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops the pages that sendfile(2), splice(2) and readahead(2) leave behind with an inode whose mappings are the lower file's.
+// Drops the pages that sendfile(2), splice(2) and readahead(2) leave behind with an inode whose mappings are the underlying
+// file's.
 //
 // These calls read through the page cache of the FUSE inode, which is not updated when the file changes. They would find the old
 // bytes for as long as the kernel keeps the inode. So the kernel is told to drop the pages (FUSE_NOTIFY_INVAL_INODE) one
@@ -23,21 +24,21 @@ namespace fsr::shim {
 
 class PageDrops {
  public:
-  // Before threads start. Throws CaptureError.
+  // Create it before any thread starts. Throws CaptureError.
   explicit PageDrops(int fuse_fd);
   ~PageDrops();
   PageDrops(const PageDrops&) = delete;
   PageDrops& operator=(const PageDrops&) = delete;
 
-  // The connection's number, once it is known (see abort_connection()). Starts a thread.
+  // Sets the connection's number, when it is known (see abort_connection()). Starts a thread.
   void connection(unsigned number);
-  // Before the kernel's inode `node` is read through `fd` to fill pages. False: call filled() after the answer.
+  // Call this before the kernel's inode `node` is read through `fd` to fill pages. False: call filled() after the reply.
   bool keeps(uint64_t node, int fd) { return unwritten_ && unwritten_->contains(node, fd); }
   // Call this after replying to a read that filled pages of the kernel's inode `node`. Never blocks; any thread.
   void filled(uint64_t node);
-  // True: sendfile or the like was used.
+  // True: an application used sendfile(2), splice(2) or readahead(2).
   bool used() const { return used_.load(std::memory_order_relaxed); }
-  // True: some pages are not dropped, because that process has ended or does not go on.
+  // True: some pages are not dropped, because the process that tells the kernel has ended or hangs.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FUSE requests answered from the lower directory, each recorded as one operation.
+// Serves FUSE requests from the underlying directory, and records each as one operation.
 //
-// Many threads. A request finds its inode's descriptor first (with the process's own rights), then acts as the caller; everything
-// is relative to descriptors, no symlink is followed, and no path of an application is ever used. EntryCache decides what the
-// kernel may keep. By default it keeps neither attributes nor data, so that every system call arrives. Errors are the lower file
-// system's own.
+// Used by many threads. A request finds its inode's descriptor first (with the process's own rights), then acts as the caller;
+// everything is relative to descriptors, no symlink is followed, and no path of an application is ever used. EntryCache decides
+// what the kernel may keep. By default it keeps neither attributes nor data, so that every system call arrives. Errors are the
+// underlying file system's own.
 #pragma once
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
@@ -33,31 +33,31 @@
 
 namespace fsr::shim {
 
-// As traces hold times of files: ns since 1970, the nearest that 64 bits can say for times before 1677 and after 2262.
+// Returns a time of a file as traces contain it: ns since 1970. Times before 1677 and after 2262 become the nearest possible one.
 inline int64_t time_in_ns(int64_t seconds, int64_t nanoseconds) {
   int64_t ns;
   if (!__builtin_mul_overflow(seconds, 1'000'000'000, &ns) && !__builtin_add_overflow(ns, nanoseconds, &ns)) return ns;
   return seconds < 0 ? INT64_MIN : INT64_MAX;
 }
 
-// An open instance. Its lower descriptors never append by themselves, because the kernel writes pages of mappings back through
-// any that can write (an append-only file leaves no choice: its descriptor does).
+// An open instance. Its underlying descriptors never append by themselves, because the kernel writes pages of mappings back
+// through any that can write (an append-only file leaves no choice: its descriptor does).
 struct OpenHandle {
   int fd = -1;                 // with the O_DIRECT that the application chose when it opened the file
-  std::atomic<int> other{-1};  // with the other choice, from the first request that needs it
+  std::atomic<int> other{-1};  // the opposite choice of O_DIRECT; opened by the first request that needs it
   Inode* inode = nullptr;
   HandleId id = 0;
   int flags = 0;             // O_*, as the application opened it
-  bool append_only = false;  // `fd` appends
-  bool maps = false;         // counted by Shim::backings
+  bool append_only = false;  // true: `fd` appends, because the file is append-only
+  bool maps = false;         // true: Shim::backings counts it
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
-  std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
-  uint64_t cursor = 0;                      // readdir: where the lower position stands
-  std::atomic<bool> keeps_pages{false};     // its shared mappings may change pages that differ from those outside the capture
-  std::atomic<bool> locked{false};          // a lock was granted through it
-  std::atomic<bool> lock_files{false};      // LockFiles were made through it
+  std::mutex position;                   // guards the underlying file position: appends, SEEK_DATA, readdir
+  uint64_t cursor = 0;                   // readdir: where the underlying position stands
+  std::atomic<bool> keeps_pages{false};  // true: its shared mappings may change pages that differ from those outside the capture
+  std::atomic<bool> locked{false};       // true: a lock was granted through it
+  std::atomic<bool> lock_files{false};   // true: LockFiles were made through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
   ~OpenHandle();
 };
@@ -74,26 +74,26 @@ class DescriptorShare {
   DescriptorShare(const DescriptorShare&) = delete;
   DescriptorShare& operator=(const DescriptorShare&) = delete;
   bool charge(Shim& shim, uid_t uid);  // false: this user has reached the limit
-  void keep() { shim_ = nullptr; }     // another object gives it back
+  void keep() { shim_ = nullptr; }     // another object takes over the charge
 
  private:
   Shim* shim_ = nullptr;
   uid_t uid_ = 0;
 };
 
-// One lower descriptor for all POSIX (or OFD) locks that one owner has on one file. Its locks are open-file-description locks,
-// which conflict with other owners and programs, but never with the owner itself.
+// One underlying descriptor for all POSIX (or OFD) locks that one owner has on one file. Its locks are open-file-description
+// locks, which conflict with other owners and programs, but never with the owner itself.
 struct LockFile {
   int fd = -1;
   bool writable = false, readable = false;
-  const OpenHandle* handle = nullptr;  // through which it was made
+  const OpenHandle* handle = nullptr;  // open instance through which it was made
   LockRanges ranges;                   // guarded by Shim::locks_mutex
   DescriptorShare share;
   ~LockFile();
 };
 
 struct LockKey {
-  ObjectId file;  // the same through each mount, where the file is another inode
+  ObjectId file;  // the same number through each mount, although each mount has an inode for the file
   uint64_t owner;
   auto operator<=>(const LockKey&) const = default;
 };
@@ -126,26 +126,27 @@ struct Shim {
   PageBases page_bases;                         // bases of pages that are mapped through FUSE
   MappingRecorder* mapping_recorder = nullptr;  // null: the kernel reports no page faults
   PageDrops* page_drops = nullptr;              // null: no mapping is one of an underlying file
-  const pid_t self = gettid();                  // the main thread, whose own request (there is one) is no application's
+  const pid_t self = gettid();                  // the main thread, which makes one request that no application has made
   std::atomic<HandleId> next_handle{1};
-  ~Shim();  // closes what the kernel never released because the connection ended first
+  ~Shim();  // closes open instances that the kernel did not release before the connection ended
   BriefMutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
-  std::set<std::pair<ObjectId, const OpenHandle*>> perhaps_going;  // locked and flushed: guarded by handles_mutex
-  BriefMutex shares_mutex;                                         // taken last
-  UserShares descriptors;                                          // of open files and locks; guarded by shares_mutex
-  UserShares waits;                                                // threads of lock requests that wait; by shares_mutex
-  int open_by_instance(const Inode* inode);                        // an O_PATH descriptor, or -errno
-  // Processes, as "name (pid)", that opened files whose mappings differ from those outside the capture. A mapping counts as its
-  // file does: the kernel keeps the file open for it.
+  std::set<std::pair<ObjectId, const OpenHandle*>>
+      perhaps_going;                         // open instances that are locked and flushed; guarded by handles_mutex
+  BriefMutex shares_mutex;                   // locked after the other mutexes
+  UserShares descriptors;                    // descriptors of open files and locks; guarded by shares_mutex
+  UserShares waits;                          // threads of lock requests that wait; guarded by shares_mutex
+  int open_by_instance(const Inode* inode);  // returns an O_PATH descriptor, or -errno
+  // Returns the processes, as "name (pid)", that have files open whose mappings differ from those outside the capture. A mapped
+  // file counts as open, because the kernel keeps it open.
   std::string processes_keeping_pages();
   BriefMutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
   std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
 };
 
-// One request from arrival to reply: carries the operation, and records it between begin() and end(). Memory that `op` points to
-// at begin() must stay unchanged until end().
+// A request, from its arrival to its reply. Its operation is recorded between begin() and end(). Memory that `op` points to at
+// begin() must stay unchanged until end().
 class Request {
  public:
   Request(fuse_req_t req, OpKind kind);
@@ -156,19 +157,19 @@ class Request {
   Shim& shim;
   Caller caller;
 
-  Inode* inode(fuse_ino_t ino);                  // also sets nothing in op
-  OpenHandle* handle(const fuse_file_info* fi);  // names it in op; charges kernel-issued requests to the opener
+  Inode* inode(fuse_ino_t ino);                  // does not change op
+  OpenHandle* handle(const fuse_file_info* fi);  // sets op.handle; a request of the kernel's own gets the opener as its thread
   void begin();
-  // For a request that may outlive its call: recorded in that ring, which the caller of this has to itself.
+  // Does what begin() does for a request that may outlive its call. `ring`: used by nobody else meanwhile.
   void begin_in(Ring* ring) {
     ring_ = ring;
     begin();
   }
-  void end(int error);   // 0 or errno; the reply follows
-  void fail(int error);  // end and reply with an errno
+  void end(int error);   // ends the recording, before the reply; `error`: 0 or errno
+  void fail(int error);  // ends the recording and replies with an errno
   void ok() { fail(0); }
   fuse_req_t req() const { return req_; }
-  bool replied() const { return replied_; }  // by fail() or ok()
+  bool replied() const { return replied_; }  // true: fail() or ok() was called
 
   // Sets the attributes of the reply: points op.attr at attr_.
   void learned(const struct statx& s);
@@ -186,32 +187,33 @@ class Request {
   Attr attr_, set_;
 };
 
-Ring* thread_ring(Shim& shim);  // of the calling thread, null without memory for one; prepares the thread on first use
+Ring* thread_ring(Shim& shim);  // ring of the calling thread, which the first call prepares; null: there is no memory for it
 void to_stat(const struct statx& s, struct stat* out);
 void to_attr(const struct statx& s, Attr* out);
-// Looks a name up and fills a FUSE entry that the kernel may keep for `timeout` seconds; the inode gains a lookup. 0 or errno.
-// Uses the rights of the calling thread.
+// Looks a name up with the rights of the calling thread. Fills a FUSE entry that the kernel may keep for `timeout` seconds, and
+// counts a lookup of the inode. Returns 0 or an errno.
 int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry);
-// Ends and replies. With the process's own rights.
+// Ends the recording and replies, with the process's own rights.
 void answer_entry(Request& r, const fuse_entry_param& entry);
-// An inode for an open descriptor that was just made under that name.
+// Finds or adds the inode of a file that was just created under `name` and is open as `fd`. Returns 0 or an errno.
 int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry);
-// Whether a file lost its last name behind the capture while the kernel may keep that name. ESTALE then makes the kernel look the
-// path up anew. (Who holds the file open, or saw the capture remove it, means this very file.)
+// True: a file has lost its last name outside the capture while the kernel may keep that name. ESTALE then makes the kernel look
+// the path up anew. (A process that has the file open, or saw its removal through the capture, means this very file.)
 bool replaced_behind(const Inode& inode, uint64_t links);
-// Opens the lower file behind an O_PATH descriptor; frees descriptors and tries again when there are none left. fd or -errno.
+// Opens the underlying file of an O_PATH descriptor. If no descriptor is left, frees some and tries again. Returns fd or -errno.
 int open_lower(Shim& shim, int path_fd, int flags);
-// openat() with the same care. fd or -errno.
+// Calls openat(). If no descriptor is left, frees some and tries again. Returns fd or -errno.
 int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode);
-// How much of the caller has to be taken on to open a file, or to make a new name in a directory.
+// Return which of the caller's rights are needed to open a file, and to create a name in a directory.
 CallerScope::Extent extent_to_open(const Request& r, Inode& inode, int fd, int flags);
 CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t mode);
-// An open instance for a lower descriptor, named in r.op and fi; and its end, which closes its descriptors.
+// Makes an open instance for an underlying descriptor, and sets it in r.op and `fi`. drop_handle() ends it, and closes its
+// descriptors.
 OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
 void drop_handle(Shim& shim, OpenHandle* handle);
-// Whether this caller may have one more: one user's open files must not take the descriptors that all others need.
+// True: this caller may open one more file. One user's open files must not take the descriptors that all others need.
 bool may_open_more(Request& r);
-// The descriptor of an open file that has O_DIRECT, or the one that has not. With the process's own rights.
+// Returns the descriptor of an open file with O_DIRECT, or the one without. Opens it with the process's own rights.
 int lower_fd(Shim& shim, OpenHandle* handle, bool direct);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);
 void close_locks_through(Shim& shim, const OpenHandle* handle);
@@ -224,7 +226,7 @@ void interrupt_all_locks();
 // Shim or the Recorder afterwards. No request may arrive any more. False: not all were answered within `seconds`.
 bool finish_all_locks(int seconds);
 
-// A handler in the middle of which its thread is not cancelled, as libfuse's threads for io_uring are when the session ends.
+// Keeps a handler's thread from being cancelled within the handler. libfuse cancels its threads for io_uring at a session's end.
 template <auto handler>
 struct Uncancelled;
 template <class... Args, void (*handler)(Args...)>
@@ -240,7 +242,7 @@ struct Uncancelled<handler> {
 template <auto handler>
 constexpr auto uncancelled = &Uncancelled<handler>::call;
 
-// Each fills the operations of its area, with uncancelled handlers.
+// Each fills in the handlers of its area, uncancelled.
 void add_session_operations(fuse_lowlevel_ops& ops);
 void add_attribute_operations(fuse_lowlevel_ops& ops);
 void add_name_operations(fuse_lowlevel_ops& ops);

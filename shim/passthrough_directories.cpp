@@ -81,7 +81,7 @@ void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_fil
     s.st_ino = r.shim.inodes.shown_ino(h->inode->key.dev, e->ino);
     s.st_mode = DTTOIF(e->type);
     size_t need = fuse_add_direntry(req, reply.data() + used, size - used, name, &s, off_t(e->next));
-    if (need > size - used) break;  // the next call seeks back: its offset is not the lower position
+    if (need > size - used) break;  // the next call seeks back: its offset is not the underlying position
     used += need;
     entries.push_back({.name = name, .ino = e->ino, .type = s.st_mode & S_IFMT});
     at += e->bytes;

@@ -24,7 +24,7 @@ namespace fsr::shim {
 namespace {
 
 constexpr int kExec = 0x20;  // the kernel opens the file to execute it
-// Not for the lower open: what the kernel has dealt with, and what would make the lower file behave differently.
+// Not for the underlying open: what the kernel has dealt with, and what would make the underlying file behave differently.
 constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | kExec;
 
 // SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6.
@@ -39,7 +39,7 @@ bool writes_in_parallel(int fd, int flags) {
 
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   OpenHandle* h = add_handle(r, fd, inode, fi);
-  // Opened with O_APPEND so that the lower file system could judge it; from here on each append says so itself.
+  // Opened with O_APPEND so that the underlying file system could judge it; from here on each append says so itself.
   if (fi->flags & O_APPEND)
     h->append_only = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_APPEND) != 0 && (fi->flags & O_ACCMODE) != O_RDONLY;
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
@@ -225,7 +225,7 @@ void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   close_locks_of(r.shim, inode, fi->lock_owner);
   // A local file system has nothing to say at a close.
   if (is_local(*inode, h->fd)) return r.ok();
-  // A duplicate's close makes the lower file system say what a close of the file itself would say.
+  // A duplicate's close makes the underlying file system say what a close of the file itself would say.
   int fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0 && errno == EMFILE) {
     r.shim.inodes.shrink();

@@ -82,7 +82,7 @@ void getxattr(fuse_req_t req, fuse_ino_t ino, const char* name, size_t size) {
   if (!r.replied()) answer(r, size, value);
 }
 
-// The lower file system shows names in trusted.* to whoever may administer the system, which this process always may.
+// The underlying file system shows names in trusted.* to whoever may administer the system, which this process always may.
 void leave_out_trusted(std::vector<char>& names, uint64_t* used) {
   size_t kept = 0;
   for (size_t at = 0; at < *used;) {

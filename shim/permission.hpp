@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a caller's permissions without taking on the caller's identity, which costs more than most requests.
 //
-// Only a positive answer is reliable. After a negative one, ask the lower file system as the caller. The checks are for local
-// file systems, where only owner, mode and access ACL count. A file system with rules of its own (a server that squashes root) is
-// always asked.
+// Only a positive answer is reliable. After a negative one, ask the underlying file system as the caller. The checks are for
+// local file systems, where only owner, mode and access ACL count. A file system with rules of its own (a server that squashes
+// root) is always asked.
 //
 // Called by threads that prepare_thread() prepared. Descriptors may be O_PATH.
 #pragma once

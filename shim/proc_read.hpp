@@ -24,26 +24,26 @@ namespace fsr::shim {
 struct ThreadStatus {
   char name[16] = "";  // as after an exec or prctl(PR_SET_NAME)
   pid_t pid = 0, ppid = 0;
-  uid_t uid[4] = {};  // real, effective, saved, of file access
+  uid_t uid[4] = {};  // real, effective, saved, file system
   gid_t gid[4] = {};
-  uint64_t bounding = 0;                              // of its capabilities
-  uint64_t signals_pending = 0, signals_blocked = 0;  // of the thread and its process; bit 0 is signal 1
-  std::vector<gid_t> groups;                          // supplementary
-  uint64_t instance = 0;                              // equal to that of another status: surely of the same thread
+  uint64_t bounding = 0;                              // bounding set of its capabilities
+  uint64_t signals_pending = 0, signals_blocked = 0;  // signals of the thread and its process; bit 0 is signal 1
+  std::vector<gid_t> groups;                          // supplementary groups
+  uint64_t instance = 0;                              // two statuses with the same value are surely of one thread
 };
 
 // Reads the status of thread `tid`. False: there is no such thread. The file stays open for a while, so that one open serves many
 // calls, all for the same thread.
 bool read_status(pid_t tid, ThreadStatus& status);
-// Fields that the text lacks stay as they are. `instance` is left alone.
+// Sets the members that `text` has, except `instance`.
 void parse_status(std::string_view text, ThreadStatus& status);
 
 // Files of /proc/PID/ that take neither lock.
 enum class ProcFile { comm, mountinfo, uid_map, gid_map };
-// `process`: an id or "self". Empty: the process is gone.
+// Reads a file of /proc/PID/. `process`: an id or "self". Empty: the process has exited.
 std::string read_proc(const std::string& process, ProcFile file);
 
-// Ids of all processes, in ascending order.
+// Returns the ids of all processes, in ascending order.
 std::vector<pid_t> process_ids();
 
 }  // namespace fsr::shim

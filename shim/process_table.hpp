@@ -30,17 +30,17 @@ class ProcessTable {
 
   // `now`: any monotonic clock, ns.
   const ThreadInfo* find(pid_t tid, int64_t now);
-  // A thread of that process, which need not be waiting for this one: so the kernel is asked for its name only. A thread that has
-  // ended before it was known gets the name of its process, or of the parent.
+  // Returns a thread of process `pid`. It may not be waiting for this process, so only its name is read from the kernel. A thread
+  // that ended before it was known gets the name of its process, or of the parent.
   const ThreadInfo* named(pid_t tid, pid_t pid, pid_t parent);
-  // By any thread: when the thread that was asked for started, in clock ticks since boot.
+  // Any thread. Delivers the start time that ask_start() requested, in clock ticks since boot.
   void started(pid_t tid, uint64_t ticks);
 
  private:
   struct Known {
     const ThreadInfo* info = nullptr;
-    int64_t until = 0, trust = 0;  // believed until then, for so long at a time; ns
-    uint64_t instance = 0;         // as its status had it
+    int64_t until = 0, trust = 0;  // time until which it is trusted, and length of that time; ns
+    uint64_t instance = 0;         // ThreadStatus::instance
     uint64_t start_ticks = 0;      // 0: not known yet
   };
   Known refresh(pid_t tid, int64_t now);

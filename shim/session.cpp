@@ -21,7 +21,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr unsigned kMaxThreads = 512;  // requests that may block on the lower file system at the same time
+constexpr unsigned kMaxThreads = 512;  // requests that may block on the underlying file system at the same time
 constexpr unsigned kIdleThreads = 16;
 constexpr int kLockPatience = 5;  // seconds for interrupted lock requests, which a dead server's file system may hold for good
 

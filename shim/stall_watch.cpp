@@ -73,7 +73,7 @@ const std::map<long, const char*>& calls() {
 }
 
 struct Where {
-  bool lower = false;  // in the lower file system
+  bool lower = false;  // in the underlying file system
   std::string text;
 };
 
@@ -89,7 +89,7 @@ Where where_is(pid_t thread) {
   if (call == SYS_futex) return {false, "fsshim waits for another of its threads"};
   const auto name = calls().find(call);
   if (name == calls().end()) return {false, "fsshim waits in system call " + word};
-  // Reading a file in /proc can block on the process that the file describes, not on the lower file system.
+  // Reading a file in /proc can block on the process that the file describes, not on the underlying file system.
   struct statfs fs;
   const auto fd = int(strtoull(first.c_str(), nullptr, 16));
   if ((call == SYS_read || call == SYS_pread64) && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)

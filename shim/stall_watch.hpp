@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that have been in this process for long: who waits, and what its thread waits for. It is the lower file system mostly,
-// which may be a network's; else it is the capture itself that does not go on, which would be an error of its own.
+// Requests that have been in this process for long: who waits, and what its thread waits for. It is the underlying file system
+// mostly, which may be a network's; else it is the capture itself that does not go on, which would be an error of its own.
 //
 // Used by one thread. Reads only files in /proc that never block.
 #pragma once
@@ -24,7 +24,7 @@ class StallWatch {
   // As it was at the last look: how many are stalled, and which (the oldest of them).
   size_t count() const { return count_; }
   const std::vector<std::string>& stalled() const { return stalled_; }
-  // One of them waits for the capture itself, and none for the lower file system, for which others could be waiting in turn.
+  // One of them waits for the capture itself, and none for the underlying file system, for which others could be waiting in turn.
   bool own_fault() const { return own_fault_; }
 
  private:

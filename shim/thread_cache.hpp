@@ -17,9 +17,9 @@ namespace fsr::shim {
 template <class Value>
 class ThreadCache {
  public:
-  // `most_trust`: ns for which a thread is believed at most.
+  // `most_trust`: longest time, ns, for which an entry is trusted.
   explicit ThreadCache(int64_t most_trust = 1'000'000'000) : most_trust_(most_trust) {}
-  // Null: nothing that is still believed. Valid until the next keep().
+  // Returns the entry of a thread, valid until the next keep(). Null: there is none that is still trusted.
   const Value* find(pid_t tid) const {
     const Known& slot = slots_[size_t(tid) % slots_.size()];
     return slot.tid == tid && coarse_now() < slot.until ? &slot.value : nullptr;
