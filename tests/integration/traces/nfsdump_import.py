@@ -256,7 +256,7 @@ def main():
         again = [line for line in lines for _ in range(1 + (line == lines[calls[0]]))]
         error = imported(cases, "a call sent again", again, place, 1)
         cases.case("a call sent again counts once",
-                   operations(f"{place}/x.zst") == wanted and "changed 1: calls sent again" in error, error)
+                   operations(f"{place}/x.zst") == wanted and "changed 1: repeated calls" in error, error)
         tail = " status=0 pl = 8 con = 70 len = 78"
         brief = [line[:line.index(" eof 1 fileid-0")] + tail if " fileid-0 " in line else line for line in lines]
         imported(cases, "listings without names", brief, place, 0)
