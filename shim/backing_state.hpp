@@ -15,8 +15,8 @@ enum class Mappings : uint8_t {
 // Part of each inode; guarded by Backings.
 struct BackingState {
   uint32_t opens = 0;
-  int id = 0;          // in use by all of these opens; 0: none
-  bool lower = false;  // mappings are the underlying file's
+  int id = 0;          // backing id that all open instances use; 0: none
+  bool lower = false;  // true: mappings are those of the underlying file
 };
 
 }  // namespace fsr::shim

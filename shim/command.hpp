@@ -30,13 +30,13 @@ class CapturedCommand {
   CapturedCommand(const CapturedCommand&) = delete;
   CapturedCommand& operator=(const CapturedCommand&) = delete;
 
-  // Has the kernel ask for the attributes of a path as the command sees it. Before go(): until then the process waits for that
-  // alone, and holds no lock of its own.
+  // Makes the kernel request the attributes of a path as the command sees it. Call this before go(): until then the process only
+  // waits for go(), and holds no lock.
   void look_at(const std::string& path) const;
   // Executes the command. Throws CommandError if the command can't be executed.
   void go();
   pid_t pid() const { return pid_; }
-  // Collects the command if it has ended: true, and its status as a shell would give it (128 + signal).
+  // True: the command has ended. Sets *status to its status as a shell has it (128 + signal).
   bool ended(int* status);
   void send(int signal) const;
 

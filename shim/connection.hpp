@@ -29,10 +29,10 @@ bool shared_mappings_allowed();
 void want_backing_files(uint32_t stack_depth);
 // Makes the underlying file behind `fd` a backing file of the connection. Returns its id, or a negative errno.
 int backing_open(int fd);
-// The kernel keeps it for as long as open instances use it.
+// Closes a backing file. The kernel keeps it for as long as open instances use it.
 void backing_close(int id);
 
-// How requests arrive: unknown until then.
+// Transport of requests. It is unknown until the first request.
 constexpr unsigned kRingEntries =
     32;  // requests that each queue of io_uring holds until they are answered, one queue a processor
 
@@ -40,7 +40,7 @@ enum class Transport : uint8_t { unknown, device, uring };
 Transport transport();
 // True if the kernel can drop all its directory entries on request (Linux 6.16). Known when the session has started.
 bool can_raise_epoch();
-// Tells it: from now on each is looked up before it is used again. False when the message was refused.
+// Drops all directory entries of the kernel: each is looked up before its next use. False: the kernel refused the message.
 bool raise_epoch();
 
 }  // namespace fsr::shim

@@ -20,7 +20,7 @@ struct Caller {
   pid_t tid = 0;
   mode_t umask = 0;
 
-  // As they are when they are first asked for: they cost a system call or more.
+  // Reads the capabilities at the first call, which takes a system call or more. Later calls return the same.
   const Capabilities& capabilities() const;
   void lose(uint64_t capabilities_to_lose) const {
     capabilities();
@@ -31,28 +31,28 @@ struct Caller {
   mutable std::optional<Capabilities> capabilities_;
 };
 
-// Once, before threads start: whether this process may take on other identities at all (root).
+// `may`: this process may take on other identities (root). Called once, before threads start.
 void set_may_switch(bool may);
 bool may_switch();
-// Again, once the process has entered a user namespace: it has other capabilities there.
+// Notes the capabilities of this process. Called again after it has entered a user namespace, where it has other ones.
 void note_own_capabilities();
 
 // True if this caller may do the same to files as the process itself while it serves.
 bool acts_as_root(const Caller& caller);
 
-// While it lives, the calling thread has the caller's groups, fsgid, fsuid and capabilities. Does nothing for root, unless it
-// lacks capabilities, and where the process may not switch. Descriptors that need the process's own rights must be at hand
-// before. A caller that is allowed already needs neither groups nor, unless something is made or changed hands, the rest.
+// Gives the calling thread the caller's groups, fsgid, fsuid and capabilities for as long as this object exists. Does nothing for
+// root with all capabilities, or if the process may not switch. Open descriptors that need the process's own rights before. If
+// the caller is allowed anyway, groups are not needed, and the rest only for new files and changes of owner.
 class CallerScope {
  public:
   enum Extent {
     kNothing,
     kOwnership,     // user and group only
-    kAll,           // but the right to go beyond limits (CAP_SYS_RESOURCE), which most calls have no use for
-    kBeyondLimits,  // that too
-    kWriteBack,     // user and group, and set-id bits stay
+    kAll,           // all but CAP_SYS_RESOURCE, the right to exceed limits, which most calls do not use
+    kBeyondLimits,  // all, with CAP_SYS_RESOURCE
+    kWriteBack,     // user and group, and the right to keep set-id bits
   };
-  // `files`: those whose owners decide whether capabilities of a user namespace count; for none of them, none does.
+  // `files`: their owners decide whether capabilities of a user namespace count. Empty: these capabilities do not count.
   explicit CallerScope(const Caller& caller, Extent extent = kAll, std::initializer_list<CapabilityTarget> files = {});
   ~CallerScope();
   CallerScope(const CallerScope&) = delete;
@@ -62,8 +62,8 @@ class CallerScope {
   bool switched_ = false, capabilities_changed_ = false;
 };
 
-// While it lives, the calling thread may open what an application has open already, whatever the file's mode is by now. Outside
-// this scope, a process that can't change its identity acts with the capabilities of its user: none.
+// Lets the calling thread open a file that an application has open, whatever the file's mode is now, while this object exists.
+// Otherwise, a process that can't change its identity acts with the capabilities of its user: none.
 class ReopenScope {
  public:
   ReopenScope();
@@ -72,15 +72,15 @@ class ReopenScope {
   ReopenScope& operator=(const ReopenScope&) = delete;
 };
 
-// Gives the calling thread its own umask and working directory (/proc/self/fd, so that a descriptor's number is a path to what
-// it stands for), and takes the right to go beyond limits from it; all capabilities where the process may not switch. Called
-// once per thread that serves requests.
+// Prepares a thread that serves requests. Each calls this once. The thread gets its own umask and its own working directory,
+// /proc/self/fd, in which the number of a descriptor is a path to its file. It loses the right to exceed limits, and all
+// capabilities if the process may not switch.
 void prepare_thread(int proc_fd);
 
-// The umask for what the calling thread creates next. Such a thread creates nothing of the process's own.
+// Sets the umask for files that the calling thread creates for callers. Such a thread creates no files of the process's own.
 void thread_umask(mode_t mask);
 
-// Path of a descriptor relative to such a thread's working directory.
+// Path of a descriptor, relative to the working directory that prepare_thread() sets.
 struct FdPath {
   char text[12];
   explicit FdPath(int fd);

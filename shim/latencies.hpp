@@ -29,7 +29,7 @@ class Latencies {
   ByKind published_;
 };
 
-// As docs/results.md names them; ns.
+// Latencies of one kind, in ns. docs/results.md explains the names.
 struct LatencyNumbers {
   uint64_t count = 0;
   int64_t min = 0, mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;

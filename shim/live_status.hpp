@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a terminal that says how a capture is going. Used by one thread; silent where stderr is no terminal.
+// Shows the progress of a capture in one line on the terminal. Used by one thread. Prints nothing if stderr is not a terminal.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ class LiveStatus {
     uint64_t operations = 0;
     uint64_t data_bytes = 0;
     uint64_t trace_bytes = 0;
-    double ring_fill = 0;  // 0..1
+    double ring_fill = 0;  // used part of the rings, 0 to 1
     bool recording = true;
   };
   bool due(int64_t time) const;
   void show(const StatusSample& now);
-  void clear();  // before anything else is printed
+  void clear();  // call this before anything else is printed
 
  private:
   bool terminal_;

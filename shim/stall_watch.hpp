@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that have been in this process for long: who waits, and what its thread waits for. It is the underlying file system
-// mostly, which may be a network's; else it is the capture itself that does not go on, which would be an error of its own.
+// Reports requests that are in flight for long: which process waits, and what the thread of fsshim waits for. Mostly that is the
+// underlying file system, which may be a network file system. Otherwise it is the capture itself, which is an error.
 //
 // Used by one thread. Reads only files in /proc that never block.
 #pragma once
@@ -17,14 +17,14 @@ namespace fsr::shim {
 
 class StallWatch {
  public:
-  explicit StallWatch(int64_t limit) : limit_(limit) {}  // ns; 0: looks at nothing
+  explicit StallWatch(int64_t limit) : limit_(limit) {}  // ns; 0: reports nothing
 
-  // Lines for the user about requests that are stalled since the last call. Looks once a second.
-  std::vector<std::string> look(int64_t now);  // coarse_now()
-  // As it was at the last look: how many are stalled, and which (the oldest of them).
+  // Returns lines for the user on requests that have stalled since the last call. Checks once a second. `now`: coarse_now().
+  std::vector<std::string> look(int64_t now);
+  // Number of stalled requests at the last check, and descriptions of the oldest ones.
   size_t count() const { return count_; }
   const std::vector<std::string>& stalled() const { return stalled_; }
-  // One of them waits for the capture itself, and none for the underlying file system, for which others could be waiting in turn.
+  // True: a stalled request waits for the capture itself, and none for the underlying file system, which could delay the others.
   bool own_fault() const { return own_fault_; }
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// When threads started, from /proc/TID/stat, which may be held up by the thread for as long as that waits for this very capture
-// (proc_read.hpp). So a child process reads it, and nobody ever waits for that: what it does not tell stays unknown.
+// Reads start times of threads from /proc/TID/stat. A read may block for as long as the thread waits for this capture
+// (proc_read.hpp). Therefore a child process reads, and this process never waits for it: a time without an answer stays unknown.
 //
-// Make it while the process has one thread and no descriptor of the FUSE device. ask() may be called by any thread, take() by
-// one.
+// Create it while the process has one thread and no descriptor of the FUSE device. Any thread may call ask(), and one thread
+// take().
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ class StartTimes {
   StartTimes& operator=(const StartTimes&) = delete;
 
   void ask(pid_t tid);
-  // Calls `receive` with the answers that have arrived; ticks since boot.
+  // Calls `receive` with each start time that has arrived. `ticks`: since boot.
   void take(const std::function<void(pid_t tid, uint64_t ticks)>& receive);
 
  private:

@@ -18,18 +18,18 @@ struct CaptureOptions {
   std::string output;  // empty: default name
   Content content = Content::none;
   CacheMode cache = CacheMode::kAuto;
-  bool kernel_checks = false;  // permissions
+  bool kernel_checks = false;  // the kernel checks permissions
   Mappings mappings = Mappings::kAuto;
-  bool force = false;                 // although a process maps a file in a way that the capture would break
+  bool force = false;                 // start even if a process maps a file in a way that the capture would break
   uint32_t clock_unit = 1;            // ns
   uint64_t max_size = 0, rotate = 0;  // bytes; 0: no limit
   int64_t max_time = 0;               // ns; 0: no limit
-  unsigned keep = 0;                  // pieces; 0: all
-  bool drop = false;                  // on overflow
-  int64_t ring = 1'000'000'000;       // ns of the highest load that fit into the rings, if memory allows
+  unsigned keep = 0;                  // number of pieces to keep; 0: all
+  bool drop = false;                  // drop operations on overflow; false: requests wait
+  int64_t ring = 1'000'000'000;       // ns for which the rings hold the highest load, if memory allows
   OpFilter filter;
-  int64_t stall = 30'000'000'000;  // ns without an answer after which a request is named; 0: never
-  bool abort_stalled = false;      // ends the connection when the fault is the capture's own
+  int64_t stall = 30'000'000'000;  // ns without a reply after which a request is reported; 0: never
+  bool abort_stalled = false;      // abort the connection if the capture itself delays requests
   bool verbose = false;
   bool background = false;
   bool uring = false;  // FUSE over io_uring
@@ -37,9 +37,9 @@ struct CaptureOptions {
 };
 
 int run_capture(CaptureOptions& options);  // changes options.filter, which records paths
-// `metrics`: a file for Prometheus text, in place of what is printed; empty: none.
+// `metrics`: a file for Prometheus text instead of the printed list; empty: none.
 int run_list(bool json, const std::string& metrics);
-// `calls_only`: prints the ns that a call takes as the directory is now, with processors asleep and awake, and nothing else.
+// `calls_only`: prints only the ns of a call on the directory without a capture, with processors asleep and awake.
 int run_check(const std::string& directory, bool calls_only);
 int run_stop(const std::string& directory, bool now);
 int run_abort(const std::string& directory);

@@ -29,8 +29,8 @@ class UnwrittenFiles {
   UnwrittenFiles(const UnwrittenFiles&) = delete;
   UnwrittenFiles& operator=(const UnwrittenFiles&) = delete;
 
-  // Whether file `node`, which `fd` is open for, can't have changed since the last call for it that said no. Never blocks; any
-  // thread.
+  // True: the file `node` has not changed since the last call for it that returned false. `fd`: a descriptor of the file. Never
+  // blocks. Any thread.
   bool contains(uint64_t node, int fd);
 
  private:
@@ -41,8 +41,8 @@ class UnwrittenFiles {
 
   const std::function<void(uint64_t)> over_;
   UniqueFd inotify_, timer_, stop_;
-  std::mutex mutex_;                              // of the rest; callers of contains() do not wait for it
-  std::unordered_map<uint64_t, int> watches_;     // of inotify, by node
+  std::mutex mutex_;                              // guards the members below; contains() does not wait for it
+  std::unordered_map<uint64_t, int> watches_;     // watches of inotify, by node
   std::unordered_map<uint64_t, int64_t> paused_;  // by node: coarse_now() before which no lease is requested for it
   std::thread thread_;
 };

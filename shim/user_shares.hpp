@@ -26,7 +26,7 @@ class UserShares {
     ++by_user_[uid];
     ++all_;
   }
-  // False: that user, or all users together, have as many as they may.
+  // False: this user, or all users together, have reached their limit.
   bool try_take(uid_t uid) {
     const bool may = may_take(uid);
     if (may) take(uid);

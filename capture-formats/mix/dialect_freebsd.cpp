@@ -76,7 +76,7 @@ void interpret(const std::vector<Counter>& counters, bool client, const char* wh
   blocks->push_back(std::move(v3));
 }
 
-// Where counters begin: at a head, or, above all heads, at the names themselves.
+// True: counters begin at this line, which is a head, or for the first counters a line of names.
 bool begins(std::string_view line, bool first) {
   return any_line_begins(line, kHeads) || (first && (any_line_begins(line, kRpcHeads) || any_line_begins(line, kFirstNames)));
 }
