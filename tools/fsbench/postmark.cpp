@@ -101,7 +101,9 @@ class Postmark {
       std::vector<Location> locations = settings.locations;
       if (locations.empty()) locations.push_back({"."});
       for (const Location& location : locations) {
-        targets.push_back(open_existing(location.name, clock));
+        // The original names files by paths.
+        const bool path = location.name.starts_with('/');
+        targets.push_back(open_existing(path ? "file:" + location.name + "?by-path=1" : location.name, clock));
         runner.add(*targets.back(), options_.streams == 1 ? 1 : 0);
       }
     });

@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <sstream>
+
+#include "util/mountinfo.hpp"
 
 namespace fsr {
 
@@ -17,8 +21,27 @@ int open_here(int dir, const char* name, int flags, uint32_t mode) {
   return int(syscall(SYS_openat2, dir, name, &how, sizeof how));
 }
 
-FileObjects::FileObjects(UniqueFd root, size_t cached)
-    : root_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {}
+FileObjects::FileObjects(UniqueFd root, size_t cached, bool by_path)
+    : start_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {
+  if (by_path) begin_at_mount_point();
+}
+
+// Does so only on a mounted 9P. Clients of other protocols keep the components of a path in their cache.
+void FileObjects::begin_at_mount_point() {
+  const auto mount = mount_of(start_->get());
+  char text[PATH_MAX];
+  const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(start_->get())).c_str(), text, sizeof text);
+  if (!mount || mount->type != "9p" || size < 0) return;
+  const std::string path(text, size_t(size));
+  if (!path.starts_with(mount->point)) return;
+  UniqueFd point(::open(mount->point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!point) return;
+  by_path_ = true;
+  start_ = std::make_shared<UniqueFd>(std::move(point));
+  std::istringstream rest(path.substr(mount->point.size()));
+  for (std::string name; std::getline(rest, name, '/');)
+    if (!name.empty()) to_root_.push_back(name);
+}
 
 SharedFd FileObjects::cached(ObjectId id) {
   std::lock_guard lock(cache_mutex_);
@@ -30,6 +53,7 @@ SharedFd FileObjects::cached(ObjectId id) {
 }
 
 void FileObjects::cache(ObjectId id, SharedFd fd) {
+  if (by_path_) return;
   std::lock_guard lock(cache_mutex_);
   if (cache_.contains(id)) return;
   recent_.emplace_front(id, std::move(fd));
@@ -46,7 +70,8 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
   constexpr size_t kDeepest = 4096;  // levels; also ends the ascent if the names of a hostile trace form a circle
   for (ObjectId at = id;;) {
     if (at == kRootObject) {
-      *fd = root_;
+      *fd = start_;
+      for (auto name = to_root_.rbegin(); name != to_root_.rend(); ++name) path.emplace_back(kNoObject, *name);
       break;
     }
     if ((*fd = cached(at))) break;
@@ -74,7 +99,7 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
 }
 
 int FileObjects::place(ObjectId id, PathAt* place) {
-  if (id == kRootObject) return *place = {.dir = root_, .open = {}, .name = {}, .type = S_IFDIR}, 0;
+  if (id == kRootObject) return *place = {.dir = {}, .open = {}, .name = {}, .type = S_IFDIR}, directory(id, &place->dir);
   if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
   Name name;
   if (!nodes_.visit(id, [&](Node& node) { name = node.first, place->open = node.open_if_unnamed(), place->type = node.type; }))

@@ -3,10 +3,11 @@
 // for each recorded handle. Names are resolved through a bounded cache of directory descriptors.
 //
 // A file is addressed as one component below a directory descriptor. A directory is found by descending from the root, component
-// by component. No step follows a symlink or crosses a mount point, so that nothing outside the root can be reached. Names remain
-// valid if a directory above is renamed, because they refer to the directory by its identity. A file without names stays
-// reachable through its open descriptors. Thread-safe. Uses one descriptor for each open handle, and at most `cached` for
-// directories.
+// by component. With `by_path` on a mounted 9P, the descent begins at the mount point and no directory is kept open. The kernel's
+// client then asks its server for each component, as for programs that name files by paths. No step follows a symlink or crosses
+// a mount point, so that nothing outside the root can be reached. Names remain valid if a directory above is renamed, because
+// they refer to the directory by its identity. A file without names stays reachable through its open descriptors. Thread-safe.
+// Uses one descriptor for each open handle, and at most `cached` for directories.
 #pragma once
 
 #include <list>
@@ -58,9 +59,9 @@ int open_here(int dir, const char* name, int flags, uint32_t mode = 0);
 
 class FileObjects {
  public:
-  FileObjects(UniqueFd root, size_t cached);
+  FileObjects(UniqueFd root, size_t cached, bool by_path = false);
 
-  int root() const { return root_->get(); }
+  int root() const { return start_->get(); }  // a directory on the target's file system
   // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
   int directory(ObjectId id, SharedFd* fd);
   int place(ObjectId id, PathAt* place);
@@ -98,7 +99,11 @@ class FileObjects {
   SharedFd cached(ObjectId id);
   void cache(ObjectId id, SharedFd fd);
 
-  SharedFd root_;
+  void begin_at_mount_point();
+
+  SharedFd start_;                    // where each descent begins: the target's root, or the mount point with `by_path`
+  std::vector<std::string> to_root_;  // path from there to the root
+  bool by_path_ = false;
   const size_t capacity_;
   IdMap<Node> nodes_;
   IdMap<OpenRef> opens_;

@@ -24,10 +24,12 @@ constexpr uint64_t kCachePage = 4096;
 constexpr int64_t kQuick = 200'000;  // mean ns that buffered writes may take beyond one for each byte
 constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after the page cache was slow
 
-bool lies_on(int fd, std::initializer_list<long> kinds) {
+long file_system_of(int fd) {
   struct statfs fs;
-  return fstatfs(fd, &fs) == 0 && std::count(kinds.begin(), kinds.end(), long(fs.f_type));
+  return fstatfs(fd, &fs) == 0 ? long(fs.f_type) : 0;
 }
+
+bool is_one_of(long type, std::initializer_list<long> types) { return std::count(types.begin(), types.end(), type); }
 
 bool blocks(const Op& op) {
   switch (op.kind) {
@@ -49,9 +51,9 @@ bool blocks(const Op& op) {
 // Asks for the file system once and not for each session, because a mounted NFS sends a request for it.
 FileShared::FileShared(UniqueFd root, const TargetOptions& options, FileAccess access)
     : tree(std::move(root), options, access),
-      in_memory(lies_on(tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
-      local(in_memory ||
-            lies_on(tree.objects().root(), {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {}
+      type(file_system_of(tree.objects().root())),
+      in_memory(is_one_of(type, {TMPFS_MAGIC, RAMFS_MAGIC})),
+      local(in_memory || is_one_of(type, {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {}
 
 FileSession::FileSession(std::shared_ptr<FileShared> shared)
     : shared_(std::move(shared)), waiters_(shared_->lock_events, event_), in_memory_(shared_->in_memory), local_(shared_->local) {
@@ -195,8 +197,11 @@ bool FileSession::start_on_ring(Request& request, const OpenRef& open) {
   const Op& op = *request.op;
   if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
   if (open->block) return false;  // O_DIRECT may have to be turned off while the request is in flight
+  const bool reads = op.kind == OpKind::read;
+  // io_uring repeats a read that ends early, which v9fs sends to the server again.
+  if (reads && shared_->type == V9FS_MAGIC) return false;
   std::unique_ptr<Job> job = take_job(request);
-  const bool reads = op.kind == OpKind::read, aligns = op.kind == OpKind::write && open->direct;
+  const bool aligns = op.kind == OpKind::write && open->direct;
   const size_t length = size_t(std::min<uint64_t>(op.length, reads ? op.length : request.payload.size()));
   char* buffer = nullptr;
   if (reads || aligns) {

@@ -19,6 +19,7 @@ namespace fsr {
 struct FileShared {
   FileShared(UniqueFd root, const TargetOptions& options, FileAccess access);
   FileTree tree;
+  const long type;       // f_type of statfs(2); 0: not known
   const bool in_memory;  // true: the file system is in memory and never waits
   const bool local;      // true: the file system waits for disks only, not for a server or another process
   LockNotifier lock_events;

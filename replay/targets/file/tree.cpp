@@ -38,7 +38,7 @@ static size_t cached_directories() {
 
 FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess access)
     : options_(options),
-      objects_(std::move(root), cached_directories()),
+      objects_(std::move(root), cached_directories(), access == FileAccess::by_path),
       past_cache_(access == FileAccess::past_cache && on_nfs(objects_.root())),
       direct_(access == FileAccess::direct || past_cache_) {}
 
