@@ -36,7 +36,7 @@ class IdRanges {
  public:
   static IdRanges parse(std::string_view map);
   bool contains(uint32_t id) const;
-  // Whether it is the one that the namespace calls 0.
+  // True: `id` is the one that the namespace calls 0.
   bool is_root(uint32_t id) const;
 
  private:

@@ -21,7 +21,7 @@ int attach_connection(fuse_session* session, int fuse_fd);
 // or size change. `kernel_checks`: it checks permissions, ACLs included.
 void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks);
 
-// Whether shared mappings work beside direct I/O. Known once the kernel's first request has been answered.
+// True: shared mappings work beside direct I/O. Known after the reply to the kernel's first request.
 bool shared_mappings_allowed();
 
 // Requests mappings of backing files (Linux 6.9), whose file systems may be stacked that deep (see stack_depth()). 0, or no call:
@@ -32,7 +32,7 @@ int backing_open(int fd);
 // Closes a backing file. The kernel keeps it for as long as open instances use it.
 void backing_close(int id);
 
-// Transport of requests. It is unknown until the first request.
+// Transport of requests. It is unknown until the connection's first exchange.
 constexpr unsigned kRingEntries =
     32;  // requests that each queue of io_uring holds until they are answered, one queue a processor
 

@@ -67,10 +67,10 @@ bool is_mount_of(const ControlFields& capture, const MountEntry& mount);
 // Finds the captures of a directory: by the mount at that path, or without one by the name that the directory had when they
 // began.
 std::vector<FoundCapture> find_captures_of(const std::string& directory);
-// Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
+// Sends a request to a running capture, and waits until the capture has performed it. False: there was no reply.
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
-// Whether it ended in order: then it is not found any more.
+// True: the capture has ended properly, so that it is not found any more.
 bool has_ended(pid_t pid);
-void forget_capture(pid_t pid);  // removes what a dead one left
+void forget_capture(pid_t pid);  // removes the files of a capture that died
 
 }  // namespace fsr::shim

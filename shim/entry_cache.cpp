@@ -101,7 +101,7 @@ void EntryCache::Change::applied() {
 
 void EntryCache::moved(Inode& from, int from_fd, Inode& to, int to_fd, bool exchanged) {
   if (&from == &to) return;
-  // When a name moves, the kernel keeps its entry.
+  // The kernel keeps the entry of a name that moves.
   bool there, back;
   {
     std::lock_guard lock(mutex_);

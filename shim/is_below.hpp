@@ -3,7 +3,7 @@
 
 namespace fsr {
 
-// Whether the directory `fd` is `root` or lies below it, at whatever path and across mounts. Both stay open; they may be O_PATH.
+// True: the directory `fd` is `root` or is below it, at any path and across mounts. Both stay open, and may be O_PATH.
 bool is_below(int fd, int root);
 
 }  // namespace fsr

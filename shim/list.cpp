@@ -43,7 +43,7 @@ void print_json(std::vector<FoundCapture>& captures) {
   puts(all.dump(2).c_str());
 }
 
-// As Prometheus text; only what answered has figures.
+// Returns the captures as Prometheus text. Only captures that replied have figures.
 std::string metrics_text(std::vector<FoundCapture>& captures) {
   using Type = MetricsText::Type;
   constexpr struct {

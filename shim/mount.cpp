@@ -165,7 +165,7 @@ void become_silent(int log_fd) {
   dup2(log_fd, 2);
 }
 
-// Whether this process's user namespace has more than one user or group.
+// True: this process's user namespace has more than one user or group.
 static bool maps_several_ids() {
   auto several = [](const std::string& map) { return std::count(map.begin(), map.end(), '\n') > 1; };
   return several(read_proc("self", ProcFile::uid_map)) || several(read_proc("self", ProcFile::gid_map));
@@ -204,7 +204,7 @@ void enter_private_namespace(bool user) {
   std::optional<IdMaps> maps;
   if (user) maps.emplace();
   if (unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)) != 0) throw refused(strerror(errno));
-  // Where a security module allows the namespace but nothing in it, this is what fails.
+  // This fails if a security module allows the namespace but no action in it.
   if (user) try {
       maps->write();
     } catch (const CaptureError& e) {

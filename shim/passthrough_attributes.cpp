@@ -79,7 +79,7 @@ timespec time_to_set(int to_set, int explicit_bit, int now_bit, const timespec& 
   return {0, UTIME_OMIT};
 }
 
-// As the caller. Ownership first: it clears set-id bits, which a mode given beside it then decides.
+// Changes attributes, with the rights of the caller. Ownership comes first, because it clears set-id bits, which a mode may set.
 int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_set) {
   // chown(path, -1, -1) changes nothing, but clears set-id bits. The kernel sends the same request before fallocate(2) by a
   // caller who may write; that call clears them itself.
@@ -94,7 +94,7 @@ int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_se
     if (result != 0) return errno;
   }
   if (to_set & FUSE_SET_ATTR_SIZE) {
-    // By path where the application did it by path: a size that stays then leaves the times alone.
+    // Truncate by path if the application did, because truncate(2) to the same size does not change the times.
     if ((h ? ftruncate(h->fd, want.st_size) : truncate(FdPath(fd).text, want.st_size)) != 0) return errno;
   }
   if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)) {

@@ -36,10 +36,10 @@ char* thread_buffer(size_t size) {
   return buffer.memory;
 }
 
-// Whether pages of mappings are the kernel's own, and nothing but stores through mappings changes them there.
+// True: pages of mappings are in the FUSE inode's page cache, where only stores through mappings change them.
 bool merges(Shim& shim, const OpenHandle& h) { return h.maps && !shim.backings.is_lower(*h.inode); }
 
-// Writes what was stored through mappings. How much of the whole, or -1 and errno.
+// Writes the bytes that were stored through mappings. Returns how many of `size` bytes are done, or -1 and errno.
 ssize_t write_back(Shim& shim, uint64_t node, int fd, const char* data, size_t size, off_t offset) {
   for (const PageBases::Run& run : shim.page_bases.stored(node, uint64_t(offset), data, size))
     for (size_t done = 0; done < run.length;) {

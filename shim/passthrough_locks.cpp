@@ -436,7 +436,7 @@ void note_flush(Shim& shim, OpenHandle* handle) {
   shim.perhaps_going.emplace(handle->inode->id, handle);
 }
 
-// Whether a thread that the kernel holds in a request has been sent a signal it does not block.
+// True: a thread that waits in a request has a pending signal that it does not block.
 static bool signal_pending(pid_t tid) {
   ThreadStatus status;
   return read_status(tid, status) && (status.signals_pending & ~status.signals_blocked) != 0;

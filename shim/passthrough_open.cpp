@@ -30,8 +30,8 @@ constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW |
 // SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6.
 bool needs_cache(Shim& shim, Inode* inode) { return !shared_mappings_allowed() && shim.inodes.name_ends_with(inode, "-shm"); }
 
-// Whether the file system below lets writers of one file in at the same time. Others see a write whole or not at all, however
-// many requests the kernel makes of it.
+// True: the underlying file system lets several writers of one file work at the same time. Otherwise a write is atomic, even if
+// the kernel makes several requests of it.
 bool writes_in_parallel(int fd, int flags) {
   struct statfs fs;
   return (flags & O_DIRECT) && fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
@@ -65,7 +65,7 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
 #endif
 }
 
-// Whether the caller may not read the program that it executes. With the process's own rights.
+// True: the caller may not read the program that it executes. Call this with the process's own rights.
 bool runs_unread(const Request& r, Inode& inode, int fd) {
   if (r.shim.kernel_checks || acts_as_root(r.caller) || plainly_allowed(r.caller, inode, fd, R_OK)) return false;
   CallerScope as_caller(r.caller, CallerScope::kAll, {fd});

@@ -15,14 +15,14 @@ namespace fsr::shim {
 struct Caller;
 struct Inode;
 
-// Whether the file lies on a file system that changes through this machine's kernel only and obeys the plain rules.
+// True: the file is on a file system that only this machine's kernel changes, and that has the usual rules for permissions.
 bool is_local(Inode& inode, int fd);
-// True also if it can't be found out.
+// True: the file has an access list, or that can't be found out.
 bool has_access_acl(int fd);
-// `want`: R_OK, W_OK, X_OK or several. Checked as its owner, or as any user.
+// True: mode bits alone allow `want` (R_OK, W_OK, X_OK or several), to the file's owner, or to any user.
 bool plainly_owned(const Caller& caller, const struct stat& s, int want);
 bool plainly_allowed(const Caller& caller, Inode& inode, int fd, int want);
-// plainly_owned() for a file that has not been looked at.
+// Reads the attributes of a file and checks them likewise. False also for a file that is not local.
 bool plainly_owned(const Caller& caller, Inode& inode, int fd, int want);
 
 }  // namespace fsr::shim

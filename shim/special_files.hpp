@@ -7,7 +7,7 @@
 // But a FIFO or a device shows as a regular file, so that opening it sends a request, and a socket has no listener. A stand-in
 // can't be opened, so a caller who may do only a part is refused, too.
 //
-// Where the kernel checks permissions (--permissions kernel) nothing of this is needed.
+// With --permissions kernel, the kernel checks permissions, and this is not needed.
 #pragma once
 
 #include <cstdint>

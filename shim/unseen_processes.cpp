@@ -22,7 +22,7 @@ namespace fsr::shim {
 
 namespace {
 
-// How long a process may keep the one that looks at it; how long all of them together.
+// Longest times for the examination of one process, and of all processes that delay it.
 constexpr int kPatienceMs = 1000, kPatienceInAllMs = 5000;
 
 // Reports of a child process about each process that it examines: begins, then one of the others.

@@ -58,8 +58,8 @@ class Pseudonyms {
 
 // True for an extension that stays as it is.
 bool common_extension(std::string_view extension);
-// How many bytes of an attribute's name stay: the kernel's namespace in front, or all of a name that the kernel itself
-// interprets.
+// Returns the number of bytes of an attribute's name that stay: the namespace at its beginning, or all if the kernel itself
+// interprets the attribute.
 size_t plain_xattr(std::string_view name);
 
 }  // namespace fsr

@@ -94,7 +94,7 @@ bool sniff(std::string_view text) {
   return any_line_begins(first, kFirst) && any_line_begins(text, kHeads);
 }
 
-// Where a counter stands says what it counts.
+// Returns the procedure of counter `i` of `count`, which its position decides.
 std::string name_of(unsigned version, bool client, size_t count, size_t i) {
   if (version == 4 && client) {
     if (i < std::size(kClient4) && (i < kClient4Stable || count >= kClient4Complete)) return kClient4[i];

@@ -99,7 +99,7 @@ class OpsRows final : public TraceRows {
     with_paths_ = columns_used & kWithPaths;
     bounds_ = {};
     for (size_t i = 0; i < values.size(); ++i) bound(plan[i], values[i]);
-    // Where operations are out of order, their times end nothing.
+    // If operations are out of order, a bound of the time can't end the scan.
     const TraceClosing* closing = reader_.closing();
     ordered_ = closing && closing->out_of_order == 0;
     paths_ = Paths();

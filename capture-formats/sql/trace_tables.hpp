@@ -53,7 +53,7 @@ struct TraceTable {
 
 const std::vector<TraceTable>& trace_tables();
 
-// By the file that defines them.
+// Definitions of the tables; each is in the file of its name.
 TraceTable ops_table();
 TraceTable blocks_table();
 TraceTable files_table();

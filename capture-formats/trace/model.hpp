@@ -320,7 +320,7 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
     name = t.xattr = c.name(kRowName, op.name, t.xattr);
   else
     name = c.name(kRowName, op.name, traits & kHasName ? t.name : kNone);
-  // Where this name was last seen, if it was.
+  // The latest use of this name, if there was one.
   const NameContext seen = x.names[name];
   const bool path_name = (traits & kHasName) != 0;
   const uint32_t parent = c.object(kRowParent, kColParent, op.parent,

@@ -51,7 +51,7 @@ void parse_tolerance(const std::string& text, Comparison& out) {
   if (!known) throw std::runtime_error("--tolerance " + text + ": expected one of " + names);
 }
 
-// Whether neither is under pseudonyms, or both are under the same.
+// True: both traces have their original names, or both have pseudonyms of one key.
 bool same_names(const TraceHeader& a, const TraceHeader& b) {
   auto key = [](const TraceHeader& h) {
     std::string last;

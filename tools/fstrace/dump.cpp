@@ -18,7 +18,7 @@ struct Options {
   bool json = false;
 };
 
-// Where the range has nothing at all, in place of nothing.
+// Reports that the range has no operations, and which range the trace has.
 int outside(const Options& options, const TraceReader& reader) {
   fprintf(stderr, "fstrace: %s: no operations in that range; the trace begins at %s", options.files[0].c_str(),
           format_duration(reader.begin_time()).c_str());

@@ -44,7 +44,7 @@ class LeakCheck {
   void found(std::string_view secret, const char* where);
 
   std::unordered_set<std::string> secrets_;
-  // By their first eight bytes, and which first two bytes there are.
+  // Secrets by their first eight bytes, and the pairs of first two bytes that occur.
   std::unordered_multimap<uint64_t, std::string_view> by_start_;
   std::vector<bool> starts_ = std::vector<bool>(1 << 16);
   std::unordered_set<std::string> reported_;

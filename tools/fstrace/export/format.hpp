@@ -14,7 +14,7 @@
 
 namespace fsr::fstrace {
 
-// How the format expresses an operation.
+// Part of an operation that a format expresses.
 enum class Exported {
   whole,
   partly,    // the format can't express all of it
