@@ -14,7 +14,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr int kMaxDepth = 4096;           // of a path; what the kernel takes as one is shorter
+constexpr int kMaxDepth = 4096;           // most components of a path; the kernel accepts no longer path
 constexpr size_t kKeptRemoved = 1 << 16;  // deleted objects that may still be open
 
 bool number_of(const std::string& text, uint64_t* out) {

@@ -25,7 +25,7 @@ class StatOutput {
   virtual void end(int64_t from, int64_t to, const Measure& total) = 0;
 
  protected:
-  static void print(fmt::memory_buffer& out);  // and empties it
+  static void print(fmt::memory_buffer& out);  // prints `out` and empties it
 };
 
 struct StatShape {

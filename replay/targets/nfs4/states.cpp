@@ -175,7 +175,7 @@ Task States::regain() {
   co_return 0;
 }
 
-// --- the end ---
+// --- Release of all state at the end ---
 
 Task States::close(Call* call, const OpenState& state) {
   if (state.lost) co_return 0;

@@ -47,7 +47,7 @@ class Tickets {
 
 class SeekThread final : public SimThread {
  public:
-  // Both must outlive this. `first`: this seeker begins the test for all, and has the file open once more until it began, as
+  // Both must outlive this. `first`: this seeker starts the test for all. It also keeps the file open itself until then, as
   // bonnie++'s main thread has.
   SeekThread(BonnieRun& run, Tickets& tickets, bool first)
       : run_(run), tickets_(tickets), first_(first), buffer_(size_t(run.settings.chunk)) {}
