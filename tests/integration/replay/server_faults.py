@@ -223,7 +223,7 @@ def two_locks(cases, server, kind, trace):
 
 def no_second_run(cases, server, kind, trace):
     url = server.url("again")
-    replay = start(trace, url + ("&" if "?" in url else "?") + "timeout=1", "--repeat", "2", "--cleanup", "--scale", "2x")
+    replay = start(trace, url + ("&" if "?" in url else "?") + "timeout=1", "--repeat", "2", "--cleanup", "--duration", "1s")
     begun(os.path.join(server.directory, "again"))
     server.send(signal.SIGSTOP)
     try:
