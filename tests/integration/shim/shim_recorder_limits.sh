@@ -5,15 +5,20 @@
 . "$(dirname "$0")/../harness/capture_helpers.sh"
 
 mkdir d
-# files N: makes N files, each written and most of them deleted; one file stays open from first to last.
+# files N: makes N files, each written and most of them deleted; one file stays open from first to last. Another is opened, locked by
+# its open file description and closed, again and again.
 cat >files.py <<'END'
-import os, sys
+import fcntl, os, struct, sys
 long = os.open("d/long", os.O_CREAT | os.O_RDWR, 0o644)
 for i in range(int(sys.argv[1])):
     os.write(long, b"x" * 50)
     name = "d/f%d-%s" % (i, os.urandom(6).hex())
     with open(name, "w") as f: f.write("hello")
     if i % 8: os.unlink(name)
+    if i % 16 == 0:
+        locked = os.open("d/locked", os.O_CREAT | os.O_RDWR, 0o644)
+        fcntl.fcntl(locked, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        os.close(locked)
 END
 tree_of() { (cd "$1" && find . -type f ! -name '.fsreplay*' -printf '%p %s\n' | sort); }
 value() { python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"; }
