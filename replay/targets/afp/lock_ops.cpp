@@ -105,6 +105,30 @@ Task bring_in_line(Call& call, ObjectId object) {
   co_return 0;
 }
 
+// Waits until no other operation changes the server's locks of the object. Marks them as changing, so that no other operation
+// changes or destroys them before end_change().
+Task begin_change(Call& call, ObjectId object) {
+  for (;;) {
+    Object* o = call.tree().object(object);
+    if (!o) co_return ESTALE;
+    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    if (!o->locks->changing) {
+      o->locks->changing = true;
+      co_return 0;
+    }
+    co_await call.tree().lock_waits.wait(call.cancelled);
+    if (call.cancelled) co_return ECANCELED;
+  }
+}
+
+void end_change(Call& call, ObjectId object) {
+  if (Object* o = call.tree().object(object); o && o->locks) {
+    o->locks->changing = false;
+    if (o->locks->table.empty()) o->locks.reset();  // also closes the fork, with the locks that are left on it
+  }
+  call.tree().lock_waits.released();
+}
+
 // Finds out whether the server would grant a lock: locks and unlocks the parts of `range` that the client does not hold.
 Task try_lock(Call& call, ObjectId object, Span range) {
   ForkRef fork;
@@ -146,18 +170,10 @@ Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
 }  // namespace
 
 Task settle_locks(Call& call, ObjectId object) {
-  while (locks_of(call, object) && locks_of(call, object)->changing) {
-    co_await call.tree().lock_waits.wait(call.cancelled);
-    if (call.cancelled) co_return ECANCELED;
-  }
   if (!locks_of(call, object)) co_return 0;
-  locks_of(call, object)->changing = true;
+  if (int error = co_await begin_change(call, object)) co_return error == ESTALE ? 0 : error;
   const int error = co_await bring_in_line(call, object);
-  if (Object* o = call.tree().object(object); o && o->locks) {
-    o->locks->changing = false;
-    if (o->locks->table.empty()) o->locks.reset();  // also closes the fork, with the locks that are left on it
-  }
-  call.tree().lock_waits.released();
+  end_change(call, object);
   co_return error;
 }
 
@@ -174,9 +190,15 @@ Task do_record_lock(Call& call) {
     if (!o) co_return ESTALE;
     if (!o->locks) o->locks = std::make_unique<Object::Locks>();
     if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // a conflict in the table is the result
-    const int error = co_await try_lock(call, open.object, range);
-    const int settled = co_await settle_locks(call, open.object);
-    co_return error ? error : settled;
+    // The attempt is on the fork that holds the owners' locks.
+    if (int error = co_await begin_change(call, open.object)) co_return error;
+    int error = 0;
+    if (!locks_of(call, open.object)->table.test(op.owner, range.start, range.end, exclusive)) {
+      error = co_await try_lock(call, open.object, range);
+      if (!error && locks_of(call, open.object)) error = co_await bring_in_line(call, open.object);
+    }
+    end_change(call, open.object);
+    co_return error;
   }
   if (op.mode == F_UNLCK) {
     if (Object::Locks* locks = locks_of(call, open.object)) locks->table.clear(op.owner, range.start, range.end);

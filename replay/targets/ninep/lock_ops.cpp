@@ -45,7 +45,8 @@ Task lock_fid(Call& call, const Open& open, FidRef* fid) {
     if (error == EACCES || error == EISDIR || error == EROFS) error = co_await open_copy(call, file, O_RDONLY, &opened);
     if (error) opened = open.fid;  // the object may have no name, so that it can't be opened again
     o = call.tree().object(open.object);
-    if (!o || !o->locks) co_return ESTALE;
+    if (!o) co_return ESTALE;
+    if (!o->locks) o->locks = std::make_unique<Object::Locks>();  // another owner gave up the last lock meanwhile
     if (!o->locks->fid) o->locks->fid = opened;
   }
   *fid = o->locks->fid;
