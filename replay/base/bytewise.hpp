@@ -7,14 +7,14 @@
 
 namespace fsr {
 
-struct Request;
+struct TargetRequest;
 
 class Bytewise {
  public:
   // Reads or writes request.op->length bytes from op->offset on, one byte after the other, within the call. Returns the number of
   // bytes transferred before the first failure. Use submit() for the byte that failed: it returns the error. Read data is
   // dropped. Call this on the session's thread; it may block.
-  virtual uint64_t by_bytes(const Request& request) = 0;
+  virtual uint64_t by_bytes(const TargetRequest& request) = 0;
 
  protected:
   ~Bytewise() = default;

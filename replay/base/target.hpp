@@ -59,7 +59,7 @@ struct Outcome {
 };
 
 // One operation in flight. The engine owns it. It must not change or move until its completion.
-struct Request {
+struct TargetRequest {
   const Op* op = nullptr;
   Credentials who;           // user to act as; ignored by targets opened without impersonation
   std::string_view payload;  // of a write: the bytes to write, op->length of them
@@ -81,7 +81,7 @@ enum class Submit : uint8_t {
 
 class Completion {
  public:
-  virtual void completed(Request& request) = 0;
+  virtual void completed(TargetRequest& request) = 0;
 
  protected:
   ~Completion() = default;
@@ -91,7 +91,7 @@ class Completion {
 class Session {
  public:
   virtual ~Session() = default;
-  virtual Submit submit(Request& request) = 0;
+  virtual Submit submit(TargetRequest& request) = 0;
   // Completes the requests that are ready. Otherwise waits for the first completion, for `wake` (eventfd; returns when it is
   // readable) or for `deadline`, whichever comes first. `deadline`: ns on the target's clock; not after now: does not wait. Never
   // throws for a broken connection: requests in flight complete with an error.
@@ -104,7 +104,7 @@ class Session {
 struct TargetOptions {
   Clock* clock = nullptr;    // required
   bool privileged = false;   // allow device nodes, set-id bits, trusted/security xattrs, ioctls
-  bool impersonate = false;  // act as the user in Request::who
+  bool impersonate = false;  // act as the user in TargetRequest::who
   bool force = false;        // overwrite a device that holds data
 };
 

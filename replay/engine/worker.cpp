@@ -192,7 +192,7 @@ bool Worker::issue(Node& node, int64_t now) {
   const bool recorded_data = op.has(kOpData) && op.data.size() == op.length;
   const bool makes_data = op.kind == OpKind::write && !recorded_data && (!op.blocks.empty() || op.length > Payload::kDirect);
   if (makes_data && made_bytes_ && made_bytes_ + op.length > kMostMadeBytes) return false;
-  Request& r = node.request;
+  TargetRequest& r = node.request;
   r.op = &op;
   r.owner = &node;
   r.who = run_.options.credentials ? run_.options.credentials->map(op.uid, op.gid) : Credentials{op.uid, op.gid};
@@ -248,7 +248,7 @@ bool Worker::issue(Node& node, int64_t now) {
   return true;
 }
 
-void Worker::completed(Request& request) { finish(*static_cast<Node*>(request.owner), true); }
+void Worker::completed(TargetRequest& request) { finish(*static_cast<Node*>(request.owner), true); }
 
 void Worker::finish(Node& node, bool was_queued) {
   node.ended = node.request.outcome.completed;

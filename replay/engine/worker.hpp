@@ -99,7 +99,7 @@ class Worker final : public Completion {
  private:
   enum class Disposal : uint8_t { cancelled, impossible, refused };
 
-  void completed(Request& request) override;
+  void completed(TargetRequest& request) override;
   void accept();
   void place(Node& node);
   bool issue_due();

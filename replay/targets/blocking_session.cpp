@@ -14,7 +14,7 @@ BlockingSession::BlockingSession(Target& target, Clock& clock, int64_t patience)
       clock_(clock),
       patience_(patience),
       session_(target.open_session()),
-      request_(std::make_unique<Request>()) {}
+      request_(std::make_unique<TargetRequest>()) {}
 
 BlockingSession::~BlockingSession() { session_.reset(); }  // before the request that an operation in flight refers to
 
@@ -24,7 +24,7 @@ const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) 
     return request_->outcome;
   }
   op_ = op;
-  *request_ = Request{.op = &op_, .who = {op.uid, op.gid}, .payload = payload, .want_data = true};
+  *request_ = TargetRequest{.op = &op_, .who = {op.uid, op.gid}, .payload = payload, .want_data = true};
   done_ = false;
   if (target_.fidelity(op) == Fidelity::impossible) {
     request_->outcome.error = EOPNOTSUPP;
@@ -42,7 +42,7 @@ const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) 
   return request_->outcome;
 }
 
-void BlockingSession::completed(Request&) { keep(); }
+void BlockingSession::completed(TargetRequest&) { keep(); }
 
 void BlockingSession::keep() {
   arena_.clear();

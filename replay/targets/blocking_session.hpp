@@ -24,14 +24,14 @@ class BlockingSession final : private Completion {
   const Outcome& perform(const Op& op, std::string_view payload = {});
 
  private:
-  void completed(Request& request) override;
+  void completed(TargetRequest& request) override;
   void keep();
 
   Target& target_;
   Clock& clock_;
   const int64_t patience_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Request> request_;  // stays unchanged if its operation is abandoned in flight
+  std::unique_ptr<TargetRequest> request_;  // stays unchanged if its operation is abandoned in flight
   Op op_;
   bool done_ = false;
   Arena arena_;

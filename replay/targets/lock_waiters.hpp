@@ -45,7 +45,7 @@ class LockWaiters {
 
   bool empty() const { return waiting_.empty(); }
   // `until`: time, on the target's clock, at which the request stops waiting.
-  void add(Request& request, int64_t until = INT64_MAX) {
+  void add(TargetRequest& request, int64_t until = INT64_MAX) {
     if (waiting_.empty()) lock_events_.attach(&event_);
     waiting_.push_back({&request, until});
     event_.signal();  // poll() then tries again, because the lock may have been released before attach()
@@ -60,19 +60,19 @@ class LockWaiters {
   template <class Attempt, class Done>
   void retry(Attempt attempt, Done done) {
     if (waiting_.empty()) return;
-    std::vector<Request*> ready;
+    std::vector<TargetRequest*> ready;
     std::erase_if(waiting_, [&](const Waiting& w) {
       bool answered = attempt(*w.request, w.until);
       if (answered) ready.push_back(w.request);
       return answered;
     });
     if (waiting_.empty()) lock_events_.detach(&event_);
-    for (Request* request : ready) done(*request);
+    for (TargetRequest* request : ready) done(*request);
   }
 
  private:
   struct Waiting {
-    Request* request;
+    TargetRequest* request;
     int64_t until;
   };
   LockNotifier& lock_events_;

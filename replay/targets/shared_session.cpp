@@ -51,7 +51,7 @@ void SharedSession::end() {
   std::erase(connection_.sessions_, this);
 }
 
-Submit SharedSession::submit(Request& request) {
+Submit SharedSession::submit(TargetRequest& request) {
   std::lock_guard lock(connection_.mutex);
   if (free_calls_.empty()) {
     if (calls_.size() == kMostCalls) return Submit::busy;

@@ -24,7 +24,7 @@ class SharedSession;
 // One operation in flight. Protocols derive their own type from it.
 struct SharedCall {
   virtual ~SharedCall() = default;
-  Request* request = nullptr;
+  TargetRequest* request = nullptr;
   bool submitting = false, finished = true;
   bool cancelled = false;  // its session ends: the call makes no further request, and ends
   int64_t until = 0;       // time in ns at which its wait for a reply ends; 0: it does not wait for one
@@ -74,7 +74,7 @@ class SharedSession : public Session {
  public:
   static constexpr unsigned kMostCalls = 128;
 
-  Submit submit(Request& request) final;
+  Submit submit(TargetRequest& request) final;
   void poll(int64_t deadline, int wake, Completion& sink) final;
 
  protected:

@@ -164,7 +164,7 @@ void RunnerWorker::send_sleepers(bool home) {
 }
 
 bool RunnerWorker::submit(SimContext& sim) {
-  Request& r = sim.request_;
+  TargetRequest& r = sim.request_;
   const Op& op = *r.op;
   r.outcome = {};
   if (!r.untimed) {
@@ -195,7 +195,7 @@ bool RunnerWorker::submit(SimContext& sim) {
   return false;
 }
 
-uint64_t RunnerWorker::perform_bytes(const Request& request) {
+uint64_t RunnerWorker::perform_bytes(const TargetRequest& request) {
   if (!bytewise_ || state_->record || target_.fidelity(*request.op) == Fidelity::impossible) return 0;
   const uint64_t done = bytewise_->by_bytes(request);
   completions_.store(completions() + done, std::memory_order_relaxed);
@@ -225,7 +225,7 @@ void RunnerWorker::account(SimContext& sim) {
                            .failed = outcome.error != 0});
 }
 
-void RunnerWorker::completed(Request& request) {
+void RunnerWorker::completed(TargetRequest& request) {
   SimContext& sim = *static_cast<SimContext*>(request.owner);
   --in_flight_;
   account(sim);

@@ -66,9 +66,9 @@ class RunnerWorker final : public Completion {
     bool operator>(const Sleeper& other) const { return std::tie(due, order) > std::tie(other.due, other.order); }
   };
 
-  void completed(Request& request) override;
+  void completed(TargetRequest& request) override;
   bool submit(SimContext& sim);  // true: the operation has completed
-  uint64_t perform_bytes(const Request& request);
+  uint64_t perform_bytes(const TargetRequest& request);
   void account(SimContext& sim);
   void resume(SimContext& sim);
   void run_ready();

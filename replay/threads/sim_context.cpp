@@ -74,7 +74,7 @@ void SimContext::JobAwaiter::await_suspend(std::coroutine_handle<> h) {
 }
 
 uint64_t SimContext::perform_bytes(const Op& op, std::string_view payload) {
-  Request request;
+  TargetRequest request;
   request.op = &op;
   request.who = {op.uid, op.gid};
   request.payload = payload;

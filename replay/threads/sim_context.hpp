@@ -96,7 +96,7 @@ class SimContext {
   bool to_submit_ = false;           // request_ has not reached the target yet
   bool all_arrived_ = false;         // result of the last wait at a barrier
   bool takes_own_times_ = false;
-  Request request_;
+  TargetRequest request_;
   Row row_ = kUncounted;
   int64_t due_ = 0, issued_ = 0;
   int64_t asleep_until_ = 0;  // due time while it moves to another worker asleep; 0: it is not asleep

@@ -71,7 +71,7 @@ class LongEdgeTarget final : public Target {
  private:
   struct EdgeSession final : Session {
     explicit EdgeSession(LongEdgeTarget& t) : target(t) {}
-    Submit submit(Request& r) override {
+    Submit submit(TargetRequest& r) override {
       target.answer(r);
       if (r.op->seq == 0) {
         first = &r;
@@ -89,9 +89,9 @@ class LongEdgeTarget final : public Target {
       sink.completed(*std::exchange(first, nullptr));
     }
     LongEdgeTarget& target;
-    Request* first = nullptr;
+    TargetRequest* first = nullptr;
   };
-  void answer(Request& r) {
+  void answer(TargetRequest& r) {
     r.outcome.error = r.op->error;
     r.outcome.result = r.op->result;
     r.outcome.completed = clock_.now();

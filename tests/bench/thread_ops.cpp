@@ -89,7 +89,7 @@ class ByHand final : private Completion {
   struct Slot {
     explicit Slot(unsigned thread) : reads(thread) { request.owner = this; }
     Reads reads;
-    Request request;
+    TargetRequest request;
     int64_t issued = 0;
     bool waits = true;
   };
@@ -107,7 +107,7 @@ class ByHand final : private Completion {
         return;
     }
   }
-  void completed(Request& request) override {
+  void completed(TargetRequest& request) override {
     Slot& slot = *static_cast<Slot*>(request.owner);
     slot.waits = true;
     count(slot);

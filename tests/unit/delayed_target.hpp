@@ -28,7 +28,7 @@ class DelayedTarget final : public Target {
   class DelayedSession final : public Session, Completion {
    public:
     explicit DelayedSession(DelayedTarget& target) : target_(target), beneath_(target.beneath_.open_session()) {}
-    Submit submit(Request& r) override {
+    Submit submit(TargetRequest& r) override {
       later(Event::perform, r);
       return Submit::queued;
     }
@@ -65,16 +65,16 @@ class DelayedTarget final : public Target {
       std::deque<std::string> names;
       std::vector<DirEntry> entries;
     };
-    void later(Event what, Request& r) {
+    void later(Event what, TargetRequest& r) {
       std::mt19937& random = target_.random_;
       const int64_t ns = int64_t(random() % (random() % 3 ? 5 : 200)) * 1000;
       events_.emplace(target_.clock_.now() + ns, std::pair(what, &r));
     }
-    void completed(Request& r) override {
+    void completed(TargetRequest& r) override {
       --waiting_;
       performed(r);
     }
-    void performed(Request& r) {
+    void performed(TargetRequest& r) {
       Answer& answer = answers_[&r];
       answer.data = r.outcome.data;
       for (DirEntry entry : r.outcome.entries) {
@@ -86,8 +86,8 @@ class DelayedTarget final : public Target {
 
     DelayedTarget& target_;
     std::unique_ptr<Session> beneath_;
-    std::multimap<int64_t, std::pair<Event, Request*>> events_;
-    std::map<Request*, Answer> answers_;
+    std::multimap<int64_t, std::pair<Event, TargetRequest*>> events_;
+    std::map<TargetRequest*, Answer> answers_;
     unsigned waiting_ = 0;
   };
 

@@ -89,7 +89,7 @@ TEST_CASE("A stream makes the same calls, whatever the speed of the others") {
 
 TEST_CASE("Failed operations have no service time, and unresponsive time is reported") {
   Streams streams;
-  streams.target.answer = [&](Request& r) {
+  streams.target.answer = [&](TargetRequest& r) {
     if (streams.clock.now() > 2 * kSecond && streams.clock.now() < 5 * kSecond) r.outcome.error = ETIMEDOUT;
   };
   const RunResult r = streams.run(0, {.duration = 10 * kSecond});
@@ -104,7 +104,7 @@ TEST_CASE("Failed operations have no service time, and unresponsive time is repo
 TEST_CASE("A mix ends at the first failure with --on-error stop") {
   Streams streams;
   uint64_t answered = 0;
-  streams.target.answer = [&](Request& r) {
+  streams.target.answer = [&](TargetRequest& r) {
     if (++answered == 100) r.outcome.error = EIO;
   };
   const RunResult r = streams.run(0, {.duration = 10 * kSecond, .stop_on_error = true});

@@ -220,7 +220,7 @@ TEST_CASE("a run counts operations that the target can't express, and does not w
 
 TEST_CASE("a run counts and names different outcomes") {
   Bench b;
-  b.target.answer = [](Request& r) {
+  b.target.answer = [](TargetRequest& r) {
     if (r.op->seq == 0) r.outcome.error = ENOENT;
     if (r.op->seq == 1) r.outcome.result = 100;
   };
@@ -264,7 +264,7 @@ TEST_CASE("a stop waits for operations in flight, up to a limit") {
     std::atomic<int> stop{0};
     b.options.stop = &stop;
     b.target.latency = [&](const Op& op) { return op.seq == 2 ? takes : 10'000; };
-    b.target.answer = [&](Request& r) {
+    b.target.answer = [&](TargetRequest& r) {
       if (r.op->seq == 5) stop = 1;
     };
     b.run(every_100us(100));
@@ -286,7 +286,7 @@ TEST_CASE("a lock whose release is not issued any more does not delay the end") 
     b.options.stop_on_error = by_error;
     if (!by_error) b.options.duration = 500'000;
     b.target.latency = [&](const Op& op) { return op.seq == 0 ? -1 : 10'000; };
-    b.target.answer = [&](Request& r) {
+    b.target.answer = [&](TargetRequest& r) {
       if (r.op->seq == 5) r.outcome.error = EIO;
     };
     std::vector<Op> ops = every_100us(100);
@@ -322,7 +322,7 @@ TEST_CASE("the first failure ends a run with --on-error stop, and a different ou
   for (bool stop : {true, false}) {
     Bench b;
     b.options.stop_on_error = stop;
-    b.target.answer = [](Request& r) {
+    b.target.answer = [](TargetRequest& r) {
       if (r.op->seq == 3) r.outcome.result = 1;
       if (r.op->seq == 6 || r.op->seq == 8) r.outcome.error = EIO;
     };
@@ -380,7 +380,7 @@ TEST_CASE("a failed operation counts neither as achieved nor in service times") 
   for (bool no_answer : {true, false}) {
     Bench b;
     b.target.latency = [](const Op& op) { return op.seq < 40 ? 10'000 : 20; };
-    b.target.answer = [&](Request& r) {
+    b.target.answer = [&](TargetRequest& r) {
       if (r.op->seq >= 40) r.outcome.error = no_answer ? ETIMEDOUT : EIO;
     };
     b.run(every_100us(100));
@@ -396,7 +396,7 @@ TEST_CASE("a failed operation counts neither as achieved nor in service times") 
   }
   // The error is as recorded, so it is no failure.
   Bench b;
-  b.target.answer = [](Request& r) { r.outcome.error = ENOENT; };
+  b.target.answer = [](TargetRequest& r) { r.outcome.error = ENOENT; };
   std::vector<Op> ops = every_100us(10);
   for (Op& op : ops) op.error = ENOENT;
   b.run(ops);
@@ -423,7 +423,7 @@ TEST_CASE("an operation that never ends delays only dependent operations") {
   std::atomic<int> stop{0};
   b.options.stop = &stop;
   b.target.latency = [&](const Op& op) { return op.seq == 0 ? -1 : 1000; };
-  b.target.answer = [&](Request& r) {
+  b.target.answer = [&](TargetRequest& r) {
     if (r.op->seq == 5000) stop = 2;
   };
   std::vector<Op> ops;

@@ -23,7 +23,7 @@ class SlowTarget final : public Target {
  public:
   explicit SlowTarget(VirtualClock& clock) : clock_(clock) {}
   std::function<int64_t(const Op&)> latency = [](const Op&) { return 0; };  // ns; negative: never completes
-  std::function<void(Request&)> answer = [](Request&) {};                   // changes the outcome
+  std::function<void(TargetRequest&)> answer = [](TargetRequest&) {};       // changes the outcome
   size_t limit = SIZE_MAX;                                                  // operations in flight, at most
   std::vector<Performed> done;                                              // in order of issue; ended 0: never
 
@@ -40,7 +40,7 @@ class SlowTarget final : public Target {
   class SlowSession final : public Session {
    public:
     explicit SlowSession(SlowTarget& target) : target_(target) {}
-    Submit submit(Request& r) override {
+    Submit submit(TargetRequest& r) override {
       if (waiting_.size() >= target_.limit) return Submit::busy;
       int64_t now = target_.clock_.now(), takes = target_.latency(*r.op);
       target_.done.push_back({r.op->seq, now, takes < 0 ? 0 : now + takes});
@@ -60,7 +60,7 @@ class SlowTarget final : public Target {
       if (!waiting_.empty() && waiting_.begin()->first <= std::max(deadline, target_.clock_.now())) {
         target_.clock_.advance_to(waiting_.begin()->first);
         auto first = waiting_.begin();
-        Request& r = *first->second;
+        TargetRequest& r = *first->second;
         waiting_.erase(first);
         r.outcome.error = r.op->error;
         r.outcome.result = r.op->result;
@@ -74,7 +74,7 @@ class SlowTarget final : public Target {
     }
 
     SlowTarget& target_;
-    std::multimap<int64_t, Request*> waiting_;
+    std::multimap<int64_t, TargetRequest*> waiting_;
     unsigned idle_ = 0;  // polls in a row that completed nothing and took no time
   };
   VirtualClock& clock_;

@@ -339,7 +339,7 @@ class CountedTarget final : public Target {
   class CountedSession final : public Session {
    public:
     explicit CountedSession(CountedTarget& target) : target_(target), beneath_(target.beneath_.open_session()) {}
-    Submit submit(Request& request) override {
+    Submit submit(TargetRequest& request) override {
       ++target_.given;
       return beneath_->submit(request);
     }

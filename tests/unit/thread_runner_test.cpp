@@ -193,7 +193,7 @@ TEST_CASE("Operations that a target can't express, store or perform have an outc
   Slow slow;
   slow.target.limit = 1;
   slow.target.latency = [](const Op&) { return kMs; };
-  slow.target.answer = [](Request& r) {
+  slow.target.answer = [](TargetRequest& r) {
     if (r.op->kind == OpKind::getattr) r.outcome.error = EIO;
   };
   auto body = [](SimContext& sim) -> SimTask {

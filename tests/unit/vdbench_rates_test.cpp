@@ -29,7 +29,7 @@ struct Asked {
 std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions& options) {
   VirtualClock clock;
   SlowTarget target(clock);
-  target.answer = [](Request& request) { request.outcome.result = request.op->length; };
+  target.answer = [](TargetRequest& request) { request.outcome.result = request.op->length; };
   target.latency = [&](const Op& op) { return asked[op.object].takes; };
   ThreadRunner runner(clock, true);
   runner.add(target);

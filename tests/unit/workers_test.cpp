@@ -64,7 +64,7 @@ class TreeTarget final : public Target {
  private:
   struct TreeSession final : Session {
     explicit TreeSession(TreeTarget& t) : target(t) {}
-    Submit submit(Request& r) override {
+    Submit submit(TargetRequest& r) override {
       if (queue.size() >= 8) return Submit::busy;
       queue.push_back(&r);
       return Submit::queued;
@@ -74,18 +74,18 @@ class TreeTarget final : public Target {
         pollfd fd{wake, POLLIN, 0};
         wait_for_events(target.clock_, {&fd, 1}, deadline);
       }
-      std::vector<Request*> ready;
+      std::vector<TargetRequest*> ready;
       ready.swap(queue);
-      for (Request* r : ready) {
+      for (TargetRequest* r : ready) {
         target.perform(*r);
         r->outcome.completed = target.clock_.now();
         sink.completed(*r);
       }
     }
     TreeTarget& target;
-    std::vector<Request*> queue;
+    std::vector<TargetRequest*> queue;
   };
-  void perform(Request& r) {
+  void perform(TargetRequest& r) {
     std::lock_guard lock(mutex_);
     const Op& op = *r.op;
     ObjectId& object = names_[std::string(op.name)];
@@ -126,7 +126,7 @@ class SilentTarget final : public Target {
  private:
   struct SilentSession final : Session {
     explicit SilentSession(SilentTarget& t) : target(t) {}
-    Submit submit(Request& r) override {
+    Submit submit(TargetRequest& r) override {
       queue.push_back(&r);
       return Submit::queued;
     }
@@ -134,10 +134,10 @@ class SilentTarget final : public Target {
       pollfd fd{wake, POLLIN, 0};
       wait_for_events(target.clock_, {&fd, 1}, deadline);
       if (!target.speak_) return;
-      for (Request* r : std::exchange(queue, {})) sink.completed(*r);
+      for (TargetRequest* r : std::exchange(queue, {})) sink.completed(*r);
     }
     SilentTarget& target;
-    std::vector<Request*> queue;
+    std::vector<TargetRequest*> queue;
   };
   Clock& clock_;
   const std::atomic<int>& speak_;
@@ -187,7 +187,7 @@ TEST_CASE("a worker gathers replies if only speed counts") {
     std::unique_ptr<Session> open_session() override { return std::make_unique<AskedSession>(*this); }
     struct AskedSession final : Session {
       explicit AskedSession(Asked& t) : target(t) {}
-      Submit submit(Request&) override { return Submit::completed; }
+      Submit submit(TargetRequest&) override { return Submit::completed; }
       void poll(int64_t, int, Completion&) override {}
       void prefer_throughput() override { target.gathers = true; }
       Asked& target;

@@ -25,7 +25,7 @@ bool write_byte(int fd, const char* byte, off_t at) {
 
 }  // namespace
 
-uint64_t FileSession::by_bytes(const Request& request) {
+uint64_t FileSession::by_bytes(const TargetRequest& request) {
   const Op& op = *request.op;
   OpenRef open;
   if (op.handle) shared_->tree.objects().opened(op.handle, &open);

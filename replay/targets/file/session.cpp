@@ -77,14 +77,14 @@ FileSession::~FileSession() {
   if (has_ring_) io_uring_queue_exit(&ring_);
 }
 
-bool FileSession::attempt(Request& request, int64_t until) {
+bool FileSession::attempt(TargetRequest& request, int64_t until) {
   if (shared_->tree.perform(request, reply_)) shared_->lock_events.released();
   if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
   complete(request);
   return true;
 }
 
-const OpenRef& FileSession::open_file(const Request& request, OpenRef* own) {
+const OpenRef& FileSession::open_file(const TargetRequest& request, OpenRef* own) {
   const HandleId handle = request.op->handle;
   if (handle && request.alone && handle == latest_handle_) return latest_open_;
   forget_open();
@@ -93,7 +93,7 @@ const OpenRef& FileSession::open_file(const Request& request, OpenRef* own) {
   return latest_open_ = std::move(*own);
 }
 
-Submit FileSession::submit(Request& request) {
+Submit FileSession::submit(TargetRequest& request) {
   if (!blocks(*request.op)) {
     if (latest_handle_ && request.op->handle == latest_handle_) forget_open();  // the operation may close it or bind it anew
     if (attempt(request)) return Submit::completed;
@@ -122,7 +122,7 @@ Submit FileSession::submit(Request& request) {
   return Submit::queued;
 }
 
-std::unique_ptr<FileSession::Job> FileSession::take_job(Request& request) {
+std::unique_ptr<FileSession::Job> FileSession::take_job(TargetRequest& request) {
   std::unique_ptr<Job> job;
   if (spare_.empty()) {
     job = std::make_unique<Job>();
@@ -139,7 +139,7 @@ static bool fits_ring(const Op& op) {
   return !sized || (op.length <= kMostOnRing && op.offset <= uint64_t(INT64_MAX));
 }
 
-bool FileSession::read_cached(Request& request, const OpenFile& open) {
+bool FileSession::read_cached(TargetRequest& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::read || !has_nowait_ || !fits_ring(op)) return false;
   char* buffer = request.want_data ? request.room : scratch_.need(kMostOnRing);
@@ -165,7 +165,7 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
   return true;
 }
 
-bool FileSession::write_cached(Request& request, const OpenFile& open) {
+bool FileSession::write_cached(TargetRequest& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::write || !fits_ring(op)) return false;
   const bool waits = may_wait(request);
@@ -193,7 +193,7 @@ bool FileSession::write_cached(Request& request, const OpenFile& open) {
 }
 
 // Starts a request through io_uring. False: it does not fit, or io_uring is not available.
-bool FileSession::start_on_ring(Request& request, const OpenRef& open) {
+bool FileSession::start_on_ring(TargetRequest& request, const OpenRef& open) {
   const Op& op = *request.op;
   if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
   if (open->block) return false;  // O_DIRECT may have to be turned off while the request is in flight
@@ -300,8 +300,8 @@ void FileSession::poll(int64_t deadline, int wake, Completion& sink) {
     deadline = std::min(deadline, clock.now() + kLockRetry);
   wait_for_events(clock, fds, deadline);
   event_.clear();
-  waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
-                 [&](Request& request) { sink.completed(request); });
+  waiters_.retry([&](TargetRequest& request, int64_t until) { return attempt(request, until); },
+                 [&](TargetRequest& request) { sink.completed(request); });
   deliver(sink);
 }
 

@@ -30,36 +30,36 @@ class FileSession final : public Session, public Bytewise {
  public:
   explicit FileSession(std::shared_ptr<FileShared> shared);
   ~FileSession() override;  // waits for the operations in flight
-  Submit submit(Request& request) override;
+  Submit submit(TargetRequest& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
-  uint64_t by_bytes(const Request& request) override;  // in bytewise.cpp
+  uint64_t by_bytes(const TargetRequest& request) override;  // in bytewise.cpp
 
  private:
   // A request that is in flight on the ring or on a thread, and the memory of its outcome.
   struct Job {
-    Request* request = nullptr;
+    TargetRequest* request = nullptr;
     FileReply reply;
     OpenRef open;  // keeps the descriptor
   };
   static constexpr unsigned kMostJobs = 1024;
 
-  bool attempt(Request& request, int64_t until = INT64_MAX);  // false: it waits for a lock, until `until` at most
+  bool attempt(TargetRequest& request, int64_t until = INT64_MAX);  // false: it waits for a lock, until `until` at most
   // True: a plain, blocking call is best. It waits for a disk of this machine at most, and no other request waits meanwhile.
-  bool may_wait(const Request& request) const { return in_memory_ || (request.alone && local_); }
+  bool may_wait(const TargetRequest& request) const { return in_memory_ || (request.alone && local_); }
   // Returns the open file of a request's handle. Null: none. The reference is to `*own`, or for a lone thread to latest_open_.
-  const OpenRef& open_file(const Request& request, OpenRef* own);
+  const OpenRef& open_file(const TargetRequest& request, OpenRef* own);
   void forget_open() { latest_handle_ = 0, latest_open_.reset(); }
-  void complete(Request& request) {
+  void complete(TargetRequest& request) {
     if (!request.untimed) request.outcome.completed = now();
   }
   // These try the page cache. False: nothing was done, because the request could not be performed, or only by waiting.
-  bool read_cached(Request& request, const OpenFile& open);
-  bool write_cached(Request& request, const OpenFile& open);
-  bool start_on_ring(Request& request, const OpenRef& open);
+  bool read_cached(TargetRequest& request, const OpenFile& open);
+  bool write_cached(TargetRequest& request, const OpenFile& open);
+  bool start_on_ring(TargetRequest& request, const OpenRef& open);
   void start_on_thread(std::unique_ptr<Job> job);
   void reap_ring();
   void deliver(Completion& sink);
-  std::unique_ptr<Job> take_job(Request& request);
+  std::unique_ptr<Job> take_job(TargetRequest& request);
   void recycle(std::unique_ptr<Job> job);
   int64_t now() const { return shared_->tree.options().clock->now(); }
 

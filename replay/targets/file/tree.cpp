@@ -82,7 +82,7 @@ Fidelity FileTree::expressible(const Op& op, bool privileged) {
   }
 }
 
-bool FileTree::perform(Request& request, FileReply& reply) {
+bool FileTree::perform(TargetRequest& request, FileReply& reply) {
   Context c{*request.op, request, reply, options_.impersonate ? &request.who : nullptr};
   request.outcome = {};
   if (past_cache_) ask_server(c);

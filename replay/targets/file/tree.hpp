@@ -58,7 +58,7 @@ class FileTree {
   // Performs one operation and fills in the request's outcome, except its time. Returns EAGAIN in the outcome if another owner
   // holds the lock, even if the request would wait for it. The memory of the outcome is in `reply`. True: a lock may have been
   // released.
-  bool perform(Request& request, FileReply& reply);
+  bool perform(TargetRequest& request, FileReply& reply);
 
   FileObjects& objects() { return objects_; }
   const TargetOptions& options() const { return options_; }
@@ -67,7 +67,7 @@ class FileTree {
  private:
   struct Context {
     const Op& op;
-    Request& request;
+    TargetRequest& request;
     FileReply& reply;
     const Credentials* who;
     bool released = false;

@@ -33,7 +33,7 @@ class MemorySession final : public Session {
  public:
   explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->lock_events, event_) {}
 
-  Submit submit(Request& request) override {
+  Submit submit(TargetRequest& request) override {
     if (attempt(request)) return Submit::completed;
     waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
@@ -45,14 +45,14 @@ class MemorySession final : public Session {
     wait_for_events(*shared_->options.clock, fds, std::min(deadline, patience));
     if (!fds[1].revents && now() < patience) return;
     event_.clear();
-    waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
-                   [&](Request& request) { sink.completed(request); });
+    waiters_.retry([&](TargetRequest& request, int64_t until) { return attempt(request, until); },
+                   [&](TargetRequest& request) { sink.completed(request); });
   }
 
  private:
   int64_t now() const { return shared_->options.clock->now(); }
   // Performs a request. False: another owner holds the lock that it asks for, and the request waits until `until`.
-  bool attempt(Request& request, int64_t until = INT64_MAX) {
+  bool attempt(TargetRequest& request, int64_t until = INT64_MAX) {
     Credentials who = shared_->options.impersonate ? request.who : Credentials{geteuid(), getegid()};
     request.outcome = {};
     bool released = shared_->tree.perform(*request.op, request.payload, who, request.outcome, reply_);

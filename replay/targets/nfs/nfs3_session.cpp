@@ -42,7 +42,7 @@ Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state)
   again_call_.session = this;
 }
 
-Submit Nfs3Session::submit(Request& request) {
+Submit Nfs3Session::submit(TargetRequest& request) {
   request.outcome = Outcome();
   if (free_calls_.empty()) {
     if (calls_.size() == kMostCalls) return Submit::busy;
@@ -237,7 +237,7 @@ int64_t Nfs3Session::next_delayed(int64_t deadline) const {
 }
 
 void Nfs3Session::finish(Call& call, int error) {
-  Request& request = *call.request;
+  TargetRequest& request = *call.request;
   request.outcome.error = error;
   request.outcome.auxiliary = call.auxiliary;
   request.outcome.completed = state_->options.clock->now();

@@ -54,7 +54,7 @@ struct LockRequest {
 
 struct Call {
   Nfs3Session* session = nullptr;
-  Request* request = nullptr;
+  TargetRequest* request = nullptr;
   Identity who;
   uint32_t auxiliary = 0;
   bool submitting = false, finished = false;
@@ -100,7 +100,7 @@ class Nfs3Session final : public Session {
   // Connects; throws std::runtime_error, one line.
   explicit Nfs3Session(std::shared_ptr<NfsState> state);
 
-  Submit submit(Request& request) override;
+  Submit submit(TargetRequest& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
   void prefer_throughput() override { channels_.prefer_throughput(); }
 

@@ -154,7 +154,7 @@ void NfsState::lose(ObjectId object, uint64_t offset, uint64_t end) {
   });
 }
 
-DataSource NfsState::source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count) {
+DataSource NfsState::source_of(const TargetRequest& request, uint64_t start, uint64_t offset, uint64_t count) {
   if (request.generated) return {true, nullptr, request.op->object, request.op->offset - start};
   auto kept = RetainedData::keep(request.payload.substr(size_t(offset - start), size_t(count)), unstable_budget);
   return {kept != nullptr, kept, kNoObject, 0 - offset};

@@ -131,7 +131,7 @@ class NfsState {
   void lose(ObjectId object, uint64_t offset, uint64_t end);
   // Returns the source from which `count` bytes at `offset` of the file can be written again after the operation. `start`: the
   // offset at which the operation's data begins.
-  DataSource source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count);
+  DataSource source_of(const TargetRequest& request, uint64_t start, uint64_t offset, uint64_t count);
   // True: the object has uncommitted data. *upto: number of the last write that a COMMIT sent now covers.
   bool needs_commit(ObjectId object, uint64_t* upto);
   // Handles the reply to a COMMIT. *lost: data must be written again and committed. Returns EIO, once for each loss, if data

@@ -17,7 +17,7 @@ class NullSession final : public Session {
  public:
   explicit NullSession(Clock& clock) : clock_(clock), virtual_(dynamic_cast<VirtualClock*>(&clock)) {}
 
-  Submit submit(Request& request) override {
+  Submit submit(TargetRequest& request) override {
     const Op& op = *request.op;
     Outcome& out = request.outcome;
     out.error = op.error;

@@ -75,7 +75,7 @@ io_uring_sqe* RawSession::get_sqe() {
   return io_uring_get_sqe(&ring_);
 }
 
-RawSession::Job* RawSession::take_job(Request& request) {
+RawSession::Job* RawSession::take_job(TargetRequest& request) {
   if (spare_.empty()) {
     all_.push_back(std::make_unique<Job>());
     spare_.push_back(all_.back().get());
@@ -86,7 +86,7 @@ RawSession::Job* RawSession::take_job(Request& request) {
   return job;
 }
 
-Submit RawSession::submit(Request& request) {
+Submit RawSession::submit(TargetRequest& request) {
   enable();
   request.outcome = {};
   if (under_way_ + 3 >= kEntries) return Submit::busy;  // two entries watch descriptors, one is a timer
@@ -113,7 +113,7 @@ Submit RawSession::submit(Request& request) {
 }
 
 // Begins a request. False: it must wait for a write in flight that overlaps.
-bool RawSession::begin(Request& request) {
+bool RawSession::begin(TargetRequest& request) {
   const Op& op = *request.op;
   Job* job = take_job(request);
   if (is_sync(op)) {
@@ -206,7 +206,7 @@ void RawSession::issue(Job& job) {
 // Handles the completion of a step and starts the next one. True: the request is finished.
 bool RawSession::advance(Job& job, int result) {
   const uint64_t block = shared_->device.block, piece = job.piece_end - job.piece_begin;
-  Request& request = *job.request;
+  TargetRequest& request = *job.request;
   const bool aside = job.step == Step::head || job.step == Step::tail;
   const uint64_t expected = job.step == Step::sync ? 0 : aside ? block : piece;
   if (result < 0 || uint64_t(result) != expected) {
@@ -230,7 +230,7 @@ bool RawSession::advance(Job& job, int result) {
 }
 
 void RawSession::finish(Job& job, int error) {
-  Request& request = *job.request;
+  TargetRequest& request = *job.request;
   const bool writes = request.op->kind == OpKind::write;
   if (writes) {
     shared_->writes.leave(job.begin, job.end, job.reads_first);
@@ -317,7 +317,7 @@ void RawSession::poll(int64_t deadline, int wake, Completion& sink) {
   reap();
   if (!waiters_.empty()) {
     event_.clear();
-    waiters_.retry([&](Request& request, int64_t) { return begin(request); }, [](Request&) {});
+    waiters_.retry([&](TargetRequest& request, int64_t) { return begin(request); }, [](TargetRequest&) {});
   }
   deliver(sink);
   if (io_uring_sq_ready(&ring_)) io_uring_submit(&ring_);

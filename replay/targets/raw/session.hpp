@@ -38,14 +38,14 @@ class RawSession final : public Session {
  public:
   explicit RawSession(std::shared_ptr<Shared> shared);  // throws std::runtime_error if io_uring is not available
   ~RawSession() override;                               // leaves requests in flight, and their memory, to the kernel
-  Submit submit(Request& request) override;
+  Submit submit(TargetRequest& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
 
  private:
   enum class Step : uint8_t { read, head, tail, write, sync };
   // A request in flight on the whole blocks from `begin` to `end` of the device, performed in pieces.
   struct Job {
-    Request* request = nullptr;
+    TargetRequest* request = nullptr;
     Step step = Step::read;
     bool reads_first = false;                 // a write that changes a part of a block
     uint64_t start = 0, length = 0;           // range of the device that the operation addresses
@@ -57,7 +57,7 @@ class RawSession final : public Session {
   };
   static constexpr unsigned kEntries = 1024;  // entries of the ring, and requests in flight
 
-  bool begin(Request& request);
+  bool begin(TargetRequest& request);
   void wait(int64_t deadline);
   void place(Job& job, const Extent& extent);
   bool is_aligned(const Job& job) const;
@@ -71,7 +71,7 @@ class RawSession final : public Session {
   void reap();
   void deliver(Completion& sink);
   io_uring_sqe* get_sqe();
-  Job* take_job(Request& request);
+  Job* take_job(TargetRequest& request);
   int64_t now() const { return shared_->options.clock->now(); }
 
   std::shared_ptr<Shared> shared_;

@@ -150,7 +150,7 @@ TEST_CASE("a client keeps its lease while it is idle") {
   REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
   // The server drops a client that says nothing for 20 s; ours speaks up after a third of that.
   struct Nobody final : Completion {
-    void completed(Request&) override {}
+    void completed(TargetRequest&) override {}
   } nobody;
   auto idle = m.target->open_session();
   const int64_t until = m.clock.now() + 7'200'000'000;

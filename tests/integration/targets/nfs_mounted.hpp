@@ -40,13 +40,13 @@ inline void check_pipelined(Mounted& m) {
   auto work = [&](int number) {
     std::unique_ptr<Session> session = m.target->open_session();
     std::vector<Op> ops(kDepth);
-    std::vector<Request> requests(kDepth);
+    std::vector<TargetRequest> requests(kDepth);
     std::vector<size_t> idle;
     struct Sink : Completion {
       std::vector<size_t>* idle;
       const std::string* data;
       std::atomic<int>* good;
-      void completed(Request& r) override {
+      void completed(TargetRequest& r) override {
         bool ok = r.outcome.error == 0;
         if (r.op->kind == OpKind::read) ok = ok && r.outcome.data == std::string_view(*data).substr(r.op->offset, r.op->length);
         *good += ok;
@@ -65,7 +65,7 @@ inline void check_pipelined(Mounted& m) {
             sent % 2
                 ? Op{.kind = OpKind::getattr, .object = file}
                 : Op{.kind = OpKind::read, .handle = 1, .offset = uint64_t(sent * 7919 + number) % 1'000'000, .length = 4097};
-        requests[i] = Request{.op = &ops[i], .want_data = true, .owner = reinterpret_cast<void*>(i)};
+        requests[i] = TargetRequest{.op = &ops[i], .want_data = true, .owner = reinterpret_cast<void*>(i)};
         if (session->submit(requests[i]) == Submit::busy) {
           ++busy;
           break;

@@ -263,10 +263,10 @@ TEST_CASE("opening truncates and checks permission as the caller") {
 
   std::unique_ptr<Session> session = m.target->open_session();
   struct Sink : Completion {
-    void completed(Request&) override {}
+    void completed(TargetRequest&) override {}
   } sink;
   auto as_user = [&](const Op& op) {
-    Request r{.op = &op, .who = {1000, 1000}};
+    TargetRequest r{.op = &op, .who = {1000, 1000}};
     r.outcome.error = -1;
     REQUIRE(session->submit(r) != Submit::busy);
     while (r.outcome.error == 0 && r.outcome.completed == 0) session->poll(m.clock.now() + 1'000'000'000, -1, sink);

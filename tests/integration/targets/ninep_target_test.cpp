@@ -78,11 +78,11 @@ TEST_CASE("a session that ends withdraws its waiting requests") {
   ObjectId file = a.create("file", 1);
   REQUIRE(a.lock(file, 1, 1, 0, 0) == 0);
   struct Nobody final : Completion {
-    void completed(Request&) override {}
+    void completed(TargetRequest&) override {}
   } nobody;
   auto other = a.target->open_session();
   Op lock{.kind = OpKind::setlk, .op_flags = kOpWait, .mode = F_WRLCK, .object = file, .handle = 1, .owner = 2};
-  Request request{.op = &lock};
+  TargetRequest request{.op = &lock};
   REQUIRE(other->submit(request) == Submit::queued);
   other->poll(a.clock.now() + 50'000'000, -1, nobody);
   other.reset();

@@ -72,7 +72,7 @@ class Driver final : Completion {
     }
     Pending(const Pending&) = delete;
     Op op;
-    Request request;
+    TargetRequest request;
     Answer answer;
     bool done = false;
   };
@@ -109,7 +109,7 @@ class Driver final : Completion {
   std::set<std::string> impossible;
 
  private:
-  void completed(Request& request) override {
+  void completed(TargetRequest& request) override {
     auto* pending = static_cast<Pending*>(request.owner);
     const Outcome& o = request.outcome;
     pending->answer = {o.error, o.result, o.attr, std::string(o.data), {}};
