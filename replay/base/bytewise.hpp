@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optional interface of a session (FileSession has it): performs requests of single bytes as fast as a program that makes a
-// system call for each byte. Through Session::submit(), a cached byte would take one and a half times as long.
+// system call for each byte. Through TargetSession::submit(), a cached byte would take one and a half times as long.
 #pragma once
 
 #include <cstdint>

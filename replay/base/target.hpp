@@ -88,9 +88,9 @@ class Completion {
 };
 
 // A connection or a ring. Used by one thread.
-class Session {
+class TargetSession {
  public:
-  virtual ~Session() = default;
+  virtual ~TargetSession() = default;
   virtual Submit submit(TargetRequest& request) = 0;
   // Completes the requests that are ready. Otherwise waits for the first completion, for `wake` (eventfd; returns when it is
   // readable) or for `deadline`, whichever comes first. `deadline`: ns on the target's clock; not after now: does not wait. Never
@@ -135,7 +135,7 @@ class Target {
   virtual std::string name() const = 0;                         // as in the URL, for reports: "nfs://127.0.0.1:12049/vfs"
   virtual Fidelity fidelity(const Op& op) const = 0;            // may depend on arguments, such as a rename flag, never on state
   virtual const OpMapping* mapping() const { return nullptr; }  // mapping of the plugin that applies to this server; null: none
-  virtual std::unique_ptr<Session> open_session() = 0;          // throws std::runtime_error with one clear line
+  virtual std::unique_ptr<TargetSession> open_session() = 0;    // throws std::runtime_error with one clear line
   virtual Space space() { return {}; }
   virtual bool empty() { return true; }  // true: the root is empty
   // Returns known mount points inside the target, as paths below its root. No operation passes such a point: a lookup of it fails

@@ -37,7 +37,8 @@ void IdleWait::learn_margin(int64_t late) {
   margin_ = std::clamp(margin_, kLeastSpin, kSpin);
 }
 
-void IdleWait::until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message) {
+void IdleWait::until(int64_t due, TargetSession& session, bool in_flight, Completion& sink,
+                     const std::function<bool()>& message) {
   int64_t now = clock_.now();
   if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
   if (due != kNever && due <= now + margin_) {

@@ -27,7 +27,7 @@ class IdleWait {
 
   // Waits until `due`, until an operation completes, or until `message()` returns true. May return earlier. Call wake() after
   // making `message` true.
-  void until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
+  void until(int64_t due, TargetSession& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
   void wake();
   int64_t awake() const { return awake_; }  // ns spent awake before due times, in total; call from the worker's own thread
   int wake_descriptor() const { return wake_fd_.get(); }  // descriptor that wake() writes to; -1: inline worker

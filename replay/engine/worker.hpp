@@ -121,7 +121,7 @@ class Worker final : public Completion {
 
   RunState& run_;
   const unsigned index_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TargetSession> session_;
   Scheduler scheduler_;
   Verifier verifier_;
   const uint32_t self_;  // the user as which a run without credentials acts

@@ -30,7 +30,7 @@ class BlockingSession final : private Completion {
   Target& target_;
   Clock& clock_;
   const int64_t patience_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TargetSession> session_;
   std::unique_ptr<TargetRequest> request_;  // stays unchanged if its operation is abandoned in flight
   Op op_;
   bool done_ = false;

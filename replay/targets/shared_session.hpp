@@ -70,7 +70,7 @@ class SharedConnection {
 };
 
 // A session that performs the operations of one thread.
-class SharedSession : public Session {
+class SharedSession : public TargetSession {
  public:
   static constexpr unsigned kMostCalls = 128;
 

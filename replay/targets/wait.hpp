@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits inside Session::poll() on the target's clock.
+// Waits inside TargetSession::poll() on the target's clock.
 #pragma once
 
 #include <cstdint>

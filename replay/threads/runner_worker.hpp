@@ -81,7 +81,7 @@ class RunnerWorker final : public Completion {
 
   Target& target_;
   Clock& clock_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TargetSession> session_;
   Bytewise* const bytewise_;  // session_, if it performs single bytes; null: it does not
   IdleWait idle_;
   RunnerWorker* host_ = nullptr;  // borrows waiting threads of this worker (threads/worker_use.hpp); null: this worker lends none

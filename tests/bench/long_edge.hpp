@@ -64,12 +64,12 @@ class LongEdgeTarget final : public Target {
   LongEdgeTarget(Clock& clock, uint64_t operations) : clock_(clock), operations_(operations) {}
   std::string name() const override { return "long-edge:"; }
   Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<EdgeSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<EdgeSession>(*this); }
   // True: the first operation ended before the last one was issued.
   bool in_order() const { return in_order_; }
 
  private:
-  struct EdgeSession final : Session {
+  struct EdgeSession final : TargetSession {
     explicit EdgeSession(LongEdgeTarget& t) : target(t) {}
     Submit submit(TargetRequest& r) override {
       target.answer(r);

@@ -119,7 +119,7 @@ class ByHand final : private Completion {
   }
 
   Clock& clock_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TargetSession> session_;
   std::vector<std::unique_ptr<Slot>> slots_;
   Histogram times_;
   uint64_t count_ = 0;

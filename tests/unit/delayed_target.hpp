@@ -22,10 +22,10 @@ class DelayedTarget final : public Target {
   DelayedTarget(Target& beneath, VirtualClock& clock, unsigned seed) : beneath_(beneath), clock_(clock), random_(seed) {}
   std::string name() const override { return beneath_.name(); }
   Fidelity fidelity(const Op& op) const override { return beneath_.fidelity(op); }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<DelayedSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<DelayedSession>(*this); }
 
  private:
-  class DelayedSession final : public Session, Completion {
+  class DelayedSession final : public TargetSession, Completion {
    public:
     explicit DelayedSession(DelayedTarget& target) : target_(target), beneath_(target.beneath_.open_session()) {}
     Submit submit(TargetRequest& r) override {
@@ -85,7 +85,7 @@ class DelayedTarget final : public Target {
     }
 
     DelayedTarget& target_;
-    std::unique_ptr<Session> beneath_;
+    std::unique_ptr<TargetSession> beneath_;
     std::multimap<int64_t, std::pair<Event, TargetRequest*>> events_;
     std::map<TargetRequest*, Answer> answers_;
     unsigned waiting_ = 0;

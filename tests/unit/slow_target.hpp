@@ -29,7 +29,7 @@ class SlowTarget final : public Target {
 
   std::string name() const override { return "slow:"; }
   Fidelity fidelity(const Op& op) const override { return op.kind == OpKind::ioctl ? Fidelity::impossible : Fidelity::exact; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<SlowSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<SlowSession>(*this); }
   const Performed* of(uint64_t seq) const {
     for (const Performed& p : done)
       if (p.seq == seq) return &p;
@@ -37,7 +37,7 @@ class SlowTarget final : public Target {
   }
 
  private:
-  class SlowSession final : public Session {
+  class SlowSession final : public TargetSession {
    public:
     explicit SlowSession(SlowTarget& target) : target_(target) {}
     Submit submit(TargetRequest& r) override {

@@ -332,11 +332,11 @@ class CountedTarget final : public Target {
   explicit CountedTarget(Target& beneath) : beneath_(beneath) {}
   std::string name() const override { return beneath_.name(); }
   Fidelity fidelity(const Op& op) const override { return beneath_.fidelity(op); }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<CountedSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<CountedSession>(*this); }
   std::atomic<unsigned> given = 0;
 
  private:
-  class CountedSession final : public Session {
+  class CountedSession final : public TargetSession {
    public:
     explicit CountedSession(CountedTarget& target) : target_(target), beneath_(target.beneath_.open_session()) {}
     Submit submit(TargetRequest& request) override {
@@ -347,7 +347,7 @@ class CountedTarget final : public Target {
 
    private:
     CountedTarget& target_;
-    const std::unique_ptr<Session> beneath_;
+    const std::unique_ptr<TargetSession> beneath_;
   };
   Target& beneath_;
 };

@@ -59,10 +59,10 @@ class TreeTarget final : public Target {
   explicit TreeTarget(Clock& clock) : clock_(clock) {}
   std::string name() const override { return "tree:"; }
   Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<TreeSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<TreeSession>(*this); }
 
  private:
-  struct TreeSession final : Session {
+  struct TreeSession final : TargetSession {
     explicit TreeSession(TreeTarget& t) : target(t) {}
     Submit submit(TargetRequest& r) override {
       if (queue.size() >= 8) return Submit::busy;
@@ -121,10 +121,10 @@ class SilentTarget final : public Target {
   SilentTarget(Clock& clock, const std::atomic<int>& speak) : clock_(clock), speak_(speak) {}
   std::string name() const override { return "silent:"; }
   Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<SilentSession>(*this); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<SilentSession>(*this); }
 
  private:
-  struct SilentSession final : Session {
+  struct SilentSession final : TargetSession {
     explicit SilentSession(SilentTarget& t) : target(t) {}
     Submit submit(TargetRequest& r) override {
       queue.push_back(&r);
@@ -184,8 +184,8 @@ TEST_CASE("a worker gathers replies if only speed counts") {
     bool gathers = false;
     std::string name() const override { return "asked:"; }
     Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
-    std::unique_ptr<Session> open_session() override { return std::make_unique<AskedSession>(*this); }
-    struct AskedSession final : Session {
+    std::unique_ptr<TargetSession> open_session() override { return std::make_unique<AskedSession>(*this); }
+    struct AskedSession final : TargetSession {
       explicit AskedSession(Asked& t) : target(t) {}
       Submit submit(TargetRequest&) override { return Submit::completed; }
       void poll(int64_t, int, Completion&) override {}

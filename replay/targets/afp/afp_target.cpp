@@ -45,7 +45,7 @@ class AfpTarget final : public Target, public LinkCopies {
     shared_->tree.taken_away(object, parent, name);
   }
 
-  std::unique_ptr<Session> open_session() override { return std::make_unique<AfpSession>(shared_); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<AfpSession>(shared_); }
 
   std::vector<std::string> outdated_copies() const override {
     std::lock_guard lock(shared_->mutex);

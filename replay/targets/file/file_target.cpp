@@ -44,7 +44,7 @@ class FileTarget final : public Target, public PastCache {
   Fidelity fidelity(const Op& op) const override { return FileTree::expressible(op, options_.privileged); }
   const OpMapping* mapping() const override { return &kMappings[0]; }
 
-  std::unique_ptr<Session> open_session() override {
+  std::unique_ptr<TargetSession> open_session() override {
     std::lock_guard lock(mutex_);
     if (!shared_) attach();
     return std::make_unique<FileSession>(shared_);

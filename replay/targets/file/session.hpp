@@ -26,7 +26,7 @@ struct FileShared {
   Pool pool{32};
 };
 
-class FileSession final : public Session, public Bytewise {
+class FileSession final : public TargetSession, public Bytewise {
  public:
   explicit FileSession(std::shared_ptr<FileShared> shared);
   ~FileSession() override;  // waits for the operations in flight

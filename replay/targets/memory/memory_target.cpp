@@ -29,7 +29,7 @@ struct Shared {
   TargetOptions options;
 };
 
-class MemorySession final : public Session {
+class MemorySession final : public TargetSession {
  public:
   explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->lock_events, event_) {}
 
@@ -81,7 +81,7 @@ class MemoryTarget final : public Target {
   std::string name() const override { return "memory:"; }
   Fidelity fidelity(const Op& op) const override { return memory_fidelity(op, shared_->options.privileged); }
   const OpMapping* mapping() const override { return &kMappings[0]; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<MemorySession>(shared_); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<MemorySession>(shared_); }
   Space space() override { return shared_->tree.space(); }
   bool empty() override { return shared_->tree.empty(); }
 

@@ -92,7 +92,7 @@ struct Call {
   NfsState& state() const;
 };
 
-class Nfs3Session final : public Session {
+class Nfs3Session final : public TargetSession {
  public:
   static constexpr unsigned kMostCalls = 128;  // operations in flight
   static constexpr unsigned kParallel = 8;     // requests of one operation in flight at once

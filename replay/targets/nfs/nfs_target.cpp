@@ -40,7 +40,7 @@ class NfsTarget final : public Target {
   }
   const OpMapping* mapping() const override { return &kMapping; }
 
-  std::unique_ptr<Session> open_session() override {
+  std::unique_ptr<TargetSession> open_session() override {
     try {
       return std::make_unique<Nfs3Session>(state_);
     } catch (const std::runtime_error& e) {

@@ -32,7 +32,7 @@ class Nfs4Target final : public Target {
 
   const OpMapping* mapping() const override { return shared_->client.minor_version >= 2 ? &k42Mapping : &k41Mapping; }
 
-  std::unique_ptr<Session> open_session() override { return std::make_unique<Nfs4Session>(shared_); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<Nfs4Session>(shared_); }
 
   Space space() override {
     const auto [total, free] = shared_->client.space();

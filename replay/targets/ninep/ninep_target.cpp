@@ -107,7 +107,7 @@ class NinepTarget final : public Target {
     return &kMappings[dialect == Dialect::l ? 0 : dialect == Dialect::u ? 1 : 2];
   }
 
-  std::unique_ptr<Session> open_session() override { return std::make_unique<NinepSession>(shared_); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<NinepSession>(shared_); }
 
   void forget_name(ObjectId object, ObjectId parent, std::string_view name) override {
     std::lock_guard lock(shared_->mutex);

@@ -13,7 +13,7 @@ namespace fsr {
 
 namespace {
 
-class NullSession final : public Session {
+class NullSession final : public TargetSession {
  public:
   explicit NullSession(Clock& clock) : clock_(clock), virtual_(dynamic_cast<VirtualClock*>(&clock)) {}
 
@@ -51,7 +51,7 @@ class NullTarget final : public Target {
   explicit NullTarget(Clock& clock) : clock_(clock) {}
   std::string name() const override { return "null:"; }
   Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<NullSession>(clock_); }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<NullSession>(clock_); }
 
  private:
   Clock& clock_;

@@ -40,7 +40,7 @@ class RawTarget final : public Target {
   Fidelity fidelity(const Op& op) const override { return raw::fidelity(op, shared_->device.block); }
   const OpMapping* mapping() const override { return &kMappings[0]; }
 
-  std::unique_ptr<Session> open_session() override {
+  std::unique_ptr<TargetSession> open_session() override {
     std::lock_guard lock(mutex_);
     if (!marked_ && !settings_.whole) write_header(shared_->device);
     marked_ = true;

@@ -34,7 +34,7 @@ struct Shared {
   Counters counters;
 };
 
-class RawSession final : public Session {
+class RawSession final : public TargetSession {
  public:
   explicit RawSession(std::shared_ptr<Shared> shared);  // throws std::runtime_error if io_uring is not available
   ~RawSession() override;                               // leaves requests in flight, and their memory, to the kernel

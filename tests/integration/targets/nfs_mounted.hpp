@@ -38,7 +38,7 @@ inline void check_pipelined(Mounted& m) {
   constexpr int kThreads = 4, kDepth = 64, kOps = 4000;
   std::atomic<int> good{0};
   auto work = [&](int number) {
-    std::unique_ptr<Session> session = m.target->open_session();
+    std::unique_ptr<TargetSession> session = m.target->open_session();
     std::vector<Op> ops(kDepth);
     std::vector<TargetRequest> requests(kDepth);
     std::vector<size_t> idle;

@@ -261,7 +261,7 @@ TEST_CASE("opening truncates and checks permission as the caller") {
   REQUIRE(m.run({.kind = OpKind::open, .open_flags = O_WRONLY | O_TRUNC, .object = file, .handle = 2}) == 0);
   CHECK(fs::file_size(m.disk / "file") == 0);
 
-  std::unique_ptr<Session> session = m.target->open_session();
+  std::unique_ptr<TargetSession> session = m.target->open_session();
   struct Sink : Completion {
     void completed(TargetRequest&) override {}
   } sink;

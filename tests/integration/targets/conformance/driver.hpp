@@ -120,7 +120,7 @@ class Driver final : Completion {
   static inline std::atomic<ObjectId> last_object_ = kRootObject;
   static inline std::atomic<HandleId> last_handle_ = 0;
   Target& target_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TargetSession> session_;
 };
 
 }  // namespace fsr
