@@ -224,7 +224,7 @@ int run_capture(CaptureOptions& options) {
         std::move(faults), shim, epoch, MappingRecorder::Devices{captured.below.dev, mounted ? mounted->dev : 0}, lost_faults);
   shim.mapping_recorder = mapping_recorder.get();
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
-  Session session(shim, fuse.release(), options.uring);
+  FuseSession session(shim, fuse.release(), options.uring);
   session.start();
   if (options.uring && !session.over_uring()) throw CaptureError("FUSE over io_uring could not be started; give --transport dev");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.

@@ -11,15 +11,15 @@
 
 #include "command.hpp"
 #include "control.hpp"
+#include "fuse_session.hpp"
 #include "live_status.hpp"
-#include "session.hpp"
 #include "stall_watch.hpp"
 #include "trace_sink.hpp"
 
 namespace fsr::shim {
 
 struct CaptureParts {
-  Session& session;
+  FuseSession& session;
   Recorder& recorder;
   TraceSink& sink;
   Shim& shim;

@@ -21,9 +21,9 @@
 #include "capture_error.hpp"
 #include "control.hpp"
 #include "credentials.hpp"
+#include "fuse_session.hpp"
 #include "is_below.hpp"
 #include "own_groups.hpp"
-#include "session.hpp"
 #include "unseen_processes.hpp"
 #include "util/units.hpp"
 

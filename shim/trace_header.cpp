@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "session.hpp"
+#include "fuse_session.hpp"
 #include "util/environment.hpp"
 
 namespace fsr::shim {

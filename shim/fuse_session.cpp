@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session.hpp"
+#include "fuse_session.hpp"
 
 #include <linux/io_uring.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ const fuse_lowlevel_ops& operations() {
 
 }  // namespace
 
-Session::Session(Shim& shim, int fuse_fd, bool uring) {
+FuseSession::FuseSession(Shim& shim, int fuse_fd, bool uring) {
   std::string name = "fsshim", option = "-oio_uring,io_uring_q_depth=" + std::to_string(kRingEntries);
   char* argv[] = {name.data(), option.data(), nullptr};
   fuse_args args = FUSE_ARGS_INIT(uring ? 2 : 1, argv);
@@ -57,7 +57,7 @@ Session::Session(Shim& shim, int fuse_fd, bool uring) {
   ended_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-bool Session::stop() {
+bool FuseSession::stop() {
   if (loop_.joinable()) {
     while (!ended()) {
       fuse_session_exit(session_);
@@ -70,13 +70,13 @@ bool Session::stop() {
   return finish_all_locks(kLockPatience);
 }
 
-Session::~Session() {
+FuseSession::~FuseSession() {
   while (!stop()) continue;
   fuse_session_destroy(session_);
   close(ended_fd_);
 }
 
-void Session::start() {
+void FuseSession::start() {
   struct sigaction action = {};
   action.sa_handler = [](int) {};  // interrupts the loop's wait, so that it sees that it should exit
   sigaction(SIGUSR1, &action, nullptr);
@@ -99,7 +99,7 @@ void Session::start() {
   });
 }
 
-bool Session::over_uring() const {
+bool FuseSession::over_uring() const {
   for (int i = 0; i < 500 && transport() == Transport::unknown && !ended(); ++i) usleep(10'000);
   return transport() == Transport::uring;
 }
@@ -124,7 +124,7 @@ std::string uring_problem() {
 #endif
 }
 
-bool Session::wait_ended(int milliseconds) const {
+bool FuseSession::wait_ended(int milliseconds) const {
   pollfd fd = {ended_fd_, POLLIN, 0};
   if (!ended()) poll(&fd, 1, milliseconds);
   return ended();

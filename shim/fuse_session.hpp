@@ -12,12 +12,12 @@
 
 namespace fsr::shim {
 
-class Session {
+class FuseSession {
  public:
   // `fuse_fd` belongs to the session from now on. `uring`: requests arrive over io_uring, one queue for each processor, if both
   // sides can (uring_problem() says so before). Throws CaptureError.
-  Session(Shim& shim, int fuse_fd, bool uring);
-  ~Session();  // stops it, however long that takes
+  FuseSession(Shim& shim, int fuse_fd, bool uring);
+  ~FuseSession();  // stops it, however long that takes
 
   void start();
   // Ends it if it has not ended, and waits until no thread serves a request. False: the underlying file system holds lock
