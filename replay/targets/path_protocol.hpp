@@ -65,8 +65,8 @@ struct RepeatableCall : SharedCall {
 
 // Performs an operation by `perform(call)`, and repeats it as the head of this file says. Returns an errno. Static, because clang
 // 14's -fsanitize=function requires coroutine templates to be local.
-template <class Call, class Client, class Tree, class Perform>
-static Task repeat_call(Call& call, PathConnection<Client, Tree>& shared, Perform perform) {
+template <class OpCall, class Client, class Tree, class Perform>
+static Task repeat_call(OpCall& call, PathConnection<Client, Tree>& shared, Perform perform) {
   constexpr unsigned kMostAttempts = 4;
   int error;
   for (unsigned attempts = 1;; ++attempts) {

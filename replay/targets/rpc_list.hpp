@@ -21,11 +21,11 @@
 namespace fsr {
 
 // One request. Protocols derive their own type from it.
-template <class Client, class Call, class Derived>
+template <class Client, class OpCall, class Derived>
 struct RpcBase : wire::Exchange {
   Client* client = nullptr;
-  Call* call = nullptr;  // the operation that the request is part of; null: the client's own request
-  uint64_t serial = 0;   // number of this use, which differs from all others; 0: not in use
+  OpCall* call = nullptr;  // the operation that the request is part of; null: the client's own request
+  uint64_t serial = 0;     // number of this use, which differs from all others; 0: not in use
   std::coroutine_handle<> waiter;
   typename std::list<Derived>::iterator self;
 };
@@ -34,8 +34,8 @@ template <class Rpc>
 class RpcList {
  public:
   // Returns a new request, at the end of `used`. The caller sets the members that its protocol adds.
-  template <class Client, class Call>
-  Rpc& take(Client* client, Call* call) {
+  template <class Client, class OpCall>
+  Rpc& take(Client* client, OpCall* call) {
     if (free_.empty()) free_.emplace_back();
     used.splice(used.end(), free_, free_.begin());
     Rpc& rpc = used.back();

@@ -34,7 +34,7 @@ class AfpTarget final : public Target, public LinkCopies {
   std::string name() const override { return name_; }
 
   Fidelity fidelity(const Op& op) const override {
-    const Client& c = shared_->client;
+    const AfpClient& c = shared_->client;
     return afp_fidelity(op, {c.has_xattrs(), c.settings.privileged});
   }
 

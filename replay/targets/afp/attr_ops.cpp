@@ -14,10 +14,10 @@ namespace fsr::afp {
 
 namespace {
 
-Task find_object(Call& call, NameInDirectory* place) { return call.tree().find(call, call.op().object, place); }
+Task find_object(OpCall& call, NameInDirectory* place) { return call.tree().find(call, call.op().object, place); }
 
 // Sets the owner, the mode and the time of modification in one request, because a second one would change the time.
-Task set_parms(Call& call, const NameInDirectory& place, const Attr& set) {
+Task set_parms(OpCall& call, const NameInDirectory& place, const Attr& set) {
   const bool owner = set.valid & (kAttrMode | kAttrUid | kAttrGid);
   const bool time = set.valid & (kAttrMtime | kAttrMtimeNow);
   if (!owner && !time) co_return 0;
@@ -41,7 +41,7 @@ Task set_parms(Call& call, const NameInDirectory& place, const Attr& set) {
   co_return reply.error;
 }
 
-Task resize(Call& call, const NameInDirectory& place, uint64_t size) {
+Task resize(OpCall& call, const NameInDirectory& place, uint64_t size) {
   // If a part of the file is locked, only the fork that has the lock can cut the file. The replayed owners may all cut it, as on
   // Linux.
   const Object* o = call.tree().object(call.op().object);
@@ -61,7 +61,7 @@ Task resize(Call& call, const NameInDirectory& place, uint64_t size) {
 
 }  // namespace
 
-Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms) {
+Task stat(OpCall& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms) {
   Rpc& rpc = call.ask_at(Command::get_file_dir_parms, place.did);
   rpc.out().u16(file_bits).u16(dir_bits).path(place.name);
   const Reply& reply = co_await call.client().send(rpc);
@@ -70,27 +70,27 @@ Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t
   co_return reply.error;
 }
 
-Task set_mode(Call& call, const NameInDirectory& place, uint32_t mode) {
+Task set_mode(OpCall& call, const NameInDirectory& place, uint32_t mode) {
   call.auxiliary();
   const Attr set{.valid = kAttrMode, .mode = mode};
   co_return co_await set_parms(call, place, set);
 }
 
-Task set_size(Call& call, ForkRef fork, uint64_t size) {
+Task set_size(OpCall& call, ForkRef fork, uint64_t size) {
   Rpc& rpc = call.ask(Command::set_fork_parms);
   rpc.out().u8(0).u16(fork->number).u16(kDataLength).u64(size);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task do_null(Call& call) {
+Task do_null(OpCall& call) {
   Rpc& rpc = call.ask(Command::get_server_parms);
   rpc.out().u8(0);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task do_getattr(Call& call) {
+Task do_getattr(OpCall& call) {
   NameInDirectory place;
   Parms parms;
   if (int error = co_await find_object(call, &place)) co_return error;
@@ -99,7 +99,7 @@ Task do_getattr(Call& call) {
   co_return 0;
 }
 
-Task do_setattr(Call& call) {
+Task do_setattr(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   if (int error = co_await find_object(call, &place)) co_return error;
@@ -122,7 +122,7 @@ Task do_setattr(Call& call) {
 }
 
 // Sets the size that fallocate(2) would set, or writes zeros, because no command reserves or clears space.
-Task do_fallocate(Call& call) {
+Task do_fallocate(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   Parms now;
@@ -136,7 +136,7 @@ Task do_fallocate(Call& call) {
   co_return co_await resize(call, place, op.offset + op.length);
 }
 
-Task do_access(Call& call) {
+Task do_access(OpCall& call) {
   NameInDirectory place;
   Parms parms;
   if (int error = co_await find_object(call, &place)) co_return error;
@@ -147,7 +147,7 @@ Task do_access(Call& call) {
   co_return (wanted & ~parms.user_access) ? EACCES : 0;
 }
 
-Task do_statfs(Call& call) {
+Task do_statfs(OpCall& call) {
   Rpc& rpc = call.ask(Command::get_volume_parms);
   rpc.out().u8(0).u16(call.client().volume()).u16(kBytesFree | kBytesTotal | kBlockSize);
   const Reply& reply = co_await call.client().send(rpc);

@@ -41,7 +41,7 @@ void Rpc::failed(int error) {
   client->conclude(*this);
 }
 
-wire::ChannelOptions Client::channel_options() const {
+wire::ChannelOptions AfpClient::channel_options() const {
   wire::ChannelOptions o;
   o.max_message = kDsiHead + kMostQuantum;
   o.depth = kDepth;
@@ -52,7 +52,7 @@ wire::ChannelOptions Client::channel_options() const {
 
 // --- requests ---
 
-Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
+Rpc& AfpClient::request(OpCall* call, Command command, bool harmless, Dsi dsi) {
   Rpc& rpc = rpcs_.take(this, call);
   rpc.command = command;
   rpc.dsi = dsi;
@@ -63,7 +63,7 @@ Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
   return rpc;
 }
 
-void Client::begin(Rpc& rpc) {
+void AfpClient::begin(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
   else if ((rpc.call || !shaking_) && !is_ready())  // its connection broke
@@ -74,7 +74,7 @@ void Client::begin(Rpc& rpc) {
     open_and_send(rpc);
 }
 
-void Client::open_and_send(Rpc& rpc) {
+void AfpClient::open_and_send(Rpc& rpc) {
   if (rpc.call && !rpc.call->until) rpc.call->until = settings.clock->now() + settings.timeout;
   rpc.until = rpc.call ? rpc.call->until : 0;
   channel_.open(rpc);
@@ -83,17 +83,17 @@ void Client::open_and_send(Rpc& rpc) {
 }
 
 // Resumes the coroutine that awaits the request. reply_ has the reply.
-void Client::conclude(Rpc& rpc) {
+void AfpClient::conclude(Rpc& rpc) {
   if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
 }
 
-void Client::fail(Rpc& rpc, int error) {
+void AfpClient::fail(Rpc& rpc, int error) {
   reply_.clear();
   reply_.error = error;
   conclude(rpc);
 }
 
-void Client::pump() {
+void AfpClient::pump() {
   while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
@@ -102,7 +102,7 @@ void Client::pump() {
 }
 
 // Sends a message that has no reply.
-void Client::send_control(Dsi dsi) {
+void AfpClient::send_control(Dsi dsi) {
   if (channel_.full()) return;  // requests in flight show the server that the client is alive
   Rpc& rpc = request(nullptr, Command::none, true, dsi);
   rpc.one_way = true;
@@ -111,7 +111,7 @@ void Client::send_control(Dsi dsi) {
 
 // Handles a message that the server sends on its own. Only an attention needs a reply: a tickle has none, and a server that
 // closes the session then closes the connection.
-void Client::on_message(std::span<const uint8_t> message) {
+void AfpClient::on_message(std::span<const uint8_t> message) {
   const DsiHead head = parse_dsi_head(message.data());
   if (head.command != Dsi::attention || channel_.full()) return;
   ++counters.notices;
@@ -123,7 +123,7 @@ void Client::on_message(std::span<const uint8_t> message) {
   channel_.send(rpc);
 }
 
-void Client::advance(int64_t now) {
+void AfpClient::advance(int64_t now) {
   keep_session(now);
   parked_.wake_late(now);
   channel_.poll(now, -1);
@@ -131,7 +131,7 @@ void Client::advance(int64_t now) {
 }
 
 // keep_session() is needed only if no reply came: replies lead to new requests, which replace tickles.
-bool Client::wait(int64_t deadline) {
+bool AfpClient::wait(int64_t deadline) {
   channel_.poll(is_ready() ? std::min(deadline, next_tickle_) : deadline, -1);
   const bool answered = channel_.called_back();
   pump();
@@ -139,18 +139,18 @@ bool Client::wait(int64_t deadline) {
   return answered;
 }
 
-void Client::keep_session(int64_t now) {
+void AfpClient::keep_session(int64_t now) {
   if (!is_ready() || now < next_tickle_) return;
   next_tickle_ = now + kTickle;
   send_control(Dsi::tickle);
 }
 
-wire::Channel::Interest Client::interest(int64_t deadline) const {
+wire::Channel::Interest AfpClient::interest(int64_t deadline) const {
   return channel_.interest(parked_.next(is_ready() ? std::min(deadline, next_tickle_) : deadline));
 }
 
 // Waits for the requests in flight, kCancelPatience at most, because the protocol can't cancel requests.
-void Client::cancel(const std::vector<SharedCall*>& calls) {
+void AfpClient::cancel(const std::vector<SharedCall*>& calls) {
   parked_.wake_cancelled();
   const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) {
     channel_.poll(until, -1);
@@ -164,14 +164,14 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
 
 // --- forks ---
 
-void Client::drop(Fork& fork) {
+void AfpClient::drop(Fork& fork) {
   if (!fork.open || fork.session != session_ || ending_ || !is_ready()) return;
   Rpc& rpc = request(nullptr, Command::close_fork);
   rpc.out().u8(0).u16(fork.number);
   begin(rpc);
 }
 
-Task Client::open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened) {
+Task AfpClient::open_fork(OpCall* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened) {
   Rpc& rpc = request(call, Command::open_fork);
   rpc.out().u8(0).u16(volume_).u32(did).u16(0).u16(access).path(name);
   const Reply& reply = co_await send(rpc);
@@ -179,7 +179,7 @@ Task Client::open_fork(Call* call, uint32_t did, std::string_view name, uint16_t
   co_return reply.error;
 }
 
-Task Client::close_fork(Call* call, ForkRef fork) {
+Task AfpClient::close_fork(OpCall* call, ForkRef fork) {
   if (!current(fork)) co_return 0;
   const bool again = fork->closing;
   fork->closing = true;

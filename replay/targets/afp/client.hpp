@@ -27,8 +27,8 @@
 
 namespace fsr::afp {
 
-class Client;
-struct Call;
+class AfpClient;
+struct OpCall;
 
 // Error on a session that can't be set up. what() is one line with the reason, `step` the step that failed.
 struct SetupError : std::runtime_error {
@@ -61,11 +61,11 @@ struct Counters : PathCounters {
 
 // An open fork on the server. It is closed when the last reference to it ends.
 struct Fork {
-  Fork(Client& c, uint16_t n, uint64_t s) : client(c), number(n), session(s) {}
+  Fork(AfpClient& c, uint16_t n, uint64_t s) : client(c), number(n), session(s) {}
   ~Fork();
   Fork(const Fork&) = delete;
   Fork& operator=(const Fork&) = delete;
-  Client& client;
+  AfpClient& client;
   const uint16_t number;
   const uint64_t session;  // the AFP session that opened it
   bool open = true;
@@ -73,7 +73,7 @@ struct Fork {
 };
 using ForkRef = std::shared_ptr<Fork>;
 
-struct Rpc final : RpcBase<Client, Call, Rpc> {
+struct Rpc final : RpcBase<AfpClient, OpCall, Rpc> {
   Command command = Command::none;
   Dsi dsi = Dsi::command;
   bool harmless = true;  // the server may perform it twice
@@ -83,13 +83,13 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   void failed(int error) override;
 };
 
-class Client final : private wire::Listener {
+class AfpClient final : private wire::Listener {
  public:
   // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error if no connection can be made.
-  explicit Client(const Settings& s);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  explicit AfpClient(const Settings& s);
+  ~AfpClient();
+  AfpClient(const AfpClient&) = delete;
+  AfpClient& operator=(const AfpClient&) = delete;
 
   const Settings settings;
   Counters counters;
@@ -101,8 +101,8 @@ class Client final : private wire::Listener {
   uint32_t write_size() const { return quantum_ - kWriteHead; }
 
   // Returns a new request. The caller fills it in through out() and sends it at once.
-  Rpc& request(Call* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
-  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
+  Rpc& request(OpCall* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
+  using ReplyAwaiter = fsr::ReplyAwaiter<AfpClient, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
   ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
@@ -111,11 +111,11 @@ class Client final : private wire::Listener {
   }
 
   // Waits for a connection that takes requests.
-  Task ready(Call& call);
+  Task ready(OpCall& call);
   uint64_t generation() const { return generation_; }
   bool current(const ForkRef& fork) const { return fork && fork->open && fork->session == session_; }
-  Task open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
-  Task close_fork(Call* call, ForkRef fork);  // waits for the reply
+  Task open_fork(OpCall* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
+  Task close_fork(OpCall* call, ForkRef fork);  // waits for the reply
 
   void disconnect() { channel_.reset(); }  // ends the requests in flight
   // Does the work of advance(), for a thread that waits for nothing else. Returns after a message, a signal or `deadline` (ns).

@@ -18,9 +18,9 @@ namespace fsr::afp {
 
 class Commands {
  public:
-  using ReplyAwaiter = Client::ReplyAwaiter;
+  using ReplyAwaiter = AfpClient::ReplyAwaiter;
 
-  // Logs in and opens the volume. Throws as Client does.
+  // Logs in and opens the volume. Throws as AfpClient does.
   explicit Commands(const Settings& settings) : client_(settings) {}
 
   ReplyAwaiter create_file(uint32_t did, std::string_view name);  // fails if the name exists
@@ -55,7 +55,7 @@ class Commands {
   Rpc& listing(Command command, uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start,
                uint16_t room);
 
-  Client client_;
+  AfpClient client_;
 };
 
 }  // namespace fsr::afp

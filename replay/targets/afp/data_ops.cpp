@@ -19,20 +19,20 @@ namespace {
 constexpr uint8_t kFromEnd = 0x80;  // flag of a write: the offset counts from the end of the file
 constexpr uint64_t kLongestLink = 4096;
 
-Rpc& ask_read(Call& call, ForkRef fork, uint64_t offset, uint64_t size) {
+Rpc& ask_read(OpCall& call, ForkRef fork, uint64_t offset, uint64_t size) {
   Rpc& rpc = call.ask(Command::read);
   rpc.out().u8(0).u16(fork->number).u64(offset).u64(size);
   return rpc;
 }
 
-Rpc& ask_write(Call& call, ForkRef fork, uint8_t flag, uint64_t offset, uint64_t size) {
+Rpc& ask_write(OpCall& call, ForkRef fork, uint8_t flag, uint64_t offset, uint64_t size) {
   Rpc& rpc = call.ask(Command::write, !flag, Dsi::write);
   rpc.out().u8(flag).u16(fork->number).u64(offset).u64(size);
   return rpc;
 }
 
 struct Moving {
-  Call& call;
+  OpCall& call;
   ForkRef fork;
   bool out;  // true: a write
   uint64_t start;
@@ -68,7 +68,7 @@ Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* 
 }
 
 // Transfers at most `length` bytes. The number of transferred bytes becomes the result.
-Task transfer(Call& call, ForkRef fork, bool out, uint64_t offset, uint64_t length) {
+Task transfer(OpCall& call, ForkRef fork, bool out, uint64_t offset, uint64_t length) {
   call.buffer.clear();
   Moving moving{call, fork, out, offset};
   Transfer t(move, &moving, offset, length, out ? call.client().write_size() : call.client().read_size());
@@ -82,7 +82,7 @@ Task transfer(Call& call, ForkRef fork, bool out, uint64_t offset, uint64_t leng
 
 // Appends at the end of the file, which the server finds. A long append takes several commands, and other appends may come
 // between them.
-Task append(Call& call, const Open& open, std::string_view bytes) {
+Task append(OpCall& call, const Open& open, std::string_view bytes) {
   uint64_t done = 0;
   do {
     const std::string_view piece = bytes.substr(size_t(done), call.client().write_size());
@@ -97,21 +97,21 @@ Task append(Call& call, const Open& open, std::string_view bytes) {
 
 }  // namespace
 
-Task write_all(Call& call, ForkRef fork, std::string_view bytes) {
+Task write_all(OpCall& call, ForkRef fork, std::string_view bytes) {
   call.auxiliary();
   const Reply& reply = co_await call.client().send(ask_write(call, fork, 0, 0, bytes.size()), bytes);
   if (reply.error) co_return reply.error;
   co_return reply.offset == bytes.size() ? 0 : EIO;
 }
 
-Task do_read(Call& call) {
+Task do_read(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &open)) co_return error;
   co_return co_await transfer(call, open.fork, false, op.offset, op.length);
 }
 
-Task do_write(Call& call) {
+Task do_write(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessWrite, &open)) co_return error;
@@ -121,7 +121,7 @@ Task do_write(Call& call) {
   co_return co_await transfer(call, open.fork, true, op.offset, length);
 }
 
-Task write_zeros(Call& call, uint64_t length) {
+Task write_zeros(OpCall& call, uint64_t length) {
   Open open;
   if (int error = co_await call.tree().find_or_open(call, call.op().handle, call.op().object, kAccessWrite, &open))
     co_return error;
@@ -133,7 +133,7 @@ Task write_zeros(Call& call, uint64_t length) {
 }
 
 // Reads the data and writes it back, because the server can only copy whole files.
-Task do_copy(Call& call) {
+Task do_copy(OpCall& call) {
   const Op& op = call.op();
   Open from, to;
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &from)) co_return error;
@@ -160,7 +160,7 @@ Task do_copy(Call& call) {
   co_return done && !connection_broke(error) ? 0 : error;
 }
 
-Task do_readlink(Call& call) {
+Task do_readlink(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   ForkRef fork;

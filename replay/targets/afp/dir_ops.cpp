@@ -17,7 +17,7 @@ constexpr uint64_t kSmallestBuffer = 4096, kLargestBuffer = 64 << 10;  // bytes 
 constexpr uint64_t kOldIndices = INT16_MAX;                            // largest index and count of FPEnumerateExt
 
 // Fetches the entries after the first `from` ones. (The server counts from 1.)
-Task fetch(Call& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted) {
+Task fetch(OpCall& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted) {
   const Op& op = call.op();
   const bool wide = call.client().settings.version >= Version::v31;
   const bool plus = op.kind == OpKind::readdirplus;
@@ -51,7 +51,7 @@ Task fetch(Call& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted)
 
 }  // namespace
 
-Task do_readdir(Call& call) {
+Task do_readdir(OpCall& call) {
   const Op& op = call.op();
   const Open* open = call.tree().open(op.handle);
   if (!open) co_return EBADF;

@@ -74,7 +74,7 @@ ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& cloc
   return request.info;
 }
 
-Client::Client(const Settings& s)
+AfpClient::AfpClient(const Settings& s)
     : settings(s),
       client_id_(random_id()),
       owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
@@ -94,7 +94,7 @@ Client::Client(const Settings& s)
   throw SetupError(step_, problem_.empty() ? strerror(shake_error_) : problem_);
 }
 
-Client::~Client() {
+AfpClient::~AfpClient() {
   ending_ = true;
   bool done = false;
   if (is_ready()) log_out(&done);
@@ -104,7 +104,7 @@ Client::~Client() {
 }
 
 // Logs out and closes the session, because a server keeps the session of a client that only disconnects.
-Detached Client::log_out(bool* done) {
+Detached AfpClient::log_out(bool* done) {
   Rpc& rpc = request(nullptr, Command::logout);
   rpc.out().u8(0);
   const Reply& reply = co_await send(rpc);
@@ -115,7 +115,7 @@ Detached Client::log_out(bool* done) {
   *done = true;
 }
 
-Detached Client::shake_hands(bool* done) {
+Detached AfpClient::shake_hands(bool* done) {
   shaking_ = true;
   ready_ = false;
   shake_error_ = co_await establish();
@@ -129,7 +129,7 @@ Detached Client::shake_hands(bool* done) {
   parked_.wake();
 }
 
-Task Client::ready(Call& call) {
+Task AfpClient::ready(OpCall& call) {
   if (call.cancelled) co_return ECANCELED;
   if (is_ready()) co_return 0;
   if (!call.until) call.until = settings.clock->now() + settings.timeout;
@@ -140,7 +140,7 @@ Task Client::ready(Call& call) {
   co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
 }
 
-Task Client::establish() {
+Task AfpClient::establish() {
   Rpc& open = request(nullptr, Command::none, true, Dsi::open_session);
   open.out().u8(kAttentionQuantumOption).u8(4).u32(kAttentionQuantum);
   const Reply& reply = co_await send(open);
@@ -168,7 +168,7 @@ Task Client::establish() {
 
 // --- login ---
 
-Task Client::log_in() {
+Task AfpClient::log_in() {
   Rpc& rpc = request(nullptr, Command::login);
   Encoder out = rpc.out();
   out.pascal(version_name(settings.version)).pascal(uam_name(settings.uam));
@@ -198,7 +198,7 @@ Task Client::log_in() {
   co_return error;
 }
 
-Task Client::log_in_dhx2() {
+Task AfpClient::log_in_dhx2() {
   Dhx2 exchange(settings.password);
   while (reply_.result == kAuthContinue) {
     const std::string answer = exchange.answer(reply_.data);
@@ -218,7 +218,7 @@ Task Client::log_in_dhx2() {
 
 // Asks the server to resume the old session. Tried once, because a server that does not know the session takes some seconds to
 // reply.
-Task Client::go_on_with_old_session(bool* resumed) {
+Task AfpClient::go_on_with_old_session(bool* resumed) {
   if (token_.empty()) co_return 0;
   const std::string token = std::exchange(token_, std::string());
   Rpc& rpc = request(nullptr, Command::disconnect_old_session);
@@ -232,7 +232,7 @@ Task Client::go_on_with_old_session(bool* resumed) {
   co_return 0;
 }
 
-Task Client::get_token() {
+Task AfpClient::get_token() {
   Rpc& rpc = request(nullptr, Command::get_session_token);
   rpc.out().u8(0).u16(kLoginWithTimeAndId).u32(uint32_t(client_id_.size())).u32(0).bytes(client_id_);
   const Reply& reply = co_await send(rpc);
@@ -242,7 +242,7 @@ Task Client::get_token() {
 
 // --- the volume ---
 
-Task Client::refuse_volume(int result) {
+Task AfpClient::refuse_volume(int result) {
   Rpc& rpc = request(nullptr, Command::get_server_parms);
   rpc.out().u8(0);
   const Reply& reply = co_await send(rpc);
@@ -252,7 +252,7 @@ Task Client::refuse_volume(int result) {
   co_return 0;
 }
 
-Task Client::open_volume() {
+Task AfpClient::open_volume() {
   Rpc& rpc = request(nullptr, Command::open_volume);
   rpc.out().u8(0).u16(kVolumeId | kBytesFree | kBytesTotal).pascal(settings.volume).even();
   const Reply& reply = co_await send(rpc);
@@ -264,7 +264,7 @@ Task Client::open_volume() {
   co_return error;
 }
 
-Task Client::find_root() {
+Task AfpClient::find_root() {
   root_ = kRootDir;
   for (const std::string& name : settings.directory) {
     Rpc& rpc = request(nullptr, Command::get_file_dir_parms);

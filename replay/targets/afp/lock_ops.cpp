@@ -15,14 +15,14 @@ namespace fsr::afp {
 
 namespace {
 
-Clock& clock_of(const Call& call) { return *call.client().settings.clock; }
-bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
+Clock& clock_of(const OpCall& call) { return *call.client().settings.clock; }
+bool gave_up(const OpCall& call, int64_t until) { return clock_of(call).now() >= until; }
 
 using Span = LockTable::Span;
 
 constexpr uint64_t kToEnd = UINT64_MAX;  // as a length
 
-Object::Locks* locks_of(Call& call, ObjectId object) {
+Object::Locks* locks_of(OpCall& call, ObjectId object) {
   Object* o = call.tree().object(object);
   return o ? o->locks.get() : nullptr;
 }
@@ -45,7 +45,7 @@ bool inside(const Span& s, const std::vector<Span>& covered) {
   return std::any_of(covered.begin(), covered.end(), [&](const Span& c) { return c.start <= s.start && s.end <= c.end; });
 }
 
-Task ask_lock(Call& call, ForkRef fork, uint8_t flags, Span s) {
+Task ask_lock(OpCall& call, ForkRef fork, uint8_t flags, Span s) {
   Rpc& rpc = call.ask(Command::byte_range_lock);
   const bool to_end = s.end >= uint64_t(INT64_MAX);
   rpc.out().u8(flags).u16(fork->number).u64(s.start).u64(to_end ? kToEnd : s.end - s.start + 1);
@@ -54,7 +54,7 @@ Task ask_lock(Call& call, ForkRef fork, uint8_t flags, Span s) {
 }
 
 // Finds or opens the fork on which the server keeps the client's locks of the object.
-Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
+Task lock_fork(OpCall& call, ObjectId object, ForkRef* fork) {
   Object::Locks* locks = locks_of(call, object);
   if (locks->fork && !call.client().current(locks->fork)) {
     locks->fork = nullptr;
@@ -79,7 +79,7 @@ Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
 
 // Makes the server's locks equal to the union of the owners' locks: first unlocks, then locks. `locks` is not destroyed
 // meanwhile, because it is marked as changing.
-Task bring_in_line(Call& call, ObjectId object) {
+Task bring_in_line(OpCall& call, ObjectId object) {
   Object::Locks& locks = *locks_of(call, object);
   if (locks.held.empty() && locks.table.empty()) co_return 0;
   ForkRef fork;
@@ -107,7 +107,7 @@ Task bring_in_line(Call& call, ObjectId object) {
 
 // Waits until no other operation changes the server's locks of the object. Marks them as changing, so that no other operation
 // changes or destroys them before end_change().
-Task begin_change(Call& call, ObjectId object) {
+Task begin_change(OpCall& call, ObjectId object) {
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
@@ -121,7 +121,7 @@ Task begin_change(Call& call, ObjectId object) {
   }
 }
 
-void end_change(Call& call, ObjectId object) {
+void end_change(OpCall& call, ObjectId object) {
   if (Object* o = call.tree().object(object); o && o->locks) {
     o->locks->changing = false;
     if (o->locks->table.empty()) o->locks.reset();  // also closes the fork, with the locks that are left on it
@@ -130,7 +130,7 @@ void end_change(Call& call, ObjectId object) {
 }
 
 // Finds out whether the server would grant a lock: locks and unlocks the parts of `range` that the client does not hold.
-Task try_lock(Call& call, ObjectId object, Span range) {
+Task try_lock(OpCall& call, ObjectId object, Span range) {
   ForkRef fork;
   if (int error = co_await lock_fork(call, object, &fork)) co_return error;
   const Object::Locks* locks = locks_of(call, object);
@@ -146,7 +146,7 @@ Task try_lock(Call& call, ObjectId object, Span range) {
 
 // Takes a lock here and on the server. `change` takes it in the table, or fails with EAGAIN; `undo` reverses that.
 template <class Change, class Undo>
-Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
+Task take_lock(OpCall& call, ObjectId object, Change change, Undo undo) {
   const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().settings.timeout);
   for (;;) {
     Object* o = call.tree().object(object);
@@ -169,7 +169,7 @@ Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
 
 }  // namespace
 
-Task settle_locks(Call& call, ObjectId object) {
+Task settle_locks(OpCall& call, ObjectId object) {
   if (!locks_of(call, object)) co_return 0;
   if (int error = co_await begin_change(call, object)) co_return error == ESTALE ? 0 : error;
   const int error = co_await bring_in_line(call, object);
@@ -177,7 +177,7 @@ Task settle_locks(Call& call, ObjectId object) {
   co_return error;
 }
 
-Task do_record_lock(Call& call) {
+Task do_record_lock(OpCall& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
   if (op.offset > uint64_t(INT64_MAX)) co_return EINVAL;
@@ -209,7 +209,7 @@ Task do_record_lock(Call& call) {
   co_return co_await take_lock(call, open.object, change, undo);
 }
 
-Task do_flock(Call& call) {
+Task do_flock(OpCall& call) {
   const Op& op = call.op();
   const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
   if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;

@@ -10,27 +10,27 @@ namespace fsr::afp {
 
 namespace {
 
-Task find_parent(Call& call, NameInDirectory* place) {
+Task find_parent(OpCall& call, NameInDirectory* place) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
   place->name = to_wire_name(op.name);
   co_return co_await call.tree().find_dir(call, op.parent, &place->did);
 }
 
-Task find_second(Call& call, NameInDirectory* place) {
+Task find_second(OpCall& call, NameInDirectory* place) {
   const Op& op = call.op();
   if (int error = name_problem(op.name2)) co_return error;
   place->name = to_wire_name(op.name2);
   co_return co_await call.tree().find_dir(call, op.parent2, &place->did);
 }
 
-void taught(Call& call, uint32_t type, uint32_t did = 0) {
+void taught(OpCall& call, uint32_t type, uint32_t did = 0) {
   const Op& op = call.op();
   call.tree().teach(op.object, op.parent, op.name, type, did);
 }
 
 // Finds the type of an object, as known or else by asking the server.
-Task type_at(Call& call, ObjectId object, const NameInDirectory& place, uint32_t* type) {
+Task type_at(OpCall& call, ObjectId object, const NameInDirectory& place, uint32_t* type) {
   const Object* o = call.tree().object(object);
   if (o && o->type) {
     *type = o->type;
@@ -43,7 +43,7 @@ Task type_at(Call& call, ObjectId object, const NameInDirectory& place, uint32_t
   co_return error;
 }
 
-Task move(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
+Task move(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
   Rpc& rpc = call.ask_at(Command::move_and_rename, from.did, false);
   rpc.out().u32(to.did).path(from.name).path({}).path(to.name);
   const Reply& reply = co_await call.client().send(rpc);
@@ -51,7 +51,7 @@ Task move(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
 }
 
 // Moves an open file that loses its last name to a hidden name, because AFP can't remove an open file.
-Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
+Task hide(OpCall& call, const NameInDirectory& place, ObjectId object) {
   const std::string hidden = call.tree().hidden_name();
   const NameInDirectory aside{call.client().root(), hidden};
   if (int error = co_await move(call, place, aside)) co_return error;
@@ -62,7 +62,7 @@ Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
 
 // Sends the request to remove a name, and does not wait for the reply. A server performs the requests of a connection in their
 // order. So if the next request gives the name to another file, no operation finds the name missing.
-void begin_removal(Call& call, const NameInDirectory& place) {
+void begin_removal(OpCall& call, const NameInDirectory& place) {
   Rpc& rpc = call.client().request(nullptr, Command::remove, false);
   rpc.out().u8(0).u16(call.client().volume()).u32(place.did).path(place.name);
   call.client().begin(rpc);
@@ -70,7 +70,7 @@ void begin_removal(Call& call, const NameInDirectory& place) {
 
 // Removes a name of a file that has further names. Links are copies on AFP, and the copy at `place` is the one that was written
 // to, or is open and can't be removed. It replaces another copy, as if both were one file.
-Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
+Task replace_copy(OpCall& call, const NameInDirectory& place, ObjectId object) {
   const Object* o = call.tree().object(object);
   if (!o) co_return EBUSY;
   const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the name that operations use comes first
@@ -93,7 +93,7 @@ Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
 }
 
 // `parent` and `name` are the recorded ones of `place`.
-Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object, ObjectId parent, std::string_view name) {
+Task remove_or_hide(OpCall& call, const NameInDirectory& place, ObjectId object, ObjectId parent, std::string_view name) {
   if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
   if (call.tree().is_original(object, parent, name)) {
     call.auxiliary();
@@ -106,7 +106,7 @@ Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object, O
 }
 
 // Removes the target of a rename as rename(2) would, and fails if rename(2) would fail.
-Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
+Task remove_replaced(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   uint32_t type = 0, type2 = 0;
   if (int error = co_await type_at(call, op.object, from, &type)) co_return error;
@@ -117,7 +117,7 @@ Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirect
   co_return co_await remove_or_hide(call, to, op.object2, op.parent2, op.name2);
 }
 
-Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
+Task exchange_by_moves(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
   const NameInDirectory aside{call.client().root(), call.tree().hidden_name()};
   if (int error = co_await move(call, from, aside)) co_return error;
   call.harmful = true;  // it must not begin again, because `from` is moved
@@ -130,7 +130,7 @@ Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDire
 }
 
 // Exchanges two names. The server's command swaps the contents of two files; if one is a directory, three moves are needed.
-Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
+Task exchange(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   Rpc& rpc = call.ask_at(Command::exchange_files, from.did, false);
   rpc.out().u32(to.did).path(from.name).path(to.name);
@@ -150,7 +150,7 @@ Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to
 
 // Makes a file with the text of a link. The server converts it to a link when it gets a link's type and creator. If the link does
 // not lead to an object in the volume, the server removes the file. The caller then keeps the link as a file.
-Task make_link_file(Call& call, const NameInDirectory& place, std::string_view target, bool* made) {
+Task make_link_file(OpCall& call, const NameInDirectory& place, std::string_view target, bool* made) {
   constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
   constexpr size_t kFinderInfoSize = 32;
   ForkRef fork;
@@ -167,7 +167,7 @@ Task make_link_file(Call& call, const NameInDirectory& place, std::string_view t
   co_return reply.error;
 }
 
-Task keep_as_file(Call& call, const NameInDirectory& place, std::string_view target) {
+Task keep_as_file(OpCall& call, const NameInDirectory& place, std::string_view target) {
   ForkRef fork;
   const int exists = co_await create_file(call, place.did, place.name);
   if (exists && exists != EEXIST) co_return exists;
@@ -190,28 +190,28 @@ bool may_be_a_link(std::string_view target) {
 
 }  // namespace
 
-Task create_file(Call& call, uint32_t did, std::string_view name) {
+Task create_file(OpCall& call, uint32_t did, std::string_view name) {
   Rpc& rpc = call.ask(Command::create_file, false);
   rpc.out().u8(0).u16(call.client().volume()).u32(did).path(name);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task make_file(Call& call, const NameInDirectory& place) {
+Task make_file(OpCall& call, const NameInDirectory& place) {
   if (call.made) co_return 0;
   const int error = co_await create_file(call, place.did, place.name);
   call.made = !error;
   co_return error;
 }
 
-Task remove_place(Call& call, const NameInDirectory& place) {
+Task remove_place(OpCall& call, const NameInDirectory& place) {
   Rpc& rpc = call.ask_at(Command::remove, place.did, false);
   rpc.out().path(place.name);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task remove_hidden(Call& call, const std::string& name) {
+Task remove_hidden(OpCall& call, const std::string& name) {
   call.auxiliary();
   const NameInDirectory place{call.client().root(), name};
   const int error = co_await remove_place(call, place);
@@ -219,7 +219,7 @@ Task remove_hidden(Call& call, const std::string& name) {
   co_return error;
 }
 
-Task do_lookup(Call& call) {
+Task do_lookup(OpCall& call) {
   NameInDirectory place;
   Parms parms;
   if (int error = co_await find_parent(call, &place)) co_return error;
@@ -229,7 +229,7 @@ Task do_lookup(Call& call) {
   co_return 0;
 }
 
-Task do_mkdir(Call& call) {
+Task do_mkdir(OpCall& call) {
   NameInDirectory place;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (!call.made) {
@@ -245,7 +245,7 @@ Task do_mkdir(Call& call) {
   co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
 }
 
-Task do_mknod(Call& call) {
+Task do_mknod(OpCall& call) {
   NameInDirectory place;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (int error = co_await make_file(call, place)) co_return error;
@@ -253,7 +253,7 @@ Task do_mknod(Call& call) {
   co_return co_await set_mode(call, place, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
 }
 
-Task do_symlink(Call& call) {
+Task do_symlink(OpCall& call) {
   const std::string_view target = call.op().data;
   NameInDirectory place;
   bool made = false;
@@ -273,7 +273,7 @@ Task do_symlink(Call& call) {
   co_return error;
 }
 
-Task do_link(Call& call) {
+Task do_link(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory from, to;
   if (int error = co_await call.tree().find(call, op.object, &from)) co_return error;
@@ -300,7 +300,7 @@ Task do_link(Call& call) {
   co_return 0;
 }
 
-Task do_remove(Call& call) {
+Task do_remove(OpCall& call) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
   NameInDirectory place;
@@ -313,7 +313,7 @@ Task do_remove(Call& call) {
   co_return error;
 }
 
-Task do_rename(Call& call) {
+Task do_rename(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory from, to;
   if (int error = co_await find_parent(call, &from)) co_return error;

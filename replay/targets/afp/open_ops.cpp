@@ -9,14 +9,14 @@ namespace fsr::afp {
 
 namespace {
 
-Task truncate_opened(Call& call, ForkRef fork) {
+Task truncate_opened(OpCall& call, ForkRef fork) {
   if (!(call.op().open_flags & O_TRUNC)) co_return 0;
   call.auxiliary();
   co_return co_await set_size(call, fork, 0);
 }
 
 // Ends the locks of an open instance, also on the server.
-Task end_locks(Call& call, HandleId handle) {
+Task end_locks(OpCall& call, HandleId handle) {
   const ObjectId object = call.tree().open(handle)->object;
   Object* o = call.tree().object(object);
   if (!o || !o->locks) co_return 0;
@@ -28,11 +28,11 @@ Task end_locks(Call& call, HandleId handle) {
 
 }  // namespace
 
-Task open_at(Call& call, const NameInDirectory& place, uint16_t access, ForkRef* fork) {
+Task open_at(OpCall& call, const NameInDirectory& place, uint16_t access, ForkRef* fork) {
   co_return co_await call.client().open_fork(&call, place.did, place.name, access, fork);
 }
 
-Task do_open(Call& call) {
+Task do_open(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   ForkRef fork;
@@ -48,7 +48,7 @@ Task do_open(Call& call) {
   co_return co_await truncate_opened(call, fork);
 }
 
-Task do_opendir(Call& call) {
+Task do_opendir(OpCall& call) {
   const Op& op = call.op();
   uint32_t did = 0;
   if (int error = co_await call.tree().find_dir(call, op.object, &did)) co_return error;
@@ -56,7 +56,7 @@ Task do_opendir(Call& call) {
   co_return 0;
 }
 
-Task do_create(Call& call) {
+Task do_create(OpCall& call) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
   NameInDirectory place{0, to_wire_name(op.name)};
@@ -74,7 +74,7 @@ Task do_create(Call& call) {
 }
 
 // Creates a file with a hidden name, because AFP has no unnamed files. The file keeps that name until a link or its last release.
-Task do_tmpfile(Call& call) {
+Task do_tmpfile(OpCall& call) {
   const Op& op = call.op();
   const std::string name = call.tree().hidden_name();
   const NameInDirectory place{call.client().root(), name};
@@ -90,7 +90,7 @@ Task do_tmpfile(Call& call) {
   co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
 }
 
-Task do_release(Call& call) {
+Task do_release(OpCall& call) {
   const Op& op = call.op();
   if (!call.tree().open(op.handle)) co_return EBADF;
   co_await end_locks(call, op.handle);
@@ -105,7 +105,7 @@ Task do_release(Call& call) {
   co_return error;
 }
 
-Task do_fsync(Call& call) {
+Task do_fsync(OpCall& call) {
   Open open;
   const Op& op = call.op();
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &open)) co_return error;
@@ -116,7 +116,7 @@ Task do_fsync(Call& call) {
   co_return reply.error;
 }
 
-Task do_fsyncdir(Call& call) {
+Task do_fsyncdir(OpCall& call) {
   uint32_t did = 0;
   if (int error = co_await call.tree().find_dir(call, call.op().object, &did)) co_return error;
   if (call.client().settings.version < Version::v31) co_return co_await do_syncfs(call);
@@ -126,14 +126,14 @@ Task do_fsyncdir(Call& call) {
   co_return reply.result == kObjectNotFound ? 0 : reply.error;
 }
 
-Task do_syncfs(Call& call) {
+Task do_syncfs(OpCall& call) {
   Rpc& rpc = call.ask(Command::flush);
   rpc.out().u8(0).u16(call.client().volume());
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task do_flush(Call& call) {
+Task do_flush(OpCall& call) {
   const Op& op = call.op();
   const Open* open = call.tree().open(op.handle);
   if (!open) co_return EBADF;

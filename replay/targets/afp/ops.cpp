@@ -22,7 +22,7 @@ using enum Fidelity;
 
 struct Rule {
   Fidelity fidelity = impossible;
-  Task (*run)(Call& call) = nullptr;
+  Task (*run)(OpCall& call) = nullptr;
   const char* requests = "";
 };
 
@@ -30,7 +30,7 @@ struct Rule {
 // files and no ioctl.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(Call&), const char* requests) {
+  auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(OpCall&), const char* requests) {
     r[unsigned(kind)] = {fidelity, run, requests};
   };
   set(OpKind::null, exact, do_null, "FPGetSrvrParms");
@@ -150,8 +150,8 @@ Fidelity afp_fidelity(const Op& op, const ServerCapabilities& a) {
   return std::max(fidelity, name_fidelity(op));  // the worse one
 }
 
-Task perform(Call& call) {
-  const Client& client = call.client();
+Task perform(OpCall& call) {
+  const AfpClient& client = call.client();
   if (afp_fidelity(call.op(), {client.has_xattrs(), client.settings.privileged}) == impossible) co_return EOPNOTSUPP;
   const int error = co_await kRules[unsigned(call.op().kind)].run(call);
   if (!error) call.tree().changed(changed_file(call.op()));
@@ -163,7 +163,7 @@ int name_problem(std::string_view name) {
   return name.size() > kLongestName ? ENAMETOOLONG : 0;
 }
 
-uint32_t allowed_mode(const Call& call, uint32_t mode) {
+uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
   return (call.client().settings.privileged ? mode : mode & ~set_id_bits(mode)) & 07777;
 }
 

@@ -5,20 +5,20 @@
 
 namespace fsr::afp {
 
-Rpc& Call::ask_at(Command command, uint32_t did, bool harmless) {
+Rpc& OpCall::ask_at(Command command, uint32_t did, bool harmless) {
   Rpc& rpc = ask(command, harmless);
   rpc.out().u8(0).u16(client().volume()).u32(did);
   return rpc;
 }
 
 void AfpSession::begin(SharedCall& shared_call) {
-  Call& call = static_cast<Call&>(shared_call);
+  OpCall& call = static_cast<OpCall&>(shared_call);
   call.harmful = call.made = false;
   call.until = 0;
   run(call);
 }
 
-Detached AfpSession::run(Call& call) {
+Detached AfpSession::run(OpCall& call) {
   const int error = co_await repeat_call(call, *shared_, perform);
   finish(call, error);
 }

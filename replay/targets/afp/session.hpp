@@ -9,15 +9,15 @@
 
 namespace fsr::afp {
 
-using Shared = PathConnection<Client, Tree>;
+using Shared = PathConnection<AfpClient, Tree>;
 
 // One operation in flight.
-struct Call final : RepeatableCall {
-  explicit Call(Shared& s) : shared(s) {}
+struct OpCall final : RepeatableCall {
+  explicit OpCall(Shared& s) : shared(s) {}
   Shared& shared;
   uint32_t made_did = 0;  // id of the directory that it created
 
-  Client& client() const { return shared.client; }
+  AfpClient& client() const { return shared.client; }
   Tree& tree() const { return shared.tree; }
   Rpc& ask(Command command, bool harmless = true, Dsi dsi = Dsi::command) {
     return client().request(this, command, harmless, dsi);
@@ -33,9 +33,9 @@ class AfpSession final : public SharedSession {
   ~AfpSession() override { end(); }
 
  private:
-  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(*shared_); }
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<OpCall>(*shared_); }
   void begin(SharedCall& call) override;
-  Detached run(Call& call);
+  Detached run(OpCall& call);
 
   std::shared_ptr<Shared> shared_;
 };

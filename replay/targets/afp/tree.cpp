@@ -12,7 +12,7 @@
 
 namespace fsr::afp {
 
-Task Tree::find(Call& call, ObjectId id, NameInDirectory* place) {
+Task Tree::find(OpCall& call, ObjectId id, NameInDirectory* place) {
   if (id == kRootObject) {
     *place = {client_.root(), {}};
     co_return 0;
@@ -32,7 +32,7 @@ Task Tree::find(Call& call, ObjectId id, NameInDirectory* place) {
   co_return co_await find_dir(call, last.parent, &place->did);
 }
 
-Task Tree::find_dir(Call& call, ObjectId id, uint32_t* did) {
+Task Tree::find_dir(OpCall& call, ObjectId id, uint32_t* did) {
   NameInDirectory place;
   if (const Object* o = object(id); o && !o->is_dir()) co_return ENOTDIR;
   if (int error = co_await find(call, id, &place)) co_return error;
@@ -48,7 +48,7 @@ Task Tree::find_dir(Call& call, ObjectId id, uint32_t* did) {
   co_return 0;
 }
 
-Task Tree::find_open(Call& call, HandleId handle, Open* found) {
+Task Tree::find_open(OpCall& call, HandleId handle, Open* found) {
   const Open* known = open(handle);
   if (!known) co_return EBADF;
   *found = *known;
@@ -63,7 +63,7 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   co_return 0;
 }
 
-Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t access, Open* found) {
+Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint16_t access, Open* found) {
   const Object* o = object(id);
   if (!handle && o && o->names.empty()) handle = o->last_open;
   if (handle) co_return co_await find_open(call, handle, found);

@@ -19,7 +19,7 @@
 
 namespace fsr::afp {
 
-struct Call;
+struct OpCall;
 
 // The listing of an open directory, with entries that the server has sent and no operation has taken yet.
 struct Listing {
@@ -80,16 +80,16 @@ struct NameInDirectory {
 
 class Tree final : public KnownTree<Object, Open> {
  public:
-  explicit Tree(Client& client) : KnownTree(".afp"), client_(client) {}
+  explicit Tree(AfpClient& client) : KnownTree(".afp"), client_(client) {}
 
   // Finds the address of the object. ESTALE: no operation has bound its id; ENOENT: it has no name any more.
-  Task find(Call& call, ObjectId object, NameInDirectory* place);
-  Task find_dir(Call& call, ObjectId object, uint32_t* did);  // ENOTDIR: it is not a directory
+  Task find(OpCall& call, ObjectId object, NameInDirectory* place);
+  Task find_dir(OpCall& call, ObjectId object, uint32_t* did);  // ENOTDIR: it is not a directory
   // Finds the open file of a handle, and opens it again if its AFP session ended. EBADF: the handle is unknown; EISDIR: it is a
   // directory's.
-  Task find_open(Call& call, HandleId handle, Open* found);
+  Task find_open(OpCall& call, HandleId handle, Open* found);
   // Does the same as find_open(). Without a handle, as in traces of stateless protocols, the file is opened for this call.
-  Task find_or_open(Call& call, HandleId handle, ObjectId object, uint16_t access, Open* found);
+  Task find_or_open(OpCall& call, HandleId handle, ObjectId object, uint16_t access, Open* found);
 
   void opened(HandleId handle, Open open) { add_open(handle, std::move(open)); }
   // Keeps using the name that the object has now when it gets another one.
@@ -105,7 +105,7 @@ class Tree final : public KnownTree<Object, Open> {
  private:
   void forget_places(ObjectId id) override;
 
-  Client& client_;
+  AfpClient& client_;
 };
 
 }  // namespace fsr::afp

@@ -20,7 +20,7 @@ constexpr uint32_t kLongestValue = 64 << 10;        // as Linux allows (XATTR_SI
 std::string wire_xattr(const Op& op) { return decomposed(op.name.substr(kPrefix.size())); }
 
 // Fills in the outcome. `limit`: bytes of the caller's buffer; 0: only the size is wanted.
-int answer(Call& call, uint64_t limit) {
+int answer(OpCall& call, uint64_t limit) {
   if (limit && call.buffer.size() > limit) return ERANGE;
   call.request->outcome.data = limit ? std::string_view(call.buffer) : std::string_view();
   call.request->outcome.result = call.buffer.size();
@@ -29,7 +29,7 @@ int answer(Call& call, uint64_t limit) {
 
 }  // namespace
 
-Task do_getxattr(Call& call) {
+Task do_getxattr(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
@@ -41,7 +41,7 @@ Task do_getxattr(Call& call) {
   co_return answer(call, op.length);
 }
 
-Task do_setxattr(Call& call) {
+Task do_setxattr(OpCall& call) {
   const Op& op = call.op();
   if (mode_of_minimal_acl(op)) co_return co_await do_setattr(call);
   if (op.length > kLongestValue) co_return E2BIG;
@@ -62,7 +62,7 @@ Task do_setxattr(Call& call) {
 
 // Lists all names in one request, never by one for the size first. Netatalk would answer a second request with the names of the
 // first one's file, even if it asks about another file.
-Task do_listxattr(Call& call) {
+Task do_listxattr(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
@@ -83,7 +83,7 @@ Task do_listxattr(Call& call) {
   co_return answer(call, op.length);
 }
 
-Task do_removexattr(Call& call) {
+Task do_removexattr(OpCall& call) {
   const Op& op = call.op();
   NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;

@@ -12,23 +12,23 @@ namespace fsr::nfs {
 
 namespace {
 
-void finish_attributes(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void finish_attributes(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error) call.state().learn_links(call.op().object, reply.attr);
   finish_plain(call, rpc, reply, error);
 }
 
-void finish_setattr(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void finish_setattr(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   const Attr* set = call.op().set;
   if (!error && set && (set->valid & kAttrSize)) call.state().settled(call.op().object, set->size, UINT64_MAX);
   finish_attributes(call, rpc, reply, error);
 }
 
-void finish_access(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void finish_access(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error && !access_granted(call.op().mode, reply.access)) error = EACCES;
   finish_plain(call, rpc, reply, error);
 }
 
-void finish_readlink(Call& call, const Rpc&, const Reply& reply, int error) {
+void finish_readlink(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (!error) {
     call.request->outcome.data = reply.data;
     call.request->outcome.result = reply.data.size();
@@ -37,7 +37,7 @@ void finish_readlink(Call& call, const Rpc&, const Reply& reply, int error) {
 }
 
 // Sends a request whose only argument is the object's file handle.
-void send_plain(Call& call, Proc proc, Then then) {
+void send_plain(OpCall& call, Proc proc, Then then) {
   if (!find_object(call, call.op().object, &call.handle)) return;
   Rpc& rpc = call.session->begin(call, proc, then);
   XdrEncoder out(rpc.head);
@@ -45,22 +45,22 @@ void send_plain(Call& call, Proc proc, Then then) {
   call.session->send(rpc);
 }
 
-void send_setattr(Call& call, const Attr& set) {
+void send_setattr(OpCall& call, const Attr& set) {
   Rpc& rpc = call.session->begin(call, Proc::setattr, finish_setattr);
   XdrEncoder out(rpc.head);
   encode_setattr(out, call.handle, set);
   call.session->send(rpc);
 }
 
-void after_mode_before_acl(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_mode_before_acl(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   const uint32_t mode = mode_of_minimal_acl(call.op()).value_or(0) | (reply.attr.mode & kBitsBesideAcl);
   send_setattr(call, {.valid = kAttrMode, .mode = mode});
 }
 
-void write_zeros(Call& call);
+void write_zeros(OpCall& call);
 
-void after_zeros(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_zeros(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error && (reply.count > rpc.count || reply.count == 0)) error = reply.count ? EBADMSG : EIO;
   if (error) return call.session->finish(call, error);
   call.state().settled(call.op().object, rpc.offset, rpc.offset + reply.count);
@@ -70,7 +70,7 @@ void after_zeros(Call& call, const Rpc& rpc, const Reply& reply, int error) {
 
 // Writes zeros from `next` to `end`, piece by piece. The writes are stable, because they could not be repeated after a restart of
 // the server.
-void write_zeros(Call& call) {
+void write_zeros(OpCall& call) {
   if (call.next >= call.end) return call.session->finish(call, 0);
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::write, after_zeros);
@@ -82,7 +82,7 @@ void write_zeros(Call& call) {
 }
 
 // Sets the size that fallocate(2) would set, or writes zeros, because no request reserves or clears space.
-void after_size_before_fallocate(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_size_before_fallocate(OpCall& call, const Rpc&, const Reply& reply, int error) {
   const Op& op = call.op();
   if (!error && clears_range(op)) {
     call.next = op.offset;
@@ -95,18 +95,18 @@ void after_size_before_fallocate(Call& call, const Rpc&, const Reply& reply, int
 
 }  // namespace
 
-void start_null(Call& call) { call.session->send(call.session->begin(call, Proc::null, finish_plain)); }
+void start_null(OpCall& call) { call.session->send(call.session->begin(call, Proc::null, finish_plain)); }
 
-void start_getattr(Call& call) { send_plain(call, Proc::getattr, finish_attributes); }
+void start_getattr(OpCall& call) { send_plain(call, Proc::getattr, finish_attributes); }
 
-void start_readlink(Call& call) { send_plain(call, Proc::readlink, finish_readlink); }
+void start_readlink(OpCall& call) { send_plain(call, Proc::readlink, finish_readlink); }
 
-void start_statfs(Call& call) {
+void start_statfs(OpCall& call) {
   const uint32_t what = call.op().flags;
   send_plain(call, what == kStatfsInfo ? Proc::fsinfo : what == kStatfsNames ? Proc::pathconf : Proc::fsstat, finish_plain);
 }
 
-void start_setattr(Call& call) {
+void start_setattr(OpCall& call) {
   const Op& op = call.op();
   if (mode_of_minimal_acl(op)) {
     ++call.auxiliary;
@@ -118,13 +118,13 @@ void start_setattr(Call& call) {
   send_setattr(call, set);
 }
 
-void start_fallocate(Call& call) {
+void start_fallocate(OpCall& call) {
   if (int error = range_error(call.op())) return call.session->finish(call, error);
   ++call.auxiliary;
   send_plain(call, Proc::getattr, after_size_before_fallocate);
 }
 
-void start_access(Call& call) {
+void start_access(OpCall& call) {
   if (!find_object(call, call.op().object, &call.handle)) return;
   Rpc& rpc = call.session->begin(call, Proc::access, finish_access);
   XdrEncoder out(rpc.head);

@@ -14,10 +14,10 @@ namespace {
 
 constexpr unsigned kMostCommits = 4;  // COMMITs of one operation, on a server that restarts again and again
 
-void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error);
+void after_write_again(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
 
 // Writes again the first piece of lost data in [from, upto). False: no data is lost there.
-bool send_again(Call& call, uint64_t from, uint64_t upto) {
+bool send_again(OpCall& call, uint64_t from, uint64_t upto) {
   const uint64_t most = std::min<uint64_t>(call.state().options.write_max, Payload::kDirect);
   std::optional<LostData> piece = call.state().take_lost(call.object, from, upto, most);
   if (!piece) return false;
@@ -34,7 +34,7 @@ bool send_again(Call& call, uint64_t from, uint64_t upto) {
   return true;
 }
 
-void advance(Call& call) {
+void advance(OpCall& call) {
   while (!call.error && call.outstanding < Nfs3Session::kParallel) {
     if (send_again(call, call.next, UINT64_MAX)) {
       call.next = call.lost.back().end;
@@ -49,7 +49,7 @@ void advance(Call& call) {
   call.rewritten_then(call, call.error);
 }
 
-void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_write_again(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   --call.outstanding;
   const LostData piece = call.lost[rpc.piece];
   if (!error && (reply.count > rpc.count || reply.count == 0)) error = reply.count ? EBADMSG : EIO;
@@ -63,9 +63,9 @@ void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error
   advance(call);
 }
 
-void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error);
+void after_commit(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
 
-void send_commit(Call& call) {
+void send_commit(OpCall& call) {
   ++call.commits;
   Rpc& rpc = call.session->begin(call, Proc::commit, after_commit);
   XdrEncoder out(rpc.head);
@@ -73,14 +73,14 @@ void send_commit(Call& call) {
   call.session->send(rpc);
 }
 
-void commit_again(Call& call, int error) {
+void commit_again(OpCall& call, int error) {
   if (error) return call.session->finish(call, error);
   ++call.auxiliary;
   call.state().needs_commit(call.object, &call.commit_upto);
   send_commit(call);
 }
 
-void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_commit(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (error) return finish_plain(call, rpc, reply, error);
   bool lost = false;
   const int for_good = call.state().committed(call.object, call.commit_upto, reply.verifier, &lost);
@@ -90,7 +90,7 @@ void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
 
 }  // namespace
 
-void write_again(Call& call, void (*then)(Call& call, int error)) {
+void write_again(OpCall& call, void (*then)(OpCall& call, int error)) {
   call.next = 0;
   call.outstanding = call.rounds = 0;
   call.error = 0;
@@ -98,7 +98,7 @@ void write_again(Call& call, void (*then)(Call& call, int error)) {
   advance(call);
 }
 
-void start_fsync(Call& call) {
+void start_fsync(OpCall& call) {
   Open open;
   if (!find_open(call, &open)) return;
   // An operation without a handle, as in traces of stateless protocols, always sends a COMMIT.

@@ -13,15 +13,15 @@ namespace fsr::nfs {
 namespace {
 
 // Copies the next piece. It begins at `next`, which is between `start` and `end` of the source.
-void copy_piece(Call& call);
+void copy_piece(OpCall& call);
 
-void finish_copy(Call& call, int error) {
+void finish_copy(OpCall& call, int error) {
   const uint64_t done = call.next - call.start;
   call.request->outcome.result = done;
   call.session->finish(call, done ? 0 : error);
 }
 
-void after_piece_written(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_piece_written(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error && (reply.count > rpc.count || reply.count == 0)) error = reply.count ? EBADMSG : EIO;
   if (error) return finish_copy(call, error);
   call.state().settled(call.op().object2, rpc.offset, rpc.offset + reply.count);
@@ -29,7 +29,7 @@ void after_piece_written(Call& call, const Rpc& rpc, const Reply& reply, int err
   copy_piece(call);
 }
 
-void after_piece_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_piece_read(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error && reply.count > rpc.count) error = EBADMSG;
   if (error || reply.count == 0) return finish_copy(call, error);
   call.buffer.assign(reply.data.substr(0, reply.count));
@@ -42,7 +42,7 @@ void after_piece_read(Call& call, const Rpc& rpc, const Reply& reply, int error)
   call.session->send(write, call.buffer);
 }
 
-void copy_piece(Call& call) {
+void copy_piece(OpCall& call) {
   const NfsOptions& o = call.state().options;
   const uint64_t left = call.end - call.next;
   if (left == 0) return finish_copy(call, 0);
@@ -56,7 +56,7 @@ void copy_piece(Call& call) {
 
 }  // namespace
 
-void start_copy(Call& call) {
+void start_copy(OpCall& call) {
   const Op& op = call.op();
   Open from, to;
   if (!find_open(call, &from)) return;

@@ -10,9 +10,9 @@ namespace fsr::nfs {
 
 namespace {
 
-void send_readdir(Call& call, uint64_t verifier);
+void send_readdir(OpCall& call, uint64_t verifier);
 
-void after_readdir(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_readdir(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   bool gets_on, done = false;
   {
@@ -26,7 +26,7 @@ void after_readdir(Call& call, const Rpc&, const Reply& reply, int error) {
   send_readdir(call, reply.verifier);
 }
 
-void send_readdir(Call& call, uint64_t verifier) {
+void send_readdir(OpCall& call, uint64_t verifier) {
   const NfsOptions& o = call.state().options;
   const uint64_t cookie = call.batch.cookie;
   bool plus = call.op().kind == OpKind::readdirplus;
@@ -39,7 +39,7 @@ void send_readdir(Call& call, uint64_t verifier) {
 
 }  // namespace
 
-void start_readdir(Call& call) {
+void start_readdir(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (op.handle == 0) {

@@ -14,20 +14,20 @@ namespace fsr::nfs {
 
 namespace {
 
-void finish_open(Call& call) {
+void finish_open(OpCall& call) {
   const Op& op = call.op();
   call.state().opened(op.handle, op.object, call.handle, op.open_flags, op.kind == OpKind::opendir);
   call.session->finish(call, 0);
 }
 
-void after_truncate(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_truncate(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   call.state().settled(call.op().object, 0, UINT64_MAX);
   call.request->outcome.attr = reply.attr;
   finish_open(call);
 }
 
-void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_access(OpCall& call, const Rpc&, const Reply& reply, int error) {
   const Op& op = call.op();
   if (!error && !access_granted(open_mask(op.open_flags), reply.access)) error = EACCES;
   if (error) return call.session->finish(call, error);
@@ -48,7 +48,7 @@ void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
 // of file, length.
 constexpr size_t kLongestReadHead = 3 * 4 + (2 * 4 + 400) + 2 * 4 + (4 + 84) + 3 * 4;
 
-void start_transfer(Call& call, uint64_t offset, uint64_t length) {
+void start_transfer(OpCall& call, uint64_t offset, uint64_t length) {
   call.start = call.next = offset;
   call.end = offset + std::min({length, kLongestTransfer, UINT64_MAX - offset});
   call.short_at = call.end;
@@ -58,18 +58,18 @@ void start_transfer(Call& call, uint64_t offset, uint64_t length) {
 
 // Ends the transfer at `offset`, because the file ends there or because of an error. If it is called again, the lowest offset
 // counts, and at the same offset the error.
-void end_transfer(Call& call, uint64_t offset, int error) {
+void end_transfer(OpCall& call, uint64_t offset, int error) {
   if (offset > call.short_at || (offset == call.short_at && (call.error || !error))) return;
   call.short_at = offset;
   call.error = error;
 }
 
-void finish_write(Call& call, int) {  // the next COMMIT handles data that could not be written again
+void finish_write(OpCall& call, int) {  // the next COMMIT handles data that could not be written again
   call.state().end_rewriting(call.object);
   call.session->finish(call, call.request->outcome.error);
 }
 
-void finish_transfer(Call& call) {
+void finish_transfer(OpCall& call) {
   uint64_t done = call.short_at - call.start;
   if (call.append) call.state().end_append(call.object);
   call.request->outcome.result = done;
@@ -78,10 +78,10 @@ void finish_transfer(Call& call) {
   call.session->finish(call, call.request->outcome.error);
 }
 
-void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error);
-void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error);
+void after_read(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
+void after_write(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
 
-void send_read(Call& call, uint64_t offset, uint32_t count) {
+void send_read(OpCall& call, uint64_t offset, uint32_t count) {
   Rpc& rpc = call.session->begin(call, Proc::read, after_read);
   rpc.offset = offset;
   rpc.count = count;
@@ -92,7 +92,7 @@ void send_read(Call& call, uint64_t offset, uint32_t count) {
   call.session->send(rpc);
 }
 
-void write_piece(Call& call, uint64_t offset, uint32_t count, unsigned races) {
+void write_piece(OpCall& call, uint64_t offset, uint32_t count, unsigned races) {
   Rpc& rpc = call.session->begin(call, Proc::write, after_write);
   rpc.offset = offset;
   rpc.count = count;
@@ -104,10 +104,10 @@ void write_piece(Call& call, uint64_t offset, uint32_t count, unsigned races) {
   call.session->send(rpc, call.request->payload.substr(size_t(offset - call.start), count));
 }
 
-void send_write(Call& call, uint64_t offset, uint32_t count) { write_piece(call, offset, count, 0); }
+void send_write(OpCall& call, uint64_t offset, uint32_t count) { write_piece(call, offset, count, 0); }
 
 // Keeps up to kParallel requests in flight. An empty transfer is one empty request.
-void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t)) {
+void advance(OpCall& call, uint32_t most, void (*send)(OpCall&, uint64_t, uint32_t)) {
   while (call.outstanding < Nfs3Session::kParallel && call.next < call.short_at) {
     uint32_t count = uint32_t(std::min<uint64_t>(most, call.short_at - call.next));
     uint64_t offset = call.next;
@@ -117,7 +117,7 @@ void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t))
   if (call.outstanding == 0) finish_transfer(call);
 }
 
-void keep_data(Call& call, const Rpc& rpc, const Reply& reply) {
+void keep_data(OpCall& call, const Rpc& rpc, const Reply& reply) {
   size_t at = size_t(rpc.offset - call.start);
   if (reply.count == call.end - call.start) {  // all data in one reply: no copy
     call.request->outcome.data = reply.data;
@@ -127,7 +127,7 @@ void keep_data(Call& call, const Rpc& rpc, const Reply& reply) {
   reply.data.copy(call.buffer.data() + at, reply.count);
 }
 
-void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_read(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   --call.outstanding;
   if (!error && reply.count > rpc.count) error = EBADMSG;
   if (error) {
@@ -145,7 +145,7 @@ void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
 }
 
 // Tracks whether written data is stable. True: the data must be written once more.
-bool keep_track(Call& call, const Rpc& rpc, const Reply& reply) {
+bool keep_track(OpCall& call, const Rpc& rpc, const Reply& reply) {
   NfsState& state = call.state();
   const uint64_t end = rpc.offset + reply.count;
   NfsState::Wrote wrote;
@@ -162,7 +162,7 @@ bool keep_track(Call& call, const Rpc& rpc, const Reply& reply) {
   return false;
 }
 
-void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_write(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   --call.outstanding;
   if (!error && reply.count > rpc.count) error = EBADMSG;
   if (!error && reply.count == 0 && rpc.count > 0) error = EIO;
@@ -180,23 +180,23 @@ void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   advance(call, call.state().options.write_max, send_write);
 }
 
-uint64_t write_length(const Call& call) { return std::min<uint64_t>(call.op().length, call.request->payload.size()); }
+uint64_t write_length(const OpCall& call) { return std::min<uint64_t>(call.op().length, call.request->payload.size()); }
 
-void transfer_out(Call& call, uint64_t offset) {
+void transfer_out(OpCall& call, uint64_t offset) {
   start_transfer(call, offset, write_length(call));
   if (call.end == call.next) return send_write(call, call.next, 0);
   advance(call, call.state().options.write_max, send_write);
 }
 
-void after_size(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_size(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (!error) return transfer_out(call, call.state().place_append(call.object, reply.attr.size, write_length(call)));
   call.state().end_append(call.object);
   call.session->finish(call, error);
 }
 
-void finish_flush(Call& call, int error) { call.session->finish(call, error); }
+void finish_flush(OpCall& call, int error) { call.session->finish(call, error); }
 
-void finish_release(Call& call) {
+void finish_release(OpCall& call) {
   call.error = 0;
   call.hidden.clear();
   if (!call.state().released(call.op().handle, &call.hidden)) return call.session->finish(call, EBADF);
@@ -204,7 +204,7 @@ void finish_release(Call& call) {
 }
 
 // Releases the locks that were set through the open instance, one owner after another.
-void release_locks(Call& call, int error) {
+void release_locks(OpCall& call, int error) {
   LockOwner owner;
   const bool locked = !error && call.state().locks.used() && call.state().locks.through(call.object, call.op().handle, &owner);
   if (!locked || !unlock_all(call, owner, release_locks)) return finish_release(call);
@@ -213,7 +213,7 @@ void release_locks(Call& call, int error) {
 
 }  // namespace
 
-void start_open(Call& call) {
+void start_open(OpCall& call) {
   if (!find_object(call, call.op().object, &call.handle)) return;
   Rpc& rpc = call.session->begin(call, Proc::access, after_access);
   XdrEncoder out(rpc.head);
@@ -221,7 +221,7 @@ void start_open(Call& call) {
   call.session->send(rpc);
 }
 
-void start_read(Call& call) {
+void start_read(OpCall& call) {
   Open open;
   if (!find_open(call, &open)) return;
   call.handle = open.handle;
@@ -231,7 +231,7 @@ void start_read(Call& call) {
   advance(call, call.state().options.read_max, send_read);
 }
 
-void start_write(Call& call) {
+void start_write(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (!find_open(call, &open)) return;
@@ -249,7 +249,7 @@ void start_write(Call& call) {
   call.session->send(rpc);
 }
 
-void start_flush(Call& call) {
+void start_flush(OpCall& call) {
   Open open;
   if (!find_open(call, &open)) return;
   call.object = open.object;
@@ -258,7 +258,7 @@ void start_flush(Call& call) {
   if (owner.id == 0 || !unlock_all(call, owner, finish_flush)) call.session->finish(call, 0);
 }
 
-void start_release(Call& call) {
+void start_release(OpCall& call) {
   Open open;
   if (!find_open(call, &open)) return;
   call.object = open.object;

@@ -14,7 +14,7 @@ namespace fsr::nfs {
 
 namespace {
 
-void send_lock(Call& call, LockProc proc, Then then) {
+void send_lock(OpCall& call, LockProc proc, Then then) {
   const LockRequest& wish = call.lock;
   Rpc& rpc = call.session->begin_lock(call, proc, then);
   XdrEncoder out(rpc.head);
@@ -28,26 +28,26 @@ void send_lock(Call& call, LockProc proc, Then then) {
   call.session->send(rpc);
 }
 
-void after_lock(Call& call, const Rpc&, const Reply&, int error) {
+void after_lock(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error)
     call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive, call.op().handle,
                               call.session, call.who);
   call.session->finish(call, error);
 }
 
-void after_test(Call& call, const Rpc&, const Reply&, int error) {
+void after_test(OpCall& call, const Rpc&, const Reply&, int error) {
   call.session->finish(call, error == EAGAIN ? 0 : error);  // a conflict is the result
 }
 
-void after_unlock(Call& call, const Rpc&, const Reply&, int error) {
+void after_unlock(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error) call.state().locks.unlocked(call.object, call.lock.owner, call.lock.start, call.lock.end);
   call.session->lock_released();
   call.unlocked_then(call, error);
 }
 
-void finish_unlock(Call& call, int error) { call.session->finish(call, error); }
+void finish_unlock(OpCall& call, int error) { call.session->finish(call, error); }
 
-void send_again(Call& call, uint32_t piece, LockProc proc, bool reclaim, Then then) {
+void send_again(OpCall& call, uint32_t piece, LockProc proc, bool reclaim, Then then) {
   const HeldLocks::Held& held = call.session->again(piece);
   LockArguments lock{.caller = call.state().lock_caller,
                      .owner = held.number,
@@ -65,11 +65,11 @@ void send_again(Call& call, uint32_t piece, LockProc proc, bool reclaim, Then th
   call.session->send(rpc);
 }
 
-void after_late_unlock(Call& call, const Rpc&, const Reply&, int) { call.session->lock_had_again(); }
+void after_late_unlock(OpCall& call, const Rpc&, const Reply&, int) { call.session->lock_had_again(); }
 
 // Handles the reply to a lock that is requested again. If the server is not in its grace period, it refuses a reclaim. The lock
 // is then requested as a new one, and granted if the server still has it.
-void after_again(Call& call, const Rpc& rpc, const Reply&, int error) {
+void after_again(OpCall& call, const Rpc& rpc, const Reply&, int error) {
   const uint32_t piece = rpc.piece;
   const HeldLocks::Held& held = call.session->again(piece);
   if (error == ENOLCK && rpc.reclaim) return send_again(call, piece, LockProc::lock, false, after_again);
@@ -84,7 +84,7 @@ void after_again(Call& call, const Rpc& rpc, const Reply&, int error) {
   call.session->lock_had_again();
 }
 
-bool find_locked(Call& call) {
+bool find_locked(OpCall& call) {
   Open open;
   if (!find_open(call, &open)) return false;
   call.object = open.object;
@@ -94,9 +94,9 @@ bool find_locked(Call& call) {
 
 }  // namespace
 
-void reclaim_lock(Call& call, uint32_t piece) { send_again(call, piece, LockProc::lock, true, after_again); }
+void reclaim_lock(OpCall& call, uint32_t piece) { send_again(call, piece, LockProc::lock, true, after_again); }
 
-bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error)) {
+bool unlock_all(OpCall& call, LockOwner owner, void (*then)(OpCall& call, int error)) {
   if (!call.state().locks.used() || !call.state().locks.holds(call.object, owner)) return false;
   call.lock = {owner, 0, UINT64_MAX, true};
   call.unlocked_then = then;
@@ -104,7 +104,7 @@ bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error)
   return true;
 }
 
-void start_record_lock(Call& call) {
+void start_record_lock(OpCall& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) return call.session->finish(call, EINVAL);
   if (!find_locked(call)) return;
@@ -114,7 +114,7 @@ void start_record_lock(Call& call) {
   op.mode == F_UNLCK ? send_lock(call, LockProc::unlock, after_unlock) : send_lock(call, LockProc::lock, after_lock);
 }
 
-void start_flock(Call& call) {
+void start_flock(OpCall& call) {
   const Op& op = call.op();
   const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
   if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) return call.session->finish(call, EINVAL);

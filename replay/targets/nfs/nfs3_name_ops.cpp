@@ -12,7 +12,7 @@ namespace fsr::nfs {
 namespace {
 
 // Finishes an operation that found or created an object with `handle`.
-void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
+void finish_found(OpCall& call, const FileHandle& handle, const Attr& attr) {
   const Op& op = call.op();
   call.state().teach(op.object, handle, attr);
   if (op.kind == OpKind::create) {
@@ -23,13 +23,13 @@ void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
   call.session->finish(call, 0);
 }
 
-void after_lookup(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_lookup(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (!error && differ(reply.system, call.state().options.root_system)) error = EXDEV;
   if (error) return call.session->finish(call, error);
   finish_found(call, reply.handle, reply.attr);
 }
 
-void send_lookup(Call& call) {
+void send_lookup(OpCall& call) {
   Rpc& rpc = call.session->begin(call, Proc::lookup, after_lookup);
   XdrEncoder out(rpc.head);
   encode_name(out, call.handle, call.op().name);
@@ -37,40 +37,40 @@ void send_lookup(Call& call) {
 }
 
 // Handles the reply to CREATE, MKDIR, SYMLINK or MKNOD. If it has no handle of the new object, the handle is looked up.
-void after_make(Call& call, const Rpc&, const Reply& reply, int error) {
+void after_make(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   if (reply.handle.size) return finish_found(call, reply.handle, reply.attr);
   ++call.auxiliary;
   send_lookup(call);
 }
 
-bool find_parent(Call& call) { return check_name(call, call.op().name) && find_object(call, call.op().parent, &call.handle); }
+bool find_parent(OpCall& call) { return check_name(call, call.op().name) && find_object(call, call.op().parent, &call.handle); }
 
-void send_create(Call& call, CreateMode mode, const Attr& set) {
+void send_create(OpCall& call, CreateMode mode, const Attr& set) {
   Rpc& rpc = call.session->begin(call, Proc::create, after_make);
   XdrEncoder out(rpc.head);
   encode_create(out, call.handle, call.op().name, mode, set);
   call.session->send(rpc);
 }
 
-void after_link(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_link(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error) call.state().learn_links(call.op().object, reply.attr);
   finish_plain(call, rpc, reply, error);
 }
 
-void after_remove(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_remove(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error) call.state().unlinked(call.op().object);
   finish_plain(call, rpc, reply, error);
 }
 
-void send_remove(Call& call, Proc proc) {
+void send_remove(OpCall& call, Proc proc) {
   Rpc& rpc = call.session->begin(call, proc, after_remove);
   XdrEncoder out(rpc.head);
   encode_name(out, call.handle, call.op().name);
   call.session->send(rpc);
 }
 
-void send_rename(Call& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2,
+void send_rename(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2,
                  Then then) {
   Rpc& rpc = call.session->begin(call, Proc::rename, then);
   XdrEncoder out(rpc.head);
@@ -81,7 +81,7 @@ void send_rename(Call& call, const FileHandle& from, std::string_view name, cons
 // --- Hiding: a file that is open loses its name. Version 3 knows no open files, so it gets a hidden name until its last release.
 // The hidden name is in the root, so that the directory can be removed; if that is forbidden, it is beside the old name.
 
-void after_hide(Call& call, const Rpc&, const Reply&, int error) {
+void after_hide(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error) {
     ++call.state().counters.hidden;
     if (!call.state().hide(call.hiding_object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
@@ -89,17 +89,17 @@ void after_hide(Call& call, const Rpc&, const Reply&, int error) {
   call.hidden_then(call, error);
 }
 
-const FileHandle& hiding_from(const Call& call) { return call.op().kind == OpKind::rename ? call.handle2 : call.handle; }
-std::string_view hiding_name(const Call& call) { return call.op().kind == OpKind::rename ? call.op().name2 : call.op().name; }
+const FileHandle& hiding_from(const OpCall& call) { return call.op().kind == OpKind::rename ? call.handle2 : call.handle; }
+std::string_view hiding_name(const OpCall& call) { return call.op().kind == OpKind::rename ? call.op().name2 : call.op().name; }
 
-void after_hide_in_root(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+void after_hide_in_root(OpCall& call, const Rpc& rpc, const Reply& reply, int error) {
   if (error != EACCES && error != EPERM && error != EXDEV) return after_hide(call, rpc, reply, error);
   ++call.auxiliary;
   call.hiding.dir = hiding_from(call);
   send_rename(call, call.hiding.dir, hiding_name(call), call.hiding.dir, call.hiding.name, after_hide);
 }
 
-void hide(Call& call, ObjectId object, void (*then)(Call& call, int error)) {
+void hide(OpCall& call, ObjectId object, void (*then)(OpCall& call, int error)) {
   call.hiding_object = object;
   call.hidden_then = then;
   call.hidden.clear();
@@ -107,18 +107,18 @@ void hide(Call& call, ObjectId object, void (*then)(Call& call, int error)) {
   send_rename(call, hiding_from(call), hiding_name(call), call.hiding.dir, call.hiding.name, after_hide_in_root);
 }
 
-void unlink_hidden(Call& call, int error) {
+void unlink_hidden(OpCall& call, int error) {
   if (error) return call.session->finish(call, error);
   remove_hidden(call);
 }
 
-void after_whiteout(Call& call, const Rpc&, const Reply&, int error) {
+void after_whiteout(OpCall& call, const Rpc&, const Reply&, int error) {
   if (error) call.error = error;
   remove_hidden(call);
 }
 
 // Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
-void send_whiteout(Call& call) {
+void send_whiteout(OpCall& call) {
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::mknod, after_whiteout);
   XdrEncoder out(rpc.head);
@@ -126,7 +126,7 @@ void send_whiteout(Call& call) {
   call.session->send(rpc);
 }
 
-void after_rename(Call& call, const Rpc&, const Reply&, int error) {
+void after_rename(OpCall& call, const Rpc&, const Reply&, int error) {
   const Op& op = call.op();
   if (error) call.error = error;
   if (!error && (op.flags & RENAME_WHITEOUT)) return send_whiteout(call);
@@ -134,13 +134,13 @@ void after_rename(Call& call, const Rpc&, const Reply&, int error) {
   remove_hidden(call);
 }
 
-void rename_hidden(Call& call, int error) {
+void rename_hidden(OpCall& call, int error) {
   if (error) call.hiding_object = kNoObject;  // the rename is sent nevertheless, and the server decides
   const Op& op = call.op();
   send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
 }
 
-void rename_plainly(Call& call) {
+void rename_plainly(OpCall& call) {
   const Op& op = call.op();
   // A recorded rename that failed did not replace a file.
   if (!op.error && op.object2 != op.object && call.state().is_open(op.object2)) {
@@ -150,13 +150,13 @@ void rename_plainly(Call& call) {
   send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
 }
 
-void after_find_replaced(Call& call, const Rpc&, const Reply&, int error) {
+void after_find_replaced(OpCall& call, const Rpc&, const Reply&, int error) {
   if (error != ENOENT) return call.session->finish(call, error ? error : EEXIST);
   rename_plainly(call);
 }
 
 // Renames only if the new name does not exist. A lookup checks that, because RENAME has no such condition.
-void rename_to_free_name(Call& call) {
+void rename_to_free_name(OpCall& call) {
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::lookup, after_find_replaced);
   XdrEncoder out(rpc.head);
@@ -164,12 +164,12 @@ void rename_to_free_name(Call& call) {
   call.session->send(rpc);
 }
 
-void finish_exchange(Call& call, const Rpc&, const Reply&, int error) {
+void finish_exchange(OpCall& call, const Rpc&, const Reply&, int error) {
   call.session->finish(call, call.error ? call.error : error);
 }
 
 // Moves the object that was put aside to the other's name, or back to its own if the second move failed.
-void after_second_move(Call& call, const Rpc&, const Reply&, int error) {
+void after_second_move(OpCall& call, const Rpc&, const Reply&, int error) {
   const Op& op = call.op();
   call.error = error;
   ++call.auxiliary;
@@ -177,19 +177,19 @@ void after_second_move(Call& call, const Rpc&, const Reply&, int error) {
   send_rename(call, call.handle, call.hiding.name, to, error ? op.name : op.name2, finish_exchange);
 }
 
-void after_first_move(Call& call, const Rpc&, const Reply&, int error) {
+void after_first_move(OpCall& call, const Rpc&, const Reply&, int error) {
   if (error) return call.session->finish(call, error);
   ++call.auxiliary;
   send_rename(call, call.handle2, call.op().name2, call.handle, call.op().name, after_second_move);
 }
 
-void exchange(Call& call) {
+void exchange(OpCall& call) {
   call.error = 0;
   call.hiding.name = call.state().hidden_name();
   send_rename(call, call.handle, call.op().name, call.handle, call.hiding.name, after_first_move);
 }
 
-void after_remove_hidden(Call& call, const Rpc&, const Reply&, int error) {
+void after_remove_hidden(OpCall& call, const Rpc&, const Reply&, int error) {
   if (error) ++call.state().counters.hidden_left;
   call.hidden.pop_back();
   remove_hidden(call);
@@ -197,7 +197,7 @@ void after_remove_hidden(Call& call, const Rpc&, const Reply&, int error) {
 
 }  // namespace
 
-void remove_hidden(Call& call) {
+void remove_hidden(OpCall& call) {
   if (call.hidden.empty()) return call.session->finish(call, call.error);
   ++call.auxiliary;
   const HiddenName& name = call.hidden.back();
@@ -208,13 +208,13 @@ void remove_hidden(Call& call) {
   call.session->send(rpc);
 }
 
-void start_lookup(Call& call) {
+void start_lookup(OpCall& call) {
   if (find_parent(call)) send_lookup(call);
 }
 
 // Starts a create. O_EXCL becomes GUARDED, because EXCLUSIVE has no mode. They differ only if a request is sent twice, and this
 // client never sends a CREATE twice.
-void start_create(Call& call) {
+void start_create(OpCall& call) {
   const Op& op = call.op();
   if (!find_parent(call)) return;
   Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
@@ -224,7 +224,7 @@ void start_create(Call& call) {
 
 // Handles the reply to the CREATE of an unnamed file. Version 3 has no such files. The file has a hidden name until its last
 // release, and a link gives it another name.
-static void after_tmpfile(Call& call, const Rpc&, const Reply& reply, int error) {
+static void after_tmpfile(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   if (!reply.handle.size) {  // CREATE may leave out the handle
     ++call.auxiliary;
@@ -242,7 +242,7 @@ static void after_tmpfile(Call& call, const Rpc&, const Reply& reply, int error)
   remove_hidden(call);
 }
 
-void start_tmpfile(Call& call) {
+void start_tmpfile(OpCall& call) {
   const Op& op = call.op();
   if (!find_object(call, op.parent, &call.handle)) return;
   call.hidden.clear();
@@ -254,7 +254,7 @@ void start_tmpfile(Call& call) {
   call.session->send(rpc);
 }
 
-void start_mkdir(Call& call) {
+void start_mkdir(OpCall& call) {
   if (!find_parent(call)) return;
   Rpc& rpc = call.session->begin(call, Proc::mkdir, after_make);
   XdrEncoder out(rpc.head);
@@ -262,7 +262,7 @@ void start_mkdir(Call& call) {
   call.session->send(rpc);
 }
 
-void start_mknod(Call& call) {
+void start_mknod(OpCall& call) {
   const Op& op = call.op();
   if (!find_parent(call)) return;
   Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode), .rdev = op.flags};
@@ -273,7 +273,7 @@ void start_mknod(Call& call) {
   call.session->send(rpc);
 }
 
-void start_symlink(Call& call) {
+void start_symlink(OpCall& call) {
   if (!find_parent(call)) return;
   Rpc& rpc = call.session->begin(call, Proc::symlink, after_make);
   XdrEncoder out(rpc.head);
@@ -281,7 +281,7 @@ void start_symlink(Call& call) {
   call.session->send(rpc);
 }
 
-void start_link(Call& call) {
+void start_link(OpCall& call) {
   const Op& op = call.op();
   if (!check_name(call, op.name2) || !find_object(call, op.object, &call.handle) || !find_object(call, op.parent2, &call.handle2))
     return;
@@ -291,17 +291,17 @@ void start_link(Call& call) {
   call.session->send(rpc);
 }
 
-void start_unlink(Call& call) {
+void start_unlink(OpCall& call) {
   if (!find_parent(call)) return;
   if (call.state().is_open(call.op().object)) return hide(call, call.op().object, unlink_hidden);
   send_remove(call, Proc::remove);
 }
 
-void start_rmdir(Call& call) {
+void start_rmdir(OpCall& call) {
   if (find_parent(call)) send_remove(call, Proc::rmdir);
 }
 
-void start_rename(Call& call) {
+void start_rename(OpCall& call) {
   const Op& op = call.op();
   if (!find_parent(call) || !check_name(call, op.name2) || !find_object(call, op.parent2, &call.handle2)) return;
   call.hidden.clear();

@@ -18,7 +18,7 @@ namespace {
 
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
-  void (*start)(Call& call) = nullptr;
+  void (*start)(OpCall& call) = nullptr;
   const char* requests = "";
 };
 
@@ -26,7 +26,7 @@ struct Rule {
 // reservation or ioctl. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
+  auto set = [&](OpKind kind, void (*start)(OpCall&), const char* requests) {
     r[unsigned(kind)] = {Fidelity::exact, start, requests};
   };
   set(OpKind::null, start_null, "NULL");
@@ -111,7 +111,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
   }
 }
 
-void start_operation(Call& call) {
+void start_operation(OpCall& call) {
   const Op& op = call.op();
   const NfsOptions& o = call.state().options;
   if (nfs3_fidelity(op, !o.lock_manager.empty(), o.privileged) == Fidelity::impossible)
@@ -119,14 +119,14 @@ void start_operation(Call& call) {
   kRules[unsigned(op.kind)].start(call);
 }
 
-bool find_object(Call& call, ObjectId object, FileHandle* handle) {
+bool find_object(OpCall& call, ObjectId object, FileHandle* handle) {
   if (call.state().handle_of(object, handle)) return true;
   call.session->finish(call, ESTALE);
   return false;
 }
 
 // Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
-bool find_open(Call& call, Open* open) {
+bool find_open(OpCall& call, Open* open) {
   const Op& op = call.op();
   if (op.handle == 0) {
     open->object = op.object;
@@ -138,18 +138,18 @@ bool find_open(Call& call, Open* open) {
 }
 
 // Checks a name. Names longer than 255 bytes are refused, as by kernel clients, because servers can't decode them.
-bool check_name(Call& call, std::string_view name) {
+bool check_name(OpCall& call, std::string_view name) {
   constexpr size_t kLongestName = 255;
   const int error = name.size() > kLongestName ? ENAMETOOLONG : name_error(name);
   if (error) call.session->finish(call, error);
   return error == 0;
 }
 
-uint32_t allowed_mode(const Call& call, uint32_t mode) {
+uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
   return call.state().options.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
-void finish_plain(Call& call, const Rpc&, const Reply& reply, int error) {
+void finish_plain(OpCall& call, const Rpc&, const Reply& reply, int error) {
   if (!error) call.request->outcome.attr = reply.attr;
   call.session->finish(call, error);
 }

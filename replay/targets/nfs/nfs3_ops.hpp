@@ -10,59 +10,59 @@ namespace fsr::nfs {
 
 Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged);  // `locks`: the server has a lock manager
 const char* nfs3_requests(OpKind kind);
-void start_operation(Call& call);
+void start_operation(OpCall& call);
 
 // --- the state machines: each starts one kind of operation ---
-void start_null(Call& call);
-void start_getattr(Call& call);
-void start_setattr(Call& call);
-void start_fallocate(Call& call);
-void start_access(Call& call);
-void start_readlink(Call& call);
-void start_statfs(Call& call);
+void start_null(OpCall& call);
+void start_getattr(OpCall& call);
+void start_setattr(OpCall& call);
+void start_fallocate(OpCall& call);
+void start_access(OpCall& call);
+void start_readlink(OpCall& call);
+void start_statfs(OpCall& call);
 
-void start_lookup(Call& call);
-void start_create(Call& call);
-void start_tmpfile(Call& call);
-void start_mkdir(Call& call);
-void start_mknod(Call& call);
-void start_symlink(Call& call);
-void start_link(Call& call);
-void start_unlink(Call& call);
-void start_rmdir(Call& call);
-void start_rename(Call& call);
+void start_lookup(OpCall& call);
+void start_create(OpCall& call);
+void start_tmpfile(OpCall& call);
+void start_mkdir(OpCall& call);
+void start_mknod(OpCall& call);
+void start_symlink(OpCall& call);
+void start_link(OpCall& call);
+void start_unlink(OpCall& call);
+void start_rmdir(OpCall& call);
+void start_rename(OpCall& call);
 
-void start_open(Call& call);
-void start_read(Call& call);
-void start_write(Call& call);
-void start_copy(Call& call);
-void start_fsync(Call& call);
-void start_flush(Call& call);
-void start_release(Call& call);
+void start_open(OpCall& call);
+void start_read(OpCall& call);
+void start_write(OpCall& call);
+void start_copy(OpCall& call);
+void start_fsync(OpCall& call);
+void start_flush(OpCall& call);
+void start_release(OpCall& call);
 
-void start_readdir(Call& call);
+void start_readdir(OpCall& call);
 
-void start_record_lock(Call& call);
-void start_flock(Call& call);
+void start_record_lock(OpCall& call);
+void start_flock(OpCall& call);
 
 // --- shared by the operations ---
 // Finds the object's file handle. False: no operation has bound its id, and the call is finished with ESTALE.
-bool find_object(Call& call, ObjectId object, FileHandle* handle);
+bool find_object(OpCall& call, ObjectId object, FileHandle* handle);
 // Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
-bool find_open(Call& call, Open* open);
+bool find_open(OpCall& call, Open* open);
 // Checks a name. False: it could leave its directory or is too long, and the call is finished.
-bool check_name(Call& call, std::string_view name);
+bool check_name(OpCall& call, std::string_view name);
 // Returns the bits of `mode` that this target may set.
-uint32_t allowed_mode(const Call& call, uint32_t mode);
+uint32_t allowed_mode(const OpCall& call, uint32_t mode);
 // Handles the last reply of an operation that needs only the attributes from it.
-void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
+void finish_plain(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
 // Writes again the data of call.object that a restarted server lost, then calls `then`.
-void write_again(Call& call, void (*then)(Call& call, int error));
+void write_again(OpCall& call, void (*then)(OpCall& call, int error));
 // Requests the lock session->again(piece) again. Ends with lock_had_again().
-void reclaim_lock(Call& call, uint32_t piece);
+void reclaim_lock(OpCall& call, uint32_t piece);
 // Releases all locks of the owner on call.object, then calls `then`. False: it has none.
-bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error));
+bool unlock_all(OpCall& call, LockOwner owner, void (*then)(OpCall& call, int error));
 // Removes the names in call.hidden one after another, then finishes the call with call.error.
-void remove_hidden(Call& call);
+void remove_hidden(OpCall& call);
 
 }  // namespace fsr::nfs

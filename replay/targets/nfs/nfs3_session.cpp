@@ -30,7 +30,7 @@ wire::ChannelOptions channel_options(const NfsOptions& o) {
 
 }  // namespace
 
-NfsState& Call::state() const { return session->state(); }
+NfsState& OpCall::state() const { return session->state(); }
 
 void Rpc::replied(std::span<const uint8_t> message) { session->answered(*this, message); }
 void Rpc::failed(int error) { session->conclude(*this, error); }
@@ -46,11 +46,11 @@ Submit Nfs3Session::submit(TargetRequest& request) {
   request.outcome = Outcome();
   if (free_calls_.empty()) {
     if (calls_.size() == kMostCalls) return Submit::busy;
-    calls_.push_back(std::make_unique<Call>());
+    calls_.push_back(std::make_unique<OpCall>());
     calls_.back()->session = this;
     free_calls_.push_back(calls_.back().get());
   }
-  Call& call = *free_calls_.back();
+  OpCall& call = *free_calls_.back();
   free_calls_.pop_back();
   FSR_CHECK(free_calls_.size() < calls_.size(), "more calls are free than were made");
   call.request = &request;
@@ -84,7 +84,7 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   sink_ = nullptr;
 }
 
-Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
+Rpc& Nfs3Session::free_rpc(OpCall& call, Then then) {
   if (free_rpcs_.empty()) {
     rpcs_.push_back(std::make_unique<Rpc>());
     rpcs_.back()->session = this;
@@ -101,7 +101,7 @@ Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
   return rpc;
 }
 
-Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
+Rpc& Nfs3Session::begin(OpCall& call, Proc proc, Then then) {
   Rpc& rpc = free_rpc(call, then);
   rpc.proc = proc;
   rpc.lock = LockProc::none;
@@ -115,7 +115,7 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
 
 // Begins a request to the lock manager. It is idempotent, because an owner gets a lock that it has already, and may release one
 // that it does not have.
-Rpc& Nfs3Session::begin_lock(Call& call, LockProc proc, Then then) {
+Rpc& Nfs3Session::begin_lock(OpCall& call, LockProc proc, Then then) {
   const NfsOptions& o = state_->options;
   if (!lock_channel_) lock_channel_ = &channels_.add(o.lock_manager, kRpcProtocol, channel_options(o), state_->counters.wire);
   Rpc& rpc = free_rpc(call, then);
@@ -236,7 +236,7 @@ int64_t Nfs3Session::next_delayed(int64_t deadline) const {
   return deadline;
 }
 
-void Nfs3Session::finish(Call& call, int error) {
+void Nfs3Session::finish(OpCall& call, int error) {
   TargetRequest& request = *call.request;
   request.outcome.error = error;
   request.outcome.auxiliary = call.auxiliary;

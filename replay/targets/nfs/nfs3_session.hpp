@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session with an NFSv3 server: one or several connections (nconnect), and the operations in flight on them.
 //
-// An operation is a Call, a small state machine. It sends requests (Rpc), and names the function that handles each reply, until
+// An operation is an OpCall, a small state machine. It sends requests (Rpc), and names the function that handles each reply, until
 // it calls finish(). Calls and Rpcs are reused. Used by one thread.
 #pragma once
 
@@ -19,22 +19,22 @@
 namespace fsr::nfs {
 
 class Nfs3Session;
-struct Call;
+struct OpCall;
 struct Rpc;
 
 // Handles the reply to a request, or its error. `error`: not 0: `reply` is not valid. `rpc` is free for reuse afterwards.
-using Then = void (*)(Call& call, const Rpc& rpc, const Reply& reply, int error);
+using Then = void (*)(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
 
 struct Rpc final : wire::Exchange {
   Nfs3Session* session = nullptr;
-  Call* call = nullptr;
+  OpCall* call = nullptr;
   wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
   LockProc lock = LockProc::none;  // none: an NFS request; otherwise a request to the lock manager
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
-  uint32_t piece = 0;                                      // index in Call::lost or Nfs3Session::again_
+  uint32_t piece = 0;                                      // index in OpCall::lost or Nfs3Session::again_
   uint64_t stamp = 0;                                      // WRITE: NfsState::rewriting_stamp()
   unsigned races = 0;                                      // how often it raced with older data that is written again
   bool reclaim = false;                                    // the lock is requested again after a restart
@@ -52,7 +52,7 @@ struct LockRequest {
   bool exclusive = false;
 };
 
-struct Call {
+struct OpCall {
   Nfs3Session* session = nullptr;
   TargetRequest* request = nullptr;
   Identity who;
@@ -74,16 +74,16 @@ struct Call {
   unsigned commits = 0;
   std::vector<LostData> lost;  // pieces that were requested so far
   unsigned rounds = 0;         // passes over the lost data
-  void (*rewritten_then)(Call& call, int error) = nullptr;
+  void (*rewritten_then)(OpCall& call, int error) = nullptr;
   LockRequest lock;
-  void (*unlocked_then)(Call& call, int error) = nullptr;
+  void (*unlocked_then)(OpCall& call, int error) = nullptr;
   // A listing.
   std::shared_ptr<Listing> listing;
   Batch batch;
   // Hiding an open file's name, and removing hidden names.
   HiddenName hiding;
   ObjectId hiding_object = kNoObject;
-  void (*hidden_then)(Call& call, int error) = nullptr;
+  void (*hidden_then)(OpCall& call, int error) = nullptr;
   std::vector<HiddenName> hidden;
 
   std::string buffer;  // data read in pieces
@@ -107,17 +107,17 @@ class Nfs3Session final : public TargetSession {
   // For the operations:
   NfsState& state() { return *state_; }
   // Begins a request. The caller encodes its arguments to rpc.head.
-  Rpc& begin(Call& call, Proc proc, Then then);
-  Rpc& begin_lock(Call& call, LockProc proc, Then then);  // to the lock manager
+  Rpc& begin(OpCall& call, Proc proc, Then then);
+  Rpc& begin_lock(OpCall& call, LockProc proc, Then then);  // to the lock manager
   void send(Rpc& rpc, std::string_view payload = {});
   void lock_released();   // lets operations that wait for a lock ask again
   void lock_had_again();  // a lock was granted again or lost: requests the next one
   const HeldLocks::Held& again(uint32_t piece) const { return again_[piece]; }
-  void finish(Call& call, int error);  // `call` must not be used afterwards
+  void finish(OpCall& call, int error);  // `call` must not be used afterwards
 
  private:
   friend struct Rpc;
-  Rpc& free_rpc(Call& call, Then then);
+  Rpc& free_rpc(OpCall& call, Then then);
   void answered(Rpc& rpc, std::span<const uint8_t> message);
   void lock_answered(Rpc& rpc, std::span<const uint8_t> message);
   void conclude(Rpc& rpc, int error);
@@ -129,9 +129,9 @@ class Nfs3Session final : public TargetSession {
 
   std::shared_ptr<NfsState> state_;
   Reply reply_;  // reply in the current message
-  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<std::unique_ptr<OpCall>> calls_;
   std::vector<std::unique_ptr<Rpc>> rpcs_;
-  std::vector<Call*> free_calls_;
+  std::vector<OpCall*> free_calls_;
   std::vector<Rpc*> free_rpcs_;
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
@@ -140,7 +140,7 @@ class Nfs3Session final : public TargetSession {
   std::vector<HeldLocks::Held> again_;
   uint32_t again_asked_ = 0, again_done_ = 0;
   bool locks_up_ = false;
-  Call again_call_;                        // call of the requests for these locks
+  OpCall again_call_;                      // call of the requests for these locks
   wire::Channel* lock_channel_ = nullptr;  // one of channels_
   wire::ChannelSet channels_;              // last member: destroyed before the members that it refers to
 };

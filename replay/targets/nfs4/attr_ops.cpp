@@ -8,12 +8,12 @@
 
 namespace fsr::nfs4 {
 
-Task do_null(Call& call) {
+Task do_null(OpCall& call) {
   const Reply& reply = co_await call.send(call.ask());
   co_return reply.error;
 }
 
-Task do_getattr(Call& call) {
+Task do_getattr(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -25,7 +25,7 @@ Task do_getattr(Call& call) {
   co_return 0;
 }
 
-Task do_setattr(Call& call) {
+Task do_setattr(OpCall& call) {
   const Op& op = call.op();
   Attr set = op.set ? *op.set : Attr();
   set.mode = allowed_mode(call, set.mode);
@@ -48,7 +48,7 @@ Task do_setattr(Call& call) {
   co_return 0;
 }
 
-Task do_access(Call& call) {
+Task do_access(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -59,7 +59,7 @@ Task do_access(Call& call) {
   co_return nfs::access_granted(call.op().mode, reply.access) ? 0 : EACCES;
 }
 
-Task do_readlink(Call& call) {
+Task do_readlink(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -72,7 +72,7 @@ Task do_readlink(Call& call) {
   co_return 0;
 }
 
-Task do_statfs(Call& call) {
+Task do_statfs(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();

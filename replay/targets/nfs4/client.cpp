@@ -70,8 +70,8 @@ void Rpc::failed(int error) {
   client->end(*this, error);
 }
 
-Rpc& Client::bare_request(size_t channel) {
-  Rpc& rpc = rpcs_.take(this, static_cast<Call*>(nullptr));
+Rpc& Nfs4Client::bare_request(size_t channel) {
+  Rpc& rpc = rpcs_.take(this, static_cast<OpCall*>(nullptr));
   rpc.bound_for = &channels_[channel];
   rpc.guarded = rpc.waits = false;
   rpc.slot = Rpc::kNoSlot;
@@ -84,7 +84,7 @@ Rpc& Client::bare_request(size_t channel) {
   return rpc;
 }
 
-Rpc& Client::request(Call* call, const Identity& who) {
+Rpc& Nfs4Client::request(OpCall* call, const Identity& who) {
   Rpc& rpc = bare_request();
   rpc.call = call;
   rpc.bound_for = nullptr;
@@ -93,13 +93,13 @@ Rpc& Client::request(Call* call, const Identity& who) {
   return rpc;
 }
 
-void Client::begin(Rpc& rpc) {
+void Nfs4Client::begin(Rpc& rpc) {
   rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
   counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_add(1, std::memory_order_relaxed);
   start(rpc);
 }
 
-void Client::start(Rpc& rpc) {
+void Nfs4Client::start(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   rpc.waits = rpc.compound.sequenced();
   // An operation may have file handles and state ids from before a recovery. Requests of the recovery itself continue.
@@ -108,7 +108,7 @@ void Client::start(Rpc& rpc) {
   transmit(rpc);
 }
 
-void Client::transmit(Rpc& rpc) {
+void Nfs4Client::transmit(Rpc& rpc) {
   rpc.waits = false;
   if (rpc.compound.sequenced()) {
     if (rpc.slot == Rpc::kNoSlot) {
@@ -127,7 +127,7 @@ void Client::transmit(Rpc& rpc) {
   rpc.channel->send(rpc);
 }
 
-void Client::pump() {
+void Nfs4Client::pump() {
   while (!backlog_.empty() && !free_slots_.empty() && !channels_.full()) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
@@ -136,7 +136,7 @@ void Client::pump() {
 }
 
 // Frees the slot of a request. `used`: the server has used its sequence number.
-void Client::release(Rpc& rpc, bool used) {
+void Nfs4Client::release(Rpc& rpc, bool used) {
   if (rpc.session == session_number_) {
     if (used) ++slots_[rpc.slot].sequence;
     FSR_CHECK(rpc.slot < slots_.size() && free_slots_.size() < slots_.size(),
@@ -147,12 +147,12 @@ void Client::release(Rpc& rpc, bool used) {
 }
 
 // Gives up a slot, because it is not known whether the server has seen its sequence number.
-void Client::retire(Rpc& rpc) {
+void Nfs4Client::retire(Rpc& rpc) {
   rpc.slot = Rpc::kNoSlot;
   if (rpc.session == session_number_ && ++retired_ * 2 > slots_.size()) lose_session();
 }
 
-void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   silent_ = false;
   if (!decode_reply(message, rpc.compound.ops(), &reply_)) {
     rpc.channel->reject();
@@ -190,7 +190,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   conclude(rpc);
 }
 
-void Client::sequence_failed(Rpc& rpc) {
+void Nfs4Client::sequence_failed(Rpc& rpc) {
   switch (reply_.status) {
     case kDelay:  // the request keeps the slot
       ++counters.delayed;
@@ -216,19 +216,19 @@ void Client::sequence_failed(Rpc& rpc) {
 }
 
 // Ends a request whose session ended while the request was in flight.
-void Client::interrupted(Rpc& rpc) {
+void Nfs4Client::interrupted(Rpc& rpc) {
   const bool done_perhaps = rpc.sendings() > 1 && !rpc.harmless();
   if (rpc.call && done_perhaps) rpc.call->harmful = true;
   end(rpc, done_perhaps ? ECONNRESET : ENOTCONN);
 }
 
-void Client::end(Rpc& rpc, int error) {
+void Nfs4Client::end(Rpc& rpc, int error) {
   reply_.clear();
   reply_.error = error;
   conclude(rpc);
 }
 
-void Client::conclude(Rpc& rpc) {
+void Nfs4Client::conclude(Rpc& rpc) {
   // Only requests that were sent are counted.
   if (reply_.error && rpc.sendings() == 0 && rpc.retry_until == 0 && rpc.repeats == 0)
     counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_sub(1, std::memory_order_relaxed);
@@ -237,7 +237,7 @@ void Client::conclude(Rpc& rpc) {
 }
 
 // Sends a request again after a pause, because the server is not ready for it. False: it has been repeated for too long.
-bool Client::delay(Rpc& rpc, int64_t patience) {
+bool Nfs4Client::delay(Rpc& rpc, int64_t patience) {
   const int64_t now = options.clock->now();
   if (rpc.retry_until == 0) {
     rpc.retry_until = recovering_ && !rpc.call ? recovery_until_ : now + patience;
@@ -250,7 +250,7 @@ bool Client::delay(Rpc& rpc, int64_t patience) {
   return true;
 }
 
-void Client::send_delayed(int64_t now) {
+void Nfs4Client::send_delayed(int64_t now) {
   std::vector<Rpc*> due;
   std::erase_if(delayed_, [&](Rpc* rpc) {
     if (rpc->retry_at > now) return false;
@@ -270,9 +270,9 @@ void Client::send_delayed(int64_t now) {
 // --- time ---
 
 // Returns when the lease must be renewed if no other request is sent. This leaves time to notice a failure and to try again.
-int64_t Client::renewal() const { return up_ && !renewing_ ? renewed_ + int64_t(lease_) * kSecond / 3 : INT64_MAX; }
+int64_t Nfs4Client::renewal() const { return up_ && !renewing_ ? renewed_ + int64_t(lease_) * kSecond / 3 : INT64_MAX; }
 
-Detached Client::renew() {
+Detached Nfs4Client::renew() {
   renewing_ = true;
   renewed_ = options.clock->now();  // the next attempt follows after the same time
   ++counters.renewals;
@@ -282,13 +282,13 @@ Detached Client::renew() {
   if (!up_ && !recovering_ && !ending_) recover();
 }
 
-void Client::advance(int64_t now) {
+void Nfs4Client::advance(int64_t now) {
   send_delayed(now);
   if (now >= renewal()) renew();
   channels_.poll(now, -1);
 }
 
-wire::Channel::Interest Client::interest(int64_t deadline) const {
+wire::Channel::Interest Nfs4Client::interest(int64_t deadline) const {
   for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
   return channels_.interest(std::min(deadline, renewal()));
 }
@@ -298,7 +298,7 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
 // Ends requests in any state. A request must be sent completely or not at all; otherwise the connection must have been closed
 // before.
 template <class Which>
-void Client::end_all(Which which, int error) {
+void Nfs4Client::end_all(Which which, int error) {
   std::vector<std::pair<Rpc*, uint64_t>> found;
   for (Rpc& rpc : rpcs_.used)
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
@@ -311,7 +311,7 @@ void Client::end_all(Which which, int error) {
   }
 }
 
-void Client::cancel(const std::vector<SharedCall*>& calls) {
+void Nfs4Client::cancel(const std::vector<SharedCall*>& calls) {
   auto ours = [](const Rpc& rpc) { return rpc.call && rpc.call->cancelled; };
   parked_.wake_cancelled();
   end_all(
@@ -325,7 +325,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
   end_all(ours, ECANCELED);
 }
 
-void Client::end_everything() {
+void Nfs4Client::end_everything() {
   ending_ = true;
   up_ = false;
   channels_.reset();

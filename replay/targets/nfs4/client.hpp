@@ -28,8 +28,8 @@
 
 namespace fsr::nfs4 {
 
-class Client;
-struct Call;
+class Nfs4Client;
+struct OpCall;
 
 struct Counters {
   wire::ChannelCounters wire;
@@ -48,7 +48,7 @@ struct Counters {
   std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
 
-struct Rpc final : RpcBase<Client, Call, Rpc> {
+struct Rpc final : RpcBase<Nfs4Client, OpCall, Rpc> {
   Compound compound;
   wire::Channel* bound_for = nullptr;  // channel to use; null: any
   wire::Channel* channel = nullptr;    // channel that it was sent on
@@ -81,14 +81,14 @@ class Recovery {
   ~Recovery() = default;
 };
 
-class Client {
+class Nfs4Client {
  public:
   // Connects, makes client id and session, finds the export `path`, and sets root and limits in `options`. Throws
   // std::runtime_error, one line.
-  Client(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  Nfs4Client(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
+  ~Nfs4Client();
+  Nfs4Client(const Nfs4Client&) = delete;
+  Nfs4Client& operator=(const Nfs4Client&) = delete;
 
   nfs::NfsOptions options;
   const uint32_t minor_version;
@@ -105,8 +105,8 @@ class Client {
   }  // total and available bytes at the set-up
 
   // Returns a new request, which begins with SEQUENCE. The caller fills it in and sends it at once.
-  Rpc& request(Call* call, const Identity& who);
-  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
+  Rpc& request(OpCall* call, const Identity& who);
+  using ReplyAwaiter = fsr::ReplyAwaiter<Nfs4Client, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
   ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
@@ -118,7 +118,7 @@ class Client {
   uint64_t fresh_verifier() { return verifier_ ^ ++verifiers_; }  // verifier of a new exclusive create
 
   // Waits for a session. Returns an errno if none can be made.
-  Task ready(Call& call);
+  Task ready(OpCall& call);
   uint64_t epoch() const { return epoch_; }  // changes whenever the server's state was restored
   // Called if the server no longer knew an open file or lock of this epoch.
   void suspect(uint64_t epoch);

@@ -17,7 +17,7 @@ constexpr unsigned kMostCommits = 4;  // COMMITs of one operation, on a server t
 
 // Writes the lost data of a file again. Each piece is taken just before its write, because it must not overwrite data that other
 // operations write meanwhile.
-Task write_again(Call& call, File file) {
+Task write_again(OpCall& call, File file) {
   if ((file.flags & O_ACCMODE) == O_RDONLY) file.stateid = kAnonymous;
   const uint64_t most = std::min<uint64_t>(call.client().options.write_max, Payload::kDirect);
   uint64_t next = 0;
@@ -45,7 +45,7 @@ Task write_again(Call& call, File file) {
 
 }  // namespace
 
-Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written) {
+Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written) {
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle).write(file.stateid, offset, stable, uint32_t(bytes.size()));
   const Reply& reply = co_await call.send(rpc, bytes);
@@ -56,14 +56,14 @@ Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view
   co_return 0;
 }
 
-Task write_lost_again(Call& call, const File& file) {
+Task write_lost_again(OpCall& call, const File& file) {
   if (!call.files().begin_rewriting(file.object)) co_return 0;
   const int error = co_await write_again(call, file);  // the next COMMIT handles data that could not be written again
   call.files().end_rewriting(file.object);
   co_return error;
 }
 
-Task do_fsync(Call& call) {
+Task do_fsync(OpCall& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;

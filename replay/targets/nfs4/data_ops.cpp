@@ -15,7 +15,7 @@ namespace fsr::nfs4 {
 namespace {
 
 struct Moving {
-  Call& call;
+  OpCall& call;
   const File& file;
   uint64_t start;
 };
@@ -40,7 +40,7 @@ Stable stability(uint32_t flags) {
 }
 
 // Tracks whether written data is stable. True: older data, written again, may have replaced it on the server.
-bool keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source,
+bool keep_track(OpCall& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source,
                 uint64_t stamp) {
   nfs::NfsState& files = call.files();
   if (written.committed != Stable::unstable) return files.settled(file.object, offset, offset + written.count, stamp);
@@ -49,7 +49,7 @@ bool keep_track(Call& call, const File& file, uint64_t offset, const Written& wr
   return wrote.raced;
 }
 
-void lose(Call& call, const File& file, uint64_t offset, uint64_t count) {
+void lose(OpCall& call, const File& file, uint64_t offset, uint64_t count) {
   call.files().lose(file.object, offset, offset + count);
   call.restarted = true;
 }
@@ -76,7 +76,7 @@ Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::ChunkR
 }
 
 // Transfers at most `length` bytes. The number of transferred bytes becomes the result.
-Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset, uint64_t length, uint32_t piece) {
+Task transfer(OpCall& call, const File& file, Transfer::Move move, uint64_t offset, uint64_t length, uint32_t piece) {
   call.buffer.clear();
   Moving moving{call, file, offset};
   Transfer t(move, &moving, offset, length, piece);
@@ -89,7 +89,7 @@ Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset
 
 // Appends `length` bytes. Version 4 has no append: each asks for the size and writes there, after the ranges of this target's
 // other appends.
-Task append(Call& call, const File& file, uint64_t length) {
+Task append(OpCall& call, const File& file, uint64_t length) {
   call.files().begin_append(file.object);
   call.auxiliary();
   Rpc& rpc = call.ask(file.who);
@@ -106,7 +106,7 @@ Task append(Call& call, const File& file, uint64_t length) {
 }
 
 // Reads the data and writes it back, for servers without COPY.
-Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) {
+Task copy_through(OpCall& call, const File& from, const File& to, uint64_t* done) {
   const Op& op = call.op();
   const nfs::NfsOptions& o = call.client().options;
   const uint64_t length = std::min(op.length, kLongestTransfer), piece = std::min(o.read_max, o.write_max);
@@ -128,7 +128,7 @@ Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) 
   co_return 0;
 }
 
-Task copy_within(Call& call, const File& from, const File& to, uint64_t* done) {
+Task copy_within(OpCall& call, const File& from, const File& to, uint64_t* done) {
   const Op& op = call.op();
   const uint64_t length = std::min(op.length, kLongestTransfer);
   while (*done < length) {
@@ -148,7 +148,7 @@ Task copy_within(Call& call, const File& from, const File& to, uint64_t* done) {
 
 }  // namespace
 
-Task do_read(Call& call) {
+Task do_read(OpCall& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
@@ -157,7 +157,7 @@ Task do_read(Call& call) {
   co_return error;
 }
 
-Task do_write(Call& call) {
+Task do_write(OpCall& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
@@ -172,7 +172,7 @@ Task do_write(Call& call) {
   co_return error;
 }
 
-Task do_copy(Call& call) {
+Task do_copy(OpCall& call) {
   const Op& op = call.op();
   File from, to;
   if (int error = find_file(call, op.handle, op.object, &from)) co_return error;
@@ -191,7 +191,7 @@ Task do_copy(Call& call) {
 }
 
 // Writes zeros. The writes are stable, because they could not be repeated after a restart of the server.
-static Task write_zeros(Call& call, const File& file, uint64_t length) {
+static Task write_zeros(OpCall& call, const File& file, uint64_t length) {
   const uint64_t offset = call.op().offset;
   for (uint64_t done = 0; done < length;) {
     Written written;
@@ -205,7 +205,7 @@ static Task write_zeros(Call& call, const File& file, uint64_t length) {
 }
 
 // Sets the size that fallocate(2) would set, or writes zeros, for servers that can't reserve or clear space.
-static Task plain_fallocate(Call& call, const File& file) {
+static Task plain_fallocate(OpCall& call, const File& file) {
   const Op& op = call.op();
   if (int error = range_error(op)) co_return error;
   call.auxiliary();
@@ -225,7 +225,7 @@ static Task plain_fallocate(Call& call, const File& file) {
   co_return reply.error;
 }
 
-Task do_fallocate(Call& call) {
+Task do_fallocate(OpCall& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
@@ -239,7 +239,7 @@ Task do_fallocate(Call& call) {
   co_return reply.error;
 }
 
-Task do_lseek(Call& call) {
+Task do_lseek(OpCall& call) {
   const Op& op = call.op();
   if (op.mode != SEEK_DATA && op.mode != SEEK_HOLE) co_return EINVAL;
   File file;

@@ -15,7 +15,7 @@ inline constexpr AttrMask kEverything{kType,       kSize,      kReaddirError, kF
 
 }  // namespace
 
-Task do_readdir(Call& call) {
+Task do_readdir(OpCall& call) {
   const Op& op = call.op();
   nfs::Open open;
   if (op.handle == 0) {

@@ -33,7 +33,7 @@ bool of_no_use(uint32_t status) { return status == kNotSupported || status == kI
 
 }  // namespace
 
-Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
+Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
     : options(o),
       minor_version(minor),
       channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire) {
@@ -56,9 +56,9 @@ Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path
   throw std::runtime_error(problem);
 }
 
-Client::~Client() { end_everything(); }
+Nfs4Client::~Nfs4Client() { end_everything(); }
 
-wire::ChannelOptions Client::channel_options() const {
+wire::ChannelOptions Nfs4Client::channel_options() const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
   c.depth = 2 * kSlots + 16;  // suffices while requests of a lost session are still in flight
@@ -67,7 +67,7 @@ wire::ChannelOptions Client::channel_options() const {
 }
 
 // Sends EXCHANGE_ID and CREATE_SESSION. *new_client: the server does not know this client, so that its state is lost.
-Task Client::make_session(bool* new_client) {
+Task Nfs4Client::make_session(bool* new_client) {
   for (unsigned attempt = 0;; ++attempt) {
     Rpc& exchange = bare_request();
     exchange.compound.exchange_id(verifier_, owner_id_);
@@ -104,7 +104,7 @@ Task Client::make_session(bool* new_client) {
 
 // Binds further connections to the session. After a break, the next SEQUENCE binds a connection again, because this client uses
 // no state protection (RFC 8881, 2.10.3.1).
-Task Client::bind_channels() {
+Task Nfs4Client::bind_channels() {
   for (size_t i = 1; i < channels_.size(); ++i) {
     Rpc& rpc = bare_request(i);
     rpc.compound.bind_conn_to_session(session_);
@@ -115,14 +115,14 @@ Task Client::bind_channels() {
 }
 
 // Sends RECLAIM_COMPLETE. The server may then grant state that was not reclaimed to other clients.
-Task Client::complete_reclaim() {
+Task Nfs4Client::complete_reclaim() {
   Rpc& rpc = request(nullptr, options.self);
   rpc.compound.reclaim_complete();
   const Reply& reply = co_await send(rpc);
   co_return reply.status == kCompleteAlready ? 0 : reply.error;
 }
 
-Detached Client::recover() {
+Detached Nfs4Client::recover() {
   recovering_ = true;
   recovery_until_ = options.clock->now() + grace_patience();
   bool new_client = false;
@@ -144,7 +144,7 @@ Detached Client::recover() {
   parked_.wake();
 }
 
-Task Client::ready(Call& call) {
+Task Nfs4Client::ready(OpCall& call) {
   for (unsigned attempt = 0; attempt < kMostAttempts && !up_; ++attempt) {
     if (call.cancelled || ending_) co_return ECANCELED;
     if (!recovering_) recover();
@@ -155,7 +155,7 @@ Task Client::ready(Call& call) {
   co_return up_ ? 0 : recovery_error_ ? recovery_error_ : ENOTCONN;
 }
 
-void Client::suspect(uint64_t epoch) {
+void Nfs4Client::suspect(uint64_t epoch) {
   if (epoch != epoch_ || !up_) return;
   suspicious_ = true;
   lose_session();
@@ -164,7 +164,7 @@ void Client::suspect(uint64_t epoch) {
 // --- set-up ---
 
 // Finds the export by a walk from the server's root.
-Task Client::mount(const std::string& path) {
+Task Nfs4Client::mount(const std::string& path) {
   FileHandle at;
   size_t begin = 0;
   std::vector<std::string_view> names;
@@ -202,7 +202,7 @@ Task Client::mount(const std::string& path) {
   co_return 0;
 }
 
-void Client::set_limits(const Reply& root) {
+void Nfs4Client::set_limits(const Reply& root) {
   auto limit = [](uint32_t* most, uint64_t server, uint32_t session) {
     if (server == 0) server = UINT32_MAX;  // the server did not send a limit
     *most = std::max(kLeastTransfer, uint32_t(std::min<uint64_t>({*most, server, session - kOverhead})));
@@ -216,7 +216,7 @@ void Client::set_limits(const Reply& root) {
 }
 
 // Tries optional operations on the root, where they must fail; the error shows whether the server supports them.
-Task Client::probe() {
+Task Nfs4Client::probe() {
   auto on_root = [&]() -> Rpc& {
     Rpc& rpc = request(nullptr, options.self);
     rpc.compound.putfh(options.root);
@@ -242,7 +242,7 @@ Task Client::probe() {
   co_return xattrs.error&& xattrs.status == kOk ? xattrs.error : 0;  // there was no reply
 }
 
-Detached Client::set_up(std::string path, bool* done) {
+Detached Nfs4Client::set_up(std::string path, bool* done) {
   const std::string version = "4." + std::to_string(minor_version);
   bool new_client = false;
   int error = co_await make_session(&new_client);
@@ -268,7 +268,7 @@ Detached Client::set_up(std::string path, bool* done) {
 
 // --- the end ---
 
-Detached Client::end_session(bool* done) {
+Detached Nfs4Client::end_session(bool* done) {
   if (recovery) co_await recovery->close_all();
   Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
@@ -281,7 +281,7 @@ Detached Client::end_session(bool* done) {
   *done = true;
 }
 
-void Client::shut_down() {
+void Nfs4Client::shut_down() {
   ending_ = true;
   if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
   const int64_t begun = options.clock->now();

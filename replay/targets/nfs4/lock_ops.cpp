@@ -15,11 +15,11 @@ namespace fsr::nfs4 {
 
 namespace {
 
-Clock& clock_of(const Call& call) { return *call.client().options.clock; }
-bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
+Clock& clock_of(const OpCall& call) { return *call.client().options.clock; }
+bool gave_up(const OpCall& call, int64_t until) { return clock_of(call).now() >= until; }
 
 // Sends LOCK. Returns 0, EAGAIN if another owner holds the lock, or another errno.
-Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   const OpenState* known = call.states().open(handle);
   if (!known) co_return EBADF;
   const OpenState open = *known;
@@ -38,7 +38,7 @@ Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, u
 }
 
 // Sends LOCK until it is granted if the operation waits, else once.
-Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+Task set_lock(OpCall& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().options.timeout);
   for (;;) {
     const int error = co_await ask_lock(call, call.op().handle, owner, start, end, write);
@@ -49,7 +49,7 @@ Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool
   }
 }
 
-Task test_lock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+Task test_lock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   Rpc& rpc = call.ask(open.who);
   const LockState* ours = call.states().locks(open.object, owner);
   const HandleId through = ours ? ours->open : call.op().handle;
@@ -61,7 +61,7 @@ Task test_lock(Call& call, const OpenState& open, const Owner& owner, uint64_t s
 
 }  // namespace
 
-Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end) {
+Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end) {
   const ObjectId object = open.object;
   const LockState* lock = call.states().locks(object, owner);
   if (!lock) co_return 0;
@@ -72,7 +72,7 @@ Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t star
   co_return reply.error;
 }
 
-Task do_record_lock(Call& call) {
+Task do_record_lock(OpCall& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
   const OpenState* known = call.states().open(op.handle);
@@ -85,7 +85,7 @@ Task do_record_lock(Call& call) {
   co_return co_await set_lock(call, owner, op.offset, end, op.mode == F_WRLCK);
 }
 
-Task do_flock(Call& call) {
+Task do_flock(OpCall& call) {
   const Op& op = call.op();
   const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
   if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;

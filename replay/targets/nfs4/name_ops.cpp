@@ -10,7 +10,7 @@ namespace fsr::nfs4 {
 
 namespace {
 
-Task make(Call& call, Attr set, std::string_view target = {}) {
+Task make(OpCall& call, Attr set, std::string_view target = {}) {
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
   Rpc& rpc = call.ask();
@@ -20,7 +20,7 @@ Task make(Call& call, Attr set, std::string_view target = {}) {
   co_return reply.error;
 }
 
-Task rename_name(Call& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
+Task rename_name(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
   Rpc& rpc = call.ask();
   rpc.compound.putfh(from).savefh().putfh(to).rename(name, name2);
   const Reply& reply = co_await call.send(rpc);
@@ -28,7 +28,7 @@ Task rename_name(Call& call, const FileHandle& from, std::string_view name, cons
 }
 
 // Exchanges two names by three renames, using a hidden name.
-Task exchange(Call& call, const FileHandle& from, const FileHandle& to) {
+Task exchange(OpCall& call, const FileHandle& from, const FileHandle& to) {
   const Op& op = call.op();
   const std::string aside = call.files().hidden_name();
   if (int error = co_await rename_name(call, from, op.name, from, aside)) co_return error;
@@ -41,7 +41,7 @@ Task exchange(Call& call, const FileHandle& from, const FileHandle& to) {
 }
 
 // Checks that a name does not exist. 0: it does not; EEXIST: it does.
-Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
+Task find_no_name(OpCall& call, const FileHandle& dir, std::string_view name) {
   call.auxiliary();
   Rpc& rpc = call.ask();
   rpc.compound.putfh(dir).lookup(name);
@@ -50,7 +50,7 @@ Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
 }
 
 // Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
-Task make_whiteout(Call& call, const FileHandle& dir) {
+Task make_whiteout(OpCall& call, const FileHandle& dir) {
   call.auxiliary();
   Rpc& rpc = call.ask();
   rpc.compound.putfh(dir).create(call.op().name, {.valid = kAttrMode, .mode = S_IFCHR}, {});
@@ -61,7 +61,7 @@ Task make_whiteout(Call& call, const FileHandle& dir) {
 // Moves an open file that loses its last name to a hidden name until its last release, as a Linux mount does. Otherwise the
 // server might remove the file. The hidden name is in the root, so that the directory can be removed. If that is forbidden, it is
 // beside the old name.
-Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId object) {
+Task hide(OpCall& call, const FileHandle& dir, std::string_view name, ObjectId object) {
   nfs::HiddenName hiding{call.client().options.root, call.files().hidden_name(), call.who};
   int error = co_await rename_name(call, dir, name, hiding.dir, hiding.name);
   if (error == EACCES || error == EPERM || error == EXDEV) {
@@ -80,7 +80,7 @@ Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId obj
 
 // Removes a name. REMOVE removes both files and directories. If the object's type is not known to be the right one, the request
 // also verifies the type.
-Task remove_name(Call& call, const FileHandle& dir) {
+Task remove_name(OpCall& call, const FileHandle& dir) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
   uint32_t type = 0;
@@ -96,7 +96,7 @@ Task remove_name(Call& call, const FileHandle& dir) {
 
 }  // namespace
 
-Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names) {
+Task remove_hidden(OpCall& call, std::vector<nfs::HiddenName>& names) {
   for (const nfs::HiddenName& name : names) {
     call.auxiliary();
     Rpc& rpc = call.ask(name.who);
@@ -107,7 +107,7 @@ Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names) {
   co_return 0;
 }
 
-Task do_lookup(Call& call) {
+Task do_lookup(OpCall& call) {
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
   Rpc& rpc = call.ask();
@@ -119,14 +119,14 @@ Task do_lookup(Call& call) {
   co_return 0;
 }
 
-Task do_mkdir(Call& call) {
+Task do_mkdir(OpCall& call) {
   const uint32_t mode = allowed_mode(call, (call.op().mode & 07777) | S_IFDIR);
   return make(call, {.valid = kAttrMode, .mode = mode});
 }
 
-Task do_symlink(Call& call) { return make(call, {.valid = kAttrMode, .mode = S_IFLNK | 0777}, call.op().data); }
+Task do_symlink(OpCall& call) { return make(call, {.valid = kAttrMode, .mode = S_IFLNK | 0777}, call.op().data); }
 
-Task do_mknod(Call& call) {
+Task do_mknod(OpCall& call) {
   const Op& op = call.op();
   const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;
   const Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode), .rdev = op.flags};
@@ -136,7 +136,7 @@ Task do_mknod(Call& call) {
   co_return co_await create_file(call, dir, op.name, set, CreateHow::guarded, &made);
 }
 
-Task do_link(Call& call) {
+Task do_link(OpCall& call) {
   const Op& op = call.op();
   FileHandle file, dir;
   if (int error = name_error(op.name2)) co_return error;
@@ -151,7 +151,7 @@ Task do_link(Call& call) {
   co_return 0;
 }
 
-Task do_remove(Call& call) {
+Task do_remove(OpCall& call) {
   const Op& op = call.op();
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
@@ -159,7 +159,7 @@ Task do_remove(Call& call) {
   co_return co_await remove_name(call, dir);
 }
 
-Task do_rename(Call& call) {
+Task do_rename(OpCall& call) {
   const Op& op = call.op();
   FileHandle from, to;
   if (int error = find_parent(call, &from)) co_return error;

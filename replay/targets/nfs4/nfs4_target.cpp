@@ -85,7 +85,7 @@ class Nfs4Target final : public Target {
  private:
   // Adds the operations of 4.2 that this server does not support, with its error.
   void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
-    const Client::ServerFeatures& o = shared_->client.offers();
+    const Nfs4Client::ServerFeatures& o = shared_->client.offers();
     for (auto [what, status] :
          {std::pair("ALLOCATE, DEALLOCATE", o.allocate), {"SEEK", o.seek}, {"COPY", o.copy}, {"extended attributes", o.xattrs}})
       if (status != kOk)

@@ -18,7 +18,7 @@ uint32_t share_access(uint32_t flags) {
 }
 
 // Returns a delegation at once, because this client requests none and offers no way to recall one.
-Task return_delegation(Call& call, const FileHandle& handle, const Stateid& delegation) {
+Task return_delegation(OpCall& call, const FileHandle& handle, const Stateid& delegation) {
   ++call.client().counters.delegations;
   call.auxiliary();
   Rpc& rpc = call.ask();
@@ -28,7 +28,7 @@ Task return_delegation(Call& call, const FileHandle& handle, const Stateid& dele
 }
 
 // Handles a reply with a successful OPEN. Keeps the open instance, or closes it if a later operation of the COMPOUND failed.
-Task keep_open(Call& call, const Reply& reply, FileHandle handle) {
+Task keep_open(OpCall& call, const Reply& reply, FileHandle handle) {
   const Op& op = call.op();
   const int error = reply.error;
   const bool delegated = reply.delegated;
@@ -47,7 +47,7 @@ Task keep_open(Call& call, const Reply& reply, FileHandle handle) {
 
 }  // namespace
 
-Task do_open(Call& call) {
+Task do_open(OpCall& call) {
   const Op& op = call.op();
   uint32_t type = 0;
   call.files().objects.visit(op.object, [&](nfs::Object& o) { type = o.type; });
@@ -66,7 +66,7 @@ Task do_open(Call& call) {
   co_return co_await keep_open(call, reply, handle);
 }
 
-Task do_opendir(Call& call) {
+Task do_opendir(OpCall& call) {
   const Op& op = call.op();
   FileHandle handle;
   if (int error = find_object(call, op.object, &handle)) co_return error;
@@ -80,7 +80,7 @@ Task do_opendir(Call& call) {
   co_return 0;
 }
 
-Task create_file(Call& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made) {
+Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made) {
   const Op& op = call.op();
   const bool stays = op.handle != 0;
   const uint32_t access =
@@ -103,7 +103,7 @@ Task create_file(Call& call, const FileHandle& dir, std::string_view name, const
 
 // Creates and opens a file. O_EXCL becomes EXCLUSIVE4_1, whose verifier makes a repetition find its own file. The server may
 // store the verifier in the file's times. They are therefore set afterwards, as by kernel clients.
-Task do_create(Call& call) {
+Task do_create(OpCall& call) {
   const Op& op = call.op();
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
@@ -127,7 +127,7 @@ Task do_create(Call& call) {
 
 // Creates a file with a hidden name, because version 4 has no unnamed files. A link gives it another name; the hidden one is
 // removed at its last release.
-Task do_tmpfile(Call& call) {
+Task do_tmpfile(OpCall& call) {
   const Op& op = call.op();
   FileHandle dir, made;
   if (int error = find_object(call, op.parent, &dir)) co_return error;
@@ -141,7 +141,7 @@ Task do_tmpfile(Call& call) {
   co_return 0;
 }
 
-Task do_release(Call& call) {
+Task do_release(OpCall& call) {
   const Op& op = call.op();
   const OpenState* known = call.states().open(op.handle);
   if (!known) co_return co_await do_releasedir(call);
@@ -159,12 +159,12 @@ Task do_release(Call& call) {
   co_return error;
 }
 
-Task do_releasedir(Call& call) {
+Task do_releasedir(OpCall& call) {
   std::vector<nfs::HiddenName> none;
   co_return call.files().released(call.op().handle, &none) ? 0 : EBADF;
 }
 
-Task do_flush(Call& call) {
+Task do_flush(OpCall& call) {
   const Op& op = call.op();
   const OpenState* known = call.states().open(op.handle);
   if (!known) co_return EBADF;
@@ -174,7 +174,7 @@ Task do_flush(Call& call) {
   co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
 }
 
-Task do_fsyncdir(Call& call) {
+Task do_fsyncdir(OpCall& call) {
   nfs::Open open;
   if (call.op().handle && !call.files().opens.get(call.op().handle, &open)) co_return EBADF;
   co_return 0;

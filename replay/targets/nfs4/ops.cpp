@@ -17,7 +17,7 @@ namespace {
 
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
-  Task (*run)(Call& call) = nullptr;
+  Task (*run)(OpCall& call) = nullptr;
   const char* requests = "";
 };
 
@@ -25,7 +25,9 @@ struct Rule {
 // impossible: version 4 has no ioctl and no sync of a file system. Operations of 4.2 depend on the server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Task (*run)(Call&), const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
+  auto set = [&](OpKind kind, Task (*run)(OpCall&), const char* requests) {
+    r[unsigned(kind)] = {Fidelity::exact, run, requests};
+  };
   set(OpKind::null, do_null, "SEQUENCE");
   set(OpKind::lookup, do_lookup, "LOOKUP GETFH GETATTR");
   set(OpKind::getattr, do_getattr, "GETATTR");
@@ -84,7 +86,7 @@ Fidelity fallocate_fidelity(const Op& op, bool offered) {
 
 const char* nfs4_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
-Fidelity nfs4_fidelity(const Op& op, const Client::ServerFeatures& offers, bool privileged) {
+Fidelity nfs4_fidelity(const Op& op, const Nfs4Client::ServerFeatures& offers, bool privileged) {
   using enum Fidelity;
   if (unsigned(op.kind) >= kOpKinds) return impossible;
   const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
@@ -120,29 +122,29 @@ Fidelity nfs4_fidelity(const Op& op, const Client::ServerFeatures& offers, bool 
   }
 }
 
-Task perform(Call& call) {
+Task perform(OpCall& call) {
   if (nfs4_fidelity(call.op(), call.client().offers(), call.client().options.privileged) == Fidelity::impossible)
     co_return EOPNOTSUPP;
   co_return co_await kRules[unsigned(call.op().kind)].run(call);
 }
 
-int find_object(Call& call, ObjectId object, FileHandle* handle) { return call.files().handle_of(object, handle) ? 0 : ESTALE; }
+int find_object(OpCall& call, ObjectId object, FileHandle* handle) { return call.files().handle_of(object, handle) ? 0 : ESTALE; }
 
-int find_parent(Call& call, FileHandle* dir) {
+int find_parent(OpCall& call, FileHandle* dir) {
   if (int error = name_error(call.op().name)) return error;
   return find_object(call, call.op().parent, dir);
 }
 
-uint32_t allowed_mode(const Call& call, uint32_t mode) {
+uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
   return call.client().options.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
-void taught(Call& call, const Reply& reply) {
+void taught(OpCall& call, const Reply& reply) {
   call.files().teach(call.op().object, reply.handle, reply.attr);
   call.request->outcome.attr = reply.attr;
 }
 
-int find_file(Call& call, HandleId handle, ObjectId object, File* file) {
+int find_file(OpCall& call, HandleId handle, ObjectId object, File* file) {
   file->object = object;
   file->who = call.who;
   if (handle == 0) return find_object(call, object, &file->handle);

@@ -15,7 +15,7 @@ Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::stri
 }
 
 void Nfs4Session::begin(SharedCall& shared_call) {
-  Call& call = static_cast<Call&>(shared_call);
+  OpCall& call = static_cast<OpCall&>(shared_call);
   const nfs::NfsOptions& o = shared_->client.options;
   call.shared = shared_.get();
   if (o.impersonate) {
@@ -32,8 +32,8 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   run(call);
 }
 
-Detached Nfs4Session::run(Call& call) {
-  Client& client = shared_->client;
+Detached Nfs4Session::run(OpCall& call) {
+  Nfs4Client& client = shared_->client;
   int error;
   for (;;) {
     call.request->outcome = Outcome();

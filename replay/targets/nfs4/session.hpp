@@ -12,7 +12,7 @@
 namespace fsr::nfs4 {
 
 // State that the sessions of a target share.
-struct Shared final : ClientConnection<Client> {
+struct Shared final : ClientConnection<Nfs4Client> {
   Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
   ~Shared() override { client.shut_down(); }
   nfs::NfsState files;
@@ -24,7 +24,7 @@ struct Shared final : ClientConnection<Client> {
 };
 
 // One operation in flight.
-struct Call final : SharedCall {
+struct OpCall final : SharedCall {
   Shared* shared = nullptr;
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
@@ -36,12 +36,12 @@ struct Call final : SharedCall {
   bool restarted = false;  // a reply to a write showed that the server restarted
   nfs::Batch batch;        // of a listing
 
-  Client& client() const { return shared->client; }
+  Nfs4Client& client() const { return shared->client; }
   nfs::NfsState& files() const { return shared->files; }
   States& states() const { return shared->states; }
   Rpc& ask() { return ask(who); }
   Rpc& ask(const Identity& as) { return client().request(this, as); }
-  Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
+  Nfs4Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
 };
 
 class Nfs4Session final : public SharedSession {
@@ -50,9 +50,9 @@ class Nfs4Session final : public SharedSession {
   ~Nfs4Session() override { end(); }
 
  private:
-  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(); }
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<OpCall>(); }
   void begin(SharedCall& call) override;
-  Detached run(Call& call);
+  Detached run(OpCall& call);
 
   std::shared_ptr<Shared> shared_;
 };

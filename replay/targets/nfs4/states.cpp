@@ -177,7 +177,7 @@ Task States::regain() {
 
 // --- Release of all state at the end ---
 
-Task States::close(Call* call, const OpenState& state) {
+Task States::close(OpCall* call, const OpenState& state) {
   if (state.lost) co_return 0;
   Rpc& rpc = client_.request(call, state.who);
   rpc.compound.putfh(state.handle).close(state.stateid);

@@ -35,7 +35,7 @@ struct LockState {
 
 class States final : public Recovery {
  public:
-  States(Client& client, nfs::NfsState& files) : client_(client), files_(files) {}
+  States(Nfs4Client& client, nfs::NfsState& files) : client_(client), files_(files) {}
 
   OpenState* open(HandleId id);
   void opened(HandleId id, const OpenState& state) { opens_[id] = state; }
@@ -53,7 +53,7 @@ class States final : public Recovery {
   Task reclaim() override;
   Task regain() override;
   Task close_all() override;
-  Task close(Call* call, const OpenState& state);
+  Task close(OpCall* call, const OpenState& state);
 
  private:
   struct OwnerLess {
@@ -74,7 +74,7 @@ class States final : public Recovery {
   Task lock_again(Held held, bool reclaim, bool* refused);
   Task remove(const nfs::HiddenName& name);
 
-  Client& client_;
+  Nfs4Client& client_;
   nfs::NfsState& files_;
   std::unordered_map<HandleId, OpenState> opens_;
   std::unordered_map<ObjectId, ObjectLocks> locks_;

@@ -16,11 +16,11 @@ constexpr std::string_view kPrefix = "user.";
 constexpr uint64_t kLongestValue = 64 << 10;  // as Linux allows (XATTR_SIZE_MAX)
 constexpr uint32_t kNamesAtOnce = 64 << 10;   // bytes of one reply
 
-std::string_view wire_name(const Call& call) { return call.op().name.substr(kPrefix.size()); }
+std::string_view wire_name(const OpCall& call) { return call.op().name.substr(kPrefix.size()); }
 
 // Sets the outcome from `call.buffer`. A recorded buffer of 0 bytes asks only for the size. Returns 0, or ERANGE if the recorded
 // buffer is too small.
-int answer(Call& call) {
+int answer(OpCall& call) {
   const uint64_t room = call.op().length;
   if (room && call.buffer.size() > room) return ERANGE;
   if (room) call.request->outcome.data = call.buffer;
@@ -30,7 +30,7 @@ int answer(Call& call) {
 
 }  // namespace
 
-Task do_getxattr(Call& call) {
+Task do_getxattr(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -41,7 +41,7 @@ Task do_getxattr(Call& call) {
   co_return answer(call);
 }
 
-Task do_listxattr(Call& call) {
+Task do_listxattr(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   call.buffer.clear();
@@ -60,7 +60,7 @@ Task do_listxattr(Call& call) {
   co_return answer(call);
 }
 
-Task do_setxattr(Call& call) {
+Task do_setxattr(OpCall& call) {
   const Op& op = call.op();
   if (mode_of_minimal_acl(op)) co_return co_await do_setattr(call);
   if (op.length > kLongestValue) co_return E2BIG;
@@ -80,7 +80,7 @@ Task do_setxattr(Call& call) {
   co_return reply.error;
 }
 
-Task do_removexattr(Call& call) {
+Task do_removexattr(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, call.op().object, &handle)) co_return error;
   Rpc& rpc = call.ask();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kBillion = 1'000'000'000;
 
-Task setattr_linux(Call& call, FidRef fid, const Attr& set) {
+Task setattr_linux(OpCall& call, FidRef fid, const Attr& set) {
   uint32_t mask = 0;
   auto bit = [&](AttrField field, uint32_t value) { mask |= set.valid & field ? value : 0; };
   bit(kAttrMode, kSetMode);
@@ -34,7 +34,7 @@ Task setattr_linux(Call& call, FidRef fid, const Attr& set) {
   co_return reply.error;
 }
 
-Task setattr_plain(Call& call, FidRef fid, const Attr& set) {
+Task setattr_plain(OpCall& call, FidRef fid, const Attr& set) {
   Wstat w;
   if (set.valid & kAttrMode) {  // the type bits must not change
     w.mode = plan9_permissions(call, set.mode);
@@ -52,7 +52,7 @@ Task setattr_plain(Call& call, FidRef fid, const Attr& set) {
 
 }  // namespace
 
-Task find_object(Call& call, FidRef* fid) {
+Task find_object(OpCall& call, FidRef* fid) {
   const Op& op = call.op();
   int error = co_await call.tree().find(call, op.object, fid, true);
   if ((error == ESTALE || error == ENOENT) && op.handle) {
@@ -63,7 +63,7 @@ Task find_object(Call& call, FidRef* fid) {
   co_return error;
 }
 
-Task stat(Call& call, FidRef fid, Attr* attr) {
+Task stat(OpCall& call, FidRef fid, Attr* attr) {
   const bool linux = call.client().linux();
   Rpc& rpc = call.ask(linux ? Type::getattr : Type::stat);
   rpc.out().u32(fid->number);
@@ -73,7 +73,7 @@ Task stat(Call& call, FidRef fid, Attr* attr) {
   co_return reply.error;
 }
 
-Task wstat(Call& call, FidRef fid, Wstat set, bool harmless) {
+Task wstat(OpCall& call, FidRef fid, Wstat set, bool harmless) {
   const bool u = call.client().dialect() == Dialect::u;
   const uint16_t size = uint16_t(49 - 2 + set.name.size() + (u ? 14 : 0));
   for (;;) {
@@ -90,20 +90,20 @@ Task wstat(Call& call, FidRef fid, Wstat set, bool harmless) {
   }
 }
 
-Task do_null(Call& call) {
+Task do_null(OpCall& call) {
   Rpc& rpc = call.ask(Type::flush);
   rpc.out().u16(kNoTag);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task do_getattr(Call& call) {
+Task do_getattr(OpCall& call) {
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
   co_return co_await stat(call, fid, &call.request->outcome.attr);
 }
 
-Task do_setattr(Call& call) {
+Task do_setattr(OpCall& call) {
   const Op& op = call.op();
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
@@ -122,7 +122,7 @@ Task do_setattr(Call& call) {
 }
 
 // Sets the size that fallocate(2) would set, or writes zeros, because no request reserves or clears space.
-Task do_fallocate(Call& call) {
+Task do_fallocate(OpCall& call) {
   const Op& op = call.op();
   FidRef fid;
   Attr now;
@@ -137,7 +137,7 @@ Task do_fallocate(Call& call) {
   co_return co_await setattr_plain(call, fid, set);
 }
 
-Task do_access(Call& call) {
+Task do_access(OpCall& call) {
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
   Attr& attr = call.request->outcome.attr;
@@ -153,7 +153,7 @@ Task do_access(Call& call) {
   co_return (mask & ~granted) ? EACCES : 0;
 }
 
-Task do_readlink(Call& call) {
+Task do_readlink(OpCall& call) {
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
   Rpc& rpc = call.ask(call.client().linux() ? Type::readlink : Type::stat);
@@ -167,7 +167,7 @@ Task do_readlink(Call& call) {
   co_return 0;
 }
 
-Task do_statfs(Call& call) {
+Task do_statfs(OpCall& call) {
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
   Rpc& rpc = call.ask(Type::statfs);

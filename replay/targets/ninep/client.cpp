@@ -32,7 +32,7 @@ void Rpc::failed(int error) {
   client->conclude(*this);
 }
 
-wire::ChannelOptions Client::channel_options() const {
+wire::ChannelOptions NinepClient::channel_options() const {
   wire::ChannelOptions o;
   o.max_message = settings.msize;
   o.depth = kDepth;
@@ -41,14 +41,14 @@ wire::ChannelOptions Client::channel_options() const {
   return o;
 }
 
-uint32_t Client::transfer_size(const Fid& fid) const {
+uint32_t NinepClient::transfer_size(const Fid& fid) const {
   uint32_t most = msize_ - kTransferHead;
   return fid.iounit ? std::min(fid.iounit, most) : most;
 }
 
 // --- requests ---
 
-Rpc& Client::request(Call* call, Type type, bool harmless, int64_t patience) {
+Rpc& NinepClient::request(OpCall* call, Type type, bool harmless, int64_t patience) {
   Rpc& rpc = rpcs_.take(this, call);
   rpc.until = settings.clock->now() + patience;
   if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
@@ -65,7 +65,7 @@ Rpc& Client::request(Call* call, Type type, bool harmless, int64_t patience) {
   return rpc;
 }
 
-void Client::begin(Rpc& rpc) {
+void NinepClient::begin(Rpc& rpc) {
   rpc.unsent = true;
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   if (rpc.type == Type::version) return open_and_send(rpc);
@@ -74,7 +74,7 @@ void Client::begin(Rpc& rpc) {
   open_and_send(rpc);
 }
 
-void Client::open_and_send(Rpc& rpc) {
+void NinepClient::open_and_send(Rpc& rpc) {
   rpc.unsent = false;
   if (rpc.type == Type::version)
     channel_.open(rpc, kNoTag);
@@ -85,7 +85,7 @@ void Client::open_and_send(Rpc& rpc) {
   channel_.send(rpc);
 }
 
-void Client::pump() {
+void NinepClient::pump() {
   while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
@@ -93,7 +93,7 @@ void Client::pump() {
   }
 }
 
-void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+void NinepClient::answered(Rpc& rpc, std::span<const uint8_t> message) {
   silent_ = false;
   if (rpc.call) rpc.call->until = 0;
   if (!decode_reply(rpc.type, dialect_, message, &reply_)) {
@@ -108,7 +108,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   conclude(rpc);
 }
 
-void Client::conclude(Rpc& rpc) {
+void NinepClient::conclude(Rpc& rpc) {
   if (rpc.clunks != kNoFid) free_numbers_.push_back(rpc.clunks);
   Rpc* late = rpc.withdraws;
   const bool withdrawn = late && reply_.error == 0 && late->serial == rpc.withdraws_serial && late->withdrawn;
@@ -122,7 +122,7 @@ void Client::conclude(Rpc& rpc) {
   pump();
 }
 
-void Client::end(Rpc& rpc, int error) {
+void NinepClient::end(Rpc& rpc, int error) {
   if (error == ETIMEDOUT) ++counters.wire.timeouts;
   if (!rpc.harmless && rpc.call && !rpc.unsent) rpc.call->harmful = true;
   reply_.clear();
@@ -130,9 +130,9 @@ void Client::end(Rpc& rpc, int error) {
   conclude(rpc);
 }
 
-int Client::reason_to_withdraw(const Rpc& rpc) const { return rpc.call && rpc.call->cancelled ? ECANCELED : ETIMEDOUT; }
+int NinepClient::reason_to_withdraw(const Rpc& rpc) const { return rpc.call && rpc.call->cancelled ? ECANCELED : ETIMEDOUT; }
 
-void Client::withdraw(Rpc& rpc) {
+void NinepClient::withdraw(Rpc& rpc) {
   if (rpc.unsent) {
     std::erase(backlog_, &rpc);
     return end(rpc, reason_to_withdraw(rpc));
@@ -146,7 +146,7 @@ void Client::withdraw(Rpc& rpc) {
   begin(flush);
 }
 
-void Client::advance(int64_t now) {
+void NinepClient::advance(int64_t now) {
   while (!rpcs_.used.empty() && rpcs_.used.front().until <= now) {
     Rpc& late = rpcs_.used.front();
     if (late.type == Type::flush || late.type == Type::version)
@@ -159,12 +159,12 @@ void Client::advance(int64_t now) {
   channel_.poll(now, -1);
 }
 
-wire::Channel::Interest Client::interest(int64_t deadline) const {
+wire::Channel::Interest NinepClient::interest(int64_t deadline) const {
   if (!rpcs_.used.empty()) deadline = std::min(deadline, rpcs_.used.front().until);
   return channel_.interest(parked_.next(deadline));
 }
 
-void Client::cancel(const std::vector<SharedCall*>& calls) {
+void NinepClient::cancel(const std::vector<SharedCall*>& calls) {
   parked_.wake_cancelled();
   std::vector<std::pair<Rpc*, uint64_t>> late;
   for (Rpc& rpc : rpcs_.used)
@@ -178,7 +178,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
 
 // --- fids ---
 
-FidRef Client::new_fid() {
+FidRef NinepClient::new_fid() {
   uint32_t number;
   if (free_numbers_.empty()) {
     number = next_number_++;
@@ -190,7 +190,7 @@ FidRef Client::new_fid() {
   return std::make_shared<Fid>(*this, number, generation_, epoch);
 }
 
-void Client::drop(Fid& fid) {
+void NinepClient::drop(Fid& fid) {
   if (fid.generation != generation_ || ending_) return;
   if (!fid.live || !is_ready()) {
     free_numbers_.push_back(fid.number);
@@ -202,7 +202,7 @@ void Client::drop(Fid& fid) {
   begin(rpc);
 }
 
-Task Client::clunk(Call* call, FidRef fid, bool harmless) {
+Task NinepClient::clunk(OpCall* call, FidRef fid, bool harmless) {
   if (!current(fid)) co_return harmless ? 0 : ENOTCONN;
   fid->live = false;
   Rpc& rpc = request(call, Type::clunk, harmless);
@@ -211,7 +211,7 @@ Task Client::clunk(Call* call, FidRef fid, bool harmless) {
   co_return reply.error;
 }
 
-Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found) {
+Task NinepClient::walk(OpCall* call, FidRef from, std::span<const std::string_view> names, FidRef* found) {
   FidRef at = from;
   size_t done = 0;
   do {
@@ -240,7 +240,7 @@ Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> nam
   co_return 0;
 }
 
-Task Client::root(Call* call, uint32_t uid, FidRef* found) {
+Task NinepClient::root(OpCall* call, uint32_t uid, FidRef* found) {
   if (dialect_ == Dialect::plain) uid = settings.uid;  // 9P2000 knows users by name only
   auto known = roots_.find(uid);
   if (known != roots_.end() && current(known->second)) {

@@ -26,8 +26,8 @@
 
 namespace fsr::ninep {
 
-class Client;
-struct Call;
+class NinepClient;
+struct OpCall;
 
 struct Settings {
   std::vector<wire::Address> server;
@@ -49,11 +49,11 @@ struct Counters : PathCounters {
 
 // A fid: a reference to a file on the server. It is clunked when the last reference to this object ends.
 struct Fid {
-  Fid(Client& c, uint32_t n, uint64_t g, uint64_t e) : client(c), number(n), generation(g), epoch(e) {}
+  Fid(NinepClient& c, uint32_t n, uint64_t g, uint64_t e) : client(c), number(n), generation(g), epoch(e) {}
   ~Fid();
   Fid(const Fid&) = delete;
   Fid& operator=(const Fid&) = delete;
-  Client& client;
+  NinepClient& client;
   const uint32_t number;
   const uint64_t generation;  // number of its connection
   uint64_t epoch;             // see Tree::epoch
@@ -64,7 +64,7 @@ struct Fid {
 };
 using FidRef = std::shared_ptr<Fid>;
 
-struct Rpc final : RpcBase<Client, Call, Rpc> {
+struct Rpc final : RpcBase<NinepClient, OpCall, Rpc> {
   Type type = Type::version;
   bool harmless = true;      // the server may perform it twice
   bool unsent = false;       // waits for a tag
@@ -79,13 +79,13 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   void failed(int error) override;
 };
 
-class Client {
+class NinepClient {
  public:
   // Connects, agrees on dialect and message size, attaches. Throws std::runtime_error, one line.
-  explicit Client(const Settings& s);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  explicit NinepClient(const Settings& s);
+  ~NinepClient();
+  NinepClient(const NinepClient&) = delete;
+  NinepClient& operator=(const NinepClient&) = delete;
 
   const Settings settings;
   Counters counters;
@@ -99,10 +99,10 @@ class Client {
   const std::string& unknown_words() const { return unknown_words_; }
 
   // Returns a new request. The caller fills it in through out() and sends it at once.
-  Rpc& request(Call* call, Type type, bool harmless = true) {
+  Rpc& request(OpCall* call, Type type, bool harmless = true) {
     return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
   }
-  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
+  using ReplyAwaiter = fsr::ReplyAwaiter<NinepClient, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
   ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
@@ -111,15 +111,15 @@ class Client {
   }
 
   // Waits for a connection that takes requests.
-  Task ready(Call& call);
+  Task ready(OpCall& call);
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
   uint64_t generation() const { return generation_; }
   bool current(const FidRef& fid) const { return fid && fid->live && fid->generation == generation_; }
 
   FidRef new_fid();
-  Task walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
-  Task clunk(Call* call, FidRef fid, bool harmless = true);                                    // waits for the reply
-  Task root(Call* call, uint32_t uid, FidRef* found);
+  Task walk(OpCall* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
+  Task clunk(OpCall* call, FidRef fid, bool harmless = true);                                    // waits for the reply
+  Task root(OpCall* call, uint32_t uid, FidRef* found);
 
   // Sends and receives as much as possible without waiting, and withdraws late requests.
   void advance(int64_t now);
@@ -135,7 +135,7 @@ class Client {
  private:
   friend struct Rpc;
   friend struct Fid;
-  Rpc& request(Call* call, Type type, bool harmless, int64_t patience);
+  Rpc& request(OpCall* call, Type type, bool harmless, int64_t patience);
   void open_and_send(Rpc& rpc);
   void pump();
   void answered(Rpc& rpc, std::span<const uint8_t> message);
@@ -146,7 +146,7 @@ class Client {
   void drop(Fid& fid);
   Detached shake_hands();
   Task agree();
-  Task attach(Call* call, uint32_t uid, FidRef* found);
+  Task attach(OpCall* call, uint32_t uid, FidRef* found);
   Detached set_up(bool* done);
   Task demands_authentication(bool* demands);
 

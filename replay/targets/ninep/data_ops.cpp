@@ -15,7 +15,7 @@ namespace fsr::ninep {
 namespace {
 
 struct Moving {
-  Call& call;
+  OpCall& call;
   FidRef fid;
   bool out;  // true: a write
   uint64_t start;
@@ -42,7 +42,7 @@ Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* 
 }
 
 // Transfers at most `length` bytes. The number of transferred bytes becomes the result.
-Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length) {
+Task transfer(OpCall& call, FidRef fid, bool out, uint64_t offset, uint64_t length) {
   call.buffer.clear();
   Moving moving{call, fid, out, offset};
   Transfer t(move, &moving, offset, length, call.client().transfer_size(*fid));
@@ -57,13 +57,13 @@ Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length
 }
 
 // Finds the open file of an operation, with or without a handle. EISDIR: it is a directory.
-Task find_file(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* open) {
+Task find_file(OpCall& call, HandleId handle, ObjectId object, uint32_t access, Open* open) {
   int error = co_await call.tree().find_or_open(call, handle, object, access, open);
   if (!error && open->listing) error = EISDIR;
   co_return error;
 }
 
-Task append(Call& call, const Open& open, uint64_t length) {
+Task append(OpCall& call, const Open& open, uint64_t length) {
   Object* o = call.tree().object(open.object);
   if (o) ++o->appends;
   call.auxiliary();
@@ -88,13 +88,13 @@ Task append(Call& call, const Open& open, uint64_t length) {
 
 }  // namespace
 
-Task do_read(Call& call) {
+Task do_read(OpCall& call) {
   Open open;
   if (int error = co_await find_file(call, call.op().handle, call.op().object, O_RDONLY, &open)) co_return error;
   co_return co_await transfer(call, open.fid, false, call.op().offset, call.op().length);
 }
 
-Task do_write(Call& call) {
+Task do_write(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (int error = co_await find_file(call, op.handle, op.object, O_WRONLY, &open)) co_return error;
@@ -103,7 +103,7 @@ Task do_write(Call& call) {
   co_return co_await transfer(call, open.fid, true, op.offset, length);
 }
 
-Task write_zeros(Call& call, uint64_t length) {
+Task write_zeros(OpCall& call, uint64_t length) {
   Open open;
   if (int error = co_await find_file(call, call.op().handle, call.op().object, O_WRONLY, &open)) co_return error;
   if (length == 0) co_return 0;
@@ -114,7 +114,7 @@ Task write_zeros(Call& call, uint64_t length) {
 }
 
 // Reads the data and writes it back, because the protocol can't copy on the server.
-Task do_copy(Call& call) {
+Task do_copy(OpCall& call) {
   const Op& op = call.op();
   Open from, to;
   if (int error = co_await find_file(call, op.handle, op.object, O_RDONLY, &from)) co_return error;

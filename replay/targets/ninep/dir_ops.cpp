@@ -17,13 +17,13 @@ namespace {
 constexpr uint64_t kSmallestBuffer = 4096;  // bytes of a request
 constexpr unsigned kMostAgain = 64;         // times that one readdir begins the listing again
 
-int stuck(Call& call) {
+int stuck(OpCall& call) {
   ++call.client().counters.stuck_listings;
   return EIO;
 }
 
 // Fetches the next entries in 9P2000.L, where each entry has the offset of the next one.
-Task fetch_linux(Call& call, const Open& open, uint32_t count) {
+Task fetch_linux(OpCall& call, const Open& open, uint32_t count) {
   Listing& l = *open.listing;
   const uint64_t from = l.position;
   Rpc& rpc = call.ask(Type::readdir);
@@ -41,7 +41,7 @@ Task fetch_linux(Call& call, const Open& open, uint32_t count) {
 }
 
 // Fetches the next entries in 9P2000 and .u, where a Tread continues after the last one or begins the listing again.
-Task fetch_plain(Call& call, const Open& open, uint32_t count) {
+Task fetch_plain(OpCall& call, const Open& open, uint32_t count) {
   Listing& l = *open.listing;
   Rpc& rpc = call.ask(Type::read);
   rpc.out().u32(open.fid->number).u64(l.read_bytes).u32(count);
@@ -65,7 +65,7 @@ Task fetch_plain(Call& call, const Open& open, uint32_t count) {
 
 }  // namespace
 
-Task do_readdir(Call& call) {
+Task do_readdir(OpCall& call) {
   const Op& op = call.op();
   Open open;
   if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;

@@ -37,7 +37,7 @@ const char* dialect_name(Dialect d) {
   }
 }
 
-Client::Client(const Settings& s)
+NinepClient::NinepClient(const Settings& s)
     : settings(s),
       dialect_(s.dialect.value_or(Dialect::l)),
       msize_(s.msize),
@@ -63,7 +63,7 @@ Client::Client(const Settings& s)
   }
 }
 
-Client::~Client() {
+NinepClient::~NinepClient() {
   ending_ = true;
   channel_.reset();  // ends a handshake that is not finished
   roots_.clear();
@@ -83,7 +83,7 @@ static bool unreachable(int error) {
 
 // Agrees on dialect and message size. After a reconnect the dialect must be the same, because names and fids of operations depend
 // on it. If a server does not reply to an unknown dialect, or hangs up, the client offers the next one.
-Task Client::agree() {
+Task NinepClient::agree() {
   std::string offered;
   const bool chosen = agreed_ || settings.dialect;
   struct Offer {
@@ -130,7 +130,7 @@ Task Client::agree() {
   co_return EPROTO;
 }
 
-Detached Client::shake_hands() {
+Detached NinepClient::shake_hands() {
   shaking_ = true;
   ready_ = false;
   roots_.clear();
@@ -146,7 +146,7 @@ Detached Client::shake_hands() {
   parked_.wake();
 }
 
-Task Client::ready(Call& call) {
+Task NinepClient::ready(OpCall& call) {
   if (call.cancelled) co_return ECANCELED;
   if (is_ready()) co_return 0;
   if (!call.until) call.until = settings.clock->now() + settings.timeout;
@@ -157,7 +157,7 @@ Task Client::ready(Call& call) {
   co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
 }
 
-Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
+Task NinepClient::attach(OpCall* call, uint32_t uid, FidRef* found) {
   FidRef fid = new_fid();
   Rpc& rpc = request(call, Type::attach);
   Encoder out = rpc.out();
@@ -174,7 +174,7 @@ Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
   co_return 0;
 }
 
-Task Client::demands_authentication(bool* demands) {
+Task NinepClient::demands_authentication(bool* demands) {
   FidRef fid = new_fid();
   Rpc& rpc = request(nullptr, Type::auth);
   rpc.out().u32(fid->number).str(settings.uname).str(settings.aname);
@@ -185,7 +185,7 @@ Task Client::demands_authentication(bool* demands) {
   co_return 0;
 }
 
-Detached Client::set_up(bool* done) {
+Detached NinepClient::set_up(bool* done) {
   int error = co_await agree();
   if (error) {
     if (problem_.empty()) problem_ = strerror(error);

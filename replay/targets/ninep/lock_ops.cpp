@@ -13,8 +13,8 @@ namespace fsr::ninep {
 
 namespace {
 
-Clock& clock_of(const Call& call) { return *call.client().settings.clock; }
-bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
+Clock& clock_of(const OpCall& call) { return *call.client().settings.clock; }
+bool gave_up(const OpCall& call, int64_t until) { return clock_of(call).now() >= until; }
 
 constexpr uint32_t kMayWait = 1;
 constexpr std::string_view kClientName = "fsreplay";
@@ -26,7 +26,7 @@ struct Range {
 
 // Finds or opens the fid on which the server keeps the client's locks of an object. It is opened separately, so that it does not
 // depend on the owners' open instances.
-Task lock_fid(Call& call, const Open& open, FidRef* fid) {
+Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
   Object* o = call.tree().object(open.object);
   if (!o) {
     *fid = open.fid;
@@ -54,7 +54,7 @@ Task lock_fid(Call& call, const Open& open, FidRef* fid) {
 }
 
 // Sends Tlock. Returns 0, EAGAIN if another client holds the lock, or another errno.
-Task ask_lock(Call& call, FidRef fid, uint8_t type, uint32_t flags, Range range, uint64_t owner) {
+Task ask_lock(OpCall& call, FidRef fid, uint8_t type, uint32_t flags, Range range, uint64_t owner) {
   Rpc& rpc = call.ask(Type::lock);
   rpc.out().u32(fid->number).u8(type).u32(flags).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
   const Reply& reply = co_await call.client().send(rpc);
@@ -62,20 +62,20 @@ Task ask_lock(Call& call, FidRef fid, uint8_t type, uint32_t flags, Range range,
   co_return reply.status == kLocked ? 0 : reply.status == kLockBlocked || reply.status == kLockGrace ? EAGAIN : ENOLCK;
 }
 
-Task ask_getlock(Call& call, FidRef fid, uint8_t type, Range range, uint64_t owner) {
+Task ask_getlock(OpCall& call, FidRef fid, uint8_t type, Range range, uint64_t owner) {
   Rpc& rpc = call.ask(Type::getlock);
   rpc.out().u32(fid->number).u8(type).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Object::Locks* locks_of(Call& call, ObjectId object) {
+Object::Locks* locks_of(OpCall& call, ObjectId object) {
   Object* o = call.tree().object(object);
   return o ? o->locks.get() : nullptr;
 }
 
 // Unlocks on the server what was unlocked here. If it was the file's last lock, the fid for locks ends as well.
-Task unlocked(Call& call, ObjectId object, FidRef fid, Range range, uint64_t owner) {
+Task unlocked(OpCall& call, ObjectId object, FidRef fid, Range range, uint64_t owner) {
   int error = co_await ask_lock(call, fid, kUnlock, 0, range, owner);
   Object* o = call.tree().object(object);
   if (o && o->locks && o->locks->table.empty()) o->locks.reset();
@@ -85,7 +85,7 @@ Task unlocked(Call& call, ObjectId object, FidRef fid, Range range, uint64_t own
 
 }  // namespace
 
-Task unlock_all(Call& call, ObjectId object, uint64_t owner) {
+Task unlock_all(OpCall& call, ObjectId object, uint64_t owner) {
   call.tree().lock_waits.released();
   Object::Locks* locks = locks_of(call, object);
   if (!locks || !call.client().current(locks->fid)) co_return 0;
@@ -93,7 +93,7 @@ Task unlock_all(Call& call, ObjectId object, uint64_t owner) {
   co_return co_await unlocked(call, object, locks->fid, {}, owner);
 }
 
-Task unlock_through(Call& call, ObjectId object, HandleId handle) {
+Task unlock_through(OpCall& call, ObjectId object, HandleId handle) {
   Object::Locks* locks = locks_of(call, object);
   if (!locks) co_return 0;
   const bool flocked = locks->table.clear_flock(handle);
@@ -103,7 +103,7 @@ Task unlock_through(Call& call, ObjectId object, HandleId handle) {
   co_return 0;
 }
 
-Task do_record_lock(Call& call) {
+Task do_record_lock(OpCall& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
   const Range range{op.offset, op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX) ? 0 : op.length};
@@ -137,7 +137,7 @@ Task do_record_lock(Call& call) {
   }
 }
 
-Task do_flock(Call& call) {
+Task do_flock(OpCall& call) {
   const Op& op = call.op();
   const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
   if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;

@@ -12,30 +12,30 @@ namespace fsr::ninep {
 
 namespace {
 
-Task find_parent(Call& call, FidRef* dir) {
+Task find_parent(OpCall& call, FidRef* dir) {
   if (int error = name_error(call.op().name)) co_return error;
   co_return co_await call.tree().find_dir(call, call.op().parent, dir);
 }
 
-Task walk_one(Call& call, FidRef dir, std::string_view name, FidRef* found) {
+Task walk_one(OpCall& call, FidRef dir, std::string_view name, FidRef* found) {
   const std::string_view names[] = {name};
   co_return co_await call.client().walk(&call, dir, names, found);
 }
 
-void taught(Call& call, uint8_t qid_type, FidRef fid = nullptr) {
+void taught(OpCall& call, uint8_t qid_type, FidRef fid = nullptr) {
   const Op& op = call.op();
   call.tree().teach(op.object, op.parent, op.name, qid_type, call.uid, std::move(fid));
 }
 
 // Sends a request that creates a name in 9P2000.L, and takes the qid from the reply, which has nothing else.
-Task made(Call& call, Rpc& rpc) {
+Task made(OpCall& call, Rpc& rpc) {
   const Reply& reply = co_await call.client().send(rpc);
   if (!reply.error) taught(call, reply.qid_type);
   co_return reply.error;
 }
 
 // Creates an object that is not a file by Tcreate.
-Task make_special(Call& call, FidRef dir, uint32_t mode, std::string_view extension) {
+Task make_special(OpCall& call, FidRef dir, uint32_t mode, std::string_view extension) {
   FidRef fid;
   if (int error = co_await create_in(call, dir, call.op().name, mode, kOpenRead, extension, &fid)) co_return error;
   taught(call, fid->qid_type);
@@ -46,7 +46,7 @@ bool unknown_to_server(int error) { return error == EOPNOTSUPP || error == ENOSY
 
 // Removes a name by Tremove, for servers and dialects without Tunlinkat. Checks the type first, because Tremove removes both
 // files and directories.
-Task remove_by_fid(Call& call, FidRef dir, std::string_view name, bool want_dir) {
+Task remove_by_fid(OpCall& call, FidRef dir, std::string_view name, bool want_dir) {
   FidRef fid;
   call.auxiliary();
   if (int error = co_await walk_one(call, dir, name, &fid)) co_return error;
@@ -59,7 +59,7 @@ Task remove_by_fid(Call& call, FidRef dir, std::string_view name, bool want_dir)
   co_return reply.error;
 }
 
-Task rename_by_fid(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+Task rename_by_fid(OpCall& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
   FidRef fid;
   call.auxiliary();
   if (int error = co_await walk_one(call, from, name, &fid)) co_return error;
@@ -70,7 +70,7 @@ Task rename_by_fid(Call& call, FidRef from, std::string_view name, FidRef to, st
 }
 
 // Renames by Trenameat, or by Trename for servers without Trenameat.
-Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+Task rename_linux(OpCall& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
   if (call.tree().has_renameat) {
     Rpc& rpc = call.ask(Type::renameat, false);
     rpc.out().u32(from->number).str(name).u32(to->number).str(name2);
@@ -83,7 +83,7 @@ Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std
 
 // Renames within one directory by a Twstat of the name. Some servers refuse to replace an existing name, as the protocol says.
 // The name is then removed first.
-Task rename_by_wstat(Call& call, FidRef dir, std::string_view name, std::string_view name2) {
+Task rename_by_wstat(OpCall& call, FidRef dir, std::string_view name, std::string_view name2) {
   FidRef fid;
   call.auxiliary();
   if (int error = co_await walk_one(call, dir, name, &fid)) co_return error;
@@ -96,13 +96,13 @@ Task rename_by_wstat(Call& call, FidRef dir, std::string_view name, std::string_
   co_return co_await wstat(call, fid, set, false);
 }
 
-Task rename_name(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+Task rename_name(OpCall& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
   if (call.client().linux()) co_return co_await rename_linux(call, from, name, to, name2);
   co_return co_await rename_by_wstat(call, from, name, name2);
 }
 
 // Exchanges two names by three renames, using a hidden name.
-Task exchange(Call& call, FidRef from, FidRef to) {
+Task exchange(OpCall& call, FidRef from, FidRef to) {
   const Op& op = call.op();
   const std::string aside = call.tree().hidden_name();
   FidRef other;
@@ -119,7 +119,7 @@ Task exchange(Call& call, FidRef from, FidRef to) {
 }
 
 // Checks that a name does not exist. 0: it does not; EEXIST: it does.
-Task find_no_name(Call& call, FidRef dir, std::string_view name) {
+Task find_no_name(OpCall& call, FidRef dir, std::string_view name) {
   FidRef found;
   call.auxiliary();
   const int error = co_await walk_one(call, dir, name, &found);
@@ -127,7 +127,7 @@ Task find_no_name(Call& call, FidRef dir, std::string_view name) {
 }
 
 // Creates and opens a file for the client's own use.
-Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
+Task make_own(OpCall& call, FidRef dir, const std::string& name, FidRef* made) {
   if (!call.client().linux()) co_return co_await create_in(call, dir, name, 0600, kOpenBoth, "", made);
   if (int error = co_await call.client().walk(&call, dir, {}, made)) co_return error;
   Rpc& rpc = call.ask(Type::lcreate);
@@ -137,7 +137,7 @@ Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
 }
 
 // Removes a name by Tunlinkat, or by Tremove for servers and dialects without Tunlinkat.
-Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
+Task remove_name(OpCall& call, FidRef dir, std::string_view name, bool want_dir) {
   if (call.client().linux() && call.tree().has_unlinkat) {
     Rpc& rpc = call.ask(Type::unlinkat, false);
     rpc.out().u32(dir->number).str(name).u32(want_dir ? kRemoveDir : 0);
@@ -149,7 +149,7 @@ Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
 }
 
 // Finds out once, with a file of the client's own, whether the server returns attributes of an open file without a name.
-Task ask_nameless(Call& call, FidRef root) {
+Task ask_nameless(OpCall& call, FidRef root) {
   const std::string name = call.tree().hidden_name();
   FidRef fid;
   Attr attr;
@@ -162,7 +162,7 @@ Task ask_nameless(Call& call, FidRef root) {
 
 // Moves an open file that loses its last name to a hidden name, if the server needs that. The hidden name is in the root, or in
 // the same directory if the dialect can't move files between directories. Error: the file keeps its name, and the caller goes on.
-Task hide(Call& call, ObjectId parent, FidRef dir, std::string_view name, ObjectId object) {
+Task hide(OpCall& call, ObjectId parent, FidRef dir, std::string_view name, ObjectId object) {
   FidRef root;
   call.auxiliary();
   if (int error = co_await call.client().root(&call, call.uid, &root)) co_return error;
@@ -179,7 +179,7 @@ Task hide(Call& call, ObjectId parent, FidRef dir, std::string_view name, Object
 
 }  // namespace
 
-Task remove_hidden(Call& call, ObjectId parent, const std::string& name) {
+Task remove_hidden(OpCall& call, ObjectId parent, const std::string& name) {
   FidRef dir;
   call.auxiliary();
   int error = co_await call.tree().find_dir(call, parent, &dir);
@@ -189,7 +189,7 @@ Task remove_hidden(Call& call, ObjectId parent, const std::string& name) {
 }
 
 // Removes the hidden name of a file that has got another name.
-static Task drop_hidden(Call& call) {
+static Task drop_hidden(OpCall& call) {
   Object* object = call.tree().object(call.op().object);
   const Object::Name hidden = object->names.front();
   object->hidden = false;
@@ -197,7 +197,7 @@ static Task drop_hidden(Call& call) {
   co_return co_await remove_hidden(call, hidden.parent, hidden.name);
 }
 
-Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
+Task create_in(OpCall& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made) {
   FidRef fid;
   if (int error = co_await call.client().walk(&call, dir, {}, &fid)) co_return error;
@@ -213,7 +213,7 @@ Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uin
   co_return 0;
 }
 
-Task do_lookup(Call& call) {
+Task do_lookup(OpCall& call) {
   FidRef dir, fid;
   if (int error = co_await find_parent(call, &dir)) co_return error;
   if (int error = co_await walk_one(call, dir, call.op().name, &fid)) co_return error;
@@ -222,7 +222,7 @@ Task do_lookup(Call& call) {
   co_return 0;
 }
 
-Task do_mkdir(Call& call) {
+Task do_mkdir(OpCall& call) {
   const Op& op = call.op();
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
@@ -234,7 +234,7 @@ Task do_mkdir(Call& call) {
 }
 
 // Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
-static Task make_whiteout(Call& call, FidRef dir) {
+static Task make_whiteout(OpCall& call, FidRef dir) {
   call.auxiliary();
   if (!call.client().linux()) {
     FidRef made;
@@ -246,7 +246,7 @@ static Task make_whiteout(Call& call, FidRef dir) {
   co_return reply.error;
 }
 
-Task do_mknod(Call& call) {
+Task do_mknod(OpCall& call) {
   const Op& op = call.op();
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
@@ -268,7 +268,7 @@ Task do_mknod(Call& call) {
   co_return co_await make_special(call, dir, plan9_mode, extension);
 }
 
-Task do_symlink(Call& call) {
+Task do_symlink(OpCall& call) {
   const Op& op = call.op();
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
@@ -279,7 +279,7 @@ Task do_symlink(Call& call) {
   co_return co_await made(call, rpc);
 }
 
-Task do_link(Call& call) {
+Task do_link(OpCall& call) {
   const Op& op = call.op();
   if (int error = name_error(op.name2)) co_return error;
   FidRef file, dir;
@@ -304,7 +304,7 @@ Task do_link(Call& call) {
   co_return 0;
 }
 
-Task do_remove(Call& call) {
+Task do_remove(OpCall& call) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
   FidRef dir;
@@ -325,7 +325,7 @@ Task do_remove(Call& call) {
   co_return error;
 }
 
-Task do_rename(Call& call) {
+Task do_rename(OpCall& call) {
   const Op& op = call.op();
   if (int error = name_error(op.name2)) co_return error;
   FidRef from, to;

@@ -98,7 +98,7 @@ class NinepTarget final : public Target {
   std::string name() const override { return name_; }
 
   Fidelity fidelity(const Op& op) const override {
-    const Client& c = shared_->client;
+    const NinepClient& c = shared_->client;
     return ninep_fidelity(op, {c.dialect(), c.has_xattrs(), c.settings.privileged});
   }
 

@@ -41,21 +41,21 @@ uint8_t plain_mode(uint32_t flags) {
   return mode | (flags & O_TRUNC ? kOpenTruncate : 0);
 }
 
-void keep_open(Call& call, FidRef fid) {
+void keep_open(OpCall& call, FidRef fid) {
   const Op& op = call.op();
   Open open{op.object, std::move(fid), op.open_flags, call.uid, nullptr};
   if (op.kind == OpKind::opendir) open.listing = std::make_shared<Listing>();
   call.tree().add_open(op.handle, std::move(open));
 }
 
-void created(Call& call, std::string_view name, FidRef fid) {
+void created(OpCall& call, std::string_view name, FidRef fid) {
   const Op& op = call.op();
   call.tree().teach(op.object, op.parent, name, fid->qid_type, call.uid);
   keep_open(call, std::move(fid));
 }
 
 // Opens an existing file, for a create without O_EXCL.
-Task open_found(Call& call, FidRef dir, std::string_view name, FidRef* opened) {
+Task open_found(OpCall& call, FidRef dir, std::string_view name, FidRef* opened) {
   const Op& op = call.op();
   const std::string_view names[] = {name};
   FidRef fid;
@@ -65,7 +65,7 @@ Task open_found(Call& call, FidRef dir, std::string_view name, FidRef* opened) {
 }
 
 // Creates and opens a file in 9P2000 and .u, where Tcreate creates a new file or fails, and Topen opens an existing one.
-Task create_plain(Call& call, FidRef dir, std::string_view name) {
+Task create_plain(OpCall& call, FidRef dir, std::string_view name) {
   const Op& op = call.op();
   const bool exclusive = op.open_flags & O_EXCL;
   const uint32_t mode = plan9_permissions(call, allowed_mode(call, op.mode & 07777));
@@ -84,7 +84,7 @@ Task create_plain(Call& call, FidRef dir, std::string_view name) {
 }
 
 // Creates and opens a file `name` in the operation's directory.
-Task create_named(Call& call, std::string_view name) {
+Task create_named(OpCall& call, std::string_view name) {
   const Op& op = call.op();
   FidRef dir, fid;
   if (int error = co_await call.tree().find_dir(call, op.parent, &dir)) co_return error;
@@ -103,7 +103,7 @@ Task create_named(Call& call, std::string_view name) {
 
 }  // namespace
 
-Task open_copy(Call& call, FidRef fid, uint32_t flags, FidRef* opened) {
+Task open_copy(OpCall& call, FidRef fid, uint32_t flags, FidRef* opened) {
   FidRef copy;
   if (int error = co_await call.client().walk(&call, fid, {}, &copy)) co_return error;
   const bool linux = call.client().linux();
@@ -120,7 +120,7 @@ Task open_copy(Call& call, FidRef fid, uint32_t flags, FidRef* opened) {
   co_return 0;
 }
 
-Task do_open(Call& call) {
+Task do_open(OpCall& call) {
   const Op& op = call.op();
   FidRef fid, opened;
   if (int error = co_await call.tree().find(call, op.object, &fid)) co_return error;
@@ -131,14 +131,14 @@ Task do_open(Call& call) {
   co_return 0;
 }
 
-Task do_create(Call& call) {
+Task do_create(OpCall& call) {
   const Op& op = call.op();
   if (int error = name_error(op.name)) co_return error;
   co_return co_await create_named(call, op.name);
 }
 
 // Creates a file with a hidden name, because 9P has no unnamed files. The file keeps that name until a link or its last release.
-Task do_tmpfile(Call& call) {
+Task do_tmpfile(OpCall& call) {
   const Op& op = call.op();
   const std::string name = call.tree().hidden_name();
   if (int error = co_await create_named(call, name)) co_return error;
@@ -146,7 +146,7 @@ Task do_tmpfile(Call& call) {
   co_return 0;
 }
 
-Task do_release(Call& call) {
+Task do_release(OpCall& call) {
   const Op& op = call.op();
   const Open* known = call.tree().open(op.handle);
   if (!known) co_return EBADF;
@@ -159,7 +159,7 @@ Task do_release(Call& call) {
   co_return error;
 }
 
-Task do_fsync(Call& call) {
+Task do_fsync(OpCall& call) {
   Open open;
   const Op& op = call.op();
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, O_RDONLY, &open)) co_return error;
@@ -176,7 +176,7 @@ Task do_fsync(Call& call) {
   co_return reply.error;
 }
 
-Task do_flush(Call& call) {
+Task do_flush(OpCall& call) {
   const Op& op = call.op();
   const Open* open = call.tree().open(op.handle);
   if (!open) co_return EBADF;

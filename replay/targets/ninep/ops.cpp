@@ -20,7 +20,7 @@ using enum Fidelity;
 
 struct Rule {
   Fidelity l = impossible, u = impossible, plain = impossible;
-  Task (*run)(Call& call) = nullptr;
+  Task (*run)(OpCall& call) = nullptr;
   const char* requests = "";
 };
 
@@ -28,7 +28,7 @@ struct Rule {
 // holes, no space reservation, no ioctl and no sync of a file system.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&), const char* requests) {
+  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(OpCall&), const char* requests) {
     r[unsigned(kind)] = {l, u, plain, run, requests};
   };
   set(OpKind::null, exact, exact, exact, do_null, "Tflush of no request");
@@ -142,19 +142,19 @@ Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& a) {
   }
 }
 
-Task perform(Call& call) {
-  const Client& client = call.client();
+Task perform(OpCall& call) {
+  const NinepClient& client = call.client();
   const ServerCapabilities abilities{client.dialect(), client.has_xattrs(), client.settings.privileged};
   if (ninep_fidelity(call.op(), abilities) == impossible) co_return EOPNOTSUPP;
   co_return co_await kRules[unsigned(call.op().kind)].run(call);
 }
 
-uint32_t plan9_permissions(const Call& call, uint32_t mode) {
+uint32_t plan9_permissions(const OpCall& call, uint32_t mode) {
   const bool has_ids = call.client().dialect() == Dialect::u;
   return (mode & 0777) | (has_ids && mode & S_ISUID ? kSetuidMode : 0u) | (has_ids && mode & S_ISGID ? kSetgidMode : 0u);
 }
 
-uint32_t allowed_mode(const Call& call, uint32_t mode) {
+uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
   return call.client().settings.privileged ? mode : mode & ~set_id_bits(mode);
 }
 

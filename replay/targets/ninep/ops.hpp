@@ -17,53 +17,53 @@ struct ServerCapabilities {
 
 Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& abilities);
 const char* ninep_requests(OpKind kind);
-Task perform(Call& call);
+Task perform(OpCall& call);
 
-Task do_null(Call& call);
-Task do_getattr(Call& call);
-Task do_setattr(Call& call);
-Task do_fallocate(Call& call);
-Task do_access(Call& call);
-Task do_readlink(Call& call);
-Task do_statfs(Call& call);
-Task do_lookup(Call& call);
-Task do_mkdir(Call& call);
-Task do_mknod(Call& call);
-Task do_symlink(Call& call);
-Task do_link(Call& call);
-Task do_remove(Call& call);
-Task do_rename(Call& call);
-Task do_open(Call& call);
-Task do_create(Call& call);
-Task do_tmpfile(Call& call);
-Task do_release(Call& call);
-Task do_read(Call& call);
-Task do_write(Call& call);
-Task do_copy(Call& call);
-Task do_fsync(Call& call);
-Task do_flush(Call& call);
-Task do_readdir(Call& call);
-Task do_getxattr(Call& call);
-Task do_setxattr(Call& call);
-Task do_listxattr(Call& call);
-Task do_removexattr(Call& call);
-Task do_record_lock(Call& call);
-Task do_flock(Call& call);
+Task do_null(OpCall& call);
+Task do_getattr(OpCall& call);
+Task do_setattr(OpCall& call);
+Task do_fallocate(OpCall& call);
+Task do_access(OpCall& call);
+Task do_readlink(OpCall& call);
+Task do_statfs(OpCall& call);
+Task do_lookup(OpCall& call);
+Task do_mkdir(OpCall& call);
+Task do_mknod(OpCall& call);
+Task do_symlink(OpCall& call);
+Task do_link(OpCall& call);
+Task do_remove(OpCall& call);
+Task do_rename(OpCall& call);
+Task do_open(OpCall& call);
+Task do_create(OpCall& call);
+Task do_tmpfile(OpCall& call);
+Task do_release(OpCall& call);
+Task do_read(OpCall& call);
+Task do_write(OpCall& call);
+Task do_copy(OpCall& call);
+Task do_fsync(OpCall& call);
+Task do_flush(OpCall& call);
+Task do_readdir(OpCall& call);
+Task do_getxattr(OpCall& call);
+Task do_setxattr(OpCall& call);
+Task do_listxattr(OpCall& call);
+Task do_removexattr(OpCall& call);
+Task do_record_lock(OpCall& call);
+Task do_flock(OpCall& call);
 
 // --- shared by the operations ---
-uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
+uint32_t allowed_mode(const OpCall& call, uint32_t mode);  // the bits that this target may set
 // Converts allowed bits for Tcreate and Twstat. 9P2000.u has other numbers for the set-id bits, and 9P2000 has no such bits.
-uint32_t plan9_permissions(const Call& call, uint32_t mode);
+uint32_t plan9_permissions(const OpCall& call, uint32_t mode);
 // Finds the fid for a request on the operation's object. If the object has no name any more, it is the fid of the open file, as
 // with fstat(2) and ftruncate(2). Otherwise the name is used, because servers that keep paths lose an open file after its rename.
-Task find_object(Call& call, FidRef* fid);
-Task stat(Call& call, FidRef fid, Attr* attr);
+Task find_object(OpCall& call, FidRef* fid);
+Task stat(OpCall& call, FidRef fid, Attr* attr);
 // Writes zeros to the operation's file, from its offset on.
-Task write_zeros(Call& call, uint64_t length);
+Task write_zeros(OpCall& call, uint64_t length);
 // Sends Tcreate on a copy of the directory's fid, which then is the fid of the new, open object (9P2000 and .u).
-Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
+Task create_in(OpCall& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made);
-Task open_copy(Call& call, FidRef fid, uint32_t flags, FidRef* opened);
+Task open_copy(OpCall& call, FidRef fid, uint32_t flags, FidRef* opened);
 // Members of a Twstat (9P2000 and .u). A member with its default value is not changed.
 struct Wstat {
   uint32_t mode = UINT32_MAX, atime = UINT32_MAX, mtime = UINT32_MAX;
@@ -71,10 +71,10 @@ struct Wstat {
   std::string_view name;
   uint32_t uid = kNoUid, gid = kNoUid;
 };
-Task wstat(Call& call, FidRef fid, Wstat set, bool harmless);
-Task remove_hidden(Call& call, ObjectId parent, const std::string& name);  // a failure is counted
+Task wstat(OpCall& call, FidRef fid, Wstat set, bool harmless);
+Task remove_hidden(OpCall& call, ObjectId parent, const std::string& name);  // a failure is counted
 // Releases all locks of `owner` on the server.
-Task unlock_all(Call& call, ObjectId object, uint64_t owner);
-Task unlock_through(Call& call, ObjectId object, HandleId handle);  // releases the locks set through the open instance
+Task unlock_all(OpCall& call, ObjectId object, uint64_t owner);
+Task unlock_through(OpCall& call, ObjectId object, HandleId handle);  // releases the locks set through the open instance
 
 }  // namespace fsr::ninep

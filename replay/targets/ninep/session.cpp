@@ -6,7 +6,7 @@
 namespace fsr::ninep {
 
 void NinepSession::begin(SharedCall& shared_call) {
-  Call& call = static_cast<Call&>(shared_call);
+  OpCall& call = static_cast<OpCall&>(shared_call);
   const Settings& s = shared_->client.settings;
   call.shared = shared_.get();
   call.uid = s.impersonate ? call.request->who.uid : s.uid;
@@ -16,7 +16,7 @@ void NinepSession::begin(SharedCall& shared_call) {
   run(call);
 }
 
-Detached NinepSession::run(Call& call) {
+Detached NinepSession::run(OpCall& call) {
   const int error = co_await repeat_call(call, *shared_, perform);
   finish(call, error);
 }

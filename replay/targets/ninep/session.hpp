@@ -11,14 +11,14 @@ namespace fsr::ninep {
 
 class NinepSession;
 
-using Shared = PathConnection<Client, Tree>;
+using Shared = PathConnection<NinepClient, Tree>;
 
 // One operation in flight.
-struct Call final : RepeatableCall {
+struct OpCall final : RepeatableCall {
   Shared* shared = nullptr;
   uint32_t uid = 0, gid = 0;
 
-  Client& client() const { return shared->client; }
+  NinepClient& client() const { return shared->client; }
   Tree& tree() const { return shared->tree; }
   Rpc& ask(Type type, bool harmless = true) { return client().request(this, type, harmless); }
 };
@@ -29,9 +29,9 @@ class NinepSession final : public SharedSession {
   ~NinepSession() override { end(); }
 
  private:
-  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(); }
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<OpCall>(); }
   void begin(SharedCall& call) override;
-  Detached run(Call& call);
+  Detached run(OpCall& call);
 
   std::shared_ptr<Shared> shared_;
 };

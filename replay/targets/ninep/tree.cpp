@@ -16,7 +16,7 @@ constexpr size_t kDeepest = 4096;   // names of a path
 
 }  // namespace
 
-Tree::Tree(Client& client) : KnownTree(".9p"), client_(client) {}
+Tree::Tree(NinepClient& client) : KnownTree(".9p"), client_(client) {}
 
 // --- fids of objects ---
 
@@ -67,7 +67,7 @@ void Tree::forget_places(ObjectId id) {
   }
 }
 
-Task Tree::walk_to(Call& call, ObjectId id, const Object::Name& last, FidRef* found) {
+Task Tree::walk_to(OpCall& call, ObjectId id, const Object::Name& last, FidRef* found) {
   std::vector<std::string> path{last.name};
   FidRef from;
   for (ObjectId at = last.parent; !from;) {
@@ -90,7 +90,7 @@ Task Tree::walk_to(Call& call, ObjectId id, const Object::Name& last, FidRef* fo
   co_return 0;
 }
 
-Task Tree::find(Call& call, ObjectId id, FidRef* found, bool open_will_do) {
+Task Tree::find(OpCall& call, ObjectId id, FidRef* found, bool open_will_do) {
   if (id == kRootObject) co_return co_await client_.root(&call, call.uid, found);
   if ((*found = cached(id, call.uid))) co_return 0;
   const Object* o = object(id);
@@ -111,12 +111,12 @@ Task Tree::find(Call& call, ObjectId id, FidRef* found, bool open_will_do) {
   co_return error;
 }
 
-Task Tree::find_dir(Call& call, ObjectId id, FidRef* found) {
+Task Tree::find_dir(OpCall& call, ObjectId id, FidRef* found) {
   if (int error = co_await find(call, id, found)) co_return error;
   co_return (*found)->qid_type& kQidDir ? 0 : ENOTDIR;
 }
 
-Task Tree::find_open(Call& call, HandleId handle, Open* found) {
+Task Tree::find_open(OpCall& call, HandleId handle, Open* found) {
   const Open* known = open(handle);
   if (!known) co_return EBADF;
   *found = *known;
@@ -132,7 +132,7 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   co_return 0;
 }
 
-Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint32_t access, Open* found) {
+Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint32_t access, Open* found) {
   const Object* o = object(id);
   if (!handle && o && o->names.empty()) handle = o->last_open;
   if (handle) co_return co_await find_open(call, handle, found);

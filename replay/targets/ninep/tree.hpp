@@ -24,7 +24,7 @@
 
 namespace fsr::ninep {
 
-struct Call;
+struct OpCall;
 
 // The listing of an open directory, with entries that the server has sent and no operation has taken yet.
 struct Listing {
@@ -93,7 +93,7 @@ struct Object : KnownObject {
 
 class Tree final : public KnownTree<Object, Open> {
  public:
-  explicit Tree(Client& client);
+  explicit Tree(NinepClient& client);
 
   // Assumed until the server shows the opposite:
   bool has_renameat = true, has_unlinkat = true;
@@ -101,13 +101,13 @@ class Tree final : public KnownTree<Object, Open> {
 
   // Finds a fid of the object that is not open. `open_will_do`: if the object has no name, an open fid is accepted. ESTALE: no
   // operation has bound its id.
-  Task find(Call& call, ObjectId object, FidRef* found, bool open_will_do = false);
-  Task find_dir(Call& call, ObjectId object, FidRef* found);  // ENOTDIR: it is not a directory
+  Task find(OpCall& call, ObjectId object, FidRef* found, bool open_will_do = false);
+  Task find_dir(OpCall& call, ObjectId object, FidRef* found);  // ENOTDIR: it is not a directory
   // Finds the open instance of a handle, and opens it again if its connection ended. EBADF: the handle is unknown.
-  Task find_open(Call& call, HandleId handle, Open* found);
+  Task find_open(OpCall& call, HandleId handle, Open* found);
   // Does the same as find_open(). Without a handle, as in traces of stateless protocols, the object is opened for this call.
   // `access`: the O_ACCMODE bits for that.
-  Task find_or_open(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
+  Task find_or_open(OpCall& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
 
   // Adds an object that was found or created. `fid`: its fid, not open; may be null.
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
@@ -132,11 +132,11 @@ class Tree final : public KnownTree<Object, Open> {
 
   void forget_places(ObjectId id) override;
   void directory_moved() override { ++client_.epoch; }
-  Task walk_to(Call& call, ObjectId id, const Object::Name& name, FidRef* found);
+  Task walk_to(OpCall& call, ObjectId id, const Object::Name& name, FidRef* found);
   FidRef cached(ObjectId id, uint32_t uid);
   void keep(ObjectId id, uint32_t uid, FidRef fid);
 
-  Client& client_;
+  NinepClient& client_;
   std::list<Cached> fids_;  // the last used one first
   std::unordered_map<Key, std::list<Cached>::iterator, KeyHash> by_object_;
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kLongestValue = 64 << 10;  // as Linux allows (XATTR_SIZE_MAX)
 
 // Reads an attribute, or the list of names if `name` is empty. `limit`: bytes of the caller's buffer; 0: only the size is wanted.
-Task read_value(Call& call, std::string_view name, uint64_t limit) {
+Task read_value(OpCall& call, std::string_view name, uint64_t limit) {
   FidRef file, value = nullptr;
   if (int error = co_await call.tree().find(call, call.op().object, &file, true)) co_return error;
   value = call.client().new_fid();
@@ -43,7 +43,7 @@ Task read_value(Call& call, std::string_view name, uint64_t limit) {
 }
 
 // Sets or removes an attribute. `once`: it would fail the second time.
-Task write_value(Call& call, std::string_view value, uint32_t flags, bool once) {
+Task write_value(OpCall& call, std::string_view value, uint32_t flags, bool once) {
   FidRef file, copy;
   if (int error = co_await call.tree().find(call, call.op().object, &file)) co_return error;
   if (int error = co_await call.client().walk(&call, file, {}, &copy)) co_return error;
@@ -67,10 +67,10 @@ Task write_value(Call& call, std::string_view value, uint32_t flags, bool once) 
 
 }  // namespace
 
-Task do_getxattr(Call& call) { return read_value(call, call.op().name, call.op().length); }
-Task do_listxattr(Call& call) { return read_value(call, {}, call.op().length); }
+Task do_getxattr(OpCall& call) { return read_value(call, call.op().name, call.op().length); }
+Task do_listxattr(OpCall& call) { return read_value(call, {}, call.op().length); }
 
-Task do_setxattr(Call& call) {
+Task do_setxattr(OpCall& call) {
   const Op& op = call.op();
   if (!call.client().has_xattrs()) co_return co_await do_setattr(call);  // this access list is equivalent to a mode
   if (op.length > kLongestValue) co_return E2BIG;
@@ -79,6 +79,6 @@ Task do_setxattr(Call& call) {
   co_return co_await write_value(call, call.buffer, op.flags & (XATTR_CREATE | XATTR_REPLACE), op.flags & XATTR_CREATE);
 }
 
-Task do_removexattr(Call& call) { return write_value(call, {}, XATTR_REPLACE, true); }
+Task do_removexattr(OpCall& call) { return write_value(call, {}, XATTR_REPLACE, true); }
 
 }  // namespace fsr::ninep
