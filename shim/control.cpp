@@ -67,16 +67,16 @@ UniqueFd connect_to(pid_t pid) {
 }
 
 constexpr int kForEver = -1;
-constexpr int kStartPatience = 5000;  // ms for another capture's start, which a dead file system may hold up
+constexpr int kStartTimeout = 5000;  // ms for another capture's start, which a dead file system may hold up
 
 constexpr size_t kMostSilent = 64;  // clients that have not asked; the newest are kept
 
-// `patience` in seconds.
-bool ask(int fd, const std::string& request, int patience, ControlFields* answer) {
+// `timeout` in seconds.
+bool ask(int fd, const std::string& request, int timeout, ControlFields* answer) {
   std::string text;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
     char buffer[4096];
-    for (pollfd wait = {fd, POLLIN, 0}; poll(&wait, 1, patience == kForEver ? -1 : patience * 1000) > 0;) {
+    for (pollfd wait = {fd, POLLIN, 0}; poll(&wait, 1, timeout == kForEver ? -1 : timeout * 1000) > 0;) {
       const ssize_t n = recv(fd, buffer, sizeof buffer, 0);
       if (n <= 0) break;
       text.append(buffer, size_t(n));
@@ -106,7 +106,7 @@ std::string control_directory(bool create) {
 
 UniqueFd lock_starts() {
   UniqueFd directory(open(control_directory(true).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (int waited = 0; flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && waited < kStartPatience; waited += 10) usleep(10'000);
+  for (int waited = 0; flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && waited < kStartTimeout; waited += 10) usleep(10'000);
   return directory;
 }
 
@@ -198,7 +198,7 @@ void ControlServer::reply(int client, const ControlFields& fields) {
   close(client);
 }
 
-std::vector<FoundCapture> find_captures(int patience) {
+std::vector<FoundCapture> find_captures(int timeout) {
   std::vector<FoundCapture> found;
   std::string directory = control_directory(false);
   DIR* dir = directory.empty() ? nullptr : opendir(directory.c_str());
@@ -213,7 +213,7 @@ std::vector<FoundCapture> find_captures(int patience) {
     ControlFields answer;
     if (const UniqueFd fd = connect_to(capture.pid)) {
       capture.alive = true;
-      capture.answered = patience > 0 && ask(fd.get(), "status", patience, &answer);
+      capture.answered = timeout > 0 && ask(fd.get(), "status", timeout, &answer);
     }
     if (!capture.alive && has_ended(capture.pid)) continue;
     capture.info["state"] = capture.alive ? "silent" : "died";

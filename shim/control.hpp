@@ -59,8 +59,8 @@ struct FoundCapture {
   bool answered = false;
 };
 
-// Finds the captures of this user. `patience`: seconds for the answer of each; 0: none is asked.
-std::vector<FoundCapture> find_captures(int patience = 5);
+// Finds the captures of this user. `timeout`: seconds for the answer of each; 0: none is asked.
+std::vector<FoundCapture> find_captures(int timeout = 5);
 // True if `mount` is that of the capture with these fields. Its device is not enough, because the kernel reuses the number while
 // a capture without its mount is still ending.
 bool is_mount_of(const ControlFields& capture, const MountEntry& mount);

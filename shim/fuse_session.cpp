@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kMaxThreads = 512;  // requests that may block on the underlying file system at the same time
 constexpr unsigned kIdleThreads = 16;
-constexpr int kLockPatience = 5;  // seconds for interrupted lock requests, which a dead server's file system may hold for good
+constexpr int kLockTimeout = 5;  // seconds for interrupted lock requests, which a dead server's file system may hold for good
 
 const fuse_lowlevel_ops& operations() {
   static const fuse_lowlevel_ops all = [] {
@@ -67,7 +67,7 @@ bool FuseSession::stop() {
     }
     loop_.join();
   }
-  return finish_all_locks(kLockPatience);
+  return finish_all_locks(kLockTimeout);
 }
 
 FuseSession::~FuseSession() {

@@ -71,12 +71,12 @@ static bool enter_namespace_of(const OwnMount& mount) {
 }
 
 bool act_where_mounted(const OwnMount& mount, const std::function<bool()>& act) {
-  constexpr int kPatienceMs = 5000;
+  constexpr int kTimeoutMs = 5000;
   const pid_t child = start_helper({}, [&] { _exit(enter_namespace_of(mount) && act() ? 0 : 1); });
   if (child < 0) return false;
   int status = -1;
   pollfd ended{int(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
-  if (ended.fd >= 0 && poll(&ended, 1, kPatienceMs) > 0) waitpid(child, &status, 0);
+  if (ended.fd >= 0 && poll(&ended, 1, kTimeoutMs) > 0) waitpid(child, &status, 0);
   if (ended.fd >= 0) close(ended.fd);
   return status == 0;
 }

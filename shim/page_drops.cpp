@@ -24,9 +24,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kUse = 1ms;      // for the caller to use the pages
-constexpr auto kPatience = 1s;  // with the kernel, when no thread is left to answer reads
-constexpr int kEndMs = 3000;    // for that process to end, far more than kPatience; a user may have stopped it
+constexpr auto kUse = 1ms;     // for the caller to use the pages
+constexpr auto kTimeout = 1s;  // with the kernel, when no thread is left to answer reads
+constexpr int kEndMs = 3000;   // for that process to end, far more than kTimeout; a user may have stopped it
 
 struct Message {
   enum class Kind : uint64_t { connection, filled } kind;
@@ -54,7 +54,7 @@ class Dropper {
     std::unique_lock lock(mutex_);
     nodes_.clear();
     // Only a connection that is still there can hold it up, so the number is still its own.
-    if (!changed_.wait_for(lock, kPatience, [this] { return !busy_; })) abort_connection(connection);
+    if (!changed_.wait_for(lock, kTimeout, [this] { return !busy_; })) abort_connection(connection);
     _exit(0);  // with a thread that waits
   }
 

@@ -23,7 +23,7 @@ namespace fsr::shim {
 namespace {
 
 // Longest times for the examination of one process, and of all processes that delay it.
-constexpr int kPatienceMs = 1000, kPatienceInAllMs = 5000;
+constexpr int kTimeoutMs = 1000, kTotalTimeoutMs = 5000;
 
 // Reports of a child process about each process that it examines: begins, then one of the others.
 enum class Look : char { begins, maps, holds, holds_nothing };
@@ -103,9 +103,9 @@ class Looker {
   Looker& operator=(const Looker&) = delete;
 
   // False: it has said all, or nothing for so long.
-  bool next(Report* report, int patience_ms) {
+  bool next(Report* report, int timeout_ms) {
     pollfd wait{reports_, POLLIN, 0};
-    return poll(&wait, 1, patience_ms) > 0 && read(reports_, report, sizeof *report) == ssize_t(sizeof *report);
+    return poll(&wait, 1, timeout_ms) > 0 && read(reports_, report, sizeof *report) == ssize_t(sizeof *report);
   }
 
  private:
@@ -123,20 +123,20 @@ UnseenProcesses processes_below(const std::string& directory) {
   UnseenProcesses found;
   int held_up = 0;  // ms
   for (const pid_t *next = pids.data(), *const end = next + pids.size(); next != end;) {
-    if (held_up >= kPatienceInAllMs) {
+    if (held_up >= kTotalTimeoutMs) {
       found.not_looked_at.push_back(std::to_string(end - next) + " more processes");
       break;
     }
     Looker looker(next, end, directory);
     Report report;
-    while (next != end && looker.next(&report, kPatienceMs)) {
+    while (next != end && looker.next(&report, kTimeoutMs)) {
       if (report.look == Look::maps) found.mapping.push_back(named(report.pid));
       if (report.look == Look::maps || report.look == Look::holds) found.processes.push_back(named(report.pid));
       if (report.look != Look::begins) ++next;
     }
     if (next == end) break;
     found.not_looked_at.push_back(named(*next++));
-    held_up += kPatienceMs;
+    held_up += kTimeoutMs;
   }
   return found;
 }

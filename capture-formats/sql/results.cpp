@@ -22,8 +22,8 @@ namespace fsr {
 
 namespace {
 
-constexpr int kPatience = 60'000;  // ms that another program may take for its rows
-constexpr off_t kRoom = 1 << 20;   // bytes that an ordinary run's rows and their journal take, and more
+constexpr int kTimeout = 60'000;  // ms that another program may take for its rows
+constexpr off_t kRoom = 1 << 20;  // bytes that an ordinary run's rows and their journal take, and more
 
 }  // namespace
 
@@ -91,7 +91,7 @@ struct ResultsDatabase::Impl {
     if (const int error = db ? sqlite3_system_errno(db.get()) : 0; rc == SQLITE_CANTOPEN && error) fail(strerror(error));
     if (rc != SQLITE_OK) fail();
     made = !there;
-    sqlite3_busy_timeout(db.get(), kPatience);
+    sqlite3_busy_timeout(db.get(), kTimeout);
   }
 
   // Creates the tables of a new file, or checks that those of an existing one are a results database's.

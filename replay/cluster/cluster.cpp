@@ -80,7 +80,7 @@ std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
   if (started.size > 1 && options.ranks > 1)
     throw std::runtime_error(
         fmt::format("--ranks {1}: a launcher has started {0} ranks already; leave --ranks out", started.size, options.ranks));
-  return std::make_unique<StarCluster>(started.size > 1 ? join(started) : fork_ranks(options), options.patience);
+  return std::make_unique<StarCluster>(started.size > 1 ? join(started) : fork_ranks(options), options.timeout);
 }
 
 int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {

@@ -5,7 +5,7 @@
 //
 // A member is collective, except where a comment says "not collective". All ranks must call the same collective members in the
 // same order. A collective call may sleep until the other ranks have made theirs. It throws LostRank when a rank has exited, or
-// has sent nothing for ClusterOptions::patience. After that, no rank can use the cluster any more.
+// has sent nothing for ClusterOptions::timeout. After that, no rank can use the cluster any more.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class Cluster {
   // Sends `mine` to the root. Returns on the root the texts of all ranks, by rank, and on the other ranks an empty vector.
   virtual std::vector<std::string> gather(std::string_view mine) = 0;
   // Like gather(), but goes on without lost ranks. The root does not throw. It stops waiting for a rank when the rank has exited
-  // or has sent nothing for the patience. The other ranks then throw LostRank in the next member that receives messages.
+  // or has sent nothing for the timeout. The other ranks then throw LostRank in the next member that receives messages.
   struct GatherResult {
     std::vector<std::optional<std::string>> by_rank;
     std::string lost;  // one line: the ranks whose texts are missing, and why; empty: all texts are there
@@ -64,7 +64,7 @@ class Cluster {
   // Not collective. Handles the messages that have arrived, without waiting. Throws LostRank if the root is lost or has reported
   // a lost rank. Does nothing on the root.
   virtual void listen() = 0;
-  // Any thread. True: the root may have given this rank up, because the rank has sent nothing for longer than the patience since
+  // Any thread. True: the root may have given this rank up, because the rank has sent nothing for longer than the timeout since
   // its last gather(). It was stopped, for example, or got no CPU time. The rank must not create files any more: the other ranks
   // may have finished their cleanup, so that the files would remain. On the root always false.
   virtual bool overdue() const = 0;
@@ -86,7 +86,7 @@ class Cluster {
 
 struct ClusterOptions {
   unsigned ranks = 1;                      // processes to run on this machine
-  int64_t patience = 60'000'000'000;       // ns; a rank that has sent nothing for this long is given up
+  int64_t timeout = 60'000'000'000;        // ns (--patience); a rank that has sent nothing for this long is given up
   const std::atomic<int>* stop = nullptr;  // number of SIGINT and SIGTERM received; the root passes these on to the other ranks
 };
 

@@ -98,7 +98,7 @@ void Sockets::send(unsigned to, std::string_view text, bool droppable) {
     if (errno != EAGAIN && errno != EINTR) return;  // the peer has exited; receive() reports it
     if (droppable && done == 0) return;
     pollfd room = {.fd = peer.fd.get(), .events = POLLOUT, .revents = 0};
-    if (poll(&room, 1, int(options_.patience / 1'000'000)) == 0) shutdown(peer.fd.get(), SHUT_RDWR);
+    if (poll(&room, 1, int(options_.timeout / 1'000'000)) == 0) shutdown(peer.fd.get(), SHUT_RDWR);
   }
 }
 

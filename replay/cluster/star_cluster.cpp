@@ -49,9 +49,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t patience)
+StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t timeout)
     : transport_(std::move(transport)),
-      patience_(patience),
+      timeout_(timeout),
       inbox_(size()),
       gone_(size()),
       last_message_(size()),
@@ -65,7 +65,7 @@ StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t patience)
 void StarCluster::send(unsigned to, char kind, std::string_view text) {
   // Take the time before sending, so that the receiver's wait can't have begun before `sent_`.
   const int64_t t = now();
-  if (t - sent_ > patience_) paused_ = true;
+  if (t - sent_ > timeout_) paused_ = true;
   sent_ = t;
   transport_->send(to, std::string(1, kind).append(text), kind == kAlive);
 }
@@ -158,7 +158,7 @@ std::optional<std::pair<unsigned, std::string>> StarCluster::take() {
   return first;
 }
 
-int64_t StarCluster::heartbeat_interval() const { return std::min(kBeat, patience_ / 4); }
+int64_t StarCluster::heartbeat_interval() const { return std::min(kBeat, timeout_ / 4); }
 
 void StarCluster::send_heartbeat() {
   beaten_ = now();
@@ -172,7 +172,7 @@ void StarCluster::listen() {
   check(0, 0);
 }
 
-bool StarCluster::overdue() const { return !root() && (paused_ || now() - sent_ > patience_); }
+bool StarCluster::overdue() const { return !root() && (paused_ || now() - sent_ > timeout_); }
 
 std::string StarCluster::next_of(unsigned rank, int64_t awake) {
   try {
@@ -217,7 +217,7 @@ void StarCluster::take_in(Transport::Message message) {
 
 void StarCluster::check(unsigned rank, int64_t from) {
   if (gone_[rank]) lose(rank, "has ended");
-  if (now() - std::max(from, last_message_[rank]) > patience_) lose(rank, "sent no heartbeat for " + format_duration(patience_));
+  if (now() - std::max(from, last_message_[rank]) > timeout_) lose(rank, "sent no heartbeat for " + format_duration(timeout_));
 }
 
 void StarCluster::lose(unsigned rank, const std::string& why) {

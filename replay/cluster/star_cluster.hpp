@@ -17,8 +17,8 @@ namespace fsr {
 
 class StarCluster final : public Cluster {
  public:
-  // Collective: the ranks exchange their host names. `patience`: ns.
-  StarCluster(std::unique_ptr<Transport> transport, int64_t patience);
+  // Collective: the ranks exchange their host names. `timeout`: ns.
+  StarCluster(std::unique_ptr<Transport> transport, int64_t timeout);
 
   unsigned rank() const override { return transport_->rank(); }
   unsigned size() const override { return transport_->size(); }
@@ -45,13 +45,13 @@ class StarCluster final : public Cluster {
   std::optional<Transport::Message> receive(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
-  // Throws LostRank if `rank` has exited, or if the patience has passed since both `from` and its last message.
+  // Throws LostRank if `rank` has exited, or if the timeout has passed since both `from` and its last message.
   void check(unsigned rank, int64_t from);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
   void report_lost(const LostRank& lost);
 
   const std::unique_ptr<Transport> transport_;
-  const int64_t patience_;
+  const int64_t timeout_;
   std::vector<std::deque<std::string>> inbox_;  // by rank
   std::deque<std::pair<unsigned, std::string>> posted_;
   std::vector<bool> gone_;
@@ -59,7 +59,7 @@ class StarCluster final : public Cluster {
   std::vector<std::string> hosts_;
   int64_t beaten_ = 0;                // last call of send_heartbeat(), ns
   std::atomic<int64_t> sent_ = 0;     // time of the last message sent, ns
-  std::atomic<bool> paused_ = false;  // true: nothing was sent for longer than the patience, since the last gather()
+  std::atomic<bool> paused_ = false;  // true: nothing was sent for longer than the timeout, since the last gather()
 };
 
 }  // namespace fsr

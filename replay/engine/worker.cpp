@@ -12,7 +12,7 @@
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 #include "util/check.hpp"
 
 namespace fsr {

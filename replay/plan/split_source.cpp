@@ -11,7 +11,7 @@
 
 namespace fsr {
 
-constexpr int64_t kPatience = 1'000'000'000;  // ns, in addition to the time between the two operations in the capture
+constexpr int64_t kLookupTimeout = 1'000'000'000;  // ns, in addition to the time between the two operations in the capture
 
 SplitSource::SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known,
                          const SplitTimes& times, std::function<void(const Op&)> others)
@@ -110,8 +110,8 @@ void SplitSource::lost(ObjectId object, const NameInDirectory& place, const Op& 
 
 // Returns the ns for which a lookup is repeated until the other rank's operation has come. Only a schedule keeps the ranks
 // together. Without one, each goes at its own speed, and they may be as far apart as the replay has come.
-int64_t SplitSource::patience(int64_t since, int64_t now) const {
-  return kPatience + (times_.scale > 0 ? int64_t(double(now - since) / times_.scale) : now - times_.from);
+int64_t SplitSource::lookup_timeout(int64_t since, int64_t now) const {
+  return kLookupTimeout + (times_.scale > 0 ? int64_t(double(now - since) / times_.scale) : now - times_.from);
 }
 
 void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const NameInDirectory& former) {
@@ -127,7 +127,7 @@ void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Name
     Op& lookup = learn(object, op, former, batch);
     lookup.parent = name.parent;
     lookup.name = batch.arena.copy(name.name);
-    lookup.length = uint64_t(patience(name.since, op.start));
+    lookup.length = uint64_t(lookup_timeout(name.since, op.start));
   }
 }
 

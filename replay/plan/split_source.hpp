@@ -52,7 +52,7 @@ class SplitSource final : public OpSource {
   void lost(ObjectId object, const NameInDirectory& place, const Op& op, OpBatch& batch);
   void need(ObjectId object, const Op& op, OpBatch& batch, const NameInDirectory& former);
   Op& learn(ObjectId object, const Op& op, const NameInDirectory& former, OpBatch& batch);
-  int64_t patience(int64_t since, int64_t now) const;
+  int64_t lookup_timeout(int64_t since, int64_t now) const;
 
   OpSource& source_;
   const TraceSplit& split_;

@@ -9,10 +9,10 @@
 
 namespace fsr {
 
-BlockingSession::BlockingSession(Target& target, Clock& clock, int64_t patience)
+BlockingSession::BlockingSession(Target& target, Clock& clock, int64_t timeout)
     : target_(target),
       clock_(clock),
-      patience_(patience),
+      timeout_(timeout),
       session_(target.open_session()),
       request_(std::make_unique<TargetRequest>()) {}
 
@@ -32,8 +32,8 @@ const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) 
     return request_->outcome;
   }
   const int64_t begun = clock_.now();
-  auto in_time = [&] { return clock_.now() < begun + patience_ && !clock_.given_up(begun); };
-  auto wait = [&] { session_->poll(clock_.look_again(begun + patience_), -1, *this); };
+  auto in_time = [&] { return clock_.now() < begun + timeout_ && !clock_.given_up(begun); };
+  auto wait = [&] { session_->poll(clock_.look_again(begun + timeout_), -1, *this); };
   Submit submitted;
   while ((submitted = session_->submit(*request_)) == Submit::busy && in_time()) wait();
   if (submitted == Submit::completed) keep();

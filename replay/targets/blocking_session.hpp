@@ -13,8 +13,8 @@ namespace fsr {
 
 class BlockingSession final : private Completion {
  public:
-  // `patience`: ns to wait for the outcome of an operation. Throws std::runtime_error if no session can be opened.
-  BlockingSession(Target& target, Clock& clock, int64_t patience = 60'000'000'000);
+  // `timeout`: ns to wait for the outcome of an operation. Throws std::runtime_error if no session can be opened.
+  BlockingSession(Target& target, Clock& clock, int64_t timeout = 60'000'000'000);
   ~BlockingSession();
 
   // Performs `op` and returns its outcome. Data and entries are copies, valid until the next perform(). An error of the target is
@@ -29,7 +29,7 @@ class BlockingSession final : private Completion {
 
   Target& target_;
   Clock& clock_;
-  const int64_t patience_;
+  const int64_t timeout_;
   std::unique_ptr<TargetSession> session_;
   std::unique_ptr<TargetRequest> request_;  // stays unchanged if its operation is abandoned in flight
   Op op_;

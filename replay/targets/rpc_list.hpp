@@ -77,12 +77,12 @@ struct ReplyAwaiter {
   const auto& await_resume() const { return client.reply(); }
 };
 
-// Waits at the end of a session until all calls are finished, `patience` ns at most. `poll(until)` collects replies. True: all
+// Waits at the end of a session until all calls are finished, `timeout` ns at most. `poll(until)` collects replies. True: all
 // are finished.
 template <class Poll>
-bool all_finish(const std::vector<SharedCall*>& calls, Clock& clock, int64_t patience, Poll poll) {
+bool all_finish(const std::vector<SharedCall*>& calls, Clock& clock, int64_t timeout, Poll poll) {
   auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
-  const int64_t until = clock.now() + patience;
+  const int64_t until = clock.now() + timeout;
   while (under_way() && clock.now() < until) poll(until);
   return !under_way();
 }

@@ -89,7 +89,7 @@ TEST_CASE("forked ranks measure the differences of their clocks, and agree on a 
 TEST_CASE("all other ranks name a rank that ended or was stopped") {
   for (const int signal : {SIGKILL, SIGSTOP}) {
     Shared& all = shared();
-    on_ranks({.ranks = 4, .patience = 2'000'000'000}, [&](Cluster& cluster) {
+    on_ranks({.ranks = 4, .timeout = 2'000'000'000}, [&](Cluster& cluster) {
       cluster.barrier();
       if (cluster.rank() == 2) raise(signal);
       try {
@@ -105,7 +105,7 @@ TEST_CASE("all other ranks name a rank that ended or was stopped") {
 
 TEST_CASE("a rank that was stopped for longer than the timeout knows so when it continues, until its next message to the root") {
   Shared& all = shared();
-  on_ranks({.ranks = 3, .patience = 1'500'000'000}, [&](Cluster& cluster) {
+  on_ranks({.ranks = 3, .timeout = 1'500'000'000}, [&](Cluster& cluster) {
     cluster.barrier();
     bool fine = !cluster.overdue();
     // Rank 1 is busy and sends heartbeats, rank 2 sends nothing.

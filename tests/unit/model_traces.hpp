@@ -100,7 +100,7 @@ class ModelTraces {
       if (e.kind == Event::effect) {
         thread.result = files_.perform(op, next_object_++);
         // A wait ends in EINTR after some time, as if by a signal.
-        if (thread.result.error == EAGAIN && op.has(kOpWait) && e.at < op.start + us(kPatience)) {
+        if (thread.result.error == EAGAIN && op.has(kOpWait) && e.at < op.start + us(kTimeout)) {
           events.push({e.at + us(1 + below(4)), Event::effect, e.thread});
           continue;
         }
@@ -275,7 +275,7 @@ class ModelTraces {
     if (node->directory) add(directories_);
   }
 
-  static constexpr uint64_t kPatience = 200;  // us
+  static constexpr uint64_t kTimeout = 200;  // us
   struct Open {
     HandleId handle;
     ObjectId object;

@@ -352,11 +352,11 @@ class CountedTarget final : public Target {
   Target& beneath_;
 };
 
-// Runs two operations: a learning lookup that may be repeated for `patience` ns, and a getattr of what it learns.
-RunResult learn(Target& target, Clock& clock, int64_t patience) {
+// Runs two operations: a learning lookup that may be repeated for `timeout` ns, and a getattr of what it learns.
+RunResult learn(Target& target, Clock& clock, int64_t timeout) {
   Op lookup = name_op({0, 0, 1}, OpKind::lookup, 1, "late", 20);
   lookup.op_flags = kOpKernel;
-  lookup.length = uint64_t(patience);
+  lookup.length = uint64_t(timeout);
   struct Source final : OpSource {
     std::vector<Op> ops;
     bool next(OpBatch& batch) override {

@@ -18,10 +18,10 @@ unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams)
 }
 
 std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock) try {
-  constexpr int64_t kPatience = 10'000'000'000;  // ns
+  constexpr int64_t kTimeout = 10'000'000'000;  // ns
   if (url.empty()) return "the server's address is not known";
   const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
-  BlockingSession session(*target, clock, kPatience);
+  BlockingSession session(*target, clock, kTimeout);
   auto look_up = [&](ObjectId object, ObjectId parent, const std::string& name) -> const Outcome& {
     const Outcome& found = session.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = name});
     if (found.error) throw std::runtime_error(fmt::format("{}: {}: {}", url, name, strerror(found.error)));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kDepth = 128;             // requests in flight
 constexpr int64_t kTickle = 30'000'000'000;  // ns between two tickles; servers drop clients that send nothing for two minutes
-constexpr int64_t kCancelPatience = 1'000'000'000;  // ns that the end of a session waits for its requests
+constexpr int64_t kCancelTimeout = 1'000'000'000;  // ns that the end of a session waits for its requests
 
 }  // namespace
 
@@ -149,10 +149,10 @@ wire::Channel::Interest AfpClient::interest(int64_t deadline) const {
   return channel_.interest(parked_.next(is_ready() ? std::min(deadline, next_tickle_) : deadline));
 }
 
-// Waits for the requests in flight, kCancelPatience at most, because the protocol can't cancel requests.
+// Waits for the requests in flight, kCancelTimeout at most, because the protocol can't cancel requests.
 void AfpClient::cancel(const std::vector<SharedCall*>& calls) {
   parked_.wake_cancelled();
-  const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) {
+  const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) {
     channel_.poll(until, -1);
     pump();
   });

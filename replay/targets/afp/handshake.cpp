@@ -19,7 +19,7 @@ constexpr uint8_t kAttentionQuantumOption = 1;
 constexpr uint32_t kAttentionQuantum = 1024;
 constexpr uint16_t kLoginWithTimeAndId = 3, kReconnect = 0;
 constexpr size_t kClearTextPassword = 8;  // bytes
-constexpr int64_t kLogoutPatience = 1'000'000'000;
+constexpr int64_t kLogoutTimeout = 1'000'000'000;
 
 std::string printable(std::string_view s) {
   std::string out(s.substr(0, 64));
@@ -98,7 +98,7 @@ AfpClient::~AfpClient() {
   ending_ = true;
   bool done = false;
   if (is_ready()) log_out(&done);
-  const int64_t until = settings.clock->now() + kLogoutPatience;
+  const int64_t until = settings.clock->now() + kLogoutTimeout;
   while (is_ready() && !done && settings.clock->now() < until) channel_.poll(until, -1);
   channel_.reset();  // ends a handshake or logout that is not finished
 }

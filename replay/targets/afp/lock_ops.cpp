@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "targets/afp/ops.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 
 namespace fsr::afp {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 
 namespace fsr {
 namespace {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/wait.hpp"
 #include "tree.hpp"
@@ -41,9 +41,9 @@ class MemorySession final : public TargetSession {
 
   void poll(int64_t deadline, int wake, Completion& sink) override {
     pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = event_.fd(), .events = POLLIN, .revents = 0}};
-    const int64_t patience = waiters_.next(INT64_MAX);
-    wait_for_events(*shared_->options.clock, fds, std::min(deadline, patience));
-    if (!fds[1].revents && now() < patience) return;
+    const int64_t next = waiters_.next(INT64_MAX);
+    wait_for_events(*shared_->options.clock, fds, std::min(deadline, next));
+    if (!fds[1].revents && now() < next) return;
     event_.clear();
     waiters_.retry([&](TargetRequest& request, int64_t until) { return attempt(request, until); },
                    [&](TargetRequest& request) { sink.completed(request); });

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "util/check.hpp"

@@ -15,7 +15,7 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr int64_t kPatience = 5'000'000'000, kEndPatience = 1'000'000'000;  // ns for requests before and after a run
+constexpr int64_t kTimeout = 5'000'000'000, kEndTimeout = 1'000'000'000;  // ns for requests before and after a run
 
 Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
 
@@ -49,7 +49,7 @@ class NfsTarget final : public Target {
   }
 
   Space space() override {
-    RpcClient client = this->client(kPatience);
+    RpcClient client = this->client(kTimeout);
     Reply reply;
     client.call(
         nfs3(Proc::fsstat), state_->options.self, [&](XdrEncoder& out) { encode_handle(out, state_->options.root); },
@@ -58,7 +58,7 @@ class NfsTarget final : public Target {
   }
 
   bool empty() override {
-    RpcClient client = this->client(kPatience);
+    RpcClient client = this->client(kTimeout);
     Reply reply;
     uint64_t cookie = 0, asked;
     bool found = false;
@@ -113,14 +113,14 @@ class NfsTarget final : public Target {
   }
 
  private:
-  RpcClient client(int64_t patience) const { return RpcClient(name(), state_->options.server, patience, *state_->options.clock); }
+  RpcClient client(int64_t timeout) const { return RpcClient(name(), state_->options.server, timeout, *state_->options.clock); }
 
   // Releases the locks that are left, because a server keeps those of an unmonitored client until it restarts.
   void give_up_locks() {
     const std::vector<HeldLocks::DroppedOwner> left = state_->locks.take_all();
     if (left.empty()) return;
     try {
-      RpcClient client(name(), state_->options.lock_manager, kEndPatience, *state_->options.clock);
+      RpcClient client(name(), state_->options.lock_manager, kEndTimeout, *state_->options.clock);
       for (const HeldLocks::DroppedOwner& lock : left) {
         LockArguments whole{.caller = state_->lock_caller, .owner = lock.number};
         if (!state_->handle_of(lock.object, &whole.file)) continue;
@@ -142,7 +142,7 @@ class NfsTarget final : public Target {
     });
     if (left.empty()) return;
     try {
-      RpcClient client = this->client(kEndPatience);
+      RpcClient client = this->client(kEndTimeout);
       for (const HiddenName& h : left)
         client.call(
             nfs3(Proc::remove), h.who, [&](XdrEncoder& out) { encode_name(out, h.dir, h.name); },

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns before a request is repeated
-constexpr int64_t kCancelPatience = kSecond;
+constexpr int64_t kCancelTimeout = kSecond;
 
 // Returns the index of the first operation that must not be performed twice.
 size_t effect_of(std::span<const OpNum> ops, bool guarded) {
@@ -185,7 +185,7 @@ void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if ((grace || reply_.status == kDelay) && reply_.done <= rpc.effect) {
     ++(grace ? counters.grace : counters.delayed);
     // The grace period of a restarted server lasts for a lease time, or somewhat longer.
-    if (delay(rpc, grace ? grace_patience() : options.timeout)) return pump();
+    if (delay(rpc, grace ? grace_timeout() : options.timeout)) return pump();
   }
   conclude(rpc);
 }
@@ -237,10 +237,10 @@ void Nfs4Client::conclude(Rpc& rpc) {
 }
 
 // Sends a request again after a pause, because the server is not ready for it. False: it has been repeated for too long.
-bool Nfs4Client::delay(Rpc& rpc, int64_t patience) {
+bool Nfs4Client::delay(Rpc& rpc, int64_t timeout) {
   const int64_t now = options.clock->now();
   if (rpc.retry_until == 0) {
-    rpc.retry_until = recovering_ && !rpc.call ? recovery_until_ : now + patience;
+    rpc.retry_until = recovering_ && !rpc.call ? recovery_until_ : now + timeout;
     rpc.retry_delay = kFirstDelay;
   }
   if (now >= rpc.retry_until || (rpc.call && rpc.call->cancelled)) return false;
@@ -319,7 +319,7 @@ void Nfs4Client::cancel(const std::vector<SharedCall*>& calls) {
         return ours(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
       },
       ECANCELED);
-  if (all_finish(calls, *options.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channels_.poll(until, -1); })) return;
+  if (all_finish(calls, *options.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channels_.poll(until, -1); })) return;
   silent_ = true;
   channels_.reset();  // a partly sent request refers to memory of the caller
   end_all(ours, ECANCELED);

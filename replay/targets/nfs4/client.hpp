@@ -148,8 +148,8 @@ class Nfs4Client {
   void end(Rpc& rpc, int error);
   void release(Rpc& rpc, bool used);
   void retire(Rpc& rpc);
-  bool delay(Rpc& rpc, int64_t patience);
-  int64_t grace_patience() const { return options.timeout + 2'000'000'000 * int64_t(lease_); }
+  bool delay(Rpc& rpc, int64_t timeout);
+  int64_t grace_timeout() const { return options.timeout + 2'000'000'000 * int64_t(lease_); }
   template <class Which>
   void end_all(Which which, int error);
   void send_delayed(int64_t now);

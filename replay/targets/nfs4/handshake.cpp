@@ -20,7 +20,7 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = kSecond;
+constexpr int64_t kSetUpTimeout = 10 * kSecond, kEndTimeout = kSecond;
 constexpr uint32_t kSlots = 64;            // slots of a session, as Linux requests (max_session_slots)
 constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data
 constexpr uint32_t kLongestCached = 4096;  // bytes of a reply that a slot keeps; such replies have no data
@@ -41,7 +41,7 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
   verifier_ = uint64_t(random()) << 32 | random();
   owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
   const int64_t begun = o.clock->now();
-  const int64_t until = begun + std::min(o.timeout, kSetUpPatience);
+  const int64_t until = begun + std::min(o.timeout, kSetUpTimeout);
   bool done = false;
   set_up(path, &done);
   while (!done && o.clock->now() < until && !o.clock->given_up(begun)) {
@@ -124,7 +124,7 @@ Task Nfs4Client::complete_reclaim() {
 
 Detached Nfs4Client::recover() {
   recovering_ = true;
-  recovery_until_ = options.clock->now() + grace_patience();
+  recovery_until_ = options.clock->now() + grace_timeout();
   bool new_client = false;
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
@@ -285,7 +285,7 @@ void Nfs4Client::shut_down() {
   ending_ = true;
   if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
   const int64_t begun = options.clock->now();
-  auto until = [&] { return std::max(begun, renewed_) + kEndPatience; };  // counted from the server's last reply
+  auto until = [&] { return std::max(begun, renewed_) + kEndTimeout; };  // counted from the server's last reply
   bool done = false;
   end_session(&done);
   while (!done && options.clock->now() < until()) {

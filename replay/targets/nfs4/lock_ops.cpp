@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {

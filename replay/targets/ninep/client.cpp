@@ -14,8 +14,8 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr unsigned kDepth = 1000;                   // requests in flight
-constexpr int64_t kCancelPatience = 1'000'000'000;  // ns that the end of a session waits for replies to Tflush
+constexpr unsigned kDepth = 1000;                  // requests in flight
+constexpr int64_t kCancelTimeout = 1'000'000'000;  // ns that the end of a session waits for replies to Tflush
 
 }  // namespace
 
@@ -36,7 +36,7 @@ wire::ChannelOptions NinepClient::channel_options() const {
   wire::ChannelOptions o;
   o.max_message = settings.msize;
   o.depth = kDepth;
-  o.request_timeout = 2 * settings.timeout + kFlushPatience;  // advance() ends requests earlier
+  o.request_timeout = 2 * settings.timeout + kFlushTimeout;  // advance() ends requests earlier
   o.stateful = true;
   return o;
 }
@@ -48,9 +48,9 @@ uint32_t NinepClient::transfer_size(const Fid& fid) const {
 
 // --- requests ---
 
-Rpc& NinepClient::request(OpCall* call, Type type, bool harmless, int64_t patience) {
+Rpc& NinepClient::request(OpCall* call, Type type, bool harmless, int64_t timeout) {
   Rpc& rpc = rpcs_.take(this, call);
-  rpc.until = settings.clock->now() + patience;
+  rpc.until = settings.clock->now() + timeout;
   if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
   std::list<Rpc>& used = rpcs_.used;
   auto place = rpc.self;
@@ -171,7 +171,7 @@ void NinepClient::cancel(const std::vector<SharedCall*>& calls) {
     if (rpc.call && rpc.call->cancelled) late.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : late)
     if (rpc->serial == serial) withdraw(*rpc);
-  if (all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channel_.poll(until, -1); })) return;
+  if (all_finish(calls, *settings.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channel_.poll(until, -1); })) return;
   silent_ = true;
   channel_.reset();  // ends the requests, because one that is sent in part refers to memory of the caller
 }

@@ -40,7 +40,7 @@ struct Settings {
   bool privileged = false, impersonate = false;
 };
 
-constexpr int64_t kFlushPatience = 1'000'000'000;  // ns for the reply to the Tflush of a late request
+constexpr int64_t kFlushTimeout = 1'000'000'000;  // ns for the reply to the Tflush of a late request
 
 struct Counters : PathCounters {
   std::atomic<uint64_t> flushed{0};        // requests withdrawn
@@ -100,7 +100,7 @@ class NinepClient {
 
   // Returns a new request. The caller fills it in through out() and sends it at once.
   Rpc& request(OpCall* call, Type type, bool harmless = true) {
-    return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
+    return request(call, type, harmless, type == Type::flush ? kFlushTimeout : settings.timeout);
   }
   using ReplyAwaiter = fsr::ReplyAwaiter<NinepClient, Rpc>;
   void begin(Rpc& rpc);
@@ -135,7 +135,7 @@ class NinepClient {
  private:
   friend struct Rpc;
   friend struct Fid;
-  Rpc& request(OpCall* call, Type type, bool harmless, int64_t patience);
+  Rpc& request(OpCall* call, Type type, bool harmless, int64_t timeout);
   void open_and_send(Rpc& rpc);
   void pump();
   void answered(Rpc& rpc, std::span<const uint8_t> message);

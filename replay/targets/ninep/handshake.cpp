@@ -14,7 +14,7 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr int64_t kDialectPatience =
+constexpr int64_t kDialectTimeout =
     1'000'000'000;  // ns for the reply to an offered dialect, if other dialects can be offered next
 constexpr std::string_view kProbedXattr = "user.fsreplay.probe";
 
@@ -94,7 +94,7 @@ Task NinepClient::agree() {
   if (chosen) offers = {{dialect_, true}};
   for (size_t i = 0; i < offers.size(); ++i) {
     const auto [wanted, patient] = offers[i];
-    Rpc& rpc = request(nullptr, Type::version, true, patient ? settings.timeout : std::min(settings.timeout, kDialectPatience));
+    Rpc& rpc = request(nullptr, Type::version, true, patient ? settings.timeout : std::min(settings.timeout, kDialectTimeout));
     rpc.out().u32(settings.msize).str(dialect_name(wanted));
     const Reply& reply = co_await send(rpc);
     if (connection_broke(reply.error) || reply.error == ETIMEDOUT || reply.error == EBADMSG) {

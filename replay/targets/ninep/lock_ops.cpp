@@ -6,7 +6,7 @@
 #include <sys/file.h>
 
 #include "base/clock.hpp"
-#include "targets/lock_patience.hpp"
+#include "targets/lock_timeout.hpp"
 #include "targets/ninep/ops.hpp"
 
 namespace fsr::ninep {

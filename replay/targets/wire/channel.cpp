@@ -345,11 +345,11 @@ Channel::Interest Channel::interest(int64_t deadline) const {
 
 // Returns how many replies poll() waits for: at most half of the requests in flight, so that the server always has work.
 unsigned Channel::replies_together() const {
-  if (!patient_ || blocked_ || state_ != State::connected) return 1;
+  if (!prefers_throughput_ || blocked_ || state_ != State::connected) return 1;
   return std::clamp(tags_.used() / 2, 1u, together_);
 }
 
-// Adapts the number of replies that poll() waits for to the number that came within kPatience. Sometimes tries a higher number.
+// Adapts the number of replies that poll() waits for to the number that came within kBatchWait. Sometimes tries a higher number.
 void Channel::learn_together(bool in_time, uint64_t came) {
   if (!in_time) {
     together_ = std::max(1u, unsigned(came));
@@ -386,7 +386,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
 
   auto [socket, events, next] = interest(deadline);
   const unsigned together = called_back_ || next <= now ? 1 : replies_together();
-  if (together > 1) next = std::min(next, now + kPatience);
+  if (together > 1) next = std::min(next, now + kBatchWait);
   if (state_ == State::connected) wake_at(together > 1 ? together * reply_size_ : 1);
   if (can_wait_in_receive_ && wake < 0 && state_ == State::connected && events == POLLIN && together == 1 && !called_back_ &&
       next - now >= kReceiveFor) {  // waits only for one reply: one system call instead of two
@@ -413,7 +413,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
       flush();
     }
     if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive(Wait::no);
-    if (patient_) learn_together(in_time, replies_ - before);
+    if (prefers_throughput_) learn_together(in_time, replies_ - before);
     if (state_ == State::connected) flush();  // requests of the call backs
   }
   return fds[1].revents ? Woken::yes : Woken::no;

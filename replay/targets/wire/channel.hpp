@@ -68,7 +68,7 @@ struct ChannelOptions {
 class Channel {
  public:
   static constexpr unsigned kMaxSendings = 4;
-  static constexpr int64_t kPatience = 400'000;  // ns that replies wait for later ones; see prefer_throughput()
+  static constexpr int64_t kBatchWait = 400'000;  // ns that replies wait for later ones; see prefer_throughput()
 
   // Connects; throws std::runtime_error, one line, if no address answers.
   Channel(std::vector<Address> addresses, const Protocol& protocol, const ChannelOptions& options, Clock& clock,
@@ -90,8 +90,8 @@ class Channel {
   Woken poll(int64_t deadline, int wake);
 
   // Prefers throughput to short response times. If many requests are in flight, poll() waits for several replies, at most
-  // kPatience longer. A wake-up for each reply would cost more than handling it.
-  void prefer_throughput() { patient_ = true; }
+  // kBatchWait longer. A wake-up for each reply would cost more than handling it.
+  void prefer_throughput() { prefers_throughput_ = true; }
 
   // Called by a call back if the reply violates the protocol. The connection is then replaced.
   void reject();
@@ -161,7 +161,7 @@ class Channel {
   bool has_received_ = false;  // a message was received on this connection
   bool called_back_ = false;   // in the current or last poll()
 
-  bool patient_ = false;
+  bool prefers_throughput_ = false;
   unsigned together_ = 1;  // replies that poll() waits for
   unsigned rest_ = 0;      // calls of poll() before together_ may grow again
   size_t reply_size_ = 0;  // bytes of a reply, moving mean

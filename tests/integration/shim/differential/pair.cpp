@@ -25,7 +25,7 @@ namespace differential {
 
 namespace {
 
-constexpr int kPatience = 30'000;  // ms, for a sequence that takes some milliseconds
+constexpr int kTimeout = 30'000;  // ms, for a sequence that takes some milliseconds
 
 void* shared(size_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -89,7 +89,7 @@ pid_t Pair::start(Side& side, const std::string& directory, const std::string& b
 bool Pair::wait_for(pid_t pid) {
   int fd = int(syscall(SYS_pidfd_open, pid, 0));
   pollfd p{fd, POLLIN, 0};
-  bool ended = poll(&p, 1, kPatience) == 1;
+  bool ended = poll(&p, 1, kTimeout) == 1;
   close(fd);
   return ended;
 }
