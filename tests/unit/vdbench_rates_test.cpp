@@ -38,7 +38,7 @@ std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions&
   Pace pace(shares, options);
   std::atomic<bool> over = false, removed = false;
   int errors = 0;
-  ErrorLog log({.most = 1}, over, [&](const std::string&, const ErrorPlace&) { ++errors; });
+  ErrorLog log({.most = 1}, over, [&](const std::string&, const ErrorLocation&) { ++errors; });
   ValidationCounts counts;
   const Validation validation;
   const Pattern pattern(4096);

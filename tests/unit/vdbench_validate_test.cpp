@@ -90,12 +90,12 @@ struct Recovering {
   ValidatedStorage storage;
   std::vector<std::string> told;
   std::atomic<bool> over{false};
-  ErrorLog errors{{.most = 1000}, over, [this](const std::string& line, const ErrorPlace&) { told.push_back(line); }};
+  ErrorLog errors{{.most = 1000}, over, [this](const std::string& line, const ErrorLocation&) { told.push_back(line); }};
   Validation how;
   ValidationCounts counts;
   explicit Recovering(uint64_t size) : storage((system.name = "fsd1", system), size, kBlock) {
     storage.place_text = [](uint64_t offset) { return fmt::format("lba={}", offset); };
-    storage.place = [](uint64_t offset) { return ErrorPlace{"", offset}; };
+    storage.locate = [](uint64_t offset) { return ErrorLocation{"", offset}; };
   }
   RecoveryResult recover(const RecoveredKeys& known, RecoverySource& source) {
     Validator validator(storage, how, counts, errors, kBlock);

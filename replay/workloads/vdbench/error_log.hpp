@@ -12,7 +12,7 @@
 namespace fsr::vdbench {
 
 // Position of a failure: the LUN or file, and the bytes in it. Both 0: the failure is not one of a transfer.
-struct ErrorPlace {
+struct ErrorLocation {
   std::string lun;
   uint64_t lba = 0, size = 0;
   int error = 0;  // errno; 0: the data differs from the written data
@@ -25,16 +25,17 @@ struct ErrorLimits {
 
 class ErrorLog {
  public:
-  // `over` is set at a limit. `tell` gets a line and the position of each of the first kTold errors, in one thread at a time.
-  using ReportError = std::function<void(const std::string&, const ErrorPlace&)>;
+  // `over` is set at a limit. `report` gets a line and the location of each of the first kMostReported errors,
+  // in one thread at a time.
+  using ReportError = std::function<void(const std::string&, const ErrorLocation&)>;
   ErrorLog(const ErrorLimits& limits, std::atomic<bool>& over, ReportError report)
       : limits_(limits), over_(over), report_(std::move(report)) {}
 
-  void add(const std::string& line, const ErrorPlace& place) {
+  void add(const std::string& line, const ErrorLocation& location) {
     std::lock_guard lock(mutex_);
-    if (count_ == 0) first_ = place;
+    if (count_ == 0) first_ = location;
     latest_ = Clock::now();
-    if (++count_ <= kMostReported) report_(line, place);
+    if (++count_ <= kMostReported) report_(line, location);
     if (count_ >= limits_.most) over_ = true;
   }
   // Ends the run if there was an error, and none for ErrorLimits::wait since. Call this from time to time.
@@ -44,7 +45,7 @@ class ErrorLog {
     waited_ = over_ = true;
   }
   uint64_t count() const { return count_.load(); }
-  const ErrorPlace& first() const { return first_; }  // call this when no thread calls add() any more
+  const ErrorLocation& first() const { return first_; }  // call this when no thread calls add() any more
   bool too_many() const { return count() >= limits_.most; }
   bool waited() const { return waited_; }
 
@@ -58,7 +59,7 @@ class ErrorLog {
   std::atomic<uint64_t> count_{0};
   std::atomic<bool> waited_{false};
   Clock::time_point latest_;
-  ErrorPlace first_;
+  ErrorLocation first_;
 };
 
 }  // namespace fsr::vdbench

@@ -111,7 +111,7 @@ char* ContentWriter::room(uint64_t length) {
   return buffer_.data();
 }
 
-std::string_view ContentWriter::get(const Content& content, uint64_t offset, uint64_t length, uint64_t place) {
+std::string_view ContentWriter::get(const Content& content, uint64_t offset, uint64_t length, uint64_t base) {
   char* const to = room(length);
   if (const std::string* pattern = content.pattern()) {
     for (uint64_t at = 0; at < length;) {
@@ -124,7 +124,7 @@ std::string_view ContentWriter::get(const Content& content, uint64_t offset, uin
   const uint64_t unit = content.unit();
   for (uint64_t at = 0; at < length;) {
     const uint64_t begin = (offset + at) % unit, n = std::min(unit - begin, length - at);
-    content.fill(to + at, begin, n, content.seed_of((place + offset + at) / unit, begin == 0, once_));
+    content.fill(to + at, begin, n, content.seed_of((base + offset + at) / unit, begin == 0, once_));
     at += n;
   }
   return {to, length};

@@ -58,9 +58,9 @@ class ContentWriter {
  public:
   // `number`: number of the thread in the whole run.
   explicit ContentWriter(uint64_t number);
-  // Returns `length` bytes, valid until the next call. `offset`: in the SD or file. `place`: beginning of the file in the row of
+  // Returns `length` bytes, valid until the next call. `offset`: in the SD or file. `base`: beginning of the file in the row of
   // all files, a multiple of a unit.
-  std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t place = 0);
+  std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t base = 0);
 
  private:
   char* room(uint64_t length);

@@ -12,10 +12,10 @@
 
 namespace fsr::vdbench {
 
-Anchor::Anchor(std::string name, const FileSystem& settings, unsigned place)
+Anchor::Anchor(std::string name, const FileSystem& settings, unsigned target_index)
     : name_(std::move(name)),
       structure_(settings),
-      place_(place),
+      target_index_(target_index),
       files_(structure_.files()),
       directories_(structure_.directories()) {}
 
@@ -26,9 +26,9 @@ void Anchor::validate(const FileSystem& settings, uint64_t unit) {
         fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
   row_ = std::make_unique<const FileRow>(structure_, unit);
   validated_ = std::make_unique<ValidatedStorage>(settings, row_->size(), unit);
-  validated_->place = [this](uint64_t offset) {
+  validated_->locate = [this](uint64_t offset) {
     const uint64_t file = row_->file_at(offset);
-    return ErrorPlace{name_ + "/" + structure_.file_path(file), offset - row_->begin_of(file)};
+    return ErrorLocation{name_ + "/" + structure_.file_path(file), offset - row_->begin_of(file)};
   };
   validated_->place_text = [this](uint64_t offset) {
     if (offset >= row_->size()) return fmt::format("file=(none) lba={}", offset);
@@ -132,7 +132,7 @@ void Anchor::made(uint32_t file, ObjectId object) {
 void Anchor::removed(uint32_t file) {
   std::lock_guard lock(mutex_);
   if (!files_[file].exists) return;
-  if (validated_) validated_->keys.forget(place_of(file), structure_.size_of(file));
+  if (validated_) validated_->keys.forget(base_of(file), structure_.size_of(file));
   files_[file].exists = false;
   files_[file].object = kNoObject;
   files_[file].current = files_[file].position = 0;

@@ -42,8 +42,8 @@ class Anchor {
     double midpoint = 0;
   };
 
-  // `place`: number of its target in the thread runner.
-  Anchor(std::string name, const FileSystem& settings, unsigned place);
+  // `target_index`: number of its target in the thread runner.
+  Anchor(std::string name, const FileSystem& settings, unsigned target_index);
 
   // Turns data validation on. `unit`: bytes of a block, a multiple of 512 that divides all sizes of transfers. Throws
   // std::runtime_error if it does not divide the sizes of the files.
@@ -51,11 +51,11 @@ class Anchor {
   ValidatedStorage* validated() { return validated_.get(); }  // may be null
   // The row of all files, whose offsets identify keys, and the beginning of a file in it. Only with data validation.
   const FileRow& row() const { return *row_; }
-  uint64_t place_of(uint32_t file) const { return row_->begin_of(file); }
+  uint64_t base_of(uint32_t file) const { return row_->begin_of(file); }
 
   const std::string& name() const { return name_; }
   const Structure& structure() const { return structure_; }
-  unsigned place() const { return place_; }
+  unsigned target_index() const { return target_index_; }
   // Directory that is the anchor itself.
   ObjectId root = kRootObject;
 
@@ -98,7 +98,7 @@ class Anchor {
 
   const std::string name_;
   const Structure structure_;
-  const unsigned place_;
+  const unsigned target_index_;
   mutable std::mutex mutex_;
   std::vector<File> files_;
   std::vector<uint32_t> chosen_;

@@ -19,12 +19,12 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
     target.release(to);
     co_return error;
   }
-  co_await sim.move_to(target.place());
+  co_await sim.move_to(target.target_index());
   int error = 0;
   if (target.file(to).exists) error = co_await unlink(sim, target, to, 0);
   if (error == 0) error = co_await open(sim, target, to, false, false, &out);
   const bool opened = error == 0;
-  co_await sim.move_to(anchor_->place());
+  co_await sim.move_to(anchor_->target_index());
   const uint64_t size = anchor_->file(from).current;
   for (uint64_t offset = 0; error == 0 && offset < size;) {
     const uint64_t length = std::min(draw_size(), size - offset);
@@ -38,7 +38,7 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
              length);
       break;
     }
-    co_await sim.move_to(target.place());
+    co_await sim.move_to(target.target_index());
     const Op write{
         .kind = OpKind::write, .object = target.file(to).object, .handle = out.handle, .offset = offset, .length = length};
     const Outcome& put = co_await sim.perform(write, row(Operation::write), {.payload = scratch_});
@@ -46,15 +46,15 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
     if (error)
       failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error, offset,
              length);
-    co_await sim.move_to(anchor_->place());
+    co_await sim.move_to(anchor_->target_index());
     offset += length;
   }
   co_await close(sim, *anchor_, in);
   if (opened) {
-    co_await sim.move_to(target.place());
+    co_await sim.move_to(target.target_index());
     if (error == 0) target.resized(to, size);
     co_await close(sim, target, out);
-    co_await sim.move_to(anchor_->place());
+    co_await sim.move_to(anchor_->target_index());
   } else {
     target.release(to);
   }

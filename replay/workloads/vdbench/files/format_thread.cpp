@@ -49,7 +49,7 @@ Task FormatThread::make_directory(SimContext& sim, uint64_t directory) {
 Task FormatThread::write(SimContext& sim, const Op& op, uint32_t file) {
   const Row row = row_of(context_.number, Operation::write);
   if (validator_) {
-    const int checked = co_await validator_->perform(sim, op, row, 0, context_.anchor.place_of(file));
+    const int checked = co_await validator_->perform(sim, op, row, 0, context_.anchor.base_of(file));
     co_return checked;
   }
   PerformOptions how{.generated = context_.content == nullptr};

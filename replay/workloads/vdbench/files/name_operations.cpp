@@ -36,7 +36,7 @@ Task FileThread::unlink(SimContext& sim, Anchor& anchor, uint32_t file, int64_t 
   const std::string name = anchor.structure().file_name(file);
   Op op{
       .kind = OpKind::unlink, .object = anchor.file(file).object, .parent = anchor.object_of_directory(directory), .name = name};
-  const uint64_t begin = validator_ ? anchor.place_of(file) : 0, length = validator_ ? anchor.row().end_of(file) - begin : 0;
+  const uint64_t begin = validator_ ? anchor.base_of(file) : 0, length = validator_ ? anchor.row().end_of(file) - begin : 0;
   if (error == 0 && validator_) error = co_await validator_->removes(sim, begin, length);
   if (error == 0) error = (co_await sim.perform(op, row(Operation::remove), {.due = due})).error;
   if (error) {

@@ -49,7 +49,7 @@ bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, 
 Task FileThread::transfer_some(SimContext& sim, const Op& op) {
   const bool reads = op.kind == OpKind::read;
   const Row its_row = row(reads ? Operation::read : Operation::write);
-  if (validator_) return validator_->perform(sim, op, its_row, due_, anchor_->place_of(open_->file));
+  if (validator_) return validator_->perform(sim, op, its_row, due_, anchor_->base_of(open_->file));
   return transfer_unchecked(sim, op, its_row);
 }
 

@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 namespace {
 
 [[noreturn]] void fail(const Run& run, const std::string& what) {
-  throw ParameterError(run.place, fmt::format("rd={}: {}", run.name, what));
+  throw ParameterError(run.position, fmt::format("rd={}: {}", run.name, what));
 }
 
 bool is_inside(const std::string& anchor, const std::string& other) {
@@ -21,11 +21,11 @@ bool is_inside(const std::string& anchor, const std::string& other) {
 void check_content(const General& general) {
   const ContentSettings& content = general.content;
   if (!content.pattern_file.empty() && (content.compression > 1 || content.dedup > 0))
-    throw ParameterError(general.pattern_place, "expected either pattern= or compratio= and dedupratio=");
+    throw ParameterError(general.pattern_position, "expected either pattern= or compratio= and dedupratio=");
   if (content.flips == ContentSettings::Flips::hot && content.hot_sets.empty())
-    throw ParameterError(general.content_place, "dedupflipflop=hot: expected deduphotsets=");
+    throw ParameterError(general.content_position, "dedupflipflop=hot: expected deduphotsets=");
   if (content.sets_percent && content.sets * content.dedup > 100)
-    throw ParameterError(general.content_place,
+    throw ParameterError(general.content_position,
                          fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%", content.sets,
                                      content.dedup, 100 / content.dedup));
 }
@@ -33,9 +33,11 @@ void check_content(const General& general) {
 void check_anchors(const FileSystem& a, const FileSystem& b) {
   if (is_inside(b.anchor, a.anchor))
     throw ParameterError(
-        b.place, fmt::format("fsd={}: the anchor is inside the anchor of fsd={}, expected separate directories", b.name, a.name));
+        b.position,
+        fmt::format("fsd={}: the anchor is inside the anchor of fsd={}, expected separate directories", b.name, a.name));
   if (a.anchor == b.anchor && !a.same_files(b))
-    throw ParameterError(b.place, fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
+    throw ParameterError(b.position,
+                         fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
 }
 
 bool has_copy(const std::vector<Operation>& list) { return std::find(list.begin(), list.end(), Operation::copy) != list.end(); }
@@ -53,7 +55,7 @@ bool copies(const Definitions& all) {
 void check_targets(const Definitions& all) {
   if (copies(all)) return;
   for (const FileWorkload& w : all.file_workloads)
-    if (w.target) throw ParameterError(w.place, fmt::format("fwd={}: expected operation=copy with target=", w.name));
+    if (w.target) throw ParameterError(w.position, fmt::format("fwd={}: expected operation=copy with target=", w.name));
 }
 
 }  // namespace
@@ -89,15 +91,15 @@ void check_run(const Run& run, bool files) {
 void check_all(const Definitions& all, const SourcePosition& last) {
   if (all.runs.empty()) throw ParameterError(last, "no run is defined, expected rd=");
   for (const Storage& s : all.storages)
-    if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
+    if (s.lun.empty()) throw ParameterError(s.position, fmt::format("sd={}: expected lun=", s.name));
   check_content(all.general);
   for (const FileSystem& f : all.systems)
-    if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
+    if (f.anchor.empty()) throw ParameterError(f.position, fmt::format("fsd={}: expected anchor=", f.name));
   for (const FileSystem& a : all.systems)
     for (const FileSystem& b : all.systems) check_anchors(a, b);
   check_targets(all);
   if (all.general.removes && all.files())
-    throw ParameterError(all.general.removes_place, "data_errors=remove: expected SDs, because only SDs can be removed");
+    throw ParameterError(all.general.removes_position, "data_errors=remove: expected SDs, because only SDs can be removed");
 }
 
 }  // namespace fsr::vdbench

@@ -11,7 +11,7 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const std::string& text, const std::vector<SourcePosition>& places) : text_(text), places_(places) {}
+  Cutter(const std::string& text, const std::vector<SourcePosition>& positions) : text_(text), positions_(positions) {}
 
   Statement cut() {
     Statement statement;
@@ -22,10 +22,10 @@ class Cutter {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw ParameterError(place(), what); }
-  SourcePosition place() const {
-    if (at_ < places_.size()) return places_[at_];
-    SourcePosition last = places_.back();
+  [[noreturn]] void fail(const std::string& what) const { throw ParameterError(position(), what); }
+  SourcePosition position() const {
+    if (at_ < positions_.size()) return positions_[at_];
+    SourcePosition last = positions_.back();
     ++last.column;
     return last;
   }
@@ -37,7 +37,7 @@ class Cutter {
 
   Parameter parameter() {
     Parameter parameter;
-    parameter.place = place();
+    parameter.position = position();
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
       parameter.keyword += text_[at_++];
     if (parameter.keyword.empty()) fail("expected KEYWORD=VALUE");
@@ -55,7 +55,7 @@ class Cutter {
 
   Value value(bool in_list) {
     Value value;
-    value.place = place();
+    value.position = position();
     if (took('"')) {
       value.quoted = true;
       while (at_ < text_.size() && text_[at_] != '"') value.text += text_[at_++];
@@ -72,12 +72,14 @@ class Cutter {
   }
 
   const std::string& text_;
-  const std::vector<SourcePosition>& places_;
+  const std::vector<SourcePosition>& positions_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& places) { return Cutter(text, places).cut(); }
+Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& positions) {
+  return Cutter(text, positions).cut();
+}
 
 }  // namespace fsr::vdbench

@@ -9,7 +9,7 @@
 
 namespace fsr::vdbench {
 
-// `text`: not empty. `places`: the position of each of its characters. Throws ParameterError.
-Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& places);
+// `text`: not empty. `positions`: the position of each of its characters. Throws ParameterError.
+Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& positions);
 
 }  // namespace fsr::vdbench

@@ -51,7 +51,7 @@ class Reader {
  public:
   Definitions read(const std::vector<Statement>& statements) {
     for (const Statement& statement : join_lines(statements)) section(statement);
-    finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].place);
+    finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].position);
     return std::move(all_);
   }
 
@@ -59,8 +59,8 @@ class Reader {
   void enter(Section section, const Parameter& p) {
     constexpr const char* kNames[] = {"general parameters", "hosts", "SDs or FSDs", "WDs or FWDs", "RDs"};
     if (section < section_)
-      throw ParameterError(p.place, fmt::format("'{}' comes too late: expected {} before {}", p.keyword,
-                                                kNames[unsigned(section)], kNames[unsigned(section_)]));
+      throw ParameterError(p.position, fmt::format("'{}' comes too late: expected {} before {}", p.keyword,
+                                                   kNames[unsigned(section)], kNames[unsigned(section_)]));
     section_ = section;
   }
 
@@ -83,7 +83,7 @@ class Reader {
     } else if (same_word(k, "rd")) {
       run(s);
     } else if (same_word(k, "rg")) {
-      throw ParameterError(first.place, "rg= is refused: Swat's traces are closed");
+      throw ParameterError(first.position, "rg= is refused: Swat's traces are closed");
     } else {
       for (const Parameter& p : s.parameters)
         apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd=");
@@ -91,7 +91,7 @@ class Reader {
   }
 
   void kind(bool files, const Parameter& p) {
-    if (kind_ && *kind_ != files) throw ParameterError(p.place, "expected either SDs and WDs or FSDs and FWDs in one file");
+    if (kind_ && *kind_ != files) throw ParameterError(p.position, "expected either SDs and WDs or FSDs and FWDs in one file");
     kind_ = files;
   }
 
@@ -101,10 +101,10 @@ class Reader {
     const bool fine = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '%' || c == '*';
     });
-    if (!fine) throw ParameterError(p.values[0].place, kUnnamed);
+    if (!fine) throw ParameterError(p.values[0].position, kUnnamed);
     for (const auto& other : others)
       if (same_word(other.name, name))
-        throw ParameterError(p.values[0].place, fmt::format("{} '{}' is defined twice, expected another name", what, name));
+        throw ParameterError(p.values[0].position, fmt::format("{} '{}' is defined twice, expected another name", what, name));
     return name;
   }
 
@@ -113,7 +113,7 @@ class Reader {
     std::vector<uint64_t> all;
     for (const Parameter& p : s.parameters) {
       if (!same_word(p.keyword, "count")) continue;
-      if (p.values.size() != 2) throw ParameterError(p.place, "expected count=(FIRST,HOW MANY)");
+      if (p.values.size() != 2) throw ParameterError(p.position, "expected count=(FIRST,HOW MANY)");
       const uint64_t first = whole(p.values[0], 0, 1'000'000), many = whole(p.values[1], 1, 10'000);
       for (uint64_t i = 0; i < many; ++i) all.push_back(first + i);
     }
@@ -128,11 +128,11 @@ class Reader {
     const Parameter& first = s.parameters[0];
     const bool is_the_default = is_default(first);
     definition.name = is_the_default ? "default" : name(first, list, section);
-    definition.place = first.place;
+    definition.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i)
       if (!same_word(s.parameters[i].keyword, "count")) apply(table, definition, s.parameters[i], section);
     if (is_the_default) {
-      if (!(definition.*where).empty()) throw ParameterError(first.place, "expected no place among the defaults");
+      if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no place among the defaults");
       defaults = definition;
       return;
     }
@@ -157,7 +157,7 @@ class Reader {
     const Parameter& first = s.parameters[0];
     Workload w = workload_default_;
     w.name = is_default(first) ? "default" : name(first, all_.workloads, "wd=");
-    w.place = first.place;
+    w.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
       if (same_word(p.keyword, "sd"))
@@ -165,9 +165,9 @@ class Reader {
       else
         apply(workload_keywords(), w, p, "wd=");
       if (is_short_for(p, "threads") && !all_.general.concatenates)
-        throw ParameterError(p.place, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
+        throw ParameterError(p.position, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
     }
-    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.place, fmt::format("wd={}: expected iorate= or skew=", w.name));
+    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.position, fmt::format("wd={}: expected iorate= or skew=", w.name));
     if (is_default(first)) return void(workload_default_ = w);
     if (w.storages.empty())
       for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
@@ -179,7 +179,7 @@ class Reader {
     const bool is_format = same_word(single(first).text, "format");
     FileWorkload w = is_format ? format_ : file_workload_default_;
     w.name = is_default(first) ? "default" : is_format ? "format" : name(first, all_.file_workloads, "fwd=");
-    w.place = first.place;
+    w.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
       if (same_word(p.keyword, "fsd")) {
@@ -195,11 +195,11 @@ class Reader {
     if (w.systems.empty())
       for (size_t i = 0; i < all_.systems.size(); ++i) w.systems.push_back(i);
     if (w.deletes_first && w.read_percent)
-      throw ParameterError(first.place, "expected no rdpct= with fileio=(sequential,delete)");
+      throw ParameterError(first.position, "expected no rdpct= with fileio=(sequential,delete)");
     const bool copies = w.operation == Operation::copy;
-    if (copies && !w.target) throw ParameterError(first.place, "expected target=FSD with copy");
+    if (copies && !w.target) throw ParameterError(first.position, "expected target=FSD with copy");
     if (copies && std::find(w.systems.begin(), w.systems.end(), *w.target) != w.systems.end())
-      throw ParameterError(first.place, "expected another FSD as target= than fsd=");
+      throw ParameterError(first.position, "expected another FSD as target= than fsd=");
     all_.file_workloads.push_back(w);
   }
 
@@ -208,7 +208,7 @@ class Reader {
     Run run = run_default_;
     const Parameter* rate = nullptr;
     run.name = is_default(first) ? "default" : name(first, all_.runs, "rd=");
-    run.place = first.place;
+    run.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
       if (same_word(p.keyword, "wd")) {
@@ -233,7 +233,7 @@ class Reader {
     }
     set_rate(run, rate);
     if (is_default(first)) {
-      if (run.format.any() || run.format.complete) throw ParameterError(first.place, "expected no format= among the defaults");
+      if (run.format.any() || run.format.complete) throw ParameterError(first.position, "expected no format= among the defaults");
       run_default_ = run;
       return;
     }
@@ -248,7 +248,8 @@ class Reader {
     const bool defined = std::any_of(all_.storages.begin(), all_.storages.end(),
                                      [&](const Storage& storage) { return same_word(storage.name, word); });
     if (is_a_set && !defined)
-      throw ParameterError(p.values[0].place, fmt::format("sd={} is refused: not in this version, expected names of SDs", word));
+      throw ParameterError(p.values[0].position,
+                           fmt::format("sd={} is refused: not in this version, expected names of SDs", word));
   }
 
   void finish(const SourcePosition& last) {

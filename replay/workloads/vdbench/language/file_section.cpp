@@ -21,15 +21,15 @@ void set_sizes(FileSystem& f, const Parameter& p) {
   }
   double total = 0;
   for (size_t i = 0; i < p.values.size(); i += 2) {
-    if (i + 1 == p.values.size()) throw ParameterError(p.values[i].place, "expected a percentage after each size");
+    if (i + 1 == p.values.size()) throw ParameterError(p.values[i].position, "expected a percentage after each size");
     f.sizes.push_back({whole(p.values[i], 0, kMostBytes), double(whole(p.values[i + 1], 0, 100))});
     total += f.sizes.back().second;
   }
   if (total == 0 && f.sizes.size() == 1) {
     if (f.sizes[0].first < 1024 || f.sizes[0].first > INT32_MAX)
-      throw ParameterError(p.values[0].place, "expected a mean size from 1k to 2047m");
+      throw ParameterError(p.values[0].position, "expected a mean size from 1k to 2047m");
   } else if (total != 100) {
-    throw ParameterError(p.place, fmt::format("the percentages add up to {:g}, expected 100", total));
+    throw ParameterError(p.position, fmt::format("the percentages add up to {:g}, expected 100", total));
   }
 }
 
@@ -37,7 +37,7 @@ void set_part(uint64_t& bytes, bool& percent, const Parameter& p) {
   const Number n = number(single(p));
   percent = n.percent;
   if (n.value < 1 || (percent ? n.value > 100 : n.value > double(kMostBytes)))
-    throw ParameterError(p.values[0].place, "expected bytes, or a percentage up to 100%");
+    throw ParameterError(p.values[0].position, "expected bytes, or a percentage up to 100%");
   bytes = uint64_t(n.value);
 }
 
@@ -47,16 +47,16 @@ std::string mask(const Value& value) {
   for (; at != std::string::npos; at = value.text.find('%', at + 1)) {
     const size_t end = value.text.find_first_not_of("0123456789", at + 1);
     if (end == std::string::npos || value.text[end] != 'd' || end - at > 3)
-      throw ParameterError(value.place, "expected numbers as %d or %04d");
+      throw ParameterError(value.position, "expected numbers as %d or %04d");
     ++numbers;
   }
   if (numbers == 0 || value.text.find('/') != std::string::npos || !value.text.starts_with("vdb"))
-    throw ParameterError(value.place, "expected a name that begins with vdb and holds numbers as %d or %04d");
+    throw ParameterError(value.position, "expected a name that begins with vdb and holds numbers as %d or %04d");
   return value.text;
 }
 
 void set_mask(FileSystem& f, const Parameter& p) {
-  if (p.values.size() > 2) throw ParameterError(p.values[2].place, "expected mask=(FILE,DIRECTORY)");
+  if (p.values.size() > 2) throw ParameterError(p.values[2].position, "expected mask=(FILE,DIRECTORY)");
   if (!same_word(p.values[0].text, "default")) f.file_mask = mask(p.values[0]);
   if (p.values.size() == 2 && !same_word(p.values[1].text, "default")) f.directory_mask = mask(p.values[1]);
 }
@@ -107,10 +107,11 @@ void set_file_io(FileWorkload& w, const Parameter& p) {
       w.deletes_first = true;
     else
       throw ParameterError(
-          value.place, fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, shared or delete", text));
+          value.position,
+          fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, shared or delete", text));
   }
-  if (w.shared && !w.random_io) throw ParameterError(p.place, "expected random with shared");
-  if (w.deletes_first && w.random_io) throw ParameterError(p.place, "expected sequential with delete");
+  if (w.shared && !w.random_io) throw ParameterError(p.position, "expected random with shared");
+  if (w.deletes_first && w.random_io) throw ParameterError(p.position, "expected sequential with delete");
 }
 
 void set_file_select(FileWorkload& w, const Parameter& p) {
@@ -124,7 +125,7 @@ void set_file_select(FileWorkload& w, const Parameter& p) {
     else if (same_word(text, "poisson") || same_word(text, "skewed"))
       w.random_files = true, w.midpoint = 3;
     else if (begins_word(text, "midpoint="))
-      w.midpoint = number({text.substr(9), value.place}).value;
+      w.midpoint = number({text.substr(9), value.position}).value;
     else if (w.midpoint > 0 && i == 1 && text.find_first_not_of("0123456789.") == std::string::npos)
       w.midpoint = number(value).value;
     else if (same_word(text, "sequentialnz") || same_word(text, "seqnz"))
@@ -133,22 +134,23 @@ void set_file_select(FileWorkload& w, const Parameter& p) {
       w.random_files = true;
     else if (text.size() < 3 || !begins_word("sequential", text))
       throw ParameterError(
-          value.place, fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, poisson or once", text));
+          value.position,
+          fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, poisson or once", text));
   }
-  if (w.random_files && w.midpoint < 0) throw ParameterError(p.place, "expected a midpoint above 0");
+  if (w.random_files && w.midpoint < 0) throw ParameterError(p.position, "expected a midpoint above 0");
 }
 
 void set_stop_after(FileWorkload& w, const Parameter& p) {
   const Number n = number(single(p));
   if (n.value < 1 || n.value != std::floor(n.value) || n.value > 1e15)
-    throw ParameterError(p.values[0].place, "expected a whole number of blocks from 1 on, or of percent");
+    throw ParameterError(p.values[0].position, "expected a whole number of blocks from 1 on, or of percent");
   w.stop_after = uint64_t(n.value);
   w.stop_after_percent = n.percent;
 }
 
 void set_transfers(FileWorkload& w, const Parameter& p) {
   w.transfers = transfer_sizes(p, 1);
-  if (w.transfers.align) throw ParameterError(p.place, "expected a size, or sizes with their percentages");
+  if (w.transfers.align) throw ParameterError(p.position, "expected a size, or sizes with their percentages");
 }
 
 const Keyword<FileWorkload> kFileWorkload[] = {

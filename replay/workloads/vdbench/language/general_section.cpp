@@ -23,17 +23,17 @@ int64_t edge_of(const Value& value) {
     times = 1e6, text.pop_back();
   else if (text.ends_with('s'))
     times = 1e9, text.pop_back();
-  return int64_t(number({text, value.place}).value * times);
+  return int64_t(number({text, value.position}).value * times);
 }
 
 void set_histogram(General& g, const Parameter& p) {
   if (!same_word(p.values[0].text, "default"))
-    throw ParameterError(p.values[0].place, "expected (default,EDGE,...) or (default,suppress)");
+    throw ParameterError(p.values[0].position, "expected (default,EDGE,...) or (default,suppress)");
   g.histogram.clear();
   int64_t width = 0;  // of the buckets up to the next edge; 0: a single bucket
   auto add = [&](int64_t edge) {
     g.histogram.push_back(edge);
-    if (g.histogram.size() >= kMostBuckets) throw ParameterError(p.place, "expected at most 64 buckets");
+    if (g.histogram.size() >= kMostBuckets) throw ParameterError(p.position, "expected at most 64 buckets");
   };
   for (size_t i = 1; i < p.values.size(); ++i) {
     const Value& value = p.values[i];
@@ -42,12 +42,12 @@ void set_histogram(General& g, const Parameter& p) {
       continue;
     }
     const int64_t edge = edge_of(value);
-    if (edge <= 0) throw ParameterError(value.place, "expected an edge above 0");
+    if (edge <= 0) throw ParameterError(value.position, "expected an edge above 0");
     const int64_t before = g.histogram.empty() ? 0 : g.histogram.back();
     // A number that is not greater than the previous edge is the width of buckets.
     if (edge <= before) {
       width = edge;
-      if (i + 1 == p.values.size()) throw ParameterError(value.place, "expected an edge after the width of buckets");
+      if (i + 1 == p.values.size()) throw ParameterError(value.position, "expected an edge after the width of buckets");
       continue;
     }
     for (int64_t next = before + width; width && next < edge; next += width) add(next);
@@ -55,26 +55,26 @@ void set_histogram(General& g, const Parameter& p) {
     add(edge);
   }
   if (g.histogram.empty() && g.histogram_shown)
-    throw ParameterError(p.place, "expected (default,EDGE,...) or (default,suppress)");
+    throw ParameterError(p.position, "expected (default,EDGE,...) or (default,suppress)");
 }
 
 // Reads N, (N,SECONDS), "COMMAND" or remove_device, which may be shortened.
 void set_data_errors(General& g, const Parameter& p) {
   const Value& first = p.values[0];
   g.removes = !first.quoted && begins_word("remove_device", first.text);
-  g.removes_place = p.place;
+  g.removes_position = p.position;
   g.error_command = first.quoted ? first.text : "";
   g.error_wait = 0;
   if (p.values.size() > (first.quoted || g.removes ? 1 : 2))
-    throw ParameterError(p.place, "expected N, (N,SECONDS), \"COMMAND\" or remove");
+    throw ParameterError(p.position, "expected N, (N,SECONDS), \"COMMAND\" or remove");
   if (p.values.size() == 2) g.error_wait = int64_t(whole(p.values[1], 1, 1'000'000));
   g.data_errors = first.quoted ? 1 : g.removes ? kMostRemoving : whole(first, 1, 1'000'000'000);
 }
 
 void set_misc(General& g, const Parameter& p) {
   for (const Value& value : p.values) {
-    if (!begins_word(value.text, "fifo=")) throw ParameterError(value.place, "expected fifo=N");
-    g.queue = whole(Value{value.text.substr(5), value.place}, 10, 1'000'000);
+    if (!begins_word(value.text, "fifo=")) throw ParameterError(value.position, "expected fifo=N");
+    g.queue = whole(Value{value.text.substr(5), value.position}, 10, 1'000'000);
   }
 }
 
@@ -82,7 +82,7 @@ void set_misc(General& g, const Parameter& p) {
 void refuse(const Parameter& p, const char* word) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
-      throw ParameterError(value.place, fmt::format("{} is refused: {}", word, kNotYet));
+      throw ParameterError(value.position, fmt::format("{} is refused: {}", word, kNotYet));
 }
 
 bool says_no(const Parameter& p) {
@@ -147,7 +147,7 @@ Repeats repeats(const Value& value) {
   const char unit = digits.empty() ? ' ' : digits.back();
   const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
   if (seconds) digits.pop_back();
-  const uint64_t n = whole(Value{digits, value.place}, 1, 1'000'000);
+  const uint64_t n = whole(Value{digits, value.position}, 1, 1'000'000);
   return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
 }
 
@@ -155,20 +155,20 @@ namespace {
 
 void set_dedup_unit(General& g, const Parameter& p) {
   g.content.unit = whole(p, 512, 1 << 30);
-  if (g.content.unit % 512) throw ParameterError(p.values[0].place, "expected a multiple of 512");
+  if (g.content.unit % 512) throw ParameterError(p.values[0].position, "expected a multiple of 512");
 }
 
 void set_dedup_sets(General& g, const Parameter& p) {
-  g.content_place = p.place;
+  g.content_position = p.position;
   const Number sets = number(single(p));
   g.content.sets = sets.value;
   g.content.sets_percent = sets.percent;
   const bool fine = sets.value > 0 && (sets.percent ? sets.value < 100 : sets.value == double(uint64_t(sets.value)));
-  if (!fine) throw ParameterError(p.values[0].place, "expected a number of sets, or a percentage of all units");
+  if (!fine) throw ParameterError(p.values[0].position, "expected a number of sets, or a percentage of all units");
 }
 
 void set_hot_sets(General& g, const Parameter& p) {
-  if (p.values.size() % 2) throw ParameterError(p.place, "expected pairs of a number of sets and one of units in each");
+  if (p.values.size() % 2) throw ParameterError(p.position, "expected pairs of a number of sets and one of units in each");
   g.content.hot_sets.clear();
   for (size_t i = 0; i < p.values.size(); i += 2)
     g.content.hot_sets.emplace_back(whole(p.values[i], 1, 1'000'000), whole(p.values[i + 1], 1, 1'000'000));
@@ -177,7 +177,7 @@ void set_hot_sets(General& g, const Parameter& p) {
 void set_flips(General& g, const Parameter& p) {
   constexpr ContentSettings::Flips kHow[] = {ContentSettings::Flips::none, ContentSettings::Flips::all,
                                              ContentSettings::Flips::hot};
-  g.content_place = p.place;
+  g.content_position = p.position;
   g.content.flips = kHow[one_of(single(p), {"no", "yes", "hotsets"})];
 }
 
@@ -185,18 +185,18 @@ constexpr const char* kSolaris = "only Solaris or Windows has this";
 
 void set_compression(General& g, const Parameter& p) {
   g.content.compression = within(p, 1, 25);
-  g.content_place = p.place;
+  g.content_position = p.position;
 }
 
 // Reads compression=, which is the percentage that remains.
 void set_old_compression(General& g, const Parameter& p) {
   g.content.compression = 100 / within(p, 4, 100);
-  g.content_place = p.place;
+  g.content_position = p.position;
 }
 
 void set_report(General& g, const Parameter& p) {
   for (const Value& v : p.values) {
-    if (same_word(v.text, "slave_detail")) throw ParameterError(v.place, "slave_detail is refused: there are no slaves");
+    if (same_word(v.text, "slave_detail")) throw ParameterError(v.position, "slave_detail is refused: there are no slaves");
     // The page of the host is always written.
     if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
   }
@@ -209,7 +209,7 @@ const Keyword<General> kGeneral[] = {
     {"dedupratio",
      [](General& g, const Parameter& p) {
        g.content.dedup = within(p, 1, 1000);
-       g.content_place = p.place;
+       g.content_position = p.position;
      }},
     {"dedupunit", set_dedup_unit},
     {"dedupsets", set_dedup_sets},
@@ -221,7 +221,7 @@ const Keyword<General> kGeneral[] = {
     {"pattern",
      [](General& g, const Parameter& p) {
        g.content.pattern_file = single(p).text;
-       g.pattern_place = g.content_place = p.values[0].place;
+       g.pattern_position = g.content_position = p.values[0].position;
      }},
     {"data_errors", set_data_errors},
     {"dataerrors", set_data_errors},
@@ -247,7 +247,7 @@ const Keyword<General> kGeneral[] = {
     {"concatenatesds",
      [](General& g, const Parameter& p) {
        g.concatenates = yes_or_no(p);
-       g.concatenates_place = p.place;
+       g.concatenates_position = p.position;
      }},
     {"messagescan", [](General&, const Parameter& p) { single(p); }},
     {"abort_failed_skew", nullptr, kNotYet},

@@ -13,7 +13,7 @@ const Keyword<Host> kHost[] = {
     {"system",
      [](Host& h, const Parameter& p) {
        h.system = single(p).text;
-       h.system_place = p.values[0].place;
+       h.system_position = p.values[0].position;
      }},
     {"vdbench", [](Host&, const Parameter& p) { single(p); }},
     {"shell",
@@ -45,7 +45,7 @@ void Hosts::define(const Statement& statement) {
     apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd=");
   const bool is_default = same_word(host.name, "default"), labelled = !host.system.empty();
   if (!is_this_host(labelled ? host.system : is_default ? "localhost" : host.name))
-    throw ParameterError(labelled ? host.system_place : first.values[0].place,
+    throw ParameterError(labelled ? host.system_position : first.values[0].position,
                          "another host is refused: expected localhost or this machine's name");
   if (is_default)
     default_ = host;

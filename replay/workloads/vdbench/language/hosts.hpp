@@ -12,7 +12,7 @@ namespace fsr::vdbench {
 struct Host {
   std::string name;
   std::string system;  // name or address; empty: the same as `name`
-  SourcePosition system_place;
+  SourcePosition system_position;
 };
 
 class Hosts {

@@ -37,9 +37,9 @@ void apply(std::span<const Keyword<Settings>> table, Settings& settings, const P
     if (same) break;
   }
   if (!found)
-    throw ParameterError(parameter.place,
+    throw ParameterError(parameter.position,
                          fmt::format("'{}' is not known here, expected a parameter of {}", parameter.keyword, section));
-  if (!found->set) throw ParameterError(parameter.place, fmt::format("{}= is refused: {}", found->name, found->why));
+  if (!found->set) throw ParameterError(parameter.position, fmt::format("{}= is refused: {}", found->name, found->why));
   found->set(settings, parameter);
 }
 

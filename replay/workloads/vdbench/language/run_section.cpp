@@ -20,7 +20,7 @@ void drop_rate_loops(Run& run) {
 // Turns several rates into a loop. Of runs on FSDs, the loop is at the position of fwdrate= among the loops; of runs on SDs, it
 // is the last one.
 void loop_rates(Run& run, const Parameter& p) {
-  Loop rates{.name = kIorate, .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
+  Loop rates{.name = kIorate, .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
   for (const Rate& rate : run.rates)
     rates.numbers.push_back({rate.value, false, rate.kind == Rate::max ? "max" : fmt::format("{}", int64_t(rate.value))});
   auto at = std::ranges::find_if(run.loops, &Loop::of_rates);
@@ -36,8 +36,8 @@ void loop_rates(Run& run, const Parameter& p) {
 
 Rate fixed_rate(const Number& n, const Value& value) {
   if (n.percent)
-    throw ParameterError(value.place, "percentages of an earlier rate are refused: expected rates a second, max or curve");
-  if (n.value <= 0 || n.value > kMostRate) throw ParameterError(value.place, "expected rates above 0 a second, max or curve");
+    throw ParameterError(value.position, "percentages of an earlier rate are refused: expected rates a second, max or curve");
+  if (n.value <= 0 || n.value > kMostRate) throw ParameterError(value.position, "expected rates above 0 a second, max or curve");
   return {Rate::fixed, n.value};
 }
 
@@ -58,7 +58,7 @@ void set_rates(Run& run, const Parameter& p) {
 void set_curve(Run& run, const Parameter& p) {
   run.curve_points.clear();
   for (const Number& n : numbers(p)) {
-    if (n.value <= 0 || n.value > 200) throw ParameterError(p.values[0].place, "expected percentages of the highest rate");
+    if (n.value <= 0 || n.value > 200) throw ParameterError(p.values[0].position, "expected percentages of the highest rate");
     run.curve_points.push_back(n.value);
   }
 }
@@ -108,8 +108,8 @@ void set_format(Run& run, const Parameter& p) {
   }
   run.format = {};
   if (no) return void(run.format.complete = format.complete);
-  if (format.limited && !format.only) throw ParameterError(p.place, "expected only with limited: (only,limited)");
-  if (format.complete && format.any()) throw ParameterError(p.place, "expected complete alone, or with no");
+  if (format.limited && !format.only) throw ParameterError(p.position, "expected only with limited: (only,limited)");
+  if (format.complete && format.any()) throw ParameterError(p.position, "expected complete alone, or with no");
   run.format = format;
 }
 
@@ -120,11 +120,11 @@ void add(Run& run, Loop loop) {
 }
 
 void loop_seek(Run& run, const Parameter& p) {
-  Loop loop{.name = "seekpct", .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
+  Loop loop{.name = "seekpct", .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
   std::vector<Value> values = p.values;
   if (values[0].text.find('-', 1) != std::string::npos) {  // it is a range
     values.clear();
-    for (const Number& n : numbers(p)) values.push_back({n.text, p.values[0].place});
+    for (const Number& n : numbers(p)) values.push_back({n.text, p.values[0].position});
   }
   for (const Value& value : values) {
     Parameter one = p;
@@ -137,7 +137,7 @@ void loop_seek(Run& run, const Parameter& p) {
 }
 
 void loop_operations(Run& run, const Parameter& p) {
-  Loop loop{.name = "operations", .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
+  Loop loop{.name = "operations", .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
   for (const Value& value : p.values) {
     loop.operations.push_back(operation_of(value));
     loop.numbers.push_back({0, false, kOperationNames[unsigned(loop.operations.back())]});
@@ -147,9 +147,9 @@ void loop_operations(Run& run, const Parameter& p) {
 
 // Reads compression=, whose percentages are those that remain.
 void loop_old_compression(Run& run, const Parameter& p) {
-  Loop loop{.name = "compratio", .place = p.place, .numbers = numbers(p), .sizes = {}, .operations = {}};
+  Loop loop{.name = "compratio", .position = p.position, .numbers = numbers(p), .sizes = {}, .operations = {}};
   for (Number& n : loop.numbers) {
-    if (n.value < 4 || n.value > 100) throw ParameterError(p.values[0].place, "expected percentages from 4 to 100");
+    if (n.value < 4 || n.value > 100) throw ParameterError(p.values[0].position, "expected percentages from 4 to 100");
     n.value = std::round(100'000 / n.value) / 1000;
   }
   add(run, std::move(loop));
@@ -164,7 +164,7 @@ template <double Run::*Bytes>
 void set_limit(Run& run, const Parameter& p) {
   const Number n = number(single(p));
   if (n.percent || n.value <= 0 || n.value > 1e18)
-    throw ParameterError(p.values[0].place, "expected bytes, or below 100 how often as much as the SDs have");
+    throw ParameterError(p.values[0].position, "expected bytes, or below 100 how often as much as the SDs have");
   run.*Bytes = n.value;
 }
 
@@ -174,7 +174,7 @@ constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdp
 
 template <const char* Name>
 void loop(Run& run, const Parameter& p) {
-  add(run, {.name = Name, .place = p.place, .numbers = numbers(p), .sizes = {}, .operations = {}});
+  add(run, {.name = Name, .position = p.position, .numbers = numbers(p), .sizes = {}, .operations = {}});
 }
 
 const Keyword<Run> kRun[] = {
@@ -246,12 +246,12 @@ void set_steps(Run& run, const Parameter& p) {
     if (const Number rate = number(p.values[i]); !rate.percent) highest = std::max(highest, rate.value);
   run.rate_steps.clear();
   for (size_t i = 0; i < p.values.size(); i += 2) {
-    if (i + 1 == p.values.size()) throw ParameterError(p.values[i].place, "expected seconds after each rate");
+    if (i + 1 == p.values.size()) throw ParameterError(p.values[i].position, "expected seconds after each rate");
     const Number rate = number(p.values[i]), seconds = number(p.values[i + 1], Unit::time);
-    if (rate.value < 0) throw ParameterError(p.values[i].place, "expected rates of 0 and more");
+    if (rate.value < 0) throw ParameterError(p.values[i].position, "expected rates of 0 and more");
     run.rate_steps.push_back({rate.percent ? highest * rate.value / 100 : rate.value, seconds.value, seconds.percent});
   }
-  if (highest <= 0) throw ParameterError(p.place, "expected at least one rate above 0");
+  if (highest <= 0) throw ParameterError(p.position, "expected at least one rate above 0");
   run.rates = {{Rate::fixed, run.rate_steps[0].rate}};
   drop_rate_loops(run);
 }
@@ -260,7 +260,7 @@ void set_steps(Run& run, const Parameter& p) {
 
 void place_rates(Run& run, const Parameter& p) {
   drop_rate_loops(run);
-  run.loops.push_back({.name = kFwdrate, .place = p.place, .numbers = {}, .sizes = {}, .operations = {}});
+  run.loops.push_back({.name = kFwdrate, .position = p.position, .numbers = {}, .sizes = {}, .operations = {}});
 }
 
 void set_rate(Run& run, const Parameter* rate) {
@@ -269,7 +269,7 @@ void set_rate(Run& run, const Parameter* rate) {
   std::stable_partition(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return loop.name != kIorate; });
   if (!run.variable) return run.rate_steps.clear();
   if (run.rate_steps.empty() && !run.rates.empty())
-    throw ParameterError(run.place,
+    throw ParameterError(run.position,
                          fmt::format("rd={}: distribution=variable: expected also rates as (RATE,SECONDS,...)", run.name));
 }
 

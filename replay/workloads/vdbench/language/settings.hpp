@@ -93,7 +93,8 @@ struct General {
   bool removes = false;       // an SD with an error is not used any more
   std::string error_command;  // run before the end, with the position of the first failure; empty: none
   bool concatenates = false;  // the SDs of a WD are used as one
-  SourcePosition concatenates_place, removes_place, content_place, pattern_place;  // of settings that may contradict others
+  SourcePosition concatenates_position, removes_position, content_position,
+      pattern_position;  // of settings that may contradict others
   Repeats repeats;
   ContentSettings content;
   uint64_t queue = 2000;  // starts by which a workload may be late
@@ -101,7 +102,7 @@ struct General {
 
 struct Storage {
   std::string name;
-  SourcePosition place;
+  SourcePosition position;
   std::string lun, journal = ".";  // journal: its directory
   uint64_t size = 0;               // 0: the present size
   unsigned threads = 8;
@@ -115,7 +116,7 @@ enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, pois
 
 struct Workload {
   std::string name;
-  SourcePosition place;
+  SourcePosition position;
   std::vector<size_t> storages;
   TransferSizes transfers;
   double read_percent = 100, read_hits = 0, write_hits = 0;
@@ -133,7 +134,7 @@ struct Workload {
 
 struct FileSystem {
   std::string name;
-  SourcePosition place;
+  SourcePosition position;
   std::string anchor, journal = ".";  // journal: its directory
   uint64_t depth = 1, width = 1, files = 10;
   SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that size
@@ -160,7 +161,7 @@ Operation operation_of(const Value& value);  // throws ParameterError
 
 struct FileWorkload {
   std::string name;
-  SourcePosition place;
+  SourcePosition position;
   std::vector<size_t> systems;
   std::optional<size_t> target;  // only for copy and move
   Operation operation = Operation::read;
@@ -188,7 +189,7 @@ constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
 // A parameter with several values, for each of which the run is repeated, in their order.
 struct Loop {
   std::string_view name;  // "xfersize"
-  SourcePosition place;
+  SourcePosition position;
   std::vector<Number> numbers;
   std::vector<Parameter> sizes;       // values of xfersize or seekpct, each as a parameter
   std::vector<Operation> operations;  // values of operation
@@ -214,7 +215,7 @@ struct RateStep {
 
 struct Run {
   std::string name;
-  SourcePosition place;
+  SourcePosition position;
   std::vector<size_t> workloads, file_workloads;
   std::optional<std::vector<size_t>> storages, systems;
   std::vector<Rate> rates;

@@ -20,7 +20,7 @@ constexpr uint64_t kLargest = 1u << 30;
 
 uint64_t transfer_size(const Value& value, uint64_t unit) {
   const uint64_t size = whole(value, unit, kLargest);
-  if (size % unit) throw ParameterError(value.place, fmt::format("'{}': expected a multiple of {}", value.text, unit));
+  if (size % unit) throw ParameterError(value.position, fmt::format("'{}': expected a multiple of {}", value.text, unit));
   return size;
 }
 
@@ -45,20 +45,20 @@ TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit) {
     sizes.most = transfer_size(v[1], unit);
     sizes.align = transfer_size(v[2], unit);
     if (sizes.least > sizes.most || sizes.least % sizes.align || sizes.most % sizes.align)
-      throw ParameterError(v[0].place, "expected (smallest,largest,alignment), both multiples of the third");
+      throw ParameterError(v[0].position, "expected (smallest,largest,alignment), both multiples of the third");
     return sizes;
   }
   sizes.shares.clear();
   double total = 0;
   for (size_t i = 0; i < v.size(); i += 2) {
-    if (i + 1 == v.size()) throw ParameterError(v[i].place, "expected a percentage after each size");
+    if (i + 1 == v.size()) throw ParameterError(v[i].position, "expected a percentage after each size");
     const double share = number(v[i + 1]).value;
-    if (share < 0) throw ParameterError(v[i + 1].place, "expected a percentage from 0 to 100");
+    if (share < 0) throw ParameterError(v[i + 1].position, "expected a percentage from 0 to 100");
     sizes.shares.push_back({transfer_size(v[i], unit), share});
     total += share;
   }
   if (std::lround(total) != 100)  // three thirds are accepted, too
-    throw ParameterError(parameter.place, fmt::format("the percentages add up to {:g}, expected 100", total));
+    throw ParameterError(parameter.position, fmt::format("the percentages add up to {:g}, expected 100", total));
   return sizes;
 }
 
@@ -75,7 +75,7 @@ Commands commands_of(const Parameter& parameter) {
 
 Operation operation_of(const Value& value) {
   const auto operation = Operation(one_of(value, {kOperationNames, kOperationNames + kOperations}));
-  if (operation == Operation::move) throw ParameterError(value.place, "move is refused: 5.04 can't move either");
+  if (operation == Operation::move) throw ParameterError(value.position, "move is refused: 5.04 can't move either");
   return operation;
 }
 
@@ -90,8 +90,9 @@ static uint32_t flags_of(const Value& value) {
     used = 0;
   }
   if (used != value.text.size() || (flags & ~uint64_t(kKnown)))
-    throw ParameterError(value.place, fmt::format("expected {:#x} (O_DIRECT), {:#x} (O_DSYNC), {:#x} (O_SYNC) or a sum of these",
-                                                  O_DIRECT, O_DSYNC, O_SYNC));
+    throw ParameterError(
+        value.position,
+        fmt::format("expected {:#x} (O_DIRECT), {:#x} (O_DSYNC), {:#x} (O_SYNC) or a sum of these", O_DIRECT, O_DSYNC, O_SYNC));
   return uint32_t(flags);
 }
 

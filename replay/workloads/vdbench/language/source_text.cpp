@@ -26,8 +26,9 @@ std::string directory_of(const std::string& file) {
 
 }  // namespace
 
-ParameterError::ParameterError(const SourcePosition& place, const std::string& what)
-    : std::runtime_error(place.file ? fmt::format("{}:{}:{}: {}", *place.file, place.line, place.column, what) : what) {}
+ParameterError::ParameterError(const SourcePosition& position, const std::string& what)
+    : std::runtime_error(position.file ? fmt::format("{}:{}:{}: {}", *position.file, position.line, position.column, what)
+                                       : what) {}
 
 StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
     : substitutions_(std::move(substitutions)), open_(std::move(open)) {}
@@ -49,7 +50,7 @@ void StatementReader::take(const SourceText& source, unsigned depth) {
     at = end + 1;
   }
   if (!pending_.characters.empty())
-    throw ParameterError(pending_.places.back(), "the file ends after a ',', expected another parameter");
+    throw ParameterError(pending_.positions.back(), "the file ends after a ',', expected another parameter");
 }
 
 // False: the rest of the file is not read.
@@ -65,7 +66,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
   Text text = substitute(file, line, number);
   while (!text.characters.empty() && is_blank(text.characters.front())) {
     text.characters.erase(text.characters.begin());
-    text.places.erase(text.places.begin());
+    text.positions.erase(text.positions.begin());
   }
   // A comment begins at the first blank outside quotes and parentheses. Parentheses may go on in the next line.
   bool quoted = false;
@@ -81,18 +82,18 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
       open += c == '(' ? 1 : c == ')' ? -1 : 0;
     }
     kept.characters += c;
-    kept.places.push_back(text.places[i]);
+    kept.positions.push_back(text.positions[i]);
   }
-  if (quoted) throw ParameterError(kept.places.back(), "missing closing quote, expected another \"");
+  if (quoted) throw ParameterError(kept.positions.back(), "missing closing quote, expected another \"");
   if (kept.characters.empty()) return true;
   if (pending_.characters.empty() && kept.characters.starts_with("include=")) {
     include(kept, directory, depth);
     return true;
   }
   pending_.characters += kept.characters;
-  pending_.places.insert(pending_.places.end(), kept.places.begin(), kept.places.end());
+  pending_.positions.insert(pending_.positions.end(), kept.positions.begin(), kept.positions.end());
   if (pending_.characters.back() != ',') {
-    statements_.push_back(cut_statement(pending_.characters, pending_.places));
+    statements_.push_back(cut_statement(pending_.characters, pending_.positions));
     pending_ = {};
   }
   return true;
@@ -100,9 +101,9 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 
 void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {
   const std::string name = text.characters.substr(text.characters.find('=') + 1);
-  const SourcePosition& place = text.places[text.characters.find('=')];
-  if (depth != 0) throw ParameterError(place, "an include inside of an included file, expected only one level of includes");
-  if (name.empty()) throw ParameterError(place, "expected the name of a file after include=");
+  const SourcePosition& position = text.positions[text.characters.find('=')];
+  if (depth != 0) throw ParameterError(position, "an include inside of an included file, expected only one level of includes");
+  if (name.empty()) throw ParameterError(position, "expected the name of a file after include=");
   std::string path = name, content;
   try {
     // A name without a directory is searched beside the including file, then in the current directory.
@@ -116,7 +117,7 @@ void StatementReader::include(const Text& text, const std::string& directory, un
       content = open_(path);
     }
   } catch (const std::runtime_error& e) {
-    throw ParameterError(place, std::string("can't include ") + e.what());
+    throw ParameterError(position, std::string("can't include ") + e.what());
   }
   take({path, content}, depth + 1);
 }
@@ -127,7 +128,7 @@ StatementReader::Text StatementReader::substitute(const std::shared_ptr<const st
   bool quoted = false;
   auto put = [&](std::string_view what, size_t column) {
     text.characters += what;
-    text.places.insert(text.places.end(), what.size(), SourcePosition{file, number, uint32_t(column + 1)});
+    text.positions.insert(text.positions.end(), what.size(), SourcePosition{file, number, uint32_t(column + 1)});
   };
   for (size_t at = 0; at < line.size();) {
     const char c = line[at];

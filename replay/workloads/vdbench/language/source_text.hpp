@@ -21,19 +21,19 @@ struct SourcePosition {
 
 // Error with a message of the form "FILE:LINE:COLUMN: what is wrong, expected ...".
 struct ParameterError : std::runtime_error {
-  ParameterError(const SourcePosition& place, const std::string& what);
+  ParameterError(const SourcePosition& position, const std::string& what);
 };
 
 struct Value {
   std::string text;
-  SourcePosition place;
+  SourcePosition position;
   bool quoted = false;
 };
 
 // keyword=value or keyword=(value,...).
 struct Parameter {
   std::string keyword;  // as typed
-  SourcePosition place;
+  SourcePosition position;
   std::vector<Value> values;  // at least one
   bool list = false;          // true: in parentheses
 };
@@ -65,7 +65,7 @@ class StatementReader {
   // Characters of a statement, each with its position.
   struct Text {
     std::string characters;
-    std::vector<SourcePosition> places;
+    std::vector<SourcePosition> positions;
   };
 
   void take(const SourceText& source, unsigned depth);

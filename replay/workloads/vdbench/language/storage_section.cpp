@@ -13,7 +13,7 @@ constexpr const char* kGeneralOnly = "a general parameter in this version";
 
 uint64_t sectors(const Parameter& p) {
   const uint64_t bytes = whole(p, 512, kMostBytes);
-  if (bytes % 512) throw ParameterError(p.values[0].place, "expected a multiple of 512");
+  if (bytes % 512) throw ParameterError(p.values[0].position, "expected a multiple of 512");
   return bytes;
 }
 
@@ -21,22 +21,22 @@ uint64_t sectors(const Parameter& p) {
 double amount(const Value& value) {
   const double n = number(value).value;
   if (!(n >= 0 && n <= double(kMostBytes)))
-    throw ParameterError(value.place, fmt::format("expected 0 to {} bytes, not '{}'", kMostBytes, value.text));
+    throw ParameterError(value.position, fmt::format("expected 0 to {} bytes, not '{}'", kMostBytes, value.text));
   return n;
 }
 
 Share share(const Parameter& p) {
-  if (p.values.size() != 2) throw ParameterError(p.place, fmt::format("expected {}=(from,to)", p.keyword));
+  if (p.values.size() != 2) throw ParameterError(p.position, fmt::format("expected {}=(from,to)", p.keyword));
   const Share share{amount(p.values[0]), amount(p.values[1])};
-  if (share.to <= share.from) throw ParameterError(p.values[1].place, "expected an end above the beginning");
+  if (share.to <= share.from) throw ParameterError(p.values[1].position, "expected an end above the beginning");
   return share;
 }
 
 void set_stride(Workload& w, const Parameter& p) {
-  if (p.values.size() != 2) throw ParameterError(p.place, "expected stride=(shortest,longest)");
+  if (p.values.size() != 2) throw ParameterError(p.position, "expected stride=(shortest,longest)");
   w.stride = {{amount(p.values[0]), amount(p.values[1])}};
   if (w.stride->second < w.stride->first)
-    throw ParameterError(p.values[1].place, "expected a longest stride that is not below the shortest");
+    throw ParameterError(p.values[1].position, "expected a longest stride that is not below the shortest");
 }
 
 void set_seek(Workload& w, const Parameter& p) {
@@ -44,7 +44,7 @@ void set_seek(Workload& w, const Parameter& p) {
   if (begins_word("poisson", value.text)) {
     w.seek = Seek::poisson;
     if (p.values.size() > 1) w.midpoint = number(p.values[1]).value;
-    if (p.values.size() > 2 || w.midpoint <= 0) throw ParameterError(value.place, "expected poisson or (poisson,MIDPOINT)");
+    if (p.values.size() > 2 || w.midpoint <= 0) throw ParameterError(value.position, "expected poisson or (poisson,MIDPOINT)");
     return;
   }
   single(p);
@@ -62,7 +62,7 @@ void set_seek(Workload& w, const Parameter& p) {
 }
 
 void set_lun(Storage& s, const Parameter& p) {
-  if (!s.lun.empty()) throw ParameterError(p.place, "lun= is given twice, expected one lun=: load comes only from this host");
+  if (!s.lun.empty()) throw ParameterError(p.position, "lun= is given twice, expected one lun=: load comes only from this host");
   s.lun = single(p).text;
 }
 

@@ -17,7 +17,7 @@ constexpr size_t kMostNumbers = 10'000;  // numbers that a range may consist of
 
 char lower(char c) { return char(std::tolower(static_cast<unsigned char>(c))); }
 
-[[noreturn]] void fail(const Value& value, const std::string& what) { throw ParameterError(value.place, what); }
+[[noreturn]] void fail(const Value& value, const std::string& what) { throw ParameterError(value.position, what); }
 
 double factor(std::string suffix, Unit unit, bool* percent) {
   for (char& c : suffix) c = lower(c);
@@ -46,20 +46,20 @@ std::optional<Number> try_number(const Value& value, Unit unit) {
 std::optional<std::pair<Number, Number>> try_range(const Value& value, Unit unit) {
   const size_t dash = value.text.find('-', 1);
   if (dash == std::string::npos) return {};
-  const auto low = try_number({value.text.substr(0, dash), value.place}, unit);
-  const auto high = try_number({value.text.substr(dash + 1), value.place}, unit);
+  const auto low = try_number({value.text.substr(0, dash), value.position}, unit);
+  const auto high = try_number({value.text.substr(dash + 1), value.position}, unit);
   if (!low || !high) return {};
   return {{*low, *high}};
 }
 
 void check_count(const Parameter& parameter, size_t count) {
   if (count > kMostNumbers)
-    throw ParameterError(parameter.place, fmt::format("{}: expected at most {} values", parameter.keyword, kMostNumbers));
+    throw ParameterError(parameter.position, fmt::format("{}: expected at most {} values", parameter.keyword, kMostNumbers));
 }
 
 std::vector<Number> doubled(const Parameter& parameter, Number from, const Number& to) {
   if (from.value <= 0 || to.value <= 0)
-    throw ParameterError(parameter.values[0].place, "expected numbers above 0 to double or halve");
+    throw ParameterError(parameter.values[0].position, "expected numbers above 0 to double or halve");
   std::vector<Number> all;
   const bool up = to.value >= from.value;
   for (double v = from.value; up ? v <= to.value : v >= to.value; v = up ? v * 2 : v / 2) {
@@ -70,7 +70,7 @@ std::vector<Number> doubled(const Parameter& parameter, Number from, const Numbe
 }
 
 std::vector<Number> stepped(const Parameter& parameter, const Number& from, const Number& to, const Number& step) {
-  if (step.value <= 0) throw ParameterError(parameter.values[1].place, "expected a step above 0");
+  if (step.value <= 0) throw ParameterError(parameter.values[1].position, "expected a step above 0");
   std::vector<Number> all;
   const bool up = to.value >= from.value;
   for (double v = from.value; up ? v <= to.value : v >= to.value; v += up ? step.value : -step.value) {

@@ -51,8 +51,8 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
     for (const Parameter& p : statement.parameters) {
       std::string values;
       for (const Value& v : p.values) values += (values.empty() ? "" : ",") + v.text;
-      scan.put(html_text(
-          fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.place.file ? *p.place.file : "", p.place.line, p.keyword, values)));
+      scan.put(html_text(fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.position.file ? *p.position.file : "", p.position.line,
+                                     p.keyword, values)));
     }
   pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty()));
   pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs)));

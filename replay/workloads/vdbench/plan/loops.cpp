@@ -14,19 +14,20 @@ namespace {
 uint64_t count(const Loop& loop, const Number& n, uint64_t least, uint64_t most) {
   const auto whole = whole_part(n, least, most);
   if (!whole)
-    throw ParameterError(loop.place, fmt::format("{}={}: expected a whole number from {} to {}", loop.name, n.text,
-                                                 size_text(double(least)), size_text(double(most))));
+    throw ParameterError(loop.position, fmt::format("{}={}: expected a whole number from {} to {}", loop.name, n.text,
+                                                    size_text(double(least)), size_text(double(most))));
   return *whole;
 }
 
 double percentage(const Loop& loop, const Number& n) {
-  if (n.value < 0 || n.value > 100) throw ParameterError(loop.place, fmt::format("{}={}: expected 0 to 100", loop.name, n.text));
+  if (n.value < 0 || n.value > 100)
+    throw ParameterError(loop.position, fmt::format("{}={}: expected 0 to 100", loop.name, n.text));
   return n.value;
 }
 
 uint64_t sectors(const Loop& loop, const Number& n, uint64_t unit = 512) {
   const uint64_t bytes = count(loop, n, unit, 1u << 30);
-  if (bytes % unit) throw ParameterError(loop.place, fmt::format("{}={}: expected a multiple of {}", loop.name, n.text, unit));
+  if (bytes % unit) throw ParameterError(loop.position, fmt::format("{}={}: expected a multiple of {}", loop.name, n.text, unit));
   return bytes;
 }
 
@@ -38,7 +39,7 @@ TransferSizes one_size(uint64_t bytes) {
 
 void bytes_or_percent(const Loop& loop, const Number& n, uint64_t& bytes, bool& percent) {
   if (n.value < 1 || n.value > 1e15)
-    throw ParameterError(loop.place, fmt::format("{}={}: expected bytes or a percentage", loop.name, n.text));
+    throw ParameterError(loop.position, fmt::format("{}={}: expected bytes or a percentage", loop.name, n.text));
   bytes = uint64_t(n.value);
   percent = n.percent;
 }
@@ -83,10 +84,10 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   const Number& n = loop.numbers[at];
   const bool files = !run.systems.empty();
   auto only_raw = [&] {
-    if (files) throw ParameterError(loop.place, fmt::format("{}= is for SDs, expected a loop of FSDs", loop.name));
+    if (files) throw ParameterError(loop.position, fmt::format("{}= is for SDs, expected a loop of FSDs", loop.name));
   };
   auto only_files = [&] {
-    if (!files) throw ParameterError(loop.place, fmt::format("{}= is for FSDs, expected a loop of SDs", loop.name));
+    if (!files) throw ParameterError(loop.position, fmt::format("{}= is for FSDs, expected a loop of SDs", loop.name));
   };
   if (loop.of_rates()) {
     run.rate = run.run->rates[at];
@@ -103,7 +104,7 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
     for (Workload& w : run.workloads) w.read_percent = percentage(loop, n);
     for (FileWork& w : run.file_works) w.workload.read_percent = percentage(loop, n);
   } else if (name == "compratio") {
-    if (n.value < 1 || n.value > 25) throw ParameterError(loop.place, fmt::format("compratio={}: expected 1 to 25", n.text));
+    if (n.value < 1 || n.value > 25) throw ParameterError(loop.position, fmt::format("compratio={}: expected 1 to 25", n.text));
     run.content.compression = n.value;
   } else if (name == "seekpct") {
     only_raw();

@@ -56,7 +56,7 @@ class Planner {
     if (planned.workloads.empty()) {
       Workload w = all_.default_workload;
       w.name = "wd1";
-      w.place = run.place;
+      w.position = run.position;
       if (w.storages.empty())
         for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
       planned.workloads.push_back(w);
@@ -116,7 +116,7 @@ class Planner {
       without += work.workload.skew == 0;
     }
     if (asked > 100 + 1e-6 || (without == 0 && !planned.file_works.empty() && std::fabs(asked - 100) > 1e-6))
-      throw ParameterError(run.place, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
     for (const FileWork& work : planned.file_works) {
       const double share = work.workload.skew > 0 ? work.workload.skew : (100 - asked) / double(without);
       const std::vector<Operation> operations = run.operations.empty() ? std::vector{work.workload.operation} : run.operations;
@@ -134,7 +134,7 @@ class Planner {
           part.workload.flags.flags |= run.flags.flags | planned.systems[system].flags.flags;
           part.workload.flags.sync_at_close |= run.flags.sync_at_close || planned.systems[system].flags.sync_at_close;
           if (operation == Operation::copy && !part.workload.target)
-            throw ParameterError(run.place,
+            throw ParameterError(run.position,
                                  fmt::format("rd={}: expected target=FSD in fwd={} for copy", run.name, part.workload.name));
           works.push_back(part);
         }
@@ -145,16 +145,17 @@ class Planner {
   // Joins the SDs of a WD to one. Only the beginnings of its parts are known.
   static void concatenate(Workload& w, std::vector<Storage>& storages) {
     if (w.read_hits > 0 || w.write_hits > 0)
-      throw ParameterError(w.place, fmt::format("wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name));
+      throw ParameterError(w.position, fmt::format("wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name));
     Storage all;
     all.name = w.name + "_sds";
-    all.place = w.place;
+    all.position = w.position;
     all.threads = 0;
     all.parts = w.storages;
     for (size_t part : w.storages) {
       const Storage& s = storages[part];
       if (s.range.given() || s.offset || s.align)
-        throw ParameterError(s.place, fmt::format("sd={}: expected no range=, offset= and align= with concatenatesds=", s.name));
+        throw ParameterError(s.position,
+                             fmt::format("sd={}: expected no range=, offset= and align= with concatenatesds=", s.name));
       all.size += s.size;
       all.threads += s.threads;
       all.flags.flags |= s.flags.flags;
@@ -175,12 +176,12 @@ class Planner {
       without += w.skew == 0 && w.rate == 0;
       for (size_t storage : w.storages) ++works[storage];
       if (w.streams && planned.workloads.size() > 1)
-        throw ParameterError(w.place, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
+        throw ParameterError(w.position, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
     }
     const bool all_own =
         std::all_of(planned.workloads.begin(), planned.workloads.end(), [](const Workload& w) { return w.rate > 0; });
     if (asked > 100 + 1e-6 || (without == 0 && !all_own && std::fabs(asked - 100) > 1e-6))
-      throw ParameterError(run.place, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
     for (const Workload& w : planned.workloads) {
       const double share = w.rate > 0 ? 0 : w.skew > 0 ? w.skew : (100 - asked) / double(without);
       for (size_t storage : w.storages) {
@@ -204,11 +205,11 @@ class Planner {
     }
     if (own == 0) return;
     if (planned.rate.kind == Rate::curve || run.variable)
-      throw ParameterError(run.place, fmt::format("rd={}: expected one rate, because a WD has its own iorate=", run.name));
+      throw ParameterError(run.position, fmt::format("rd={}: expected one rate, because a WD has its own iorate=", run.name));
     const double all = planned.rate.kind == Rate::fixed && without ? planned.rate.value : without ? 0 : own;
     if (all && without && own >= all)
       throw ParameterError(
-          run.place,
+          run.position,
           fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, all, own));
     for (RawWork& work : planned.raw_works)
       work.share = work.rate == 0 ? work.share * (all ? 1 - own / all : 1) : all ? work.rate / all * 100 : 0;
@@ -223,12 +224,12 @@ class Planner {
     for (unsigned priority = 1; priority <= most; ++priority)
       if (std::none_of(workloads.begin(), workloads.end(), [&](const Workload& w) { return w.priority == priority; }))
         throw ParameterError(
-            run.place, fmt::format("rd={}: no WD has priority={}, expected 1 to {} without gaps", run.name, priority, most));
+            run.position, fmt::format("rd={}: no WD has priority={}, expected 1 to {} without gaps", run.name, priority, most));
     for (const Workload& w : workloads) {
       if (w.priority == 0)
-        throw ParameterError(w.place, fmt::format("wd={}: expected priority=, as others of rd={} have one", w.name, run.name));
+        throw ParameterError(w.position, fmt::format("wd={}: expected priority=, as others of rd={} have one", w.name, run.name));
       if (w.priority < most && w.rate == 0)
-        throw ParameterError(w.place,
+        throw ParameterError(w.position,
                              fmt::format("wd={}: expected iorate=, as others of rd={} have a lower priority", w.name, run.name));
     }
   }

@@ -59,7 +59,7 @@ const OpenStorage& RawThread::locate(Chooser::Next& next) const {
 
 SimTask RawThread::run(SimContext& sim) {
   Op op{.kind = OpKind::read};
-  unsigned place = context_.storage.place;
+  unsigned target_index = context_.storage.target_index;
   const Row reads = row_of(context_.number, Operation::read), writes = row_of(context_.number, Operation::write);
   while (!sim.ended()) {
     const Pace::StartSlot turn = context_.pace.take(context_.number, sim.now() - sim.started());
@@ -72,7 +72,7 @@ SimTask RawThread::run(SimContext& sim) {
     const uint64_t offset = next->offset;
     const OpenStorage& storage = locate(*next);
     if (storage.removed->load(std::memory_order_relaxed)) break;
-    if (storage.place != place) co_await sim.move_to(place = storage.place);
+    if (storage.target_index != target_index) co_await sim.move_to(target_index = storage.target_index);
     op.object = storage.object;
     op.handle = storage.handle;
     op.open_flags = storage.device ? context_.work.workload.flags.flags : 0;

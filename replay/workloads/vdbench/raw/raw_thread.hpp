@@ -25,7 +25,7 @@ struct OpenStorage {
   ObjectId object = kNoObject;
   HandleId handle = 0;
   uint64_t size = 0;  // bytes
-  unsigned place = 0;
+  unsigned target_index = 0;
   bool device = false;
   uint32_t access = 0, flags = 0;              // of a file: O_* flags of its open
   ValidatedStorage* validated = nullptr;       // with data validation; otherwise null

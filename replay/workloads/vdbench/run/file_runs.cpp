@@ -81,7 +81,7 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
         setup.events.push_back(&one->events());
         thread = std::move(one);
       }
-      setup.parts.push_back({std::move(thread), anchor.place(), number});
+      setup.parts.push_back({std::move(thread), anchor.target_index(), number});
     }
   }
   return setup;
@@ -112,9 +112,9 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   Pace pace(shares, options);
   std::atomic<bool> over = false;
   RankMessages messages(ranks_, over, stop_, run.file_works.size(), run.formats && !run.format.clean);
-  auto note_error = [this](const std::string& line, const ErrorPlace&) { reports_.error(line); };
+  auto note_error = [this](const std::string& line, const ErrorLocation&) { reports_.error(line); };
   ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorPlace& place) { messages.error(line, place, note_error); });
+                  [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
   ValidationCounts checks;
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
   FileRunSetup setup = this->setup(run, context, dealt, messages);

@@ -32,7 +32,7 @@ class FileRuns final : public Runs {
  private:
   struct Opened {
     std::unique_ptr<Target> target;
-    unsigned place = 0;
+    unsigned target_index = 0;
   };
   struct Tree {
     std::string structure;  // text of its structure

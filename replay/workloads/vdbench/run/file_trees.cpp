@@ -133,7 +133,7 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     Opened& opened = targets_[system.anchor];
     try {
       opened.target = open_target(system.anchor, {.clock = &clock_});
-      opened.place = runner_.add(*opened.target);
+      opened.target_index = runner_.add(*opened.target);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(
           fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes also creates the parents)" : ""));
@@ -148,7 +148,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   if (tree.structure == structure) return tree;
   tree.structure = structure;
   tree.known.reset();
-  tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
+  tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).target_index);
   if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
     const FileSystem& first = first_with(system.anchor);
     const Validation& how = definitions_.general.validation;
@@ -177,7 +177,8 @@ void FileRuns::survey(Tree& tree, const RankSlice& files) {
   if (files.step == 0) return;
   SurveyThread::Shared shared(*tree.anchor, files, kTreeThreads);
   std::vector<SimThreadSpec> parts;
-  for (unsigned i = 0; i < kTreeThreads; ++i) parts.push_back({std::make_unique<SurveyThread>(shared), tree.anchor->place(), i});
+  for (unsigned i = 0; i < kTreeThreads; ++i)
+    parts.push_back({std::make_unique<SurveyThread>(shared), tree.anchor->target_index(), i});
   run_threads(parts);
   if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
   tree.known = files;
@@ -194,7 +195,7 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   for (unsigned i = 0; i < kTreeThreads; ++i) {
     auto thread = std::make_unique<CleanThread>(*tree.anchor, i, kTreeThreads);
     threads.push_back(thread.get());
-    parts.push_back({std::move(thread), tree.anchor->place(), i});
+    parts.push_back({std::move(thread), tree.anchor->target_index(), i});
   }
   run_threads(parts);
   uint64_t files = 0, directories = 0;

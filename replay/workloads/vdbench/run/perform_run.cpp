@@ -204,7 +204,7 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
                                          errors.count(), general.error_wait));
   if (!errors.too_many()) return;
   if (!general.error_command.empty()) {
-    const ErrorPlace& first = errors.first();
+    const ErrorLocation& first = errors.first();
     try {
       run_line(replaced(general.error_command, {{"$output", reports.directory()},
                                                 {"$lun", command_text({first.lun})},

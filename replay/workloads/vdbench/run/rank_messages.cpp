@@ -69,15 +69,15 @@ RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std:
 
 RankMessages::~RankMessages() = default;
 
-void RankMessages::error(const std::string& line, const ErrorPlace& place, const ErrorLog::ReportError& report) {
-  if (ranks_.cluster().root()) return report(line, place);
+void RankMessages::error(const std::string& line, const ErrorLocation& location, const ErrorLog::ReportError& report) {
+  if (ranks_.cluster().root()) return report(line, location);
   ByteWriter out;
   out.u8(kError);
   out.text(line);
-  out.text(place.lun);
-  out.varint(place.lba);
-  out.varint(place.size);
-  out.svarint(place.error);
+  out.text(location.lun);
+  out.varint(location.lba);
+  out.varint(location.size);
+  out.svarint(location.error);
   ranks_.report_to_root(out.view(), false);
 }
 
@@ -140,12 +140,12 @@ void RankMessages::take(unsigned rank, std::string_view report) {
       }
       case kError: {
         const std::string line(in.text());
-        ErrorPlace place{.lun = std::string(in.text())};
-        place.lba = in.varint();
-        place.size = in.varint();
-        place.error = int(in.svarint());
+        ErrorLocation location{.lun = std::string(in.text())};
+        location.lba = in.varint();
+        location.size = in.varint();
+        location.error = int(in.svarint());
         ++errors_of_others_;
-        errors_->add(ranks_.cluster().name_of(rank) + ": " + line, place);
+        errors_->add(ranks_.cluster().name_of(rank) + ": " + line, location);
         break;
       }
       case kDirectories:

@@ -42,7 +42,7 @@ class RankMessages {
   ~RankMessages();
 
   // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `report`.
-  void error(const std::string& line, const ErrorPlace& place, const ErrorLog::ReportError& report);
+  void error(const std::string& line, const ErrorLocation& location, const ErrorLog::ReportError& report);
   // Calls `act` on all ranks, starting at one moment. On the root, passes the intervals of all ranks together to `report`, and
   // adds the errors of other ranks to the log.
   void perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report);

@@ -85,10 +85,10 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
 }
 
 // Any thread, but only one at a time.
-void RawRuns::remove_at(const ErrorPlace& place) {
+void RawRuns::remove_at(const ErrorLocation& location) {
   if (!definitions_.general.removes) return;
   for (size_t i = 0; i < storages_.size(); ++i)
-    if (definitions_.storages[i].lun == place.lun && !removed_[i].exchange(true))
+    if (definitions_.storages[i].lun == location.lun && !removed_[i].exchange(true))
       reports_.error(fmt::format("sd={}: removed from the run, as data_errors= says", definitions_.storages[i].name));
 }
 
@@ -144,7 +144,7 @@ std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t lar
     all->parts.push_back({&one, all->size, from, length});
     all->size += length;
   }
-  if (!all->parts.empty()) all->place = all->parts[0].storage->place;
+  if (!all->parts.empty()) all->target_index = all->parts[0].storage->target_index;
   return all;
 }
 
@@ -182,12 +182,12 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   Pace pace(shares, options);
   std::atomic<bool> over = false;
   RankMessages messages(ranks_, over, stop_, run.raw_works.size(), false);
-  auto note_error = [this](const std::string& line, const ErrorPlace& place) {
+  auto note_error = [this](const std::string& line, const ErrorLocation& location) {
     reports_.error(line);
-    remove_at(place);
+    remove_at(location);
   };
   ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorPlace& place) { messages.error(line, place, note_error); });
+                  [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
   ValidationCounts validation;
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
@@ -206,7 +206,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
       if (dealt[w].has(i))
         parts.push_back(
             {std::make_unique<RawThread>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
-             storage.place, unsigned(parts.size())});
+             storage.target_index, unsigned(parts.size())});
   }
   RunOutcome performed = vdbench::perform(runner_, parts, run, reports_, messages,
                                           {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});

@@ -31,7 +31,7 @@ class RawRuns final : public Runs {
  private:
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
   void know_keys(const std::vector<PlannedRun>& runs);
-  void remove_at(const ErrorPlace& place);
+  void remove_at(const ErrorLocation& location);
   double size_of(const PlannedRun& run) const;
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
   void reopen(const PlannedRun& run);

@@ -95,7 +95,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     }
   }
   if (storage.size) opened.size = storage.size;
-  opened.place = runner_.add(*targets_.back());
+  opened.target_index = runner_.add(*targets_.back());
 }
 
 // Reopens files whose flags change. A run has the flags of its RD, its WDs and their SDs. A device gets the flags with each

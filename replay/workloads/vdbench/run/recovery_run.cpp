@@ -90,7 +90,7 @@ RecoveryRun::RecoveryRun(const General& general, Clock& clock, Reports& reports)
       clock_(clock),
       reports_(reports),
       errors_({.most = general.data_errors}, over_,
-              [&reports](const std::string& line, const ErrorPlace&) { reports.error(line); }) {}
+              [&reports](const std::string& line, const ErrorLocation&) { reports.error(line); }) {}
 
 void RecoveryRun::recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target) {
   StorageSource source(storage, target, clock_);

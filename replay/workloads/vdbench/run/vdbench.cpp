@@ -55,7 +55,7 @@ class VdbenchProgram {
     ContentSettings& content = all_.general.content;
     if (!content.pattern_file.empty()) content.pattern = read_pattern();
     if (validation.on && all_.general.concatenates)
-      throw ParameterError(all_.general.concatenates_place, "data validation: not possible with concatenatesds=");
+      throw ParameterError(all_.general.concatenates_position, "data validation: not possible with concatenatesds=");
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     begin_at(options.first_run);
@@ -169,7 +169,7 @@ class VdbenchProgram {
       if (pattern.empty()) throw std::runtime_error(name + ": is empty, expected a pattern");
       return std::make_shared<const std::string>(pattern);
     } catch (const std::runtime_error& e) {
-      throw ParameterError(all_.general.pattern_place, e.what());
+      throw ParameterError(all_.general.pattern_position, e.what());
     }
   }
   void begin_at(const std::string& name) {
@@ -181,11 +181,11 @@ class VdbenchProgram {
   }
   // Refuses settings that do not fit together, also those that loops have added.
   void refuse(const PlannedRun& run, bool validates) const {
-    const SourcePosition& place = all_.general.content.given() ? all_.general.content_place : run.run->place;
+    const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
     if (run.content.pattern && run.content.compression > 1)
-      throw ParameterError(run.run->place, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+      throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
     if (validates && run.content.given())
-      throw ParameterError(place, "data validation: not possible with pattern=, compratio= or dedupratio=");
+      throw ParameterError(position, "data validation: not possible with pattern=, compratio= or dedupratio=");
   }
   void override_runs() {
     for (Run& run : all_.runs) {

@@ -33,8 +33,8 @@ ValidatedStorage::ValidatedStorage(const Storage& storage, uint64_t size, uint64
     : name(storage.name),
       what(fmt::format("sd={} lun={}", storage.name, storage.lun)),
       place_text([](uint64_t offset) { return fmt::format("lba={} ({:#x})", offset, offset); }),
-      place([lun = storage.lun](uint64_t offset) {
-        return ErrorPlace{lun, offset};
+      locate([lun = storage.lun](uint64_t offset) {
+        return ErrorLocation{lun, offset};
       }),
       keys(size, unit) {}
 
@@ -45,9 +45,9 @@ Validator::Validator(ValidatedStorage& storage, const Validation& how, Validatio
                      uint64_t largest)
     : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(largest) {}
 
-Task Validator::perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t place) {
-  place_ = place;
-  while (!storage_.keys.claim(place + op.offset, op.length)) {
+Task Validator::perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t base) {
+  base_ = base;
+  while (!storage_.keys.claim(base + op.offset, op.length)) {
     co_await sim.until(sim.now() + kRetry);
     if (sim.ended()) co_return kOver;
   }
@@ -56,7 +56,7 @@ Task Validator::perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t p
     error = co_await read(sim, op, row, due);
   else
     error = co_await write(sim, op, row, due);
-  storage_.keys.release(place + op.offset, op.length);
+  storage_.keys.release(base + op.offset, op.length);
   co_return error;
 }
 
@@ -70,7 +70,7 @@ Task Validator::transfer(SimContext& sim, const Op& op, Row row, const PerformOp
 
 Task Validator::read(SimContext& sim, Op op, Row row, int64_t due) {
   const int error = co_await transfer(sim, op, row, {.due = due, .want_data = true, .room = buffer_.data()});
-  if (error == 0) check(place_ + op.offset, {buffer_.data(), op.length}, "read");
+  if (error == 0) check(base_ + op.offset, {buffer_.data(), op.length}, "read");
   co_return error;
 }
 
@@ -78,18 +78,18 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   BlockKeys& keys = storage_.keys;
   Op look = op;
   look.kind = OpKind::read;
-  const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
+  const uint64_t known = how_.reads_before ? known_length(base_ + op.offset, op.length) : 0;
   if (known) {
     look.length = look.result = known;  // a file may end after the known part
     const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
     if (unread) co_return unread;
-    check(place_ + look.offset, {buffer_.data(), known}, "read before a write");
+    check(base_ + look.offset, {buffer_.data(), known}, "read before a write");
     look.length = look.result = op.length;
   }
   const int64_t time = wall_now();
   entries_.clear();
   for (uint64_t at = 0; at < op.length; at += keys.unit()) {
-    const uint64_t offset = place_ + op.offset + at;
+    const uint64_t offset = base_ + op.offset + at;
     const uint8_t before = keys.key(offset), key = next_key(before == BlockKeys::kBad ? BlockKeys::kUnknown : before);
     entries_.push_back({offset / keys.unit(), key});
     write_sectors(buffer_.data() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
@@ -105,7 +105,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
   const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
-  if (unread == 0) check(place_ + look.offset, {buffer_.data(), op.length}, "read after a write");
+  if (unread == 0) check(base_ + look.offset, {buffer_.data(), op.length}, "read after a write");
   co_return unread;
 }
 
@@ -175,11 +175,11 @@ void Validator::missing(uint64_t first, uint64_t length, const char* when) {
 
 void Validator::report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
   const uint32_t good = storage_.keys.last_good(offset);
-  ErrorPlace place = storage_.place(offset);
-  place.size = size;
+  ErrorLocation location = storage_.locate(offset);
+  location.size = size;
   errors_.add(fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
                           storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time")),
-              place);
+              location);
 }
 
 std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {

@@ -33,7 +33,7 @@ struct ValidatedStorage {
   // Returns "lba=4096 (0x1000)", after "file=... " for files. `offset`: for files, the offset in the row of all files.
   std::function<std::string(uint64_t offset)> place_text;
   // Returns the LUN or file, and the offset in it.
-  std::function<ErrorPlace(uint64_t offset)> place;
+  std::function<ErrorLocation(uint64_t offset)> locate;
   BlockKeys keys;
   std::unique_ptr<Journal> journal;  // may be null
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
@@ -47,9 +47,9 @@ class Validator {
 
   // Performs `op`, a read or write of whole blocks, and counts it in `row`. Reads before and after a write are not counted.
   // Returns the errno of the operation, EIO for a short transfer, or kOver if the run ended before it began. Wrong blocks are
-  // added to the errors, and do not make the operation fail. `place`: beginning of the file in the row of all files.
+  // added to the errors, and do not make the operation fail. `base`: beginning of the file in the row of all files.
   static constexpr int kOver = -1;
-  Task perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t place = 0);
+  Task perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t base = 0);
 
   // Functions for blocks that no other thread uses.
   uint64_t known_length(uint64_t offset, uint64_t length) const;  // length up to the end of the last block with a known key
@@ -76,7 +76,7 @@ class Validator {
   ValidationCounts& counts_;
   ErrorLog& errors_;
   const PageBuffer buffer_;
-  uint64_t place_ = 0;                   // `place` of the current operation
+  uint64_t base_ = 0;                   // `base` of the current operation
   std::vector<Journal::Entry> entries_;  // entries of the current write
 };
 
