@@ -90,17 +90,17 @@ bool ask(int fd, const std::string& request, int timeout, ControlFields* answer)
 }  // namespace
 
 std::string control_directory(bool create) {
-  std::vector<std::string> places;
+  std::vector<std::string> candidates;
   if (geteuid() == 0) {
-    places = {"/run/fsshim"};
+    candidates = {"/run/fsshim"};
   } else {
-    if (const char* runtime = getenv("XDG_RUNTIME_DIR")) places.push_back(std::string(runtime) + "/fsshim");
+    if (const char* runtime = getenv("XDG_RUNTIME_DIR")) candidates.push_back(std::string(runtime) + "/fsshim");
     std::string uid = std::to_string(geteuid());
-    places.push_back("/run/user/" + uid + "/fsshim");
-    places.push_back("/tmp/fsshim-" + uid);
+    candidates.push_back("/run/user/" + uid + "/fsshim");
+    candidates.push_back("/tmp/fsshim-" + uid);
   }
-  for (const std::string& place : places)
-    if (own_private_directory(place, create)) return place;
+  for (const std::string& candidate : candidates)
+    if (own_private_directory(candidate, create)) return candidate;
   return {};
 }
 

@@ -33,27 +33,27 @@ uint64_t user_id(const std::string& text) {
 
 void PathMap::put(ObjectId parent, std::string_view name, ObjectId object) {
   if (!object || object == kRootObject || !parent || name.empty()) return;
-  Name& place = places_[object];
-  place.parent = parent;
-  place.name = name;
-  place.removed = false;
+  Name& entry = names_[object];
+  entry.parent = parent;
+  entry.name = name;
+  entry.removed = false;
 }
 
 void PathMap::remove(ObjectId parent, std::string_view name, ObjectId object) {
-  auto at = places_.find(object);
-  if (at == places_.end() || at->second.removed || at->second.parent != parent || at->second.name != name) return;
+  auto at = names_.find(object);
+  if (at == names_.end() || at->second.removed || at->second.parent != parent || at->second.name != name) return;
   at->second.removed = true;
   removed_.push_back(object);
   while (removed_.size() > kKeptRemoved) {
-    auto oldest = places_.find(removed_.front());
-    if (oldest != places_.end() && oldest->second.removed) places_.erase(oldest);
+    auto oldest = names_.find(removed_.front());
+    if (oldest != names_.end() && oldest->second.removed) names_.erase(oldest);
     removed_.pop_front();
   }
 }
 
 void PathMap::learn(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return;
-  visit_places(
+  visit_names(
       op, [this](ObjectId parent, std::string_view name, ObjectId object) { put(parent, name, object); },
       [this](ObjectId parent, std::string_view name, ObjectId object) { remove(parent, name, object); });
 }
@@ -62,8 +62,8 @@ std::string PathMap::path(ObjectId object) const {
   std::string out;
   for (int depth = 0; depth < kMaxDepth; ++depth) {
     if (object == kRootObject) return out.empty() ? "." : out;
-    auto at = places_.find(object);
-    if (at == places_.end()) break;
+    auto at = names_.find(object);
+    if (at == names_.end()) break;
     out = out.empty() ? at->second.name : at->second.name + "/" + out;
     object = at->second.parent;
   }

@@ -35,7 +35,7 @@ class PathMap {
   };
   void put(ObjectId parent, std::string_view name, ObjectId object);
   void remove(ObjectId parent, std::string_view name, ObjectId object);
-  std::unordered_map<ObjectId, Name> places_;
+  std::unordered_map<ObjectId, Name> names_;
   std::deque<ObjectId> removed_;
 };
 

@@ -11,7 +11,7 @@ constexpr uint64_t kMarkBits = (uint64_t(1) << 56) - 1;
 
 }  // namespace
 
-size_t Identities::Part::place(uint64_t mark) const {
+size_t Identities::Part::slot_of(uint64_t mark) const {
   const size_t mask = slots_.size() - 1;
   size_t i = mark & mask;
   while (slots_[i].id() != 0 && slots_[i].mark() != mark) i = (i + 1) & mask;
@@ -22,12 +22,12 @@ void Identities::Part::grow() {
   std::vector<Slot> old(slots_.empty() ? 16 : slots_.size() * 2);
   old.swap(slots_);
   for (const Slot& slot : old)
-    if (slot.id() != 0) slots_[place(slot.mark())] = slot;
+    if (slot.id() != 0) slots_[slot_of(slot.mark())] = slot;
 }
 
 ObjectId Identities::Part::find_or_add(uint64_t mark, ObjectId fresh) {
   if ((used_ + 1) * 5 > slots_.size() * 4) grow();
-  Slot& slot = slots_[place(mark)];
+  Slot& slot = slots_[slot_of(mark)];
   if (slot.id() == 0) {
     slot = {uint32_t(mark), uint32_t(mark >> 32) << 8 | (uint32_t(fresh >> 32) & 0xff), uint32_t(fresh)};
     ++used_;
@@ -38,7 +38,7 @@ ObjectId Identities::Part::find_or_add(uint64_t mark, ObjectId fresh) {
 void Identities::Part::erase(uint64_t mark) {
   if (slots_.empty()) return;
   const size_t mask = slots_.size() - 1;
-  size_t i = place(mark);
+  size_t i = slot_of(mark);
   if (slots_[i].id() == 0) return;
   // Closes the gap: a later entry moves here unless this slot lies before the entry's home slot.
   for (size_t next = (i + 1) & mask; slots_[next].id() != 0; next = (next + 1) & mask) {

@@ -38,7 +38,7 @@ class Identities {
       ObjectId id() const { return ObjectId(both & 0xff) << 32 | number; }
       uint64_t mark() const { return uint64_t(both >> 8) << 32 | low; }
     };
-    size_t place(uint64_t mark) const;  // where it stands, or the empty slot where it should
+    size_t slot_of(uint64_t mark) const;  // slot of the mark, or the empty slot for it
     void grow();
 
     std::vector<Slot> slots_;  // their number is a power of two

@@ -23,20 +23,20 @@ struct alignas(64) Slot {
 };
 
 std::mutex g_mutex;
-std::list<Slot>& places() {
+std::list<Slot>& slots() {
   static std::list<Slot>& all = *new std::list<Slot>;  // threads may be at work when statics are destroyed
   return all;
 }
 
-class OwnPlace {
+class OwnSlot {
  public:
-  OwnPlace() {
+  OwnSlot() {
     std::lock_guard lock(g_mutex);
-    at_ = places().emplace(places().end(), gettid());
+    at_ = slots().emplace(slots().end(), gettid());
   }
-  ~OwnPlace() {
+  ~OwnSlot() {
     std::lock_guard lock(g_mutex);
-    places().erase(at_);
+    slots().erase(at_);
   }
   Slot& operator*() { return *at_; }
 
@@ -45,29 +45,29 @@ class OwnPlace {
 };
 
 Slot& own_slot() {
-  thread_local OwnPlace place;
-  return *place;
+  thread_local OwnSlot slot;
+  return *slot;
 }
 
 }  // namespace
 
 void note_request(OpKind kind, pid_t caller) {
-  Slot& place = own_slot();
-  place.kind.store(kind, std::memory_order_relaxed);
-  place.caller.store(caller, std::memory_order_relaxed);
-  place.since.store(coarse_now(), std::memory_order_release);
+  Slot& slot = own_slot();
+  slot.kind.store(kind, std::memory_order_relaxed);
+  slot.caller.store(caller, std::memory_order_relaxed);
+  slot.since.store(coarse_now(), std::memory_order_release);
 }
 
 void note_answered() { own_slot().since.store(0, std::memory_order_relaxed); }
 
-std::vector<InFlightRequest> under_way_since(int64_t before) {
+std::vector<InFlightRequest> in_flight_since(int64_t before) {
   std::vector<InFlightRequest> found;
   {
     std::lock_guard lock(g_mutex);
-    for (const Slot& place : places())
-      if (const int64_t since = place.since.load(std::memory_order_acquire); since != 0 && since < before)
+    for (const Slot& slot : slots())
+      if (const int64_t since = slot.since.load(std::memory_order_acquire); since != 0 && since < before)
         found.push_back(
-            {place.kind.load(std::memory_order_relaxed), place.caller.load(std::memory_order_relaxed), place.thread, since});
+            {slot.kind.load(std::memory_order_relaxed), slot.caller.load(std::memory_order_relaxed), slot.thread, since});
   }
   std::sort(found.begin(), found.end(), [](const InFlightRequest& a, const InFlightRequest& b) { return a.since < b.since; });
   return found;

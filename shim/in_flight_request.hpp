@@ -24,6 +24,6 @@ void note_request(OpKind kind, pid_t caller);
 void note_answered();
 
 // Returns the requests that arrived before that time, the oldest first.
-std::vector<InFlightRequest> under_way_since(int64_t before);
+std::vector<InFlightRequest> in_flight_since(int64_t before);
 
 }  // namespace fsr::shim

@@ -25,9 +25,9 @@ MountWatch::MountWatch(std::string directory, std::string command, std::function
       restrict_(std::move(restrict)),
       looked_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)),
       changes_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)) {
-  places_.push_back({"self", true, {}});
-  if (!command.empty()) places_.push_back({command, false, {}});
-  for (MountTable& place : places_) look_at(place, nullptr);
+  tables_.push_back({"self", true, {}});
+  if (!command.empty()) tables_.push_back({command, false, {}});
+  for (MountTable& table : tables_) look_at(table, nullptr);
 }
 
 MountWatch::~MountWatch() {
@@ -38,16 +38,16 @@ MountWatch::~MountWatch() {
 std::vector<std::string> MountWatch::look(int64_t now) {
   std::vector<std::string> lines;
   pollfd changes{looked_fd_, POLLPRI, 0};  // proc(5): as an exceptional condition
-  if (poll(&changes, 1, 0) > 0) look_at(places_[0], &lines);
+  if (poll(&changes, 1, 0) > 0) look_at(tables_[0], &lines);
   if (now < looked_at_ + kPause) return lines;
   looked_at_ = now;
-  for (size_t i = 1; i < places_.size(); ++i) look_at(places_[i], &lines);
+  for (size_t i = 1; i < tables_.size(); ++i) look_at(tables_[i], &lines);
   return lines;
 }
 
 // Without `lines`, what is there is only remembered.
-void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
-  const std::vector<MountEntry> all = mounts(place.process);
+void MountWatch::look_at(MountTable& table, std::vector<std::string>* lines) {
+  const std::vector<MountEntry> all = mounts(table.process);
   std::map<uint64_t, const MountEntry*> by_id;
   for (const MountEntry& m : all) by_id[m.id] = &m;
   auto over_capture = [&](const MountEntry& m) {
@@ -58,13 +58,13 @@ void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
   };
   std::set<std::pair<uint64_t, uint64_t>> now;
   for (const MountEntry& m : all) {
-    if (!lies_inside(m, directory_) || !now.insert({m.id, m.dev}).second || place.known.contains({m.id, m.dev}) || !lines)
+    if (!lies_inside(m, directory_) || !now.insert({m.id, m.dev}).second || table.known.contains({m.id, m.dev}) || !lines)
       continue;
     const std::string what = mount_text(m, directory_);
     if (over_capture(m)) {
       lines->push_back("not seen, mounted over the capture: " + what);
       add_line(report_.not_seen, what);
-    } else if (place.beneath) {
+    } else if (table.beneath) {
       lines->push_back("mounted during the capture, and captured: " + what);
       add_line(report_.below, what);
       const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV);
@@ -72,7 +72,7 @@ void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
         lines->push_back("the nosuid and nodev of this mount could not be given to the capture: " + what);
     }
   }
-  place.known = std::move(now);
+  table.known = std::move(now);
 }
 
 void MountWatch::add_line(std::vector<std::string>& report, const std::string& what) {

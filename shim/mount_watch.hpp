@@ -44,12 +44,12 @@ class MountWatch {
     bool beneath;                                   // mounts beneath the capture count here
     std::set<std::pair<uint64_t, uint64_t>> known;  // id and device
   };
-  void look_at(MountTable& place, std::vector<std::string>* lines);
+  void look_at(MountTable& table, std::vector<std::string>* lines);
   void add_line(std::vector<std::string>& report, const std::string& what);
 
   const std::string directory_;
   const std::function<bool(unsigned long)> restrict_;
-  std::vector<MountTable> places_;
+  std::vector<MountTable> tables_;
   // Descriptors of mountinfo in this process's namespace; an open one of the command's would keep that namespace alive. The
   // kernel reports a change once to each descriptor: one is for look(), one for changes_fd().
   int looked_fd_, changes_fd_;

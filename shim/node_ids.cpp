@@ -10,7 +10,7 @@ NodeIds::~NodeIds() {
   for (auto& chunk : chunks_) delete[] chunk.load();
 }
 
-NodeIds::SlotIndex NodeIds::place_of(uint32_t slot) {
+NodeIds::SlotIndex NodeIds::index_of(uint32_t slot) {
   const unsigned chunk = unsigned(std::bit_width(slot / kFirstChunk + 1)) - 1;
   return {chunk, slot - kFirstChunk * ((1u << chunk) - 1)};
 }
@@ -19,24 +19,24 @@ uint64_t NodeIds::give(Inode* inode) {
   uint64_t id;
   if (free_.empty()) {
     id = next_;
-    const SlotIndex place = place_of(next_);
-    if (place.chunk >= kChunks) throw std::bad_alloc();
-    if (!chunks_[place.chunk].load()) chunks_[place.chunk] = new Slot[kFirstChunk << place.chunk];
+    const SlotIndex index = index_of(next_);
+    if (index.chunk >= kChunks) throw std::bad_alloc();
+    if (!chunks_[index.chunk].load()) chunks_[index.chunk] = new Slot[kFirstChunk << index.chunk];
     ++next_;
   } else {
     id = free_.back() + (uint64_t(1) << 32);
     free_.pop_back();
   }
-  const SlotIndex place = place_of(uint32_t(id));
-  Slot& slot = chunks_[place.chunk].load()[place.index];
+  const SlotIndex index = index_of(uint32_t(id));
+  Slot& slot = chunks_[index.chunk].load()[index.offset];
   slot.inode = inode;
   slot.id = id;
   return id;
 }
 
 void NodeIds::take_back(uint64_t id) {
-  const SlotIndex place = place_of(uint32_t(id));
-  Slot& slot = chunks_[place.chunk].load()[place.index];
+  const SlotIndex index = index_of(uint32_t(id));
+  Slot& slot = chunks_[index.chunk].load()[index.offset];
   slot.id = 0;
   slot.inode = nullptr;
   // The last number of a slot: it rests from now on.
@@ -44,11 +44,11 @@ void NodeIds::take_back(uint64_t id) {
 }
 
 Inode* NodeIds::find(uint64_t id) const {
-  const SlotIndex place = place_of(uint32_t(id));
-  if (place.chunk >= kChunks) return nullptr;
-  const Slot* chunk = chunks_[place.chunk].load(std::memory_order_acquire);
+  const SlotIndex index = index_of(uint32_t(id));
+  if (index.chunk >= kChunks) return nullptr;
+  const Slot* chunk = chunks_[index.chunk].load(std::memory_order_acquire);
   if (!chunk) return nullptr;
-  const Slot& slot = chunk[place.index];
+  const Slot& slot = chunk[index.offset];
   return slot.id.load(std::memory_order_acquire) == id ? slot.inode.load(std::memory_order_relaxed) : nullptr;
 }
 

@@ -27,7 +27,7 @@ class NodeIds {
   Inode* find(uint64_t id) const;  // null: no inode has this number, or no longer
 
  private:
-  // A number is the place of its slot, and above that how often the place was taken before. The highest bit stays free: it says
+  // A number is the index of its slot, and above that how often the index was taken before. The highest bit stays free: it says
   // that a number is of the inode's stand-in (special_files.hpp).
   struct Slot {
     std::atomic<uint64_t> id{0};
@@ -35,12 +35,12 @@ class NodeIds {
   };
   struct SlotIndex {
     unsigned chunk;
-    uint32_t index;
+    uint32_t offset;  // in the chunk
   };
   // Each chunk is twice as large as the one before, so that none ever moves.
   static constexpr uint32_t kFirstChunk = 1024;
   static constexpr unsigned kChunks = 22;
-  static SlotIndex place_of(uint32_t slot);
+  static SlotIndex index_of(uint32_t slot);
 
   std::array<std::atomic<Slot*>, kChunks> chunks_{};
   uint32_t next_ = 2;           // slots from here on were never taken

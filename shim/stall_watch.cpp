@@ -116,7 +116,7 @@ std::vector<std::string> StallWatch::look(int64_t now) {
   stalled_.clear();
   std::set<std::pair<pid_t, int64_t>> still;
   bool own = false, lower = false;
-  std::vector<InFlightRequest> requests = under_way_since(now - limit_);
+  std::vector<InFlightRequest> requests = in_flight_since(now - limit_);
   count_ = requests.size();
   if (count_ > kMostNamed) requests.erase(requests.begin() + kMostNamed, requests.end());
   for (const InFlightRequest& request : requests) {

@@ -8,12 +8,12 @@ namespace fsr {
 constexpr int kMaxDepth = 128;  // of a path; a damaged trace may lead in circles
 
 void Paths::learn(ObjectId parent, std::string_view name, ObjectId object) {
-  if (object && object != kRootObject && parent && !name.empty()) places_[object] = {parent, std::string(name)};
+  if (object && object != kRootObject && parent && !name.empty()) names_[object] = {parent, std::string(name)};
 }
 
 void Paths::apply(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return;
-  visit_places(
+  visit_names(
       op, [this](ObjectId parent, std::string_view name, ObjectId object) { learn(parent, name, object); },
       [](ObjectId, std::string_view, ObjectId) {});
 }
@@ -22,10 +22,10 @@ std::string Paths::path(ObjectId object) const {
   std::string out;
   for (int depth = 0; depth < kMaxDepth; ++depth) {
     if (object == kRootObject) return out.empty() ? "." : out;
-    auto it = places_.find(object);
-    std::string part = it == places_.end() ? "#" + std::to_string(object) : it->second.name;
+    auto it = names_.find(object);
+    std::string part = it == names_.end() ? "#" + std::to_string(object) : it->second.name;
     out = out.empty() ? part : part + "/" + out;
-    if (it == places_.end()) return out;
+    if (it == names_.end()) return out;
     object = it->second.parent;
   }
   return "…/" + out;
@@ -35,9 +35,9 @@ std::string Paths::path(ObjectId parent, std::string_view name) const {
   return (parent == kRootObject ? "" : path(parent) + "/") + std::string(name);
 }
 
-bool Paths::place(ObjectId object, ObjectId* parent, std::string* name) const {
-  auto it = places_.find(object);
-  if (it == places_.end()) return false;
+bool Paths::find(ObjectId object, ObjectId* parent, std::string* name) const {
+  auto it = names_.find(object);
+  if (it == names_.end()) return false;
   *parent = it->second.parent;
   *name = it->second.name;
   return true;

@@ -15,7 +15,7 @@ namespace fsr {
 // Calls put(parent, name, object) and remove(parent, name, object) for the names that a successful operation tells or takes away,
 // in order.
 template <class Put, class Remove>
-void visit_places(const Op& op, Put put, Remove remove) {
+void visit_names(const Op& op, Put put, Remove remove) {
   switch (op.kind) {
     case OpKind::lookup:
     case OpKind::create:
@@ -38,7 +38,7 @@ void visit_places(const Op& op, Put put, Remove remove) {
   }
 }
 
-// True: the operation gives an object a new name, beside or in place of an old one. Show it with the old name, and apply it to
+// True: the operation gives an object a new name, beside or in find of an old one. Show it with the old name, and apply it to
 // Paths after that.
 inline bool has_two_names(const Op& op) { return op.kind == OpKind::rename || op.kind == OpKind::link; }
 
@@ -52,14 +52,14 @@ class Paths {
   std::string path(ObjectId parent, std::string_view name) const;
   // Path of the operation's subject: its name below its parent, or its object. Empty if it has neither.
   std::string of(const Op& op) const;
-  bool place(ObjectId object, ObjectId* parent, std::string* name) const;  // false: never seen
+  bool find(ObjectId object, ObjectId* parent, std::string* name) const;  // false: never seen
 
  private:
   struct NameEntry {
     ObjectId parent;
     std::string name;
   };
-  std::unordered_map<ObjectId, NameEntry> places_;
+  std::unordered_map<ObjectId, NameEntry> names_;
 };
 
 bool has_path_name(OpKind kind);  // works on parent and name rather than on an object

@@ -15,7 +15,7 @@ constexpr size_t kLockRanges = 64;       // ranges of one file that are distingu
 constexpr uint32_t kLookBack = 8;        // entries of a list that are searched for an earlier operation of the same stream
 
 // Returns where to look first for `key`. The facets of an object are neighbours in the table, which helps the cache.
-static size_t place_of(uint64_t key, size_t mask) {
+static size_t slot_of(uint64_t key, size_t mask) {
   uint64_t h = (key >> 3) * 0x9e3779b97f4a7c15ull;
   return size_t((h ^ h >> 32) + (key & 7)) & mask;
 }
@@ -50,7 +50,7 @@ size_t Dependencies::memory() const {
 Dependencies::Resource& Dependencies::find(uint64_t key) {
   for (;;) {
     size_t mask = table_.size() - 1;
-    for (size_t i = place_of(key, mask);; i = (i + 1) & mask) {
+    for (size_t i = slot_of(key, mask);; i = (i + 1) & mask) {
       if (table_[i].key == key) return table_[i];
       if (table_[i].key) continue;
       if (used_ * 2 >= table_.size()) break;
@@ -85,7 +85,7 @@ void Dependencies::sweep() {
   }
   size_t mask = table_.size() - 1;
   for (const Resource& r : kept_) {
-    size_t i = place_of(r.key, mask);
+    size_t i = slot_of(r.key, mask);
     while (table_[i].key) i = (i + 1) & mask;
     table_[i] = r;
   }
@@ -99,7 +99,7 @@ void Dependencies::sweep() {
 
 bool Dependencies::remembered(uint64_t key) const {
   const size_t mask = table_.size() - 1;
-  size_t i = place_of(key, mask);
+  size_t i = slot_of(key, mask);
   while (table_[i].key && table_[i].key != key) i = (i + 1) & mask;
   return table_[i].key == key;
 }

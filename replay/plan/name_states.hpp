@@ -14,18 +14,18 @@ class NameStates {
   NameStates() : table_(kSize) {}
 
   NameState find(uint64_t key) const {
-    const Entry& e = table_[place(key)];
+    const Entry& e = table_[slot_of(key)];
     return e.key == key ? e.state : NameState{};
   }
   void set(uint64_t key, NameState state) {
     if (state.kind == NameState::unknown) return;
-    Entry& e = table_[place(key)];
+    Entry& e = table_[slot_of(key)];
     // If the new state only says that the name is present, without its object, it adds nothing to an entry that agrees.
     if (e.key == key && !e.state.contradicts(state) && !state.object) return;
     e = {key, state};
   }
   void forget(uint64_t key) {
-    Entry& e = table_[place(key)];
+    Entry& e = table_[slot_of(key)];
     if (e.key == key) e = {};
   }
 
@@ -36,7 +36,7 @@ class NameStates {
     NameState state;
   };
   // Returns the index of the name's entry. If it has none: of its two possible entries, the one that it would get.
-  size_t place(uint64_t key) const {
+  size_t slot_of(uint64_t key) const {
     const size_t first = key & (kSize - 1), second = first ^ 1;
     const bool taken = table_[first].key != key && table_[first].key;
     return table_[second].key == key || (taken && !table_[second].key) ? second : first;

@@ -59,7 +59,7 @@ void SplitSource::add_own(const Op& op, OpBatch& batch) {
 void SplitSource::watch(const Op& op, OpBatch& batch) {
   if (op.error || op.has(kOpUnfinished)) return;
   if (op.kind != OpKind::rename)
-    return visit_places(
+    return visit_names(
         op,
         [&](ObjectId parent, std::string_view name, ObjectId object) {
           if (op.kind == OpKind::link || !knows(object)) found(object, {parent, name}, op);

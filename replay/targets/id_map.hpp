@@ -124,10 +124,10 @@ class IdMap {
       if (Slot* slot = find(id)) return *slot;
       if ((used + 1) * 8 > slots.size() * 7) grow();
       ++used;
-      return *place(id);
+      return *slot_of(id);
     }
 
-    Slot* place(uint64_t id) {
+    Slot* slot_of(uint64_t id) {
       size_t i = home(id);
       while (slots[i].id) i = next(i);
       slots[i].id = id;
@@ -138,7 +138,7 @@ class IdMap {
       std::vector<Slot> old(slots.empty() ? 8 : slots.size() * 2);
       old.swap(slots);
       for (Slot& slot : old)
-        if (slot.id) place(slot.id)->value = std::move(slot.value);
+        if (slot.id) slot_of(slot.id)->value = std::move(slot.value);
     }
 
     // Removes the entry and moves back later ones that would otherwise not be found behind the gap.

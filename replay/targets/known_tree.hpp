@@ -78,7 +78,7 @@ class KnownTree {
     Object* o = object(id);
     if (!o) return;
     std::erase_if(o->names, [&](const auto& n) { return n.parent == parent && n.name == name; });
-    forget_places(id);
+    forget_paths(id);
     forget_if_unused(id);
   }
   // Does the same as unlinked() for a name that another process removed. If it is a directory's, all paths below it may have
@@ -99,7 +99,7 @@ class KnownTree {
     if (!o || o->is_dir()) directory_moved();
     if (!o) return;
     std::erase_if(o->names, [&](const auto& n) { return n.parent == op.parent && n.name == op.name; });
-    forget_places(op.object);
+    forget_paths(op.object);
     o->names.push_back({op.parent2, std::string(op.name2)});
   }
 
@@ -111,7 +111,7 @@ class KnownTree {
     o->names.clear();
     o->names.push_back({parent, std::move(name)});
     o->hidden = true;
-    forget_places(id);
+    forget_paths(id);
   }
   bool is_hidden_object(ObjectId id) {
     const Object* o = object(id);
@@ -158,7 +158,7 @@ class KnownTree {
 
  protected:
   ~KnownTree() = default;
-  virtual void forget_places(ObjectId) {}  // called if the object lost a name or moved
+  virtual void forget_paths(ObjectId) {}  // called if the object lost a name or moved
   virtual void directory_moved() {}
 
   Object& add_name(ObjectId id, ObjectId parent, std::string_view name) {
@@ -185,7 +185,7 @@ class KnownTree {
       if (!o) return;
       std::erase_if(o->names, [&](const auto& n) { return n.parent == from && n.name == name; });
       o->names.push_back({to, std::string(name2)});
-      forget_places(id);
+      forget_paths(id);
     };
     moved(op.object, op.parent, op.name, op.parent2, op.name2);
     moved(op.object2, op.parent2, op.name2, op.parent, op.name);
@@ -193,7 +193,7 @@ class KnownTree {
   void forget_if_unused(ObjectId id) {
     auto it = objects_.find(id);
     if (it == objects_.end() || !it->second.names.empty() || it->second.opens > 0) return;
-    forget_places(id);
+    forget_paths(id);
     objects_.erase(it);
   }
 

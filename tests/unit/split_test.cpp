@@ -152,7 +152,7 @@ class Places {
     if (op.error || op.has(kOpUnfinished) || (op.object && op.object == op.object2)) return;
     if (op.kind == OpKind::rename) take(op.object, op.parent, op.name);
     if (op.kind == OpKind::rename) take(op.object2, op.parent2, op.name2);
-    visit_places(
+    visit_names(
         op, [&](ObjectId parent, std::string_view name, ObjectId object) { put(object, parent, name); },
         [&](ObjectId parent, std::string_view name, ObjectId object) { take(object, parent, name); });
   }

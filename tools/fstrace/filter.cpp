@@ -46,17 +46,17 @@ class Needs {
   // `before`: what is known of the tree just before the first operation.
   explicit Needs(LiveState before) : all_(std::move(before)) {
     all_.each_name(
-        [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { places_.learn(parent, name, object); });
+        [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths_.learn(parent, name, object); });
     known_.insert(kRootObject);
   }
-  const Paths& places() const { return places_; }
+  const Paths& paths() const { return paths_; }
   // Operations in order, with the paths as Selection::matches wants them between the two calls.
   void begin(const Op& op) {
-    if (op.kind != OpKind::rename) places_.apply(op);
+    if (op.kind != OpKind::rename) paths_.apply(op);
   }
   void end(const Op& op, bool kept) {
     if (kept) need(op);
-    if (op.kind == OpKind::rename) places_.apply(op);
+    if (op.kind == OpKind::rename) paths_.apply(op);
     all_.apply(op);
   }
   LiveState take() { return std::move(start_); }
@@ -101,7 +101,7 @@ class Needs {
     const LiveObject* live = all_.object(id);
     ObjectId parent, there;
     std::string name;
-    if (!live || !places_.place(id, &parent, &name)) return;
+    if (!live || !paths_.find(id, &parent, &name)) return;
     object(parent);
     // Only where it still has that name, and nobody who is kept has or makes another one there.
     if (!all_.lookup(parent, name, &there) || there != id || free_.contains(name_hash(parent, name))) return;
@@ -117,7 +117,7 @@ class Needs {
   }
 
   LiveState all_, start_;
-  Paths places_;
+  Paths paths_;
   ObjectSet known_;
   ObjectSet opened_;  // handles
   std::unordered_set<uint64_t> free_;
@@ -177,7 +177,7 @@ class Filter {
     handles_.insert(op.handle2);
     for (ObjectId id : {op.object, op.object2, op.parent, op.parent2}) {
       std::string name;
-      while (id && objects_.insert(id) && needs_->places().place(id, &id, &name)) {
+      while (id && objects_.insert(id) && needs_->paths().find(id, &id, &name)) {
       }
     }
   }
@@ -226,7 +226,7 @@ class Filter {
     needs_ = std::make_unique<Needs>(std::move(state));
     each(label, [&](const Op& op) {
       needs_->begin(op);
-      const bool matches = options_.selection.matches(op, needs_->places());
+      const bool matches = options_.selection.matches(op, needs_->paths());
       needs_->end(op, visit(op, matches));
     });
   }

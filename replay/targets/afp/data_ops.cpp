@@ -162,14 +162,14 @@ Task do_copy(OpCall& call) {
 
 Task do_readlink(OpCall& call) {
   const Op& op = call.op();
-  NameInDirectory place;
+  NameInDirectory entry;
   ForkRef fork;
   const Object* o = call.tree().object(op.object);
   if (o && o->type && !S_ISLNK(o->type)) co_return EINVAL;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
-  if (place.name.empty()) co_return EINVAL;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
+  if (entry.name.empty()) co_return EINVAL;
   call.auxiliary();
-  if (int error = co_await open_at(call, place, kAccessRead, &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, kAccessRead, &fork)) co_return error;
   const Reply& reply = co_await call.client().send(ask_read(call, fork, 0, kLongestLink));
   const int error = reply.error;
   if (!error) call.buffer = reply.data.substr(0, kLongestLink);

@@ -50,7 +50,7 @@ class Number {
   gcry_mpi_t n_ = nullptr;
 };
 
-// Encrypts or decrypts `text` in place by CAST5-CBC. Its size is a multiple of kBlock. False: the library refuses the key.
+// Encrypts or decrypts `text` in entry by CAST5-CBC. Its size is a multiple of kBlock. False: the library refuses the key.
 bool crypt(std::string_view key, const char* vector, bool encrypt, std::string& text) {
   gcry_cipher_hd_t cipher;
   if (gcry_cipher_open(&cipher, GCRY_CIPHER_CAST5, GCRY_CIPHER_MODE_CBC, 0)) return false;

@@ -63,12 +63,12 @@ Task lock_fork(OpCall& call, ObjectId object, ForkRef* fork) {
   }
   *fork = locks->fork;
   if (*fork) co_return 0;
-  NameInDirectory place;
+  NameInDirectory entry;
   call.auxiliary();
-  if (int error = co_await call.tree().find(call, object, &place)) co_return error;
-  int error = co_await open_at(call, place, kAccessRead | kAccessWrite, fork);
+  if (int error = co_await call.tree().find(call, object, &entry)) co_return error;
+  int error = co_await open_at(call, entry, kAccessRead | kAccessWrite, fork);
   const bool writes = !error;
-  if (error == EACCES || error == EROFS) error = co_await open_at(call, place, kAccessRead, fork);
+  if (error == EACCES || error == EROFS) error = co_await open_at(call, entry, kAccessRead, fork);
   if (error) co_return error;
   locks = locks_of(call, object);
   if (!locks) co_return ESTALE;

@@ -10,18 +10,18 @@ namespace fsr::afp {
 
 namespace {
 
-Task find_parent(OpCall& call, NameInDirectory* place) {
+Task find_parent(OpCall& call, NameInDirectory* entry) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
-  place->name = to_wire_name(op.name);
-  co_return co_await call.tree().find_dir(call, op.parent, &place->did);
+  entry->name = to_wire_name(op.name);
+  co_return co_await call.tree().find_dir(call, op.parent, &entry->did);
 }
 
-Task find_second(OpCall& call, NameInDirectory* place) {
+Task find_second(OpCall& call, NameInDirectory* entry) {
   const Op& op = call.op();
   if (int error = name_problem(op.name2)) co_return error;
-  place->name = to_wire_name(op.name2);
-  co_return co_await call.tree().find_dir(call, op.parent2, &place->did);
+  entry->name = to_wire_name(op.name2);
+  co_return co_await call.tree().find_dir(call, op.parent2, &entry->did);
 }
 
 void taught(OpCall& call, uint32_t type, uint32_t did = 0) {
@@ -30,7 +30,7 @@ void taught(OpCall& call, uint32_t type, uint32_t did = 0) {
 }
 
 // Finds the type of an object, as known or else by asking the server.
-Task type_at(OpCall& call, ObjectId object, const NameInDirectory& place, uint32_t* type) {
+Task type_at(OpCall& call, ObjectId object, const NameInDirectory& entry, uint32_t* type) {
   const Object* o = call.tree().object(object);
   if (o && o->type) {
     *type = o->type;
@@ -38,7 +38,7 @@ Task type_at(OpCall& call, ObjectId object, const NameInDirectory& place, uint32
   }
   Parms parms;
   call.auxiliary();
-  const int error = co_await stat(call, place, kNodeId, kNodeId, &parms);
+  const int error = co_await stat(call, entry, kNodeId, kNodeId, &parms);
   *type = parms.is_dir ? S_IFDIR : S_IFREG;
   co_return error;
 }
@@ -51,10 +51,10 @@ Task move(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) 
 }
 
 // Moves an open file that loses its last name to a hidden name, because AFP can't remove an open file.
-Task hide(OpCall& call, const NameInDirectory& place, ObjectId object) {
+Task hide(OpCall& call, const NameInDirectory& entry, ObjectId object) {
   const std::string hidden = call.tree().hidden_name();
   const NameInDirectory aside{call.client().root(), hidden};
-  if (int error = co_await move(call, place, aside)) co_return error;
+  if (int error = co_await move(call, entry, aside)) co_return error;
   ++call.client().counters.hidden;
   call.tree().hid(object, kRootObject, hidden);
   co_return 0;
@@ -62,15 +62,15 @@ Task hide(OpCall& call, const NameInDirectory& place, ObjectId object) {
 
 // Sends the request to remove a name, and does not wait for the reply. A server performs the requests of a connection in their
 // order. So if the next request gives the name to another file, no operation finds the name missing.
-void begin_removal(OpCall& call, const NameInDirectory& place) {
+void begin_removal(OpCall& call, const NameInDirectory& entry) {
   Rpc& rpc = call.client().request(nullptr, Command::remove, false);
-  rpc.out().u8(0).u16(call.client().volume()).u32(place.did).path(place.name);
+  rpc.out().u8(0).u16(call.client().volume()).u32(entry.did).path(entry.name);
   call.client().begin(rpc);
 }
 
-// Removes a name of a file that has further names. Links are copies on AFP, and the copy at `place` is the one that was written
+// Removes a name of a file that has further names. Links are copies on AFP, and the copy at `entry` is the one that was written
 // to, or is open and can't be removed. It replaces another copy, as if both were one file.
-Task replace_copy(OpCall& call, const NameInDirectory& place, ObjectId object) {
+Task replace_copy(OpCall& call, const NameInDirectory& entry, ObjectId object) {
   const Object* o = call.tree().object(object);
   if (!o) co_return EBUSY;
   const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the name that operations use comes first
@@ -78,12 +78,12 @@ Task replace_copy(OpCall& call, const NameInDirectory& place, ObjectId object) {
     NameInDirectory copy;
     copy.name = to_wire_name(name.name);
     if (int error = co_await call.tree().find_dir(call, name.parent, &copy.did)) co_return error;
-    if (copy.did == place.did && copy.name == place.name) continue;
+    if (copy.did == entry.did && copy.name == entry.name) continue;
     begin_removal(call, copy);
-    int error = co_await move(call, place, copy);
+    int error = co_await move(call, entry, copy);
     if (error == EEXIST) {  // the server refused to remove the copy
-      error = co_await remove_place(call, copy);
-      if (!error) error = co_await move(call, place, copy);
+      error = co_await remove_entry(call, copy);
+      if (!error) error = co_await move(call, entry, copy);
     }
     if (error) co_return error;
     call.tree().set_original(object, name.parent, name.name);
@@ -92,17 +92,17 @@ Task replace_copy(OpCall& call, const NameInDirectory& place, ObjectId object) {
   co_return EBUSY;
 }
 
-// `parent` and `name` are the recorded ones of `place`.
-Task remove_or_hide(OpCall& call, const NameInDirectory& place, ObjectId object, ObjectId parent, std::string_view name) {
-  if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
+// `parent` and `name` are the recorded ones of `entry`.
+Task remove_or_hide(OpCall& call, const NameInDirectory& entry, ObjectId object, ObjectId parent, std::string_view name) {
+  if (call.tree().would_be_nameless(object)) co_return co_await hide(call, entry, object);
   if (call.tree().is_original(object, parent, name)) {
     call.auxiliary();
-    co_return co_await replace_copy(call, place, object);
+    co_return co_await replace_copy(call, entry, object);
   }
-  const int error = co_await remove_place(call, place);
+  const int error = co_await remove_entry(call, entry);
   if (error != EBUSY) co_return error;
   call.auxiliary();
-  co_return co_await replace_copy(call, place, object);
+  co_return co_await replace_copy(call, entry, object);
 }
 
 // Removes the target of a rename as rename(2) would, and fails if rename(2) would fail.
@@ -150,28 +150,28 @@ Task exchange(OpCall& call, const NameInDirectory& from, const NameInDirectory& 
 
 // Makes a file with the text of a link. The server converts it to a link when it gets a link's type and creator. If the link does
 // not lead to an object in the volume, the server removes the file. The caller then keeps the link as a file.
-Task make_link_file(OpCall& call, const NameInDirectory& place, std::string_view target, bool* made) {
+Task make_link_file(OpCall& call, const NameInDirectory& entry, std::string_view target, bool* made) {
   constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
   constexpr size_t kFinderInfoSize = 32;
   ForkRef fork;
-  if (int error = co_await make_file(call, place)) co_return error;
+  if (int error = co_await make_file(call, entry)) co_return error;
   *made = true;
-  if (int error = co_await open_at(call, place, kAccessRead | kAccessWrite, &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, kAccessRead | kAccessWrite, &fork)) co_return error;
   int error = co_await write_all(call, fork, target);
   co_await call.client().close_fork(&call, fork);
   if (error) co_return error;
-  Rpc& rpc = call.ask_at(Command::set_file_parms, place.did, false);
-  rpc.out().u16(kFinderInfo).path(place.name).even().bytes(kLinkTypeAndCreator);
+  Rpc& rpc = call.ask_at(Command::set_file_parms, entry.did, false);
+  rpc.out().u16(kFinderInfo).path(entry.name).even().bytes(kLinkTypeAndCreator);
   rpc.out().zeros(kFinderInfoSize - kLinkTypeAndCreator.size());
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
-Task keep_as_file(OpCall& call, const NameInDirectory& place, std::string_view target) {
+Task keep_as_file(OpCall& call, const NameInDirectory& entry, std::string_view target) {
   ForkRef fork;
-  const int exists = co_await create_file(call, place.did, place.name);
+  const int exists = co_await create_file(call, entry.did, entry.name);
   if (exists && exists != EEXIST) co_return exists;
-  if (int error = co_await open_at(call, place, kAccessRead | kAccessWrite, &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, kAccessRead | kAccessWrite, &fork)) co_return error;
   int error = co_await write_all(call, fork, target);
   co_await call.client().close_fork(&call, fork);
   if (!error) ++call.client().counters.plain_links;
@@ -197,44 +197,44 @@ Task create_file(OpCall& call, uint32_t did, std::string_view name) {
   co_return reply.error;
 }
 
-Task make_file(OpCall& call, const NameInDirectory& place) {
+Task make_file(OpCall& call, const NameInDirectory& entry) {
   if (call.made) co_return 0;
-  const int error = co_await create_file(call, place.did, place.name);
+  const int error = co_await create_file(call, entry.did, entry.name);
   call.made = !error;
   co_return error;
 }
 
-Task remove_place(OpCall& call, const NameInDirectory& place) {
-  Rpc& rpc = call.ask_at(Command::remove, place.did, false);
-  rpc.out().path(place.name);
+Task remove_entry(OpCall& call, const NameInDirectory& entry) {
+  Rpc& rpc = call.ask_at(Command::remove, entry.did, false);
+  rpc.out().path(entry.name);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
 
 Task remove_hidden(OpCall& call, const std::string& name) {
   call.auxiliary();
-  const NameInDirectory place{call.client().root(), name};
-  const int error = co_await remove_place(call, place);
+  const NameInDirectory entry{call.client().root(), name};
+  const int error = co_await remove_entry(call, entry);
   if (error) ++call.client().counters.hidden_left;
   co_return error;
 }
 
 Task do_lookup(OpCall& call) {
-  NameInDirectory place;
+  NameInDirectory entry;
   Parms parms;
-  if (int error = co_await find_parent(call, &place)) co_return error;
-  if (int error = co_await stat(call, place, kFileStat, kDirStat, &parms)) co_return error;
+  if (int error = co_await find_parent(call, &entry)) co_return error;
+  if (int error = co_await stat(call, entry, kFileStat, kDirStat, &parms)) co_return error;
   call.request->outcome.attr = parms.attr;
   taught(call, parms.is_dir ? S_IFDIR : parms.attr.mode & S_IFMT, parms.id);
   co_return 0;
 }
 
 Task do_mkdir(OpCall& call) {
-  NameInDirectory place;
-  if (int error = co_await find_parent(call, &place)) co_return error;
+  NameInDirectory entry;
+  if (int error = co_await find_parent(call, &entry)) co_return error;
   if (!call.made) {
-    Rpc& rpc = call.ask_at(Command::create_dir, place.did, false);
-    rpc.out().path(place.name);
+    Rpc& rpc = call.ask_at(Command::create_dir, entry.did, false);
+    rpc.out().path(entry.name);
     const Reply& reply = co_await call.client().send(rpc);
     if (reply.error) co_return reply.error;
     call.made = true;
@@ -246,29 +246,29 @@ Task do_mkdir(OpCall& call) {
 }
 
 Task do_mknod(OpCall& call) {
-  NameInDirectory place;
-  if (int error = co_await find_parent(call, &place)) co_return error;
-  if (int error = co_await make_file(call, place)) co_return error;
+  NameInDirectory entry;
+  if (int error = co_await find_parent(call, &entry)) co_return error;
+  if (int error = co_await make_file(call, entry)) co_return error;
   taught(call, S_IFREG);
-  co_return co_await set_mode(call, place, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
+  co_return co_await set_mode(call, entry, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
 }
 
 Task do_symlink(OpCall& call) {
   const std::string_view target = call.op().data;
-  NameInDirectory place;
+  NameInDirectory entry;
   bool made = false;
   if (target.empty()) co_return ENOENT;
-  if (int error = co_await find_parent(call, &place)) co_return error;
+  if (int error = co_await find_parent(call, &entry)) co_return error;
   int error = EACCES;
   if (may_be_a_link(target)) {
-    error = co_await make_link_file(call, place, target, &made);
+    error = co_await make_link_file(call, entry, target, &made);
     if (!made || connection_broke(error)) co_return error;
   } else {
-    error = co_await make_file(call, place);
+    error = co_await make_file(call, entry);
     if (error) co_return error;
     error = EACCES;
   }
-  if (error) error = co_await keep_as_file(call, place, target);
+  if (error) error = co_await keep_as_file(call, entry, target);
   if (!error) taught(call, S_IFLNK);
   co_return error;
 }
@@ -303,12 +303,12 @@ Task do_link(OpCall& call) {
 Task do_remove(OpCall& call) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
-  NameInDirectory place;
+  NameInDirectory entry;
   uint32_t type = 0;
-  if (int error = co_await find_parent(call, &place)) co_return error;
-  if (int error = co_await type_at(call, op.object, place, &type)) co_return error;
+  if (int error = co_await find_parent(call, &entry)) co_return error;
+  if (int error = co_await type_at(call, op.object, entry, &type)) co_return error;
   if (S_ISDIR(type) != want_dir) co_return want_dir ? ENOTDIR : EISDIR;
-  const int error = co_await remove_or_hide(call, place, op.object, op.parent, op.name);
+  const int error = co_await remove_or_hide(call, entry, op.object, op.parent, op.name);
   if (!error && !call.tree().is_hidden_object(op.object)) call.tree().unlinked(op.object, op.parent, op.name);
   co_return error;
 }

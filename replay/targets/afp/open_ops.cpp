@@ -28,22 +28,22 @@ Task end_locks(OpCall& call, HandleId handle) {
 
 }  // namespace
 
-Task open_at(OpCall& call, const NameInDirectory& place, uint16_t access, ForkRef* fork) {
-  co_return co_await call.client().open_fork(&call, place.did, place.name, access, fork);
+Task open_at(OpCall& call, const NameInDirectory& entry, uint16_t access, ForkRef* fork) {
+  co_return co_await call.client().open_fork(&call, entry.did, entry.name, access, fork);
 }
 
 Task do_open(OpCall& call) {
   const Op& op = call.op();
-  NameInDirectory place;
+  NameInDirectory entry;
   ForkRef fork;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
   const Object* o = call.tree().object(op.object);
-  if (place.name.empty()) {  // a directory has no fork; one that is opened for reading becomes a listing
+  if (entry.name.empty()) {  // a directory has no fork; one that is opened for reading becomes a listing
     if ((op.open_flags & O_ACCMODE) != O_RDONLY) co_return EISDIR;
     co_return co_await do_opendir(call);
   }
   if (o && S_ISLNK(o->type)) co_return ELOOP;
-  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, access_mode(op.open_flags), &fork)) co_return error;
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   co_return co_await truncate_opened(call, fork);
 }
@@ -59,35 +59,35 @@ Task do_opendir(OpCall& call) {
 Task do_create(OpCall& call) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
-  NameInDirectory place{0, to_wire_name(op.name)};
+  NameInDirectory entry{0, to_wire_name(op.name)};
   ForkRef fork;
-  if (int error = co_await call.tree().find_dir(call, op.parent, &place.did)) co_return error;
-  const int exists = co_await make_file(call, place);
+  if (int error = co_await call.tree().find_dir(call, op.parent, &entry.did)) co_return error;
+  const int exists = co_await make_file(call, entry);
   if (exists && (exists != EEXIST || (op.open_flags & O_EXCL))) co_return exists;
   call.auxiliary();
-  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, access_mode(op.open_flags), &fork)) co_return error;
   call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   if (exists) co_return co_await truncate_opened(call, fork);
   // Set the mode after the open, because the mode may forbid an access that the creator of a file has.
-  co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
+  co_return co_await set_mode(call, entry, allowed_mode(call, (op.mode & 07777) | S_IFREG));
 }
 
 // Creates a file with a hidden name, because AFP has no unnamed files. The file keeps that name until a link or its last release.
 Task do_tmpfile(OpCall& call) {
   const Op& op = call.op();
   const std::string name = call.tree().hidden_name();
-  const NameInDirectory place{call.client().root(), name};
+  const NameInDirectory entry{call.client().root(), name};
   ForkRef fork;
   uint32_t did = 0;
   if (int error = co_await call.tree().find_dir(call, op.parent, &did)) co_return error;
-  if (int error = co_await make_file(call, place)) co_return error;
+  if (int error = co_await make_file(call, entry)) co_return error;
   call.auxiliary();
-  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  if (int error = co_await open_at(call, entry, access_mode(op.open_flags), &fork)) co_return error;
   call.tree().teach(op.object, kRootObject, name, S_IFREG, 0);
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   call.tree().hid(op.object, kRootObject, name);
-  co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
+  co_return co_await set_mode(call, entry, allowed_mode(call, (op.mode & 07777) | S_IFREG));
 }
 
 Task do_release(OpCall& call) {

@@ -55,14 +55,14 @@ Task do_flock(OpCall& call);
 int name_problem(std::string_view name);
 uint32_t allowed_mode(const OpCall& call, uint32_t mode);  // the bits that this target may set
 uint16_t access_mode(uint32_t open_flags);
-Task stat(OpCall& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
-Task set_mode(OpCall& call, const NameInDirectory& place, uint32_t mode);
+Task stat(OpCall& call, const NameInDirectory& entry, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
+Task set_mode(OpCall& call, const NameInDirectory& entry, uint32_t mode);
 Task set_size(OpCall& call, ForkRef fork, uint64_t size);
 // Sends FPCreateFile, which fails if the name exists.
 Task create_file(OpCall& call, uint32_t did, std::string_view name);
-Task make_file(OpCall& call, const NameInDirectory& place);  // creates the operation's file, unless an earlier attempt has
-Task open_at(OpCall& call, const NameInDirectory& place, uint16_t access, ForkRef* fork);
-Task remove_place(OpCall& call, const NameInDirectory& place);
+Task make_file(OpCall& call, const NameInDirectory& entry);  // creates the operation's file, unless an earlier attempt has
+Task open_at(OpCall& call, const NameInDirectory& entry, uint16_t access, ForkRef* fork);
+Task remove_entry(OpCall& call, const NameInDirectory& entry);
 Task write_all(OpCall& call, ForkRef fork, std::string_view bytes);
 // Writes zeros to the operation's file, from its offset on.
 Task write_zeros(OpCall& call, uint64_t length);

@@ -12,9 +12,9 @@
 
 namespace fsr::afp {
 
-Task Tree::find(OpCall& call, ObjectId id, NameInDirectory* place) {
+Task Tree::find(OpCall& call, ObjectId id, NameInDirectory* entry) {
   if (id == kRootObject) {
-    *place = {client_.root(), {}};
+    *entry = {client_.root(), {}};
     co_return 0;
   }
   const Object* o = object(id);
@@ -23,28 +23,28 @@ Task Tree::find(OpCall& call, ObjectId id, NameInDirectory* place) {
     co_return ESTALE;
   }
   if (o->did) {
-    *place = {o->did, {}};
+    *entry = {o->did, {}};
     co_return 0;
   }
   if (o->names.empty()) co_return ENOENT;
   const Object::Name last = o->original && !o->hidden ? *o->original : o->names.back();
-  place->name = to_wire_name(last.name);
-  co_return co_await find_dir(call, last.parent, &place->did);
+  entry->name = to_wire_name(last.name);
+  co_return co_await find_dir(call, last.parent, &entry->did);
 }
 
 Task Tree::find_dir(OpCall& call, ObjectId id, uint32_t* did) {
-  NameInDirectory place;
+  NameInDirectory entry;
   if (const Object* o = object(id); o && !o->is_dir()) co_return ENOTDIR;
-  if (int error = co_await find(call, id, &place)) co_return error;
-  if (!place.name.empty()) {
+  if (int error = co_await find(call, id, &entry)) co_return error;
+  if (!entry.name.empty()) {
     call.auxiliary();
     Parms parms;
-    if (int error = co_await stat(call, place, kNodeId, kNodeId, &parms)) co_return error;
+    if (int error = co_await stat(call, entry, kNodeId, kNodeId, &parms)) co_return error;
     if (!parms.is_dir) co_return ENOTDIR;
-    place.did = parms.id;
+    entry.did = parms.id;
     if (Object* o = object(id)) o->did = parms.id;
   }
-  *did = place.did;
+  *did = entry.did;
   co_return 0;
 }
 
@@ -54,9 +54,9 @@ Task Tree::find_open(OpCall& call, HandleId handle, Open* found) {
   *found = *known;
   if (found->listing) co_return EISDIR;
   if (client_.current(found->fork)) co_return 0;
-  NameInDirectory place;
-  if (int error = co_await find(call, found->object, &place)) co_return error;
-  if (int error = co_await client_.open_fork(&call, place.did, place.name, access_mode(found->flags), &found->fork))
+  NameInDirectory entry;
+  if (int error = co_await find(call, found->object, &entry)) co_return error;
+  if (int error = co_await client_.open_fork(&call, entry.did, entry.name, access_mode(found->flags), &found->fork))
     co_return error;
   ++client_.counters.reopened;
   if (Open* now = open(handle)) now->fork = found->fork;
@@ -68,12 +68,12 @@ Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint16_t acc
   if (!handle && o && o->names.empty()) handle = o->last_open;
   if (handle) co_return co_await find_open(call, handle, found);
   if (o && S_ISLNK(o->type)) co_return EINVAL;
-  NameInDirectory place;
-  if (int error = co_await find(call, id, &place)) co_return error;
-  if (place.name.empty()) co_return EISDIR;
+  NameInDirectory entry;
+  if (int error = co_await find(call, id, &entry)) co_return error;
+  if (entry.name.empty()) co_return EISDIR;
   found->object = id;
   call.auxiliary();
-  co_return co_await client_.open_fork(&call, place.did, place.name, access, &found->fork);
+  co_return co_await client_.open_fork(&call, entry.did, entry.name, access, &found->fork);
 }
 
 void Tree::copied(ObjectId id) {
@@ -109,7 +109,7 @@ std::vector<std::string> Tree::outdated_copies() const {
 }
 
 // Called if the object lost a name.
-void Tree::forget_places(ObjectId id) {
+void Tree::forget_paths(ObjectId id) {
   Object* o = object(id);
   if (!o || !o->original) return;
   const bool there = std::any_of(o->names.begin(), o->names.end(), [&](const Object::Name& n) {

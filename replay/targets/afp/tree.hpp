@@ -83,7 +83,7 @@ class Tree final : public KnownTree<Object, Open> {
   explicit Tree(AfpClient& client) : KnownTree(".afp"), client_(client) {}
 
   // Finds the address of the object. ESTALE: no operation has bound its id; ENOENT: it has no name any more.
-  Task find(OpCall& call, ObjectId object, NameInDirectory* place);
+  Task find(OpCall& call, ObjectId object, NameInDirectory* entry);
   Task find_dir(OpCall& call, ObjectId object, uint32_t* did);  // ENOTDIR: it is not a directory
   // Finds the open file of a handle, and opens it again if its AFP session ended. EBADF: the handle is unknown; EISDIR: it is a
   // directory's.
@@ -103,7 +103,7 @@ class Tree final : public KnownTree<Object, Open> {
   std::vector<std::string> outdated_copies() const;
 
  private:
-  void forget_places(ObjectId id) override;
+  void forget_paths(ObjectId id) override;
 
   AfpClient& client_;
 };

@@ -31,10 +31,10 @@ int answer(OpCall& call, uint64_t limit) {
 
 Task do_getxattr(OpCall& call) {
   const Op& op = call.op();
-  NameInDirectory place;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
-  Rpc& rpc = call.ask_at(Command::get_ext_attr, place.did);
-  rpc.out().u16(kXattrNoFollow).u64(0).u64(UINT64_MAX).u32(kLongestValue).path(place.name).even().string16(wire_xattr(op));
+  NameInDirectory entry;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
+  Rpc& rpc = call.ask_at(Command::get_ext_attr, entry.did);
+  rpc.out().u16(kXattrNoFollow).u64(0).u64(UINT64_MAX).u32(kLongestValue).path(entry.name).even().string16(wire_xattr(op));
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.result == kMiscError ? ENODATA : reply.error;
   call.buffer = reply.data;
@@ -45,13 +45,13 @@ Task do_setxattr(OpCall& call) {
   const Op& op = call.op();
   if (mode_of_minimal_acl(op)) co_return co_await do_setattr(call);
   if (op.length > kLongestValue) co_return E2BIG;
-  NameInDirectory place;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
+  NameInDirectory entry;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
   const uint16_t flags =
       uint16_t(kXattrNoFollow | (op.flags & XATTR_CREATE ? kXattrCreate : 0) | (op.flags & XATTR_REPLACE ? kXattrReplace : 0));
-  Rpc& rpc = call.ask_at(Command::set_ext_attr, place.did, !(op.flags & XATTR_CREATE));
+  Rpc& rpc = call.ask_at(Command::set_ext_attr, entry.did, !(op.flags & XATTR_CREATE));
   Encoder out = rpc.out();
-  out.u16(flags).u64(0).path(place.name).even().string16(wire_xattr(op)).u32(uint32_t(op.length));
+  out.u16(flags).u64(0).path(entry.name).even().string16(wire_xattr(op)).u32(uint32_t(op.length));
   const std::string_view value = op.data.substr(0, size_t(op.length));
   out.bytes(value).zeros(size_t(op.length) - value.size());
   const Reply& reply = co_await call.client().send(rpc);
@@ -64,10 +64,10 @@ Task do_setxattr(OpCall& call) {
 // first one's file, even if it asks about another file.
 Task do_listxattr(OpCall& call) {
   const Op& op = call.op();
-  NameInDirectory place;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
-  Rpc& rpc = call.ask_at(Command::list_ext_attr, place.did);
-  rpc.out().u16(kXattrNoFollow).u16(0).u32(0).u32(kLongestValue).path(place.name);
+  NameInDirectory entry;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
+  Rpc& rpc = call.ask_at(Command::list_ext_attr, entry.did);
+  rpc.out().u16(kXattrNoFollow).u16(0).u32(0).u32(kLongestValue).path(entry.name);
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.error;
   call.buffer.clear();
@@ -85,10 +85,10 @@ Task do_listxattr(OpCall& call) {
 
 Task do_removexattr(OpCall& call) {
   const Op& op = call.op();
-  NameInDirectory place;
-  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
-  Rpc& rpc = call.ask_at(Command::remove_ext_attr, place.did, false);
-  rpc.out().u16(kXattrNoFollow).path(place.name).even().string16(wire_xattr(op));
+  NameInDirectory entry;
+  if (int error = co_await call.tree().find(call, op.object, &entry)) co_return error;
+  Rpc& rpc = call.ask_at(Command::remove_ext_attr, entry.did, false);
+  rpc.out().u16(kXattrNoFollow).path(entry.name).even().string16(wire_xattr(op));
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.result == kMiscError ? ENODATA : reply.error;
 }

@@ -98,15 +98,15 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
   return 0;
 }
 
-int FileObjects::place(ObjectId id, PathAt* place) {
-  if (id == kRootObject) return *place = {.dir = {}, .open = {}, .name = {}, .type = S_IFDIR}, directory(id, &place->dir);
-  if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
+int FileObjects::path_at(ObjectId id, PathAt* at) {
+  if (id == kRootObject) return *at = {.dir = {}, .open = {}, .name = {}, .type = S_IFDIR}, directory(id, &at->dir);
+  if (SharedFd fd = cached(id)) return *at = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
   Name name;
-  if (!nodes_.visit(id, [&](Node& node) { name = node.first, place->open = node.open_if_unnamed(), place->type = node.type; }))
+  if (!nodes_.visit(id, [&](Node& node) { name = node.first, at->open = node.open_if_unnamed(), at->type = node.type; }))
     return ESTALE;
-  if (name.parent == kNoObject) return place->open ? 0 : ESTALE;
-  place->name = std::move(name.name);
-  return directory(name.parent, &place->dir);
+  if (name.parent == kNoObject) return at->open ? 0 : ESTALE;
+  at->name = std::move(name.name);
+  return directory(name.parent, &at->dir);
 }
 
 int FileObjects::opened(HandleId id, OpenRef* open) { return opens_.get(id, open) ? 0 : EBADF; }
@@ -122,7 +122,7 @@ OpenRef FileObjects::any_open(ObjectId id) {
 int FileObjects::subject(const Op& op, PathAt* at) {
   if (op.handle && opened(op.handle, &at->open) == 0) return 0;
   if (op.handle && !op.object) return EBADF;
-  return place(op.object, at);
+  return path_at(op.object, at);
 }
 
 void FileObjects::add_name(Node& node, ObjectId parent, std::string_view name) {

@@ -64,11 +64,11 @@ class FileObjects {
   int root() const { return start_->get(); }  // a directory on the target's file system
   // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
   int directory(ObjectId id, SharedFd* fd);
-  int place(ObjectId id, PathAt* place);
+  int path_at(ObjectId id, PathAt* at);
   int opened(HandleId id, OpenRef* open);
   OpenRef any_open(ObjectId id);  // returns the open file of one of the object's handles; null: none is open
   // Finds the subject of an operation: its handle if that is open, else its object.
-  int subject(const Op& op, PathAt* place);
+  int subject(const Op& op, PathAt* at);
 
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
   void teach_unnamed(ObjectId id, uint32_t type);

@@ -163,14 +163,14 @@ int FileTree::dispatch(Context& c) {
   return EOPNOTSUPP;
 }
 
-int FileTree::name_below(ObjectId parent, std::string_view name, PathAt* place) {
+int FileTree::name_below(ObjectId parent, std::string_view name, PathAt* at) {
   if (name.size() > NAME_MAX) return ENAMETOOLONG;
   if (!valid_component(name)) {
     ++refused_names_;
     return EINVAL;
   }
-  place->name = name;
-  return objects_.directory(parent, &place->dir);
+  at->name = name;
+  return objects_.directory(parent, &at->dir);
 }
 
 mode_t FileTree::allowed_mode(uint32_t mode) {

@@ -119,8 +119,8 @@ class FileTree {
   void drop_owners(ObjectId object, HandleId handle,
                    bool last);  // releases the locks set through `handle`; `last`: all locks of the object
 
-  int name_below(ObjectId parent, std::string_view name, PathAt* place);
-  int open_place(const PathAt& place, int flags, UniqueFd* fd);
+  int name_below(ObjectId parent, std::string_view name, PathAt* at);
+  int open_path(const PathAt& at, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
   // requests past the kernel client's cache: tree_past_cache.cpp
   void ask_server(Context& c);

@@ -26,7 +26,7 @@ int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int acc
   if (handle) return objects_.opened(handle, open);
   if (past_cache_ && (*open = objects_.any_open(object))) return 0;  // opening it would be a request to the server
   PathAt at;
-  if (int error = objects_.place(object, &at)) return error;
+  if (int error = objects_.path_at(object, &at)) return error;
   if (at.open) return *open = at.open, 0;
   if (!S_ISREG(at.type) && !S_ISDIR(at.type)) return EINVAL;
   if (S_ISDIR(at.type)) access = O_RDONLY;

@@ -118,7 +118,7 @@ int FileTree::create(Context& c) {
 
 int FileTree::open(Context& c) {
   PathAt at;
-  if (int error = objects_.place(c.op.object, &at)) return error;
+  if (int error = objects_.path_at(c.op.object, &at)) return error;
   return open_existing(c, at);
 }
 
@@ -216,7 +216,7 @@ int FileTree::make(Context& c) {
 
 int FileTree::link(Context& c) {
   PathAt from, to;
-  if (int error = objects_.place(c.op.object, &from)) return error;
+  if (int error = objects_.path_at(c.op.object, &from)) return error;
   if (int error = name_below(c.op.parent2, c.op.name2, &to)) return error;
   {
     ActAs act(c.who);

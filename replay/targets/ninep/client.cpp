@@ -53,9 +53,9 @@ Rpc& NinepClient::request(OpCall* call, Type type, bool harmless, int64_t timeou
   rpc.until = settings.clock->now() + timeout;
   if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
   std::list<Rpc>& used = rpcs_.used;
-  auto place = rpc.self;
-  while (place != used.begin() && std::prev(place)->until > rpc.until) --place;
-  used.splice(place, used, rpc.self);
+  auto next = rpc.self;
+  while (next != used.begin() && std::prev(next)->until > rpc.until) --next;
+  used.splice(next, used, rpc.self);
   rpc.type = type;
   rpc.harmless = harmless;
   rpc.unsent = rpc.withdrawn = false;

@@ -48,7 +48,7 @@ void Tree::keep(ObjectId id, uint32_t uid, FidRef fid) {
   }
 }
 
-void Tree::forget_places(ObjectId id) {
+void Tree::forget_paths(ObjectId id) {
   // All fids usually belong to one user. If operations are performed as their recorded users, all fids are searched.
   if (!client_.settings.impersonate) {
     auto it = by_object_.find({id, client_.settings.uid});

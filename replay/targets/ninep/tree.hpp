@@ -130,7 +130,7 @@ class Tree final : public KnownTree<Object, Open> {
     FidRef fid;
   };
 
-  void forget_places(ObjectId id) override;
+  void forget_paths(ObjectId id) override;
   void directory_moved() override { ++client_.epoch; }
   Task walk_to(OpCall& call, ObjectId id, const Object::Name& name, FidRef* found);
   FidRef cached(ObjectId id, uint32_t uid);
