@@ -34,7 +34,7 @@ bool ImportFiles::at(std::string_view path, const Op& like, File* out) {
     Op open{.start = like.start, .kind = OpKind::open, .op_flags = kOpInferred, .thread = like.thread, .open_flags = O_RDWR};
     open.who = like.who;
     it = open_.emplace(std::string(path), File{found.node, next_handle_++}).first;
-    tree_.teach(found.node, open, sink_);
+    tree_.introduce(found.node, open, sink_);
     fill(it->second, &open);
     sink_.add(open);
   }

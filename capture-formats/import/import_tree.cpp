@@ -16,7 +16,7 @@ ImportTree::ImportTree(std::string_view directory) {
   ImportNode& top = nodes_[next_node_++];
   top.type = S_IFDIR;
   top.names = top.holds = 1;
-  top.taught = true;
+  top.introduced = true;
   directory_ = kTopNode;
   while (!directory.empty()) {
     const size_t end = std::min(directory.find('/'), directory.size());
@@ -26,7 +26,7 @@ ImportTree::ImportTree(std::string_view directory) {
   }
   ImportNode& root = node(directory_);
   root.object = next_object_++;
-  root.taught = true;
+  root.introduced = true;
   root.holds++;
 }
 
@@ -121,11 +121,11 @@ ImportTree::Found ImportTree::find(NodeId base, std::string_view given, bool fol
   }
 }
 
-void ImportTree::teach(NodeId id, const Op& like, ImportSink& sink) {
+void ImportTree::introduce(NodeId id, const Op& like, ImportSink& sink) {
   std::vector<NodeId> way;  // from the file up
-  for (; known(id) && inside(id) && !node(id).taught && node(id).parent; id = node(id).parent) {
+  for (; known(id) && inside(id) && !node(id).introduced && node(id).parent; id = node(id).parent) {
     way.push_back(id);
-    node(id).taught = true;
+    node(id).introduced = true;
   }
   for (auto it = way.rbegin(); it != way.rend(); ++it) {
     const ImportNode& n = node(*it);

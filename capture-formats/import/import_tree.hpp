@@ -24,8 +24,8 @@ struct ImportNode {
   uint32_t type = 0;            // S_IFMT, 0 = not known
   uint64_t size = 0;
   bool size_known = false;
-  bool whole = false;   // directory: made in the log, so all its names are known
-  bool taught = false;  // the trace contains its name
+  bool whole = false;       // directory: made in the log, so all its names are known
+  bool introduced = false;  // the trace contains its name
   uint32_t names = 0, holds = 0;
   std::string target;                                  // symlink, where known
   std::map<std::string, NodeId, std::less<>> entries;  // directory; 0: known to be absent
@@ -61,7 +61,7 @@ class ImportTree {
 
   // Adds a lookup, marked as inferred, for each name on the way to `id` that the trace has not shown yet. `like` tells when and
   // who.
-  void teach(NodeId id, const Op& like, ImportSink& sink);
+  void introduce(NodeId id, const Op& like, ImportSink& sink);
 
  private:
   void forget_unused(NodeId id);

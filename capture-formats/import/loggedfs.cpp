@@ -117,7 +117,7 @@ bool Log::file(std::string_view path, NodeId* id) {
 }
 
 void Log::add(NodeId id) {
-  tree_.teach(id, op_, sink_);
+  tree_.introduce(id, op_, sink_);
   op_.object = tree_.node(id).object;
   sink_.add(op_);
 }
@@ -154,11 +154,11 @@ void Log::make(OpKind kind, std::string_view path, uint32_t mode, std::string_vi
                         : kind == OpKind::symlink ? S_IFLNK
                         : mode & S_IFMT           ? mode & S_IFMT
                                                   : S_IFREG;
-  tree_.teach(found.parent, op_, sink_);
+  tree_.introduce(found.parent, op_, sink_);
   op_.parent = tree_.node(found.parent).object;
   op_.name = found.name;
   ImportNode& n = tree_.node(tree_.make(found.parent, found.name, type));
-  n.taught = true;
+  n.introduced = true;
   op_.object = n.object;
   sink_.add(op_);
 }
@@ -169,8 +169,8 @@ void Log::names(OpKind kind, std::string_view from, std::string_view to) {
   if (!place(from, &source) || !file(from, &id) || !place(to, &target) || source.name.empty() || target.name.empty()) return;
   if (!tree_.inside(source.parent) || !tree_.inside(target.parent)) return lost();
   op_.kind = kind;
-  tree_.teach(id, op_, sink_);
-  tree_.teach(target.parent, op_, sink_);
+  tree_.introduce(id, op_, sink_);
+  tree_.introduce(target.parent, op_, sink_);
   op_.object = tree_.node(id).object;
   op_.parent2 = tree_.node(target.parent).object;
   op_.name2 = target.name;
@@ -196,7 +196,7 @@ bool Log::failed(std::string_view text) {
     op_.error = ENOENT;
     op_.op_flags = kOpInferred;
     if (found.name.empty() || !tree_.inside(found.parent)) return lost(), true;
-    tree_.teach(found.parent, op_, sink_);
+    tree_.introduce(found.parent, op_, sink_);
     op_.parent = tree_.node(found.parent).object;
     op_.name = found.name;
     sink_.add(op_);

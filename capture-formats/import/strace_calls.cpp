@@ -22,7 +22,7 @@ Op Calls::begin(OpKind kind) const {
 
 void Calls::add(Op op, NodeId object) {
   if (object) {
-    tree_.teach(object, op, sink_);
+    tree_.introduce(object, op, sink_);
     op.object = tree_.node(object).object;
   }
   add(op);
@@ -125,7 +125,7 @@ bool Calls::accounted(const ImportTree::Found& found) {
   op.op_flags |= kOpInferred;
   op.parent = tree_.node(found.parent).object;
   op.name = found.name;
-  tree_.teach(found.parent, op, sink_);
+  tree_.introduce(found.parent, op, sink_);
   add(op);
   tree_.unbind(found.parent, found.name);
   return false;
@@ -137,7 +137,7 @@ NodeId Calls::file(ImportTree::Found& found, uint32_t type) {
     Op op = begin(OpKind::lookup);
     op.parent = tree_.node(found.parent).object;
     op.name = found.name;
-    tree_.teach(found.parent, op, sink_);
+    tree_.introduce(found.parent, op, sink_);
     add(op);
     tree_.unbind(found.parent, found.name);
     return 0;

@@ -181,7 +181,7 @@ void Calls::copy_range(const CallSpec&) {
   target.size = std::max(target.size, op.offset2 + op.result);
   op.handle = in->handle;
   op.handle2 = out->handle;
-  tree_.teach(out->node, op, sink_);
+  tree_.introduce(out->node, op, sink_);
   op.object2 = target.object;
   add(op, in->node);
 }

@@ -51,14 +51,14 @@ void Calls::open(const CallSpec& spec) {
     const NodeId directory = file(found, S_IFDIR);
     if (!directory) return;
     op.kind = OpKind::tmpfile;
-    tree_.teach(directory, op, sink_);
+    tree_.introduce(directory, op, sink_);
     op.parent = tree_.node(directory).object;
     if (call_.error) return add(op);
     found.node = tree_.make_nameless(directory, S_IFREG);
   } else if (call_.error == EEXIST || (call_.error && !found.node && flags & O_CREAT && call_.error != ENOENT)) {
     if (!tree_.inside(found.parent)) return note(Notes::ignored, "calls on files outside of the directory");
     op.kind = OpKind::create;
-    tree_.teach(found.parent, op, sink_);
+    tree_.introduce(found.parent, op, sink_);
     op.parent = tree_.node(found.parent).object;
     op.name = found.name;
     return add(op);
@@ -70,7 +70,7 @@ void Calls::open(const CallSpec& spec) {
     op.op_flags |= kOpCreated;
     // It may have been there: nothing before has shown that it was not.
     if (!exclusive && !found.absent) op.op_flags |= kOpInferred;
-    tree_.teach(found.parent, op, sink_);
+    tree_.introduce(found.parent, op, sink_);
     op.parent = tree_.node(found.parent).object;
     op.name = found.name;
     found.node = tree_.make(found.parent, found.name, S_IFREG);
@@ -92,7 +92,7 @@ void Calls::open(const CallSpec& spec) {
     n.size = 0;
     n.size_known = true;
   }
-  if (made || nameless) n.taught = true;
+  if (made || nameless) n.introduced = true;
   if (op.kind == OpKind::open) {
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     if (directory) op.kind = OpKind::opendir;

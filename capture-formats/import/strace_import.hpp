@@ -53,7 +53,7 @@ class Calls {
   bool refused_by_kernel();  // before a file system was asked; accounted for
 
   Op begin(OpKind kind) const;
-  void add(Op op, NodeId object);  // the file is taught first
+  void add(Op op, NodeId object);  // the file is introduced first
   void add(const Op& op) { sink_.add(op); }
   void note(ImportNotes::Kind kind, std::string_view why) { sink_.note(kind, why); }
   std::string_view arg(int n) const {

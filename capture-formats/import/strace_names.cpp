@@ -17,7 +17,7 @@ void Calls::make(const CallSpec& spec) {
   ImportTree::Found found;
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   Op op = begin(spec.kind);
-  tree_.teach(found.parent, op, sink_);
+  tree_.introduce(found.parent, op, sink_);
   const uint32_t mode = uint32_t(parse_flags(arg(spec.at.a)));
   const uint32_t type = spec.kind == OpKind::mkdir ? S_IFDIR : mode & S_IFMT ? mode & S_IFMT : S_IFREG;
   op.parent = tree_.node(found.parent).object;
@@ -26,7 +26,7 @@ void Calls::make(const CallSpec& spec) {
   if (!call_.error) {
     const NodeId made = tree_.make(found.parent, found.name, type);
     ImportNode& n = tree_.node(made);
-    n.taught = n.size_known = true;
+    n.introduced = n.size_known = true;
     n.whole = type == S_IFDIR;
     op.object = n.object;
   }
@@ -39,13 +39,13 @@ void Calls::make_symlink(const CallSpec& spec) {
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   if (!parse_string(arg(spec.at.a), &target)) return note(Notes::lost, "paths that the log does not show completely");
   Op op = begin(OpKind::symlink);
-  tree_.teach(found.parent, op, sink_);
+  tree_.introduce(found.parent, op, sink_);
   op.parent = tree_.node(found.parent).object;
   op.name = found.name;
   op.data = target;
   if (!call_.error) {
     ImportNode& n = tree_.node(tree_.make(found.parent, found.name, S_IFLNK));
-    n.taught = true;
+    n.introduced = true;
     n.target = target;
     op.object = n.object;
   }
@@ -63,8 +63,8 @@ void Calls::make_link(const CallSpec& spec) {
   const NodeId id = file(from);
   if (!id) return;
   Op op = begin(OpKind::link);
-  tree_.teach(to.parent, op, sink_);
-  tree_.teach(id, op, sink_);
+  tree_.introduce(to.parent, op, sink_);
+  tree_.introduce(id, op, sink_);
   op.parent2 = tree_.node(to.parent).object;
   op.name2 = to.name;
   op.object = tree_.node(id).object;
@@ -77,7 +77,7 @@ void Calls::remove(const CallSpec& spec) {
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   const bool directory = spec.kind == OpKind::rmdir || parse_flags(arg(spec.at.a)) & AT_REMOVEDIR;
   Op op = begin(directory ? OpKind::rmdir : OpKind::unlink);
-  tree_.teach(found.node && !call_.error ? found.node : found.parent, op, sink_);
+  tree_.introduce(found.node && !call_.error ? found.node : found.parent, op, sink_);
   op.parent = tree_.node(found.parent).object;
   op.name = found.name;
   if (!call_.error) {
@@ -103,14 +103,14 @@ void Calls::rename(const CallSpec& spec) {
   op.name = from.name;
   op.parent2 = tree_.node(to.parent).object;
   op.name2 = to.name;
-  tree_.teach(from.parent, op, sink_);
-  tree_.teach(to.parent, op, sink_);
+  tree_.introduce(from.parent, op, sink_);
+  tree_.introduce(to.parent, op, sink_);
   if (call_.error) return add(op);
   const NodeId moved = file(from), replaced = to.node;
-  tree_.teach(moved, op, sink_);
+  tree_.introduce(moved, op, sink_);
   op.object = tree_.node(moved).object;
   if (replaced) {
-    tree_.teach(replaced, op, sink_);
+    tree_.introduce(replaced, op, sink_);
     op.object2 = tree_.node(replaced).object;
   }
   add(op);

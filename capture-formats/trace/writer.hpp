@@ -20,7 +20,7 @@ struct WriterOptions {
   size_t block_ops = 16384;              // a block closes at this many operations,
   size_t block_bytes = 1 << 20;          // at about this many raw bytes,
   int64_t block_ns = 1'000'000'000;      // or when its first operation is this old (tick)
-  bool attributes = true;                // false: leave out what replies taught about objects
+  bool attributes = true;                // false: leave out the attributes that replies contained
   uint64_t checkpoint_bytes = 16 << 20;  // compressed bytes between checkpoints of the live state
   size_t known_bytes = 256 << 20;        // for that state: the million files that were used last
 };

@@ -9,17 +9,17 @@
 
 namespace fsr {
 
-size_t OpCopy::bytes(const Op& op, bool taught) {
+size_t OpCopy::bytes(const Op& op, bool complete) {
   size_t n = op.name.size() + op.name2.size() + op.data.size() + op.entries.size_bytes() + op.blocks.size_bytes();
   for (const DirEntry& e : op.entries) n += e.name.size();
   if (op.set) n += sizeof(Attr);
-  if (taught && op.attr) n += sizeof(Attr);
-  if (taught && op.who) n += sizeof(ThreadInfo) + op.who->command.size();
+  if (complete && op.attr) n += sizeof(Attr);
+  if (complete && op.who) n += sizeof(ThreadInfo) + op.who->command.size();
   return n;
 }
 
-void OpCopy::assign(const Op& op, bool taught) {
-  size_t need = bytes(op, taught);
+void OpCopy::assign(const Op& op, bool complete) {
+  size_t need = bytes(op, complete);
   std::byte* at = inline_.data();
   if (need > kInline) {
     if (need > capacity_) {
@@ -38,8 +38,8 @@ void OpCopy::assign(const Op& op, bool taught) {
     return copy;
   };
   if (op.set) op_.set = put(*op.set);
-  if (taught && op.attr) op_.attr = put(*op.attr);
-  ThreadInfo* who = taught && op.who ? put(*op.who) : nullptr;
+  if (complete && op.attr) op_.attr = put(*op.attr);
+  ThreadInfo* who = complete && op.who ? put(*op.who) : nullptr;
   DirEntry* entries = reinterpret_cast<DirEntry*>(at);
   for (const DirEntry& e : op.entries) put(e);
   if (!op.entries.empty()) op_.entries = {entries, op.entries.size()};

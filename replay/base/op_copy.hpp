@@ -17,8 +17,8 @@ class OpCopy {
   OpCopy(const OpCopy&) = delete;
   OpCopy& operator=(const OpCopy&) = delete;
 
-  // Copies `op`. `taught`: also attr and who, which targets do not use.
-  void assign(const Op& op, bool taught);
+  // Copies `op`. `complete`: also attr and who, which targets do not use.
+  void assign(const Op& op, bool complete);
   const Op& op() const { return op_; }
   // Frees the memory, except a small amount.
   void shrink() {
@@ -26,7 +26,7 @@ class OpCopy {
   }
   // Returns the bytes that shrink() would free.
   size_t extra() const { return capacity_ > kKeep ? capacity_ : 0; }
-  static size_t bytes(const Op& op, bool taught);
+  static size_t bytes(const Op& op, bool complete);
 
  private:
   static constexpr size_t kInline = 64, kKeep = 4096;

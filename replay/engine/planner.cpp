@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "op_source.hpp"
 #include "plan/name_views.hpp"
 #include "util/check.hpp"
@@ -130,7 +130,7 @@ void Planner::plan(const Op& op, Node& node) {
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
   node.refused = !only_forgets(op) && leads_out(op);
   node.request.owner = &node;
-  if (!is_learning(op) && threads_.insert(op.thread)) ++streams_;
+  if (!is_added_lookup(op) && threads_.insert(op.thread)) ++streams_;
   if (op.object) touched_.insert(op.object);
 
   dependencies_.enter(op, node.slot, linearizer_.held_since(), linearizer_.holds(op.thread), waits_);
@@ -149,7 +149,7 @@ void Planner::plan(const Op& op, Node& node) {
   schedule(op, node);
 
   ++planned_;
-  learning_ += is_learning(op);
+  added_lookups_ += is_added_lookup(op);
   if (node.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) hand_out(node);
 }
 
@@ -225,7 +225,7 @@ void Planner::flush() {
 }
 
 void Planner::merge_into(RunResult& r) {
-  r.operations = planned_ - learning_;
+  r.operations = planned_ - added_lookups_;
   r.streams = streams_;
   r.objects = touched_.size();
   r.edges = edges_;

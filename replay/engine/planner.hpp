@@ -67,7 +67,7 @@ class Planner {
   const Op* op_ = nullptr;  // the next operation, if it waits for room
   bool waited_ = false;     // true: `op_` had to wait for room
   bool stopped_ = false;
-  uint64_t planned_ = 0, learning_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
+  uint64_t planned_ = 0, added_lookups_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
 
   // The previous operation, for strict and time order.
   uint32_t previous_slot_ = 0, previous_generation_ = 0;

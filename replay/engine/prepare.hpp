@@ -52,7 +52,7 @@ enum class Marker : uint8_t { absent, same, other };
 // can't be read.
 Marker find_marker(Target& target, Clock& clock, const std::string& trace_id);
 
-// Prepares the target. `known`: receives the objects that the target was taught, for RunOptions::known.
+// Prepares the target. `known`: receives the objects whose ids the target has mapped, for RunOptions::known.
 PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known);
 // Returns how many operations prepare() issues on an empty target, for progress bars.
 uint64_t plan_size(const Image& image);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out which part of an initial image a target holds already, teaches the target the ids of that part, and removes what is
+// Finds out which part of an initial image a target holds already, maps the ids of that part, and removes what is
 // wrong.
 #pragma once
 

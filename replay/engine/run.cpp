@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
@@ -271,7 +271,7 @@ void Runner::settle(RunResult& r) {
   const int64_t at = run_.stopped_at.load(), now = run_.clock.now();
   const bool stopped = at != RunState::kNever;
   run_.window.each_taken([&](const Node& node) {
-    if (node.ended >= 0 || is_learning(node.copy.op())) return;
+    if (node.ended >= 0 || is_added_lookup(node.copy.op())) return;
     if (node.issued >= 0) {
       ++r.unfinished;
       r.open.add(now - (scheduled ? run_.start + node.due : node.issued));

@@ -60,7 +60,7 @@ struct RunOptions {
   bool stop_on_error = false;                  // end when an operation fails in another way than recorded; needs `compare`
   size_t mismatches = 20;                      // number of mismatches that are described
   const CredentialMap* credentials = nullptr;  // users to act as; null: the user of this process
-  ObjectSet* known = nullptr;                  // objects that the target knows already; the run adds those that it teaches
+  ObjectSet* known = nullptr;                  // objects whose ids the target has mapped; the run adds those that it maps
   KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
   Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait

@@ -150,8 +150,8 @@ class Window {
     }
     return any;
   }
-  void assign(Node& node, const Op& op, bool taught) {
-    node.copy.assign(op, taught);
+  void assign(Node& node, const Op& op, bool complete) {
+    node.copy.assign(op, complete);
     if (!node.copy.extra()) return;
     bytes_ += node.copy.extra();
     node.large = true;

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "base/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
@@ -29,7 +29,7 @@ constexpr int64_t kMostLag = 1'000'000'000;  // ns of lag that later operations 
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
 void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
-  if (is_learning(op) || target.fidelity(op) == Fidelity::impossible) return;
+  if (is_added_lookup(op) || target.fidelity(op) == Fidelity::impossible) return;
   const int64_t stopped = stopped_at.load(std::memory_order_relaxed) - start;
   result.planned = std::max(result.planned, std::min(due, stopped));
   if (due >= stopped) return;
@@ -218,7 +218,7 @@ bool Worker::issue(Node& node, int64_t now) {
   r.outcome = Outcome{};
   count_no_room(now);
   mark_issued(node, now);
-  const bool recorded = run_.options.record && !is_learning(op);
+  const bool recorded = run_.options.record && !is_added_lookup(op);
   if (recorded) node.recorded = run_.options.record->begin(op, now);
   const Submit submitted = only_forgets(op) ? Submit::completed : session_->submit(r);
   if (submitted == Submit::busy) {
@@ -228,7 +228,7 @@ bool Worker::issue(Node& node, int64_t now) {
   }
   busy_since_ = 0;
   made_bytes_ += node.scratch.size();
-  if (is_learning(op)) {
+  if (is_added_lookup(op)) {
     result_.auxiliary += !only_forgets(op);
   } else {
     KindResult& kind = result_.kinds[unsigned(op.kind)];
@@ -260,9 +260,9 @@ void Worker::finish(Node& node, bool was_queued) {
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
   if (try_again(node)) return;
-  if (const Op& op = node.copy.op(); is_learning(op) && op.parent2 && !node.request.outcome.error)
+  if (const Op& op = node.copy.op(); is_added_lookup(op) && op.parent2 && !node.request.outcome.error)
     run_.target.forget_name(op.object, op.parent2, op.name2);
-  if (run_.options.record && !is_learning(node.copy.op()))
+  if (run_.options.record && !is_added_lookup(node.copy.op()))
     run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
   run_.heartbeat.beat(node.ended);
@@ -284,7 +284,7 @@ void Worker::finish(Node& node, bool was_queued) {
 // lookup is over.
 bool Worker::try_again(Node& node) {
   const Op& op = node.copy.op();
-  if (!is_learning(op) || node.request.outcome.error != ENOENT) return false;
+  if (!is_added_lookup(op) || node.request.outcome.error != ENOENT) return false;
   result_.auxiliary += node.request.outcome.auxiliary;
   const int64_t since = std::max(run_.options.timing == Timing::asap ? 0 : due_of(node), node.ready), tried = node.ended - since;
   if (tried >= int64_t(op.length) || run_.cancel.load(std::memory_order_relaxed)) return false;
@@ -296,7 +296,7 @@ bool Worker::try_again(Node& node) {
 void Worker::account(Node& node, int64_t due, int64_t stalled) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
-  if (is_learning(op)) {
+  if (is_added_lookup(op)) {
     result_.auxiliary += outcome.error == ENOENT ? 0 : outcome.auxiliary;  // ENOENT: try_again() has counted them
     add(counters_.done, 1);
     return;

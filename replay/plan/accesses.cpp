@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "base/lock_table.hpp"
 #include "plan/name_views.hpp"
 #include "util/object_set.hpp"
@@ -71,7 +71,7 @@ struct Collector {
       use(op.object);
   }
   // Adds the first operation that tells the target which object an id means.
-  void teach(ObjectId object) {
+  void map_id(ObjectId object) {
     if (object > kRootObject && known.insert(object)) list.add(object_key(object, kExists), Access::exclusive, true, true);
   }
   void open(HandleId handle) {
@@ -87,7 +87,7 @@ struct Collector {
   // links. (NFS-Ganesha 4.3 answers ESTALE from then on if an object is looked up while it is losing another name.)
   void see(ObjectId object) {
     if (object <= kRootObject) return;
-    const bool first = known.insert(object) || is_learning(op);  // a learning lookup may find the object under another name
+    const bool first = known.insert(object) || is_added_lookup(op);  // an added lookup may find the object under another name
     list.add(object_key(object, kExists), first ? Access::exclusive : Access::shared, true, first);
   }
   // Uses the open instance if there is one, because it keeps the object; otherwise the object.
@@ -178,7 +178,7 @@ void Collector::collect() {
     case OpKind::tmpfile:
       use(op.parent);
       if (ok) {
-        teach(op.object);
+        map_id(op.object);
         nameless.insert(op.object);
         open(op.handle);
       }
@@ -231,7 +231,7 @@ void Collector::collect() {
     case OpKind::mknod:
     case OpKind::symlink:
       name(op.parent, op.name, changes);
-      if (ok) teach(op.object);
+      if (ok) map_id(op.object);
       break;
     case OpKind::link:
       use(op.object);

@@ -25,7 +25,7 @@ struct Access {
   // True: an outcome depends on the order. If this holds for one of two conflicting operations, the later waits for the end of
   // the earlier, even if they overlapped in the capture. Otherwise overlapping operations are ordered by their starts only.
   bool decided = true;
-  // True: the operation teaches the target an id (exclusive) or uses one (shared). Such an access counts under every Order.
+  // True: the operation adds an id to the target (exclusive) or uses one (shared). Such an access counts under every Order.
   bool identity = false;
 };
 

@@ -33,7 +33,7 @@ struct Wait {
 
 class Dependencies {
  public:
-  // `slots`: size of the window. `identities_only`: an operation waits only for those that teach the ids it uses (Order::time).
+  // `slots`: size of the window. `identities_only`: an operation waits only for those that add the ids it uses (Order::time).
   // `known`: objects that the target knows already. enter() adds to it. It must outlive this object.
   Dependencies(uint32_t slots, bool identities_only, ObjectSet& known);
   ~Dependencies();

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "util/check.hpp"
 
 namespace fsr {
@@ -43,7 +43,7 @@ const Op* Linearizer::next() {
     }
     NameView views[kMaxViews];
     const std::span<const NameView> seen(views, name_views(*op, views));
-    const bool pass = is_learning(*op) || (!must_hold(*op) && (changes_names(*op) || fits(*op, seen, false)));
+    const bool pass = is_added_lookup(*op) || (!must_hold(*op) && (changes_names(*op) || fits(*op, seen, false)));
     ahead_.advance();
     if (pass) {
       passed(*op, seen);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/learning.hpp"
+#include "base/added_lookup.hpp"
 #include "trace/paths.hpp"
 
 namespace fsr {
@@ -134,7 +134,7 @@ void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Name
 Op& SplitSource::learn(ObjectId object, const Op& op, const NameInDirectory& former, OpBatch& batch) {
   Op& lookup = batch.ops.emplace_back();
   lookup.kind = OpKind::lookup;
-  lookup.seq = kFirstLearning + learnings_++;
+  lookup.seq = kFirstAddedLookup + added_lookups_++;
   lookup.op_flags = kOpKernel;
   lookup.start = op.start;
   lookup.thread = op.thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source of the operations of a rank's own threads. If an operation needs an object that another rank made or renamed, a lookup
-// precedes it, by which this rank learns the object (base/learning.hpp). If another rank removes a name of an object, an
+// precedes it, by which this rank learns the object (base/added_lookup.hpp). If another rank removes a name of an object, an
 // operation follows that makes this rank forget the name. Memory depends on the number of objects that others made or renamed and
 // this rank has not used since.
 #pragma once
@@ -23,7 +23,7 @@ struct SplitTimes {
 
 class SplitSource final : public OpSource {
  public:
-  // All arguments must outlive it. `known`: objects that this rank's target was taught; a run may add to it meanwhile. `others`:
+  // All arguments must outlive it. `known`: objects that this rank's target knows; a run may add to it meanwhile. `others`:
   // called for each operation of another rank; may be empty.
   SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known, const SplitTimes& times,
               std::function<void(const Op&)> others = {});
@@ -60,12 +60,12 @@ class SplitSource final : public OpSource {
   const ObjectSet& known_;
   const SplitTimes times_;
   const std::function<void(const Op&)> others_;
-  ObjectSet passed_;  // objects that the operations passed on so far teach
+  ObjectSet passed_;  // objects that the operations passed on so far add
   OpBatch input_;
   // Names by which other ranks know an object that this rank does not know, or not by these names. The latest name is last.
   std::unordered_map<ObjectId, std::vector<Name>> names_;
   ObjectSet directories_;  // as far as operations show
-  uint64_t learnt_ = 0, learnings_ = 0;
+  uint64_t learnt_ = 0, added_lookups_ = 0;
 };
 
 }  // namespace fsr

@@ -15,8 +15,8 @@
 #include <set>
 #include <thread>
 
+#include "base/added_lookup.hpp"
 #include "base/clock.hpp"
-#include "base/learning.hpp"
 #include "base/target.hpp"
 #include "catch.hpp"
 #include "cluster/cluster.hpp"
@@ -117,7 +117,7 @@ TEST_CASE("a split trace has each operation once, in its order, and no open file
         for (const Op& op : ops_of(trace.ops, analyzed, rank, names)) {
           REQUIRE(op.start >= before);
           before = op.start;
-          if (is_learning(op)) {
+          if (is_added_lookup(op)) {
             learnt += looked_up.insert(op.object).second;
             continue;
           }
@@ -199,7 +199,7 @@ TEST_CASE("a rank of a split trace knows each object that it uses by a current n
       size_t next = 0;
       for (const Op& op : trace.ops) {
         const size_t learnt = next;
-        while (next < given.size() && is_learning(given[next])) ++next;
+        while (next < given.size() && is_added_lookup(given[next])) ++next;
         if (next == given.size() || given[next].seq != op.seq) {
           next = learnt;
           truth.apply(op);
@@ -316,7 +316,7 @@ TEST_CASE("a rank of a split trace looks up an object of another rank before its
   do
     for (const Op& op : batch.ops)
       given.push_back(std::string(op_name(op.kind)) + " " + std::to_string(op.parent) + " " + std::string(op.name) + " " +
-                      std::to_string(op.object) + (is_learning(op) ? " " + std::to_string(op.length / 1000) : "") +
+                      std::to_string(op.object) + (is_added_lookup(op) ? " " + std::to_string(op.length / 1000) : "") +
                       (op.parent2 ? " without " + std::string(op.name2) + " in " + std::to_string(op.parent2) : ""));
   while (split.next(batch));
   CHECK(given == std::vector<std::string>{"lookup 1 d 10 1000500", "lookup 10 e 11 1000499", "lookup 11 f 12 1000497",
@@ -352,7 +352,7 @@ class CountedTarget final : public Target {
   Target& beneath_;
 };
 
-// Runs two operations: a learning lookup that may be repeated for `timeout` ns, and a getattr of what it learns.
+// Runs two operations: an added lookup that may be repeated for `timeout` ns, and a getattr of the object that it finds.
 RunResult learn(Target& target, Clock& clock, int64_t timeout) {
   Op lookup = name_op({0, 0, 1}, OpKind::lookup, 1, "late", 20);
   lookup.op_flags = kOpKernel;
@@ -366,7 +366,7 @@ RunResult learn(Target& target, Clock& clock, int64_t timeout) {
     }
   } source;
   source.ops = {lookup, object_op({0, 1, 1}, OpKind::getattr, 20)};
-  source.ops[0].seq = kFirstLearning;
+  source.ops[0].seq = kFirstAddedLookup;
   return run(source, target, clock, {.workers = 2});
 }
 

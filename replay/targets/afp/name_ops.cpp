@@ -24,9 +24,9 @@ Task find_second(OpCall& call, NameInDirectory* entry) {
   co_return co_await call.tree().find_dir(call, op.parent2, &entry->did);
 }
 
-void taught(OpCall& call, uint32_t type, uint32_t did = 0) {
+void map_result(OpCall& call, uint32_t type, uint32_t did = 0) {
   const Op& op = call.op();
-  call.tree().teach(op.object, op.parent, op.name, type, did);
+  call.tree().map_id(op.object, op.parent, op.name, type, did);
 }
 
 // Finds the type of an object, as known or else by asking the server.
@@ -225,7 +225,7 @@ Task do_lookup(OpCall& call) {
   if (int error = co_await find_parent(call, &entry)) co_return error;
   if (int error = co_await stat(call, entry, kFileStat, kDirStat, &parms)) co_return error;
   call.request->outcome.attr = parms.attr;
-  taught(call, parms.is_dir ? S_IFDIR : parms.attr.mode & S_IFMT, parms.id);
+  map_result(call, parms.is_dir ? S_IFDIR : parms.attr.mode & S_IFMT, parms.id);
   co_return 0;
 }
 
@@ -239,7 +239,7 @@ Task do_mkdir(OpCall& call) {
     if (reply.error) co_return reply.error;
     call.made = true;
     call.made_did = reply.parms.id;
-    taught(call, S_IFDIR, call.made_did);
+    map_result(call, S_IFDIR, call.made_did);
   }
   const NameInDirectory made{call.made_did, {}};
   co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
@@ -249,7 +249,7 @@ Task do_mknod(OpCall& call) {
   NameInDirectory entry;
   if (int error = co_await find_parent(call, &entry)) co_return error;
   if (int error = co_await make_file(call, entry)) co_return error;
-  taught(call, S_IFREG);
+  map_result(call, S_IFREG);
   co_return co_await set_mode(call, entry, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
 }
 
@@ -269,7 +269,7 @@ Task do_symlink(OpCall& call) {
     error = EACCES;
   }
   if (error) error = co_await keep_as_file(call, entry, target);
-  if (!error) taught(call, S_IFLNK);
+  if (!error) map_result(call, S_IFLNK);
   co_return error;
 }
 
@@ -285,7 +285,7 @@ Task do_link(OpCall& call) {
     if (op.error == ENOENT) co_return ENOENT;  // but a removed file gets none
     const Object::Name hidden = o->names.back();
     if (int error = co_await move(call, from, to)) co_return error;
-    call.tree().teach(op.object, op.parent2, op.name2, type, 0);
+    call.tree().map_id(op.object, op.parent2, op.name2, type, 0);
     call.tree().object(op.object)->hidden = false;
     call.tree().unlinked(op.object, hidden.parent, hidden.name);
     co_return 0;
@@ -296,7 +296,7 @@ Task do_link(OpCall& call) {
   if (reply.error) co_return reply.error;
   ++call.client().counters.copied_links;
   call.tree().copied(op.object);
-  call.tree().teach(op.object, op.parent2, op.name2, type, 0);
+  call.tree().map_id(op.object, op.parent2, op.name2, type, 0);
   co_return 0;
 }
 

@@ -66,7 +66,7 @@ Task do_create(OpCall& call) {
   if (exists && (exists != EEXIST || (op.open_flags & O_EXCL))) co_return exists;
   call.auxiliary();
   if (int error = co_await open_at(call, entry, access_mode(op.open_flags), &fork)) co_return error;
-  call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
+  call.tree().map_id(op.object, op.parent, op.name, S_IFREG, 0);
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   if (exists) co_return co_await truncate_opened(call, fork);
   // Set the mode after the open, because the mode may forbid an access that the creator of a file has.
@@ -84,7 +84,7 @@ Task do_tmpfile(OpCall& call) {
   if (int error = co_await make_file(call, entry)) co_return error;
   call.auxiliary();
   if (int error = co_await open_at(call, entry, access_mode(op.open_flags), &fork)) co_return error;
-  call.tree().teach(op.object, kRootObject, name, S_IFREG, 0);
+  call.tree().map_id(op.object, kRootObject, name, S_IFREG, 0);
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   call.tree().hid(op.object, kRootObject, name);
   co_return co_await set_mode(call, entry, allowed_mode(call, (op.mode & 07777) | S_IFREG));

@@ -118,7 +118,7 @@ void Tree::forget_paths(ObjectId id) {
   if (!there) o->original.reset();
 }
 
-void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {
+void Tree::map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {
   if (id == kNoObject || id == kRootObject) return;
   Object& o = add_name(id, parent, name);
   if (!S_ISLNK(o.type) || !S_ISREG(type)) o.type = type & S_IFMT;  // a link that is kept as a file remains a link

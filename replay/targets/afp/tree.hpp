@@ -98,7 +98,7 @@ class Tree final : public KnownTree<Object, Open> {
   bool is_original(ObjectId id, ObjectId parent, std::string_view name);
   // Uses this name from now on, if the object still has several.
   void set_original(ObjectId id, ObjectId parent, std::string_view name);
-  void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did);
+  void map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did);
   void changed(ObjectId id);  // called after a change of the file that its further copies lack
   std::vector<std::string> outdated_copies() const;
 

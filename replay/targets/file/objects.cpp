@@ -147,7 +147,7 @@ void FileObjects::remove_name(Node& node, ObjectId parent, std::string_view name
   if (node.others && node.others->empty()) node.others.reset();
 }
 
-void FileObjects::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type) {
+void FileObjects::map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type) {
   if (id == kNoObject || id == kRootObject) return;
   nodes_.update(id, [&](Node& node) {
     if (type) node.type = type;
@@ -155,7 +155,7 @@ void FileObjects::teach(ObjectId id, ObjectId parent, std::string_view name, uin
   });
 }
 
-void FileObjects::teach_unnamed(ObjectId id, uint32_t type) {
+void FileObjects::map_unnamed(ObjectId id, uint32_t type) {
   if (id == kNoObject || id == kRootObject) return;
   nodes_.update(id, [&](Node& node) { node.type = type; });
 }

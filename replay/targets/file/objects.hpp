@@ -70,8 +70,8 @@ class FileObjects {
   // Finds the subject of an operation: its handle if that is open, else its object.
   int subject(const Op& op, PathAt* at);
 
-  void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
-  void teach_unnamed(ObjectId id, uint32_t type);
+  void map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
+  void map_unnamed(ObjectId id, uint32_t type);
   void forget_name(ObjectId id, ObjectId parent, std::string_view name);
   void renamed(const Op& op);
   void add_open(HandleId handle, OpenRef open);

@@ -61,7 +61,7 @@ int FileTree::lookup(Context& c) {
     ActAs act(c.who);
     if (int error = stat_name(at.fd(), at.name.c_str(), attr)) return error;
   }
-  objects_.teach(c.op.object, c.op.parent, c.op.name, attr.mode & S_IFMT);
+  objects_.map_id(c.op.object, c.op.parent, c.op.name, attr.mode & S_IFMT);
   return 0;
 }
 
@@ -107,12 +107,12 @@ int FileTree::create(Context& c) {
   if (fd >= 0) {
     // O_NONBLOCK is removed again, because v9fs ends reads early with it.
     if (waits && (!is_file(fd) || fcntl(fd, F_SETFL, flags) != 0)) return close(fd), ENXIO;
-    objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
+    objects_.map_id(c.op.object, c.op.parent, c.op.name, S_IFREG);
     return finish_open(c, fd, S_IFREG, true);
   }
   if (errno != EEXIST || (c.op.open_flags & O_EXCL)) return errno;
   if (int error = open_existing(c, at)) return error;
-  objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
+  objects_.map_id(c.op.object, c.op.parent, c.op.name, S_IFREG);
   return 0;
 }
 
@@ -181,7 +181,7 @@ int FileTree::tmpfile(Context& c) {
     fd = openat(dir->get(), ".", (kept_flags(c.op.open_flags) & ~(O_TRUNC | O_NOFOLLOW)) | O_TMPFILE, mode);
   }
   if (fd < 0) return errno;
-  objects_.teach_unnamed(c.op.object, S_IFREG);
+  objects_.map_unnamed(c.op.object, S_IFREG);
   return finish_open(c, fd, S_IFREG, true);
 }
 
@@ -210,7 +210,7 @@ int FileTree::make(Context& c) {
     if (result != 0) return errno;
     if (int error = wanted_attr(c, at.fd(), at.name.c_str())) return error;
   }
-  objects_.teach(c.op.object, c.op.parent, c.op.name, type);
+  objects_.map_id(c.op.object, c.op.parent, c.op.name, type);
   return 0;
 }
 
@@ -225,7 +225,7 @@ int FileTree::link(Context& c) {
     if (result != 0) return errno;
     if (int error = wanted_attr(c, to.fd(), to.name.c_str())) return error;
   }
-  objects_.teach(c.op.object, c.op.parent2, c.op.name2, 0);
+  objects_.map_id(c.op.object, c.op.parent2, c.op.name2, 0);
   return 0;
 }
 

@@ -27,7 +27,7 @@ MemoryTree::MemoryTree(uint64_t limit_bytes) : limit_(limit_bytes) {
   root->attr.mode = S_IFDIR | 0755;
   root->attr.nlink = 2;
   root->attr.atime = root->attr.mtime = root->attr.ctime = root->attr.btime = wall_clock();
-  teach(kRootObject, root);
+  map_id(kRootObject, root);
 }
 
 MemoryTree::~MemoryTree() = default;
@@ -156,7 +156,7 @@ int MemoryTree::directory(ObjectId id, NodePtr* node) const {
   return (*node)->is_dir() ? 0 : ENOTDIR;
 }
 
-void MemoryTree::teach(ObjectId id, const NodePtr& node) {
+void MemoryTree::map_id(ObjectId id, const NodePtr& node) {
   if (id == kNoObject) return;
   NodePtr& known = objects_[id];
   if (known == node) return;

@@ -96,7 +96,7 @@ class MemoryTree {
   // Sets the node of a name. Null: removes the name. An existing name keeps its cookie, so that a listing has it once.
   void set_entry(Node& parent, std::string_view name, const NodePtr& node);
   void unlinked(const NodePtr& node);
-  void teach(ObjectId id, const NodePtr& node);
+  void map_id(ObjectId id, const NodePtr& node);
   NodePtr new_node(Context& c, uint32_t mode);
   void open_node(HandleId handle, const NodePtr& node, uint32_t open_flags);
   // Calls `change` on a node's data and updates the sum of all allocated bytes.

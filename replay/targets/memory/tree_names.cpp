@@ -48,7 +48,7 @@ int MemoryTree::lookup(Context& c) {
   NodePtr parent, node;
   if (int error = directory(c.op.parent, &parent)) return error;
   if (int error = entry(*parent, c.op.name, &node)) return error;
-  teach(c.op.object, node);
+  map_id(c.op.object, node);
   reply_attr(*node, c.outcome);
   return 0;
 }
@@ -62,7 +62,7 @@ int MemoryTree::make(Context& c, uint32_t mode, NodePtr* made) {
   *made = new_node(c, mode);
   if (S_ISCHR(mode) || S_ISBLK(mode)) (*made)->attr.rdev = c.op.flags;
   set_entry(*parent, c.op.name, *made);
-  teach(c.op.object, *made);
+  map_id(c.op.object, *made);
   reply_attr(**made, c.outcome);
   return 0;
 }
@@ -79,7 +79,7 @@ int MemoryTree::create(Context& c) {
       node->touch(true);
     }
     error = 0;
-    teach(c.op.object, node);
+    map_id(c.op.object, node);
     reply_attr(*node, c.outcome);
   }
   if (error == 0) open_node(c.op.handle, node, c.op.open_flags);
@@ -94,7 +94,7 @@ int MemoryTree::tmpfile(Context& c) {
   NodePtr node = new_node(c, S_IFREG | (c.op.mode & 07777));
   node->attr.nlink = 0;
   node->unnamed = true;
-  teach(c.op.object, node);
+  map_id(c.op.object, node);
   open_node(c.op.handle, node, c.op.open_flags);
   reply_attr(*node, c.outcome);
   return 0;

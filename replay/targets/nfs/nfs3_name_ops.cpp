@@ -14,7 +14,7 @@ namespace {
 // Finishes an operation that found or created an object with `handle`.
 void finish_found(OpCall& call, const FileHandle& handle, const Attr& attr) {
   const Op& op = call.op();
-  call.state().teach(op.object, handle, attr);
+  call.state().map_id(op.object, handle, attr);
   if (op.kind == OpKind::create) {
     if (op.open_flags & O_TRUNC) call.state().settled(op.object, 0, UINT64_MAX);
     call.state().opened(op.handle, op.object, handle, op.open_flags, false);
@@ -234,7 +234,7 @@ static void after_tmpfile(OpCall& call, const Rpc&, const Reply& reply, int erro
     return call.session->send(rpc);
   }
   const Op& op = call.op();
-  call.state().teach(op.object, reply.handle, reply.attr);
+  call.state().map_id(op.object, reply.handle, reply.attr);
   call.state().opened(op.handle, op.object, reply.handle, op.open_flags, false);
   call.request->outcome.attr = reply.attr;
   call.error = 0;

@@ -37,7 +37,7 @@ bool NfsState::handle_of(ObjectId object, FileHandle* handle) {
   return false;
 }
 
-void NfsState::teach(ObjectId object, const FileHandle& handle, const Attr& attr) {
+void NfsState::map_id(ObjectId object, const FileHandle& handle, const Attr& attr) {
   if (object == kNoObject) return;
   objects.update(object, [&](Object& o) {
     o.handle = handle;

@@ -98,7 +98,7 @@ class NfsState {
 
   bool handle_of(ObjectId object, FileHandle* handle);  // false: no operation has bound the id; counted
   // Binds an id to the file handle of a reply.
-  void teach(ObjectId object, const FileHandle& handle, const Attr& attr);
+  void map_id(ObjectId object, const FileHandle& handle, const Attr& attr);
   void learn_links(ObjectId object, const Attr& attr);
   void opened(HandleId id, ObjectId object, const FileHandle& handle, uint32_t flags, bool directory);
   // Ends an open instance. *hidden receives the hidden names that its object no longer needs. False: there is no such handle.

@@ -16,7 +16,7 @@ Task make(OpCall& call, Attr set, std::string_view target = {}) {
   Rpc& rpc = call.ask();
   rpc.compound.putfh(dir).create(call.op().name, set, target).getfh().getattr();
   const Reply& reply = co_await call.send(rpc);
-  if (!reply.error) taught(call, reply);
+  if (!reply.error) map_result(call, reply);
   co_return reply.error;
 }
 
@@ -115,7 +115,7 @@ Task do_lookup(OpCall& call) {
   const Reply& reply = co_await call.send(rpc);
   if (reply.error) co_return reply.error;
   if (nfs::differ(reply.server.system, call.client().options.root_system)) co_return EXDEV;
-  taught(call, reply);
+  map_result(call, reply);
   co_return 0;
 }
 

@@ -93,7 +93,7 @@ Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, con
   rpc.compound.getfh().getattr();
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);
-  if (!reply.error) taught(call, reply);
+  if (!reply.error) map_result(call, reply);
   if (!reply.error && (set.valid & kAttrSize)) call.files().settled(op.object, set.size, UINT64_MAX);
   *made = reply.handle;
   if (reply.done <= kOpenAt || !stays) co_return reply.error;

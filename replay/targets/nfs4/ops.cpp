@@ -139,8 +139,8 @@ uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
   return call.client().options.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
-void taught(OpCall& call, const Reply& reply) {
-  call.files().teach(call.op().object, reply.handle, reply.attr);
+void map_result(OpCall& call, const Reply& reply) {
+  call.files().map_id(call.op().object, reply.handle, reply.attr);
   call.request->outcome.attr = reply.attr;
 }
 

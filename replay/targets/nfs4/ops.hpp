@@ -56,7 +56,7 @@ int find_object(OpCall& call, ObjectId object, FileHandle* handle);
 int find_parent(OpCall& call, FileHandle* dir);
 uint32_t allowed_mode(const OpCall& call, uint32_t mode);  // the bits that this target may set
 // Stores handle and attributes of an object that was found or created.
-void taught(OpCall& call, const Reply& reply);
+void map_result(OpCall& call, const Reply& reply);
 // The handle and state with which an operation sends its requests, for an open file or one that is not open.
 struct File {
   ObjectId object = kNoObject;

@@ -50,7 +50,7 @@ void keep_open(OpCall& call, FidRef fid) {
 
 void created(OpCall& call, std::string_view name, FidRef fid) {
   const Op& op = call.op();
-  call.tree().teach(op.object, op.parent, name, fid->qid_type, call.uid);
+  call.tree().map_id(op.object, op.parent, name, fid->qid_type, call.uid);
   keep_open(call, std::move(fid));
 }
 

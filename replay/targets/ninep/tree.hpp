@@ -110,7 +110,7 @@ class Tree final : public KnownTree<Object, Open> {
   Task find_or_open(OpCall& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
 
   // Adds an object that was found or created. `fid`: its fid, not open; may be null.
-  void teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
+  void map_id(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
   // `yes`: the server returns attributes of an open file without a name. Some (diod 1.0, QEMU's) can't. On these, a file that
   // loses its last name while it is open gets a hidden name until its last release. Asked when it is first needed.
   enum class Knows : uint8_t { unasked, yes, no } stats_nameless = Knows::unasked;

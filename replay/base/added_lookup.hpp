@@ -11,9 +11,9 @@
 
 namespace fsr {
 
-constexpr uint64_t kFirstLearning = 1ull << 63;  // first seq of these lookups; operations of a trace count from 0
+constexpr uint64_t kFirstAddedLookup = 1ull << 63;  // first seq of these lookups; operations of a trace count from 0
 
-inline bool is_learning(const Op& op) { return op.seq >= kFirstLearning; }
-inline bool only_forgets(const Op& op) { return is_learning(op) && op.name.empty(); }
+inline bool is_added_lookup(const Op& op) { return op.seq >= kFirstAddedLookup; }
+inline bool only_forgets(const Op& op) { return is_added_lookup(op) && op.name.empty(); }
 
 }  // namespace fsr
