@@ -261,11 +261,11 @@ struct TraceReader::Impl {
       }
     }
     // Operations under way when the checkpoint was made are not in it.
-    std::vector<const Op*> under_way;
+    std::vector<const Op*> in_flight;
     for (const auto& [number, end] : ends)
-      if (number < seq && end.block > from) under_way.push_back(&end.op);
-    std::sort(under_way.begin(), under_way.end(), [](const Op* a, const Op* b) { return a->end() < b->end(); });
-    for (const Op* op : under_way) state.apply(*op);
+      if (number < seq && end.block > from) in_flight.push_back(&end.op);
+    std::sort(in_flight.begin(), in_flight.end(), [](const Op* a, const Op* b) { return a->end() < b->end(); });
+    for (const Op* op : in_flight) state.apply(*op);
 
     rewind(from);
     OpBatch batch;

@@ -18,7 +18,7 @@ namespace fsr {
 constexpr size_t kWaiting = 4096;  // operations that may wait for an earlier one to end
 
 struct Recording::Entry {
-  enum State : uint8_t { under_way, ended, withdrawn } state = under_way;
+  enum State : uint8_t { in_flight, ended, withdrawn } state = in_flight;
   bool started = false;  // true: the start is in the file
   uint64_t seq = 0;
   int64_t start = 0;
@@ -57,7 +57,7 @@ Recording::Entry* Recording::begin(const Op& op, int64_t issued) {
   }
   // Workers read the clock before they take the lock, so one may overtake another by a little.
   last_ = std::max(last_, issued - origin_);
-  entry->state = Entry::under_way;
+  entry->state = Entry::in_flight;
   entry->started = false;
   entry->start = last_;
   entry->planned = &op;
@@ -118,10 +118,10 @@ void Recording::recycle(std::unique_ptr<Entry> entry) {
 // Writes the ended operations that began before all operations in flight.
 void Recording::settle() {
   try {
-    while (!order_.empty() && (order_.front()->state != Entry::under_way || order_.size() > kWaiting)) {
+    while (!order_.empty() && (order_.front()->state != Entry::in_flight || order_.size() > kWaiting)) {
       std::unique_ptr<Entry> entry = std::move(order_.front());
       order_.pop_front();
-      if (entry->state == Entry::under_way) {
+      if (entry->state == Entry::in_flight) {
         write_start(*entry);
         early_.push_back(std::move(entry));
         continue;
@@ -154,7 +154,7 @@ void Recording::finish(bool whole, const std::string& reason) {
   TraceClosing closing{.clean = whole, .reason = reason, .end = end_};
   try {
     for (const std::unique_ptr<Entry>& entry : order_) {  // left over if the run was abandoned
-      if (entry->state == Entry::under_way) write_start(*entry);
+      if (entry->state == Entry::in_flight) write_start(*entry);
       if (entry->state == Entry::ended) writer_->add(entry->op.op());
     }
     writer_->finish(std::move(closing));

@@ -16,9 +16,9 @@ class UnresponsiveTime {
 
   explicit UnresponsiveTime(int64_t now) : last_(now) {}
 
-  // `answered`, `unanswered`: operations that have ended so far, with and without an answer; `under_way`: operations in flight.
-  void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t under_way) {
-    const bool asked = under_way || unanswered != unanswered_;
+  // `answered`, `unanswered`: operations that have ended so far, with and without an answer; `in_flight`: operations issued and not ended.
+  void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t in_flight) {
+    const bool asked = in_flight || unanswered != unanswered_;
     if (answered == answered_ && asked)
       lasts_ += now - last_;
     else

@@ -81,10 +81,10 @@ struct ReplyAwaiter {
 // are finished.
 template <class Poll>
 bool all_finish(const std::vector<SharedCall*>& calls, Clock& clock, int64_t timeout, Poll poll) {
-  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
+  auto in_flight = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   const int64_t until = clock.now() + timeout;
-  while (under_way() && clock.now() < until) poll(until);
-  return !under_way();
+  while (in_flight() && clock.now() < until) poll(until);
+  return !in_flight();
 }
 
 }  // namespace fsr

@@ -79,7 +79,7 @@ void each_name(const Op& op, Visit visit) {
 }  // namespace
 
 // Returns the length without the extension, which pseudonyms keep. Short names are found by chance.
-static size_t telling_size(std::string_view name) {
+static size_t secret_size(std::string_view name) {
   const size_t dot = name.rfind('.');
   return dot != std::string_view::npos && common_extension(name.substr(dot + 1)) ? dot : name.size();
 }
@@ -87,7 +87,7 @@ static size_t telling_size(std::string_view name) {
 void LeakCheck::learn_secret(std::string_view secret) {
   if (secret.empty() || secret == "." || secret == ".." || secret.size() > kLongest) return;
   auto [at, fresh] = secrets_.emplace(secret);
-  if (!fresh || telling_size(*at) < kWithin) return;
+  if (!fresh || secret_size(*at) < kWithin) return;
   by_start_.emplace(start_of(*at), *at);
   starts_[uint8_t((*at)[0]) << 8 | uint8_t((*at)[1])] = true;
 }

@@ -46,8 +46,8 @@ bool names_a_file(OpKind kind) {
          kind == OpKind::mknod || kind == OpKind::unlink || kind == OpKind::rmdir || kind == OpKind::rename;
 }
 
-// The attributes of these replies are the directory's.
-bool tells_of_directory(OpKind kind) { return kind == OpKind::unlink || kind == OpKind::rmdir || kind == OpKind::rename; }
+// True: the attributes in the reply are those of the parent directory.
+bool replies_for_directory(OpKind kind) { return kind == OpKind::unlink || kind == OpKind::rmdir || kind == OpKind::rename; }
 
 }  // namespace
 
@@ -158,7 +158,7 @@ bool NfsdumpRequests::attributes(Op* op) {
   constexpr uint32_t kTypes[] = {0, S_IFREG, S_IFDIR, S_IFBLK, S_IFCHR, S_IFLNK, S_IFSOCK, S_IFIFO};
   uint32_t type = 0, major_number = 0, minor_number = 0;
   attr_ = {};
-  if (!answered_.number("ftype", &type) || type == 0 || tells_of_directory(op->kind)) return true;
+  if (!answered_.number("ftype", &type) || type == 0 || replies_for_directory(op->kind)) return true;
   if (type >= std::size(kTypes) || !answered_.number("mode", &attr_.mode) || !answered_.number("size", &attr_.size)) return false;
   attr_.valid = kAttrMode | kAttrSize;
   attr_.mode = (attr_.mode & 07777) | kTypes[type];

@@ -53,12 +53,12 @@ bool looks_like_pcap(std::string_view head);
 
 // Joins fragments of IP and orders segments of TCP; segments that never come become a gap. Passes on datagrams of UDP as they
 // come.
-class Streams {
+class TcpStreams {
  public:
   // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
   using Bytes = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes, bool gap)>;
   using Datagram = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes)>;
-  Streams(ImportSink& sink, Bytes bytes, Datagram datagram)
+  TcpStreams(ImportSink& sink, Bytes bytes, Datagram datagram)
       : sink_(sink), fragments_(sink), bytes_(std::move(bytes)), datagram_(std::move(datagram)) {}
   void packet(const Packet& packet);
   void finish();  // hands out what waits behind gaps, counts fragments

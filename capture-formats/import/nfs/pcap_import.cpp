@@ -21,7 +21,7 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
     if (calls.plausible(flow, bytes)) return calls.message(flow, time, time, bytes);
     sink.note(ImportNotes::ignored, "UDP packets that are neither NFS calls nor replies to captured calls", 1);
   };
-  Streams streams(sink, stream, datagram);
+  TcpStreams streams(sink, stream, datagram);
   Packet packet;
   while (packets.next(&packet)) streams.packet(packet);
   streams.finish();

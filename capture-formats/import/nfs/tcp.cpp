@@ -45,14 +45,14 @@ size_t link_header(uint32_t link, std::string_view data) {
 
 }  // namespace
 
-void Streams::packet(const Packet& packet) {
+void TcpStreams::packet(const Packet& packet) {
   const size_t header = link_header(packet.link, packet.data);
   if (header == SIZE_MAX || header >= packet.data.size())
     return sink_.note(ImportNotes::ignored, "packets of other protocols than IP", 1);
   ip(packet, packet.data.substr(header));
 }
 
-void Streams::ip(const Packet& packet, std::string_view bytes) {
+void TcpStreams::ip(const Packet& packet, std::string_view bytes) {
   constexpr unsigned kFragment6 = 44;  // a header of IPv6 between the fixed one and what is in the packet
   constexpr size_t kFragment6Size = 8;
   const unsigned version = byte(bytes, 0) >> 4;
@@ -91,7 +91,7 @@ void Streams::ip(const Packet& packet, std::string_view bytes) {
   if (fragments_.add(piece, &whole_)) inner(piece.addresses, piece.protocol, packet.time, whole_, 0);
 }
 
-void Streams::inner(const FlowKey& addresses, unsigned protocol, int64_t time, std::string_view bytes, size_t missing) {
+void TcpStreams::inner(const FlowKey& addresses, unsigned protocol, int64_t time, std::string_view bytes, size_t missing) {
   constexpr unsigned kTcp = 6, kUdp = 17;
   if (protocol == kUdp)
     udp(addresses, time, bytes);
@@ -101,7 +101,7 @@ void Streams::inner(const FlowKey& addresses, unsigned protocol, int64_t time, s
     sink_.note(ImportNotes::ignored, "IP packets of other protocols than TCP and UDP", 1);
 }
 
-void Streams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes) {
+void TcpStreams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes) {
   constexpr size_t kHeader = 8;
   const size_t size = bytes.size() < kHeader ? 0 : net16(bytes, 4);
   if (size < kHeader) return sink_.note(ImportNotes::lost, "damaged packets", 1);
@@ -110,7 +110,7 @@ void Streams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes
   datagram_(key, time, bytes.substr(kHeader, size - kHeader));
 }
 
-void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing) {
+void TcpStreams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing) {
   if (bytes.size() < 20) return sink_.note(ImportNotes::lost, "damaged packets", 1);
   const size_t header = (byte(bytes, 12) >> 4) * 4;
   const unsigned flags = byte(bytes, 13);
@@ -137,13 +137,13 @@ void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes
 }
 
 // Skips bytes that the receiver has acknowledged and that were not captured: they will not be sent again.
-void Streams::skip_acked(const FlowKey& key, Flow& flow) {
+void TcpStreams::skip_acked(const FlowKey& key, Flow& flow) {
   while (flow.has_ack && !flow.waiting.empty() &&
          int32_t(flow.acked - (flow.next + uint32_t(flow.waiting.begin()->first - flow.at))) >= 0)
     skip_gap(key, flow);
 }
 
-void Streams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes) {
+void TcpStreams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes) {
   if (bytes.empty()) return;
   if (!flow.known) {
     flow.known = true;
@@ -165,7 +165,7 @@ void Streams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq
   while (flow.waiting_bytes > kMostWaiting) skip_gap(key, flow);
 }
 
-void Streams::hand_out(const FlowKey& key, Flow& flow) {
+void TcpStreams::hand_out(const FlowKey& key, Flow& flow) {
   while (!flow.waiting.empty() && flow.waiting.begin()->first <= flow.at) {
     const uint64_t begin = flow.waiting.begin()->first;
     const Segment segment = std::move(flow.waiting.begin()->second);
@@ -179,7 +179,7 @@ void Streams::hand_out(const FlowKey& key, Flow& flow) {
   }
 }
 
-void Streams::skip_gap(const FlowKey& key, Flow& flow) {
+void TcpStreams::skip_gap(const FlowKey& key, Flow& flow) {
   if (flow.waiting.empty()) return;
   const uint64_t lost = flow.waiting.begin()->first - flow.at;
   sink_.note(ImportNotes::lost, "bytes of TCP streams in packets that were not captured", lost);
@@ -189,7 +189,7 @@ void Streams::skip_gap(const FlowKey& key, Flow& flow) {
   hand_out(key, flow);
 }
 
-void Streams::finish() {
+void TcpStreams::finish() {
   for (auto& [key, flow] : flows_)
     while (!flow.waiting.empty()) skip_gap(key, flow);
   fragments_.finish();

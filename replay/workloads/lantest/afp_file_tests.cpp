@@ -66,15 +66,15 @@ Task AfpTests::read_small() {
 // --- Tests 2 and 3: the big file, by commands that do not wait for each other ---
 
 struct AfpTests::Flight {
-  unsigned under_way = 0;
+  unsigned in_flight = 0;
   int error = 0;  // the first error
   std::coroutine_handle<> waiter = {};
 
   void landed(int e) {
     if (!error) error = e;
-    if (--under_way == 0 && waiter) waiter.resume();
+    if (--in_flight == 0 && waiter) waiter.resume();
   }
-  bool await_ready() const noexcept { return under_way == 0; }
+  bool await_ready() const noexcept { return in_flight == 0; }
   void await_suspend(std::coroutine_handle<> h) { waiter = h; }
   int await_resume() const { return error; }
 };
@@ -92,8 +92,8 @@ Task AfpTests::write_big() {
   if (int error = co_await open(dir_, name, 0x0302, kExclusive)) co_return error;
   if (int error = co_await fork_parms(0x0002)) co_return error;
   const uint64_t chunk = zeros_.size();
-  Flight flight{.under_way = unsigned(settings_.big_size / chunk)};
-  const unsigned chunks = flight.under_way;
+  Flight flight{.in_flight = unsigned(settings_.big_size / chunk)};
+  const unsigned chunks = flight.in_flight;
   watch_.start();
   for (unsigned i = 0; i < chunks; ++i) fly(Step(*this, commands_.write(fork_, i * chunk, zeros_.all()), name, kOk), flight);
   if (int error = co_await flight) co_return error;
@@ -110,8 +110,8 @@ Task AfpTests::read_big() {
   if (int error = co_await open(did, name, 0x0342, kReadsExclusive)) co_return error;
   if (int error = co_await fork_parms(0x0242)) co_return error;
   const uint64_t chunk = zeros_.size();
-  Flight flight{.under_way = unsigned(settings_.big_size / chunk)};
-  const unsigned chunks = flight.under_way;
+  Flight flight{.in_flight = unsigned(settings_.big_size / chunk)};
+  const unsigned chunks = flight.in_flight;
   watch_.start();
   for (unsigned i = 0; i < chunks; ++i) fly(Step(*this, commands_.read(fork_, i * chunk, chunk), name, kOk), flight);
   if (int error = co_await flight) co_return error;

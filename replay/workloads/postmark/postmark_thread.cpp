@@ -40,11 +40,11 @@ Row row_of(OpKind kind) {
 const char* const kRowNames[kFileDeleted + 1] = {"open",   "read",         "write",     "close",         "unlink",
                                                  "others", "file created", "file read", "file appended", "file deleted"};
 
-PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool talks)
+PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool prints)
     : settings_(settings),
       copy_(copy),
       umask_(umask),
-      talks_(talks),
+      prints_(prints),
       random_(uint32_t(settings.seed + copy)),
       junk_(size_t(settings.size_high) * 2, ' '),
       files_(size_t(settings.files) * 2),
@@ -55,7 +55,7 @@ PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t
 }
 
 void PostmarkThread::print(const char* text) const {
-  if (!talks_) return;
+  if (!prints_) return;
   fputs(text, stdout);
   fflush(stdout);
 }

@@ -23,9 +23,9 @@ extern const char* const kRowNames[kFileDeleted + 1];
 class PostmarkThread final : public SimThread {
  public:
   // `settings` must outlive this. Location number n is target number n of the thread runner. `copy`: 0: the only copy; other
-  // copies work in directories of their own below each location. `umask`: for created files. `talks`: prints its progress on
+  // copies work in directories of their own below each location. `umask`: for created files. `prints`: prints its progress on
   // standard output.
-  PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool talks);
+  PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool prints);
   SimTask run(SimContext& sim) override;
 
   const Counts& counts() const { return counts_; }
@@ -85,7 +85,7 @@ class PostmarkThread final : public SimThread {
   const Settings& settings_;
   const unsigned copy_;
   const uint32_t umask_;
-  const bool talks_;
+  const bool prints_;
   Mt19937 random_;
   std::string junk_;
   std::vector<File> files_;

@@ -85,14 +85,14 @@ void refuse(const Parameter& p, const char* word) {
       throw ParameterError(value.position, fmt::format("{} is refused: {}", word, kNotYet));
 }
 
-bool says_no(const Parameter& p) {
+bool is_no(const Parameter& p) {
   return std::any_of(p.values.begin(), p.values.end(),
                      [](const Value& v) { return same_word(v.text, "n") || same_word(v.text, "no"); });
 }
 
 void set_validation(General& g, const Parameter& p) {
   Validation& v = g.validation;
-  v.on = !says_no(p);
+  v.on = !is_no(p);
   refuse(p, "reportdedupsets");
   refuse(p, "ignore_zero_reads");
   for (const Value& value : p.values) {
@@ -111,7 +111,7 @@ void set_validation(General& g, const Parameter& p) {
 
 void set_journal(General& g, const Parameter& p) {
   Validation& v = g.validation;
-  v.journal = !says_no(p);
+  v.journal = !is_no(p);
   v.on |= v.journal;
   refuse(p, "max=");
   for (const Value& value : p.values) {

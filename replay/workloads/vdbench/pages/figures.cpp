@@ -85,7 +85,7 @@ void add_interval(RunRecord& record, RunLine line) {
 namespace {
 
 // Returns the average number of operations in flight.
-double under_way(const Figures& figures, double seconds) {
+double in_flight(const Figures& figures, double seconds) {
   double sum = 0;
   for (const KindCounters& cell : figures.operations) sum += cell.service.sum();
   return seconds > 0 ? sum / 1e9 / seconds : 0;
@@ -113,7 +113,7 @@ std::string limit_of(const RunRecord& record) {
   unsigned threads = 0;
   for (size_t w = 0; w < average.works.size(); ++w) {
     threads += threads_of(run, w);
-    if (under_way(average.works[w], average.seconds) < kAllAtWork * threads_of(run, w)) continue;
+    if (in_flight(average.works[w], average.seconds) < kAllAtWork * threads_of(run, w)) continue;
     full += (full.empty() ? "" : ", ") + name_of(run, w);
   }
   if (!full.empty())
@@ -122,7 +122,7 @@ std::string limit_of(const RunRecord& record) {
   return fmt::format(
       "neither the processors ({:.0f} % busy) nor the threads ({:.1f} of {} waited for the target): blocked work, or a target "
       "that serves one operation at a time",
-      average.cpu.busy(), under_way(average.all, average.seconds), threads);
+      average.cpu.busy(), in_flight(average.all, average.seconds), threads);
 }
 
 }  // namespace fsr::vdbench
