@@ -16,7 +16,8 @@ class UnresponsiveTime {
 
   explicit UnresponsiveTime(int64_t now) : last_(now) {}
 
-  // `answered`, `unanswered`: operations that have ended so far, with and without an answer; `in_flight`: operations issued and not ended.
+  // `answered`, `unanswered`: operations that have ended so far, with and without an answer; `in_flight`: operations issued and
+  // not ended.
   void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t in_flight) {
     const bool asked = in_flight || unanswered != unanswered_;
     if (answered == answered_ && asked)

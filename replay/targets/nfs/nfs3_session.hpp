@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session with an NFSv3 server: one or several connections (nconnect), and the operations in flight on them.
 //
-// An operation is an OpCall, a small state machine. It sends requests (Rpc), and names the function that handles each reply, until
-// it calls finish(). Calls and Rpcs are reused. Used by one thread.
+// An operation is an OpCall, a small state machine. It sends requests (Rpc), and names the function that handles each reply,
+// until it calls finish(). Calls and Rpcs are reused. Used by one thread.
 #pragma once
 
 #include <cstdint>

@@ -170,7 +170,7 @@ TEST_CASE("a question for a lock does not disturb a request for one at the same 
 TEST_CASE("a copied link is never missing while the original takes its place") {
   struct Counter final : Completion {
     int left = 2;
-    void completed(Request&) override { --left; }
+    void completed(TargetRequest&) override { --left; }
   } counter;
   Mounted m;
   const ObjectId file = m.create("file", 1);
@@ -178,8 +178,8 @@ TEST_CASE("a copied link is never missing while the original takes its place") {
   REQUIRE(m.run({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "copy"}) == 0);
   const Op unlink{.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"};
   const Op lookup{.kind = OpKind::lookup, .object = 500, .parent = kDir, .name = "copy"};
-  Request first{.op = &unlink}, second{.op = &lookup};
-  std::unique_ptr<Session> session = m.target->open_session();
+  TargetRequest first{.op = &unlink}, second{.op = &lookup};
+  std::unique_ptr<TargetSession> session = m.target->open_session();
   REQUIRE(session->submit(first) == Submit::queued);
   REQUIRE(session->submit(second) == Submit::queued);
   while (counter.left > 0) session->poll(m.clock.now() + 1'000'000'000, -1, counter);

@@ -76,7 +76,7 @@ class Validator {
   ValidationCounts& counts_;
   ErrorLog& errors_;
   const PageBuffer buffer_;
-  uint64_t base_ = 0;                   // `base` of the current operation
+  uint64_t base_ = 0;                    // `base` of the current operation
   std::vector<Journal::Entry> entries_;  // entries of the current write
 };
 
