@@ -150,16 +150,16 @@ TEST_CASE("copies of a file that lack a later change are named") {
 TEST_CASE("a question for a lock does not disturb a request for one at the same time") {
   struct Counter final : Completion {
     int left = 0;
-    void completed(Request&) override { --left; }
+    void completed(TargetRequest&) override { --left; }
   } counter;
   Mounted m;
   const ObjectId file = m.create("file", 1);
-  const std::unique_ptr<Session> session = m.target->open_session();
+  const std::unique_ptr<TargetSession> session = m.target->open_session();
   for (int i = 0; i < 10; ++i) {
     const Op ask{.kind = OpKind::getlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 10, .owner = 1};
     const Op take{.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 20, .owner = 2};
-    Request first{.op = &ask}, second{.op = &take};
-    for (Request* request : {&first, &second}) counter.left += session->submit(*request) == Submit::queued;
+    TargetRequest first{.op = &ask}, second{.op = &take};
+    for (TargetRequest* request : {&first, &second}) counter.left += session->submit(*request) == Submit::queued;
     while (counter.left > 0) session->poll(m.clock.now() + 1'000'000'000, -1, counter);
     CHECK(first.outcome.error == 0);
     CHECK(second.outcome.error == 0);
