@@ -205,7 +205,7 @@ for missing in missing file:missing; do
   check_status "bonnie: no such target, $missing" 2 'missing: No such' fsbench bonnie -u root -d $missing
   refused "nfstest: no such target, $missing" 'missing: No such' fsbench nfstest f$missing
   refused "lantest: no such target, $missing" 'missing: No such' fsbench lantest $missing
-  check_status "postmark: no such target, $missing" 1 'missing: No such' sh -c "printf 'run\nquit\n' | fsbench postmark --location $missing"
+  check_status "postmark: no such target, $missing" 2 'missing: No such' sh -c "printf 'run\nquit\n' | fsbench postmark --location $missing"
   refused "compare: no such target, $missing" 'missing: No such' fsbench compare memory: $missing -- lantest
 done
 check "none of these made it" test ! -e missing
