@@ -59,8 +59,9 @@ class Compare {
     }
     const Words known = compared_programs();
     if (command.empty() || std::find(known.begin(), known.end(), command[0]) == known.end())
-      throw std::runtime_error(fmt::format("expected a program behind \"--\": {}, with its options; or files of --results alone",
-                                           fmt::join(known, ", ")));
+      throw std::runtime_error(
+          fmt::format("expected a program behind \"--\": {}, with its options; or files of --results alone{}",
+                      fmt::join(known, ", "), command.empty() ? "" : ", found '" + command[0] + "'"));
     program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()),
                                                  options.targets);
     comparison_.added = program_->added();

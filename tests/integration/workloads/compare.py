@@ -179,7 +179,9 @@ def endings():
     for name, words, line in (("no target", LITTLE, "fsbench: TARGET is required"),
                               ("a requirement without a row", ["a", "--require", "fast", *LITTLE], "fsbench: --require fast: expected a row"),
                               ("no program", ["a", "memory:"], 'fsbench compare: expected a program behind "--"'),
-                              ("an unknown program", ["a", "memory:", "--", "fio"], 'fsbench compare: expected a program behind "--"'),
+                              ("an unknown program", ["a", "memory:", "--", "fio"],
+                               'fsbench compare: expected a program behind "--": bonnie, lantest, nhfsstone, postmark, vdbench, fsreplay, '
+                               "with its options; or files of --results alone, found 'fio'\n"),
                               ("a target that is not there", ["a", "nowhere", *LITTLE],
                                "fsbench compare: nowhere: No such file"),
                               ("wrong options of the program", ["a", "memory:", "--", "bonnie", "--wrong"],
