@@ -68,7 +68,7 @@ void Calls::open(const CallSpec& spec) {
     op.kind = OpKind::create;
     op.mode |= S_IFREG;
     op.op_flags |= kOpCreated;
-    // It may have been there: nothing before has shown that it was not.
+    // The file may have existed: no earlier call has shown that it did not.
     if (!exclusive && !found.absent) op.op_flags |= kOpInferred;
     tree_.introduce(found.parent, op, sink_);
     op.parent = tree_.node(found.parent).object;

@@ -129,7 +129,7 @@ class Calls {
   std::set<std::string, std::less<>> unknown_;  // names that were reported
 };
 
-// True for a system call that never concerns a file, whatever its arguments are. In strace_no_files.cpp.
+// True for a system call that never concerns a file, whatever its arguments are. Defined in strace_no_files.cpp.
 bool concerns_no_file(std::string_view name);
 
 }  // namespace fsr::strace

@@ -40,7 +40,7 @@ class TraitCounts {
  public:
   struct Transfers {
     uint64_t count = 0, sequential = 0;
-    // Bytes moved, by buckets: [0] of those that are not sequential, [1] of those that are. Without what failed.
+    // Bytes moved, by buckets: [0] of those that are not sequential, [1] of those that are. Failed operations are not counted.
     std::array<Histogram, 2> sizes;
     double share() const { return count ? double(sequential) / double(count) : 0; }
   };

@@ -35,7 +35,7 @@ class Histogram {
   // Buckets that hold something, in order: values from `low` up to and including `high`.
   void each_bucket(const std::function<void(int64_t low, int64_t high, uint64_t count)>& visit) const;
 
-  // For another process of the same program. load() fails the reader for bytes that save() did not write.
+  // Passes counts to another process of the same program. load() fails the reader for bytes that save() did not write.
   void save(ByteWriter& out) const;
   static Histogram load(ByteReader& in);
 

@@ -25,7 +25,7 @@ struct NfsdumpLine {
   uint32_t xid = 0;
   std::string_view procedure;
   std::string_view request;  // from the procedure's name on
-  std::string_view rest;     // behind it
+  std::string_view rest;     // text behind the procedure's name
 };
 // False: no line of nfsdump.
 bool parse_nfsdump_line(std::string_view text, NfsdumpLine* out);
