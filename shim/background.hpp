@@ -12,14 +12,15 @@
 
 namespace fsr::shim {
 
-// Made before threads, files and other children: forks, and returns in the child. The parent prints what the child reports and
-// ends with status 0 once ready() was called, else, when the child has ended, with the child's. Until ready() messages of the
-// child go where the parent's go. Throws CaptureError.
+// Forks, and returns in the child. Create it before threads, files and other children. The parent ends with status 0 when it has
+// printed the line that ready() sends. If the child ends before that, the parent ends with the child's status. Until ready(), the
+// child writes to the parent's stdout and stderr. Throws CaptureError.
 class Background {
  public:
   Background();
   ~Background();
-  // Lets the parent go; from now on messages go to the log of `output`, and no directory is held but those captured and written.
+  // Ends the parent. From now on messages go to the log of `output`. Only the captured directory and that of the output stay in
+  // use.
   void ready(const std::string& directory, const CaptureOutput& output);
 
  private:

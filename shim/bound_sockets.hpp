@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UNIX sockets that were bound to names in a directory before it was captured. They belong to the files beneath, and connecting
-// through the capture reaches files of its own: it is refused.
+// Finds UNIX sockets that were bound to names in a directory before its capture. They belong to underlying files. A connect(2)
+// through the capture reaches other files, those of the FUSE file system, and is refused.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace fsr::shim {
 
-// Paths of those that take connections or datagrams, of this network namespace and as far as they were bound to absolute paths.
-// `directory` is absolute and resolved.
+// Returns the paths of sockets that accept connections or datagrams. Finds only those of this network namespace that were bound
+// to absolute paths. `directory`: absolute, without symlinks.
 std::vector<std::string> sockets_below(const std::string& directory);
 
 }  // namespace fsr::shim

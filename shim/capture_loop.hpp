@@ -30,8 +30,8 @@ struct CaptureParts {
   std::function<void()> give_up;                         // aborts the connection and ends the process, without the trace's end
   ControlFields fields;                                  // for status replies
   const StallWatch& stalls;
-  std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second,
-  int news_fd = -1;                                                        // and when that has an exceptional condition
+  std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; called a few times a second
+  int news_fd = -1;  // news() is also called when this descriptor has an exceptional condition (POLLPRI)
 };
 
 class CaptureLoop {

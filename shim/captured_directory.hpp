@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory that is to be captured: found, opened, looked at before anything is mounted over it.
+// Finds, opens and checks the directory that is to be captured, before anything is mounted over it.
 #pragma once
 
 #include <string>
@@ -23,16 +23,16 @@ void same_directory_or_fail(int a, int b, const std::string& directory);
 // Throws CaptureError if another capture has been mounted over the directory meanwhile.
 void refuse_captured(const MountPathHandle& way, const std::string& directory);
 
-// Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws CaptureError for what is not
-// captured.
+// Refuses io_uring if it is not available; enters a user namespace if one is needed. Throws CaptureError for directories that
+// can't be captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 
 // Says why a capture is not started while `processes` have files mapped shared and writable. `mappings_differ`: why a mapping
 // through the capture will not be one with theirs; empty: it will be. Empty: nothing is in the way.
 std::string mapping_problem(const std::vector<std::string>& processes, const std::string& mappings_differ);
 
-// Tells the user and the trace what the capture will not see or not allow. Throws CaptureError where mapping_problem() has an
-// answer.
+// Prints what the capture will not see or not allow, and adds it to the header. Throws CaptureError if mapping_problem() returns
+// a reason.
 void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
 
 }  // namespace fsr::shim

@@ -54,7 +54,7 @@ class ControlServer {
 
 struct FoundCapture {
   pid_t pid = 0;
-  ControlFields info;  // as it began, and its "state": "died", "silent", or what it answered, with its figures
+  ControlFields info;  // fields from its start, replaced by those of its answer; no answer: "state" is "died" or "silent"
   bool alive = false;
   bool answered = false;
 };

@@ -10,8 +10,8 @@
 // A directory may stop being public, or a name may move from a public directory to a private one. Kept entries must be invalid
 // then before the caller gets its answer. The kernel counts an epoch for each connection (Linux 6.16). It stamps an entry with
 // the epoch that it read before it sent the request, and looks up entries of older epochs again. Older kernels keep no entries. A
-// mount inside the capture's mount would not survive that; where there is one, nothing is kept from then on, and the first such
-// change waits until what is kept has expired.
+// mount inside the capture's mount would not survive that. If there is one, nothing is kept from then on, and the first such
+// change waits until the kept entries have expired.
 //
 // No request waits for another here, because each of two racing threads first stores and then loads (all sequentially
 // consistent). A lookup marks the directory as one whose entries were kept (handed), then checks that it is still public, then
@@ -26,8 +26,8 @@
 // before its old expiry time is replaced. While the old expiry time may lie ahead, a lookup that must not be kept raises the
 // epoch once more. Its own stamp is then out of date on arrival.
 //
-// Changes behind the capture are missed while an entry is kept. This takes at most twice the time: once for the public mark, once
-// for the entry. No entry is kept on file systems that other machines change, except on request. ENOENT is never kept.
+// Changes outside of the capture are missed while an entry is kept. This takes at most twice the time: once for the public mark,
+// once for the entry. No entry is kept on file systems that other machines change, except on request. ENOENT is never kept.
 #pragma once
 
 #include <sys/types.h>

@@ -23,7 +23,7 @@ namespace fsr::shim {
 class PathMap {
  public:
   void learn(const Op& op);  // in order of effect
-  // "dir/file", "." for the captured directory; empty where it is not known.
+  // "dir/file", "." for the captured directory; empty: not known.
   std::string path(ObjectId object) const;
   std::string path(ObjectId parent, std::string_view name) const;
 

@@ -17,11 +17,11 @@ class FuseSession {
   // `fuse_fd` belongs to the session from now on. `uring`: requests arrive over io_uring, one queue for each processor, if both
   // sides can (uring_problem() says so before). Throws CaptureError.
   FuseSession(Shim& shim, int fuse_fd, bool uring);
-  ~FuseSession();  // stops it, however long that takes
+  ~FuseSession();  // stops the session, however long that takes
 
   void start();
-  // Ends it if it has not ended, and waits until no thread serves a request. False: the underlying file system holds lock
-  // requests although they were interrupted; their threads still use the Shim.
+  // Ends the session if it has not ended, and waits until no thread serves a request. False: the underlying file system holds
+  // lock requests although they were interrupted; their threads still use the Shim.
   bool stop();
   int ended_fd() const { return ended_fd_; }  // readable once the connection is gone
   bool ended() const { return ended_.load(); }

@@ -3,12 +3,12 @@
 // them.
 //
 // Thread-safe: one mutex, held for table work and never over a system call on the underlying file system. A directory has a
-// descriptor from its first lookup on, because somebody may work in it while others move or remove it behind the capture. Other
-// files get one when it is needed, many never. The number of descriptors is limited: the least recently used are closed, and
-// opened again when needed. They are opened by parent and name, or by file handle if the file system can be trusted with it. A
-// handle leads to a file that was moved behind the capture. The identity is checked then. If another file has taken the name and
-// there is no handle, the result is ESTALE, and the kernel looks the path up anew. A file that is about to lose a name is pinned:
-// its descriptor stays until the kernel forgets the inode.
+// descriptor from its first lookup on. With it, an application can work in the directory even if other programs move or remove it
+// outside of the capture. Other files get one when it is needed, many never. The number of descriptors is limited: the least
+// recently used are closed, and opened again when needed. They are opened by parent and name, or by file handle if the file
+// system can be trusted with it. A handle leads to a file that was moved outside of the capture. The identity is checked then. If
+// another file has taken the name and there is no handle, the result is ESTALE, and the kernel looks the path up anew. A file
+// that is about to lose a name is pinned: its descriptor stays until the kernel forgets the inode.
 #pragma once
 
 #include <sys/stat.h>

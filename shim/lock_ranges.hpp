@@ -24,7 +24,7 @@ class LockRanges {
  public:
   void set(const LockRange& range);  // replaces what it overlaps, as fcntl(2) does
   void clear(const LockRange& range);
-  // A range held here that keeps another owner from taking that one; null if there is none.
+  // Returns a range held here that conflicts with `wanted` of another owner. Null: there is none.
   const LockRange* conflict(const LockRange& wanted) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a process without a terminal: what it writes to stdout and stderr goes to a file, by a thread of its own. So
-// whoever says something never waits for the file's disk, which may be the very one that it complains of.
+// Writes the messages of a process without a terminal (stdout and stderr) to a file, by a thread of its own. So a thread that
+// prints a message never waits for the file's disk, which may be the disk that the message is about.
 #pragma once
 
 #include <thread>

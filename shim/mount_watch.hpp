@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices file systems that are mounted inside the captured directory during the capture. Those beneath the capture are captured
-// like those that were there before; those over it are not seen.
+// Notices file systems that are mounted inside the captured directory during the capture. Mounts on the underlying directory are
+// captured like those that were there before; mounts over the capture's own tree are not seen.
 //
 // look() belongs to one thread; report() may be called by any.
 #pragma once
@@ -41,7 +41,7 @@ class MountWatch {
 
   struct MountTable {
     std::string process;
-    bool beneath;                                   // mounts beneath the capture count here
+    bool beneath;                                   // true: shows mounts on the underlying directory
     std::set<std::pair<uint64_t, uint64_t>> known;  // id and device
   };
   void look_at(MountTable& table, std::vector<std::string>* lines);

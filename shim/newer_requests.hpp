@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two requests of newer kernels in the words of libfuse 3.14, which does not know them (it answers ENOSYS, and applications lose
 // birth times and O_TMPFILE). FUSE_STATX (Linux 6.6) begins with the fields of FUSE_GETATTR, and its reply is made from what the
-// handler noted; FUSE_TMPFILE (Linux 6.2) is laid out like FUSE_CREATE, and says "/" where that has a name. And words that it
+// handler noted; FUSE_TMPFILE (Linux 6.2) has the layout of FUSE_CREATE, with "/" for the name. Also two replies that libfuse
 // lacks: several threads may write to one open file at the same time; mappings are of a backing file (Linux 6.9). Layouts:
 // include/uapi/linux/fuse.h of Linux 6.6.
 //
@@ -17,10 +17,10 @@ struct iovec;
 
 namespace fsr::shim {
 
-// The name in a FUSE_CREATE that was a FUSE_TMPFILE. No application can ask for it.
+// The name in a FUSE_CREATE that was a FUSE_TMPFILE. Applications can't use it.
 constexpr char kNoName[] = "/";
 
-// Changes a request of `n` bytes in place; its new size.
+// Changes a request of `n` bytes in place. Returns its new size.
 ssize_t translate_request(char* message, ssize_t n);
 // True if the request that this thread is serving was a FUSE_STATX.
 bool serving_statx();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names on an overlay that look like hard links of one file and are files of their own. An overlay without an index shows one
-// inode number for all links of a file in an underlying layer. Before the first write, it copies the link to a file of its own.
-// Links in the upper layer are links of one file; nothing tells them from the others, unless the capture saw them made.
+// Recognizes names on an overlay that look like hard links of one file, but are separate files. An overlay without an index shows
+// one inode number for all links of a file in a lower layer. Before the first write through a link, it copies the file for this
+// link alone. Links in the upper layer are true links. They look like the others, so they are known only if the capture saw how
+// they were made.
 // Thread-safe.
 #pragma once
 
@@ -17,7 +18,7 @@ class OverlayLinks {
  public:
   // True if hard links on this device, on which `fd` lies, look like separate files.
   bool apart(int fd, uint64_t dev);
-  // Links of the file with that mark were made by the capture.
+  // Notes that links of the file with this mark were made through the capture.
   void join(uint64_t mark);
   bool joined(uint64_t mark);
   void forget(uint64_t mark);

@@ -3,13 +3,13 @@
 // file's.
 //
 // These calls read through the page cache of the FUSE inode, which is not updated when the file changes. They would find the old
-// bytes for as long as the kernel keeps the inode. So the kernel is told to drop the pages (FUSE_NOTIFY_INVAL_INODE) one
-// millisecond after each read that filled some, when the caller has used them mostly. Within that time they may be old. Pages of
-// a file that nobody has open for writing stay until that changes (see unwritten_files.hpp).
+// bytes for as long as the kernel keeps the inode. So this class asks the kernel to drop the pages (FUSE_NOTIFY_INVAL_INODE)
+// one millisecond after each read that filled some; by then the caller has usually used them. Within that time they may be old.
+// Pages of a file that no process has open for writing stay until one opens it (see unwritten_files.hpp).
 //
-// The kernel waits uninterruptibly for pages that are being read, and requests of this process answer these reads. Would a thread
-// of this process wait like that when it is killed, the connection would never end. So a process of its own tells the kernel; it
-// outlives this one, and aborts the connection if it is held up then.
+// To drop pages that are being read, the kernel waits uninterruptibly until this process has answered the read. If a thread of
+// this process waited like that when the process is killed, the connection would never end. So a second process asks the kernel.
+// It outlives this one, and then aborts the connection if it is blocked.
 #pragma once
 
 #include <sys/types.h>
@@ -38,7 +38,7 @@ class PageDrops {
   void filled(uint64_t node);
   // True: an application used sendfile(2), splice(2) or readahead(2).
   bool used() const { return used_.load(std::memory_order_relaxed); }
-  // True: some pages are not dropped, because the process that tells the kernel has ended or hangs.
+  // True: some pages are not dropped, because the second process has ended or hangs.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:

@@ -160,7 +160,7 @@ class Request {
   Inode* inode(fuse_ino_t ino);                  // does not change op
   OpenHandle* handle(const fuse_file_info* fi);  // sets op.handle; a request of the kernel's own gets the opener as its thread
   void begin();
-  // Does what begin() does for a request that may outlive its call. `ring`: used by nobody else meanwhile.
+  // Does what begin() does, for a request that may outlive its call. `ring`: no other request may use it meanwhile.
   void begin_in(Ring* ring) {
     ring_ = ring;
     begin();

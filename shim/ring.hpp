@@ -2,7 +2,7 @@
 // The ring between one thread that serves requests and the writer thread: a chain of chunks from a pool that all rings share.
 //
 // Single producer, single consumer, no lock, no allocation, no system call while there is room. A producer has at most one
-// request open at a time, which the writer can see under way; it becomes a record when its outcome is known. So what a start
+// request open at a time, which the writer can see in flight; it becomes a record when its outcome is known. So what a start
 // costs does not depend on whether the memory of chunks is in the processor's caches, which it mostly is not.
 //
 // Layout of a record: Record, attr, set, blocks, name, name2, data, entries, as far as there are; padded to 8 bytes; never split

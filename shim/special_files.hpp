@@ -16,15 +16,16 @@
 
 namespace fsr::shim {
 
-// In the number by which the kernel knows an inode.
+// Marks a stand-in, in the number by which the kernel knows an inode.
 constexpr fuse_ino_t kStandIn = fuse_ino_t(1) << 63;
 
 bool is_special(uint32_t mode);
-// The mode that the kernel gets to see, whose type belongs to the number.
+// Returns the mode that the kernel sees. The stand-in of a FIFO or a device shows as a regular file.
 uint32_t shown_mode(fuse_ino_t ino, uint32_t mode);
 // Puts the stand-in into an entry that was looked up, if the caller must not have the file itself.
 void guard_special(Request& r, fuse_entry_param* entry);
-// Why a stand-in is not opened: an errno. ESTALE, which makes the kernel look again, when the caller may by now.
+// Returns the errno with which the open of a stand-in fails. ESTALE: the caller may open the file by now; the kernel looks it up
+// again.
 int refuse_stand_in(const Request& r, int fd, int flags);
 
 }  // namespace fsr::shim

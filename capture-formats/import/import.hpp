@@ -3,9 +3,9 @@
 // import.cpp.
 //
 // An importer reads its input once, from the front, and hands each operation to the sink, roughly in order of start; the sink
-// sorts within a window. Memory follows what is live (files, descriptors, requests under way), not the length. Input is never
-// trusted: an importer throws nothing but ImportError, and an operation with a name that is no valid component is counted as
-// lost.
+// sorts within a window. Memory grows with what is live (files, descriptors, requests in flight), not with the length. Input is
+// never trusted: an importer throws nothing but ImportError, and an operation with a name that is no valid component is counted
+// as lost.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ImportOptions {
 struct ImportNotes {
   enum Kind {
     lost,     // an operation that the trace lacks
-    changed,  // an operation that is in the trace otherwise than it was
+    changed,  // an operation that the trace has in another form than the input
     ignored,  // no operation on a file: nothing is missing
   };
   struct Count {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foreign input of any kind, read once from the front: as lines, or as bytes. A file, a pipe or standard input. Memory follows
-// the longest line or piece. One thread.
+// Foreign input of any kind, read once from the front: as lines, or as bytes. A file, a pipe or standard input. Memory grows
+// with the longest line or piece. One thread.
 #pragma once
 
 #include <cstdint>
@@ -29,18 +29,18 @@ class ImportInput {
   const std::string& name() const { return name_; }
   std::string_view head();  // the first kHead bytes, or all; before anything was read
 
-  // The next line, without its end (\n or \r\n): valid until the next call. False at the end of the input.
+  // Returns the next line without its end (\n or \r\n), valid until the next call. False: the end of the input.
   bool line(std::string_view* out);
-  uint64_t line_number() const { return lines_; }  // of the line returned last, from 1; 0 where lines are not read
-  bool last_line_open() const { return open_; }    // it ended with the input, not with a line end
+  uint64_t line_number() const { return lines_; }  // of the line returned last, from 1; 0: lines are not read
+  bool last_line_open() const { return open_; }    // true: it ended with the input, not with a line end
 
-  // Exactly `size` bytes, valid until the next call. False, and nothing consumed, where the input has fewer.
+  // Returns exactly `size` bytes, valid until the next call. False: the input has fewer, and none are consumed.
   bool bytes(size_t size, std::string_view* out);
   uint64_t offset() const { return offset_; }  // bytes consumed
   std::string place() const;                   // "strace.log:12", "x.pcap: byte 4711"
 
  private:
-  bool fill(size_t wanted);  // at least so many bytes in the buffer, unless the input ends
+  bool fill(size_t wanted);  // reads until the buffer has so many bytes, or the input ends
   std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
 
   int fd_ = -1;

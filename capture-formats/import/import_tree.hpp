@@ -52,15 +52,15 @@ class ImportTree {
   bool inside(NodeId id) const { return id && nodes_.at(id).object != kNoObject; }
   NodeId directory() const { return directory_; }
 
-  NodeId make(NodeId parent, std::string_view name, uint32_t type);  // a new file, in place of what had the name
+  NodeId make(NodeId parent, std::string_view name, uint32_t type);  // a new file; replaces a file of this name
   NodeId make_nameless(NodeId directory, uint32_t type);
   void bind(NodeId parent, std::string_view name, NodeId node);
   void unbind(NodeId parent, std::string_view name);  // from now on it is known to be absent
   void hold(NodeId id) { ++node(id).holds; }          // an open descriptor, a working directory
   void drop(NodeId id);
 
-  // Adds a lookup, marked as inferred, for each name on the way to `id` that the trace has not shown yet. `like` tells when and
-  // who.
+  // Adds a lookup, marked as inferred, for each name on the way to `id` that the trace has not shown yet. `like`: an
+  // operation with the time and the caller.
   void introduce(NodeId id, const Op& like, ImportSink& sink);
 
  private:

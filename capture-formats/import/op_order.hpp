@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings operations that come roughly in order of start into it, within a window. One thread.
+// Sorts operations that come roughly in order of start, within a window. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class OpOrder {
   // `next` receives the operations in order. `window`: operations that are held back at most.
   OpOrder(size_t window, Next next) : window_(window), next_(std::move(next)) {}
 
-  // Copies what `op` points to, except `op.who`. False: it started before one that had to be passed on already; its start is
-  // moved there, its end stays where that is possible.
+  // Copies what `op` points to, except `op.who`. False: a later operation had to be passed on already. Then the start of
+  // `op` becomes that operation's start; its end stays, or becomes the start if it lies before.
   bool add(Op op);
-  void passed(int64_t start);  // nothing that starts before will come
+  void passed(int64_t start);  // says that no operation with an earlier start will be added
   void finish() { passed(INT64_MAX); }
 
  private:

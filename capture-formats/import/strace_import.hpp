@@ -84,7 +84,7 @@ class Calls {
   // strace_data.cpp
   void transfer(const CallSpec& spec);  // a: length or iovec, b: offset
   void seek(const CallSpec& spec);      // a: offset, b: whence, c: where the new position is written, else it is returned
-  void sync(const CallSpec& spec);      // a: 1 where data only
+  void sync(const CallSpec& spec);      // a: 1: data only (fdatasync)
   void allocate(const CallSpec& spec);
   void list_directory(const CallSpec& spec);
   void copy_range(const CallSpec& spec);

@@ -9,7 +9,8 @@ namespace fsr::strace {
 
 class LineTimes {
  public:
-  // Makes line->time ns since the Unix epoch, later than the line before where the log has seconds alone. Each line, in order.
+  // Converts line->time to ns since the Unix epoch. If the log has times in seconds only, the result is later than that of the
+  // line before. Call this for each line, in order.
   void settle(Line* line);
   bool coarse() const { return coarse_; }  // the line settled last had seconds alone
 

@@ -41,14 +41,14 @@ struct Block {
   size_t line = 0;                 // where it begins, 0-based
   std::vector<uint64_t> counts;    // as nfs_procedures(nfs_version)
   std::vector<bool> found;         // which of them were named
-  uint64_t printed_calls = 0;      // the total that stands beside the counters, 0 = none does
+  uint64_t printed_calls = 0;      // the total that is printed beside the counters; 0: none is
   uint64_t rank = 0;               // calls or COMPOUNDs; the block with the most is the default
   std::vector<std::string> notes;  // "12 calls of 'foo' ignored: not an NFSv3 procedure"
 
   Block() = default;
   Block(unsigned version, bool client_side, std::string dialect, size_t at);
 
-  // Adds what was printed beside `name`, or notes that it has no procedure. Fails on a sum beyond 64 bits.
+  // Adds what was printed beside `name`, or notes that it has no procedure. Throws MixError if a sum exceeds 64 bits.
   void add(std::string_view name, uint64_t count, const Lines& lines, size_t line);
   uint64_t sum() const;               // saturates
   const char* first_missing() const;  // name of the first procedure that was not found, null = complete
@@ -57,7 +57,7 @@ struct Block {
 struct Dialect {
   const char* name;
   bool (*sniff)(std::string_view text);
-  // Every block of counters, in the order of the file. Fails on what is damaged.
+  // Returns all blocks of counters, in the order of the file. Throws MixError if one is damaged.
   std::vector<Block> (*parse)(const Lines& lines);
 };
 
@@ -67,16 +67,16 @@ extern const Dialect kLinuxList;    // nfsstat --list
 extern const Dialect kLinux;        // nfsstat of nfs-utils
 extern const Dialect kFreeBsd;      // nfsstat of the BSDs since 4.4, and of macOS
 extern const Dialect kSolaris;      // nfsstat of Solaris 2.5 and later, AIX
-extern const Dialect kSunOs;        // nfsstat of SunOS 4, 4.3BSD and what came of them
+extern const Dialect kSunOs;        // nfsstat of SunOS 4, 4.3BSD and their descendants
 
-// Words of a line, between blanks.
+// Returns the words of a line, which are separated by blanks.
 std::vector<std::string_view> words(std::string_view line);
 // True for a line of names: words, each beginning with a letter, none ending with ':'.
 bool is_name_row(std::string_view line);
 // "40 0%  1000 1%", "40 1000" or "1234567 13%1000  1%" as 40, 1000. False on anything else.
 bool parse_counts(std::string_view line, std::vector<uint64_t>* counts);
 bool parse_number(std::string_view digits, uint64_t* number);  // digits only; false on more than 64 bits
-// A row of names and the counts below it. Fails where they do not pair.
+// A row of names and the counts below it. read_row() throws MixError if there are more of one than of the other.
 struct CellRow {
   std::vector<std::string_view> names;
   std::vector<uint64_t> counts;

@@ -61,7 +61,7 @@ Mix load_mix(const std::string& file, const MixReadOptions& options = {}, const 
 // True if the first 4 KiB (or all) look like a mixfile and not like, for example, a trace. Only read_mix() recognises damaged
 // ones.
 bool sniff_mix(std::string_view first_bytes);
-// True for text, for which read_mix() can say what is wrong as a mixfile. False for a trace.
+// True if the input is text: even if it is no mixfile, read_mix() then names the error. False for a trace, which is binary.
 bool may_be_mix(std::string_view first_bytes);
 
 // "nhfsstone", "laddis" (v2), "sfs97-v2", "sfs97-v3", "sfs2008-v3". Null: no such mix.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The procedures of each NFS version under the names of their RFCs, lower case. Constant tables, free of threads.
+// The procedures of each NFS version under the names of their RFCs, lower case. Constant tables.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ std::span<const char* const> nfs_procedures(unsigned version);
 // Number of an operation in front of nfs_procedures(4).
 constexpr unsigned kNfs4FirstOperation = 3;
 
-// Index into nfs_procedures(version), -1 where it has no procedure of that name.
+// Returns an index into nfs_procedures(version). -1: there is no procedure of that name.
 int nfs_procedure_index(unsigned version, std::string_view name);
 
 // Index of the procedure with this name in the output of any nfsstat: "rdirplus", "SetClIdCf", "open_noat", "lookup_root" (for a

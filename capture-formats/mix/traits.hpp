@@ -60,10 +60,10 @@ class TraitCounts {
 // "40.0 % of lookups find no such name, ..."; empty: nothing is known.
 std::string traits_words(const MixTraits& traits);
 
-// Lines that end in a newline; none where nothing was counted.
+// Returns lines that end in a newline. Empty: nothing was counted.
 std::string traits_text(const MixTraits& traits);
 
-// Adds what `line` says, which begins with kTraitMark. Empty, or what is wrong with it: "expected a share from 0 to 100 %".
+// Adds the traits of `line`, which begins with kTraitMark. Returns its error: "expected a share from 0 to 100 %". Empty: none.
 constexpr std::string_view kTraitMark = "# fsreplay:";
 std::string add_trait(std::string_view line, MixTraits* traits);
 

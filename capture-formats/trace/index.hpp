@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the blocks of a trace file are: written behind the last block, or found again by walking the file.
+// The index of a trace file: says where the blocks are. It is written after the last block, or found again by walking the file.
 //
 //   body = varint count, then per block: varint file offset (distance from the end of the block before), varint bytes (header
 //   section and frame), u8 flags, svarint first seq (distance from the seq after the block before), varint ops, varint ends,
@@ -29,7 +29,7 @@ struct IndexEntry {
   bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
 };
 
-// Clock units in ns, as near as 64 bits come.
+// Converts clock units to ns, as nearly as 64 bits allow.
 inline int64_t trace_ns(int64_t units, uint32_t clock_unit) {
   int64_t out;
   return __builtin_mul_overflow(units, int64_t(clock_unit), &out) ? (units < 0 ? INT64_MIN : INT64_MAX) : out;
@@ -37,7 +37,7 @@ inline int64_t trace_ns(int64_t units, uint32_t clock_unit) {
 
 IndexEntry index_entry(const BlockHeader& header, uint64_t offset);
 std::string encode_index(const std::vector<IndexEntry>& entries);
-// Empty where the body is not an index of a file of that size whose blocks follow each other in order.
+// Returns the entries. Empty: the body is no index of a file of this size, or its blocks do not follow each other in order.
 std::optional<std::vector<IndexEntry>> decode_index(std::string_view body, uint64_t file_size);
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file read at any offset, of the size it had when it was opened. Not thread-safe.
+// Reads a file at any offset, up to the size that it had when it was opened. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class InputFile {
 
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
-  // Up to `bytes` bytes at `offset`, fewer where the file ends or can't be read: valid until the next call.
+  // Returns up to `bytes` bytes at `offset`, fewer if the file ends or can't be read. Valid until the next call.
   std::string_view at(uint64_t offset, size_t bytes);
 
  private:

@@ -20,7 +20,7 @@ struct TraceLayout {
   std::vector<TraceDamage> damage;
 };
 
-// Throws std::runtime_error "FILE: reason" for what is no trace or of a newer version.
+// Throws std::runtime_error "FILE: reason" if the file is no trace, or has a newer version.
 TraceLayout find_layout(InputFile& file);
 
 }  // namespace fsr

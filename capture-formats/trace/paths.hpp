@@ -12,8 +12,8 @@
 
 namespace fsr {
 
-// Calls put(parent, name, object) and remove(parent, name, object) for the names that a successful operation tells or takes away,
-// in order.
+// Calls put(parent, name, object) and remove(parent, name, object) for the names that a successful operation shows, adds or
+// removes, in order.
 template <class Put, class Remove>
 void visit_names(const Op& op, Put put, Remove remove) {
   switch (op.kind) {
@@ -38,7 +38,7 @@ void visit_names(const Op& op, Put put, Remove remove) {
   }
 }
 
-// True: the operation gives an object a new name, beside or in find of an old one. Show it with the old name, and apply it to
+// True: the operation gives an object a new name, beside an old one or instead of it. Show it with the old name, and apply it to
 // Paths after that.
 inline bool has_two_names(const Op& op) { return op.kind == OpKind::rename || op.kind == OpKind::link; }
 
@@ -47,7 +47,7 @@ class Paths {
  public:
   void learn(ObjectId parent, std::string_view name, ObjectId object);
   void apply(const Op& op);
-  // "dir/file", "." for the captured directory, "#12" where no name is known.
+  // "dir/file", "." for the captured directory, "#12" if no name is known.
   std::string path(ObjectId object) const;
   std::string path(ObjectId parent, std::string_view name) const;
   // Path of the operation's subject: its name below its parent, or its object. Empty if it has neither.

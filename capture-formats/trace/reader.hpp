@@ -29,11 +29,11 @@ class LiveState;
 
 class TraceReader final : public OpSource {
  public:
-  // Throws std::runtime_error, prefixed "FILE: ", for what is no trace at all or of a newer version. A pipe or "-" must be
+  // Throws std::runtime_error, prefixed "FILE: ", if the file is no trace, or has a newer version. A pipe or "-" must be
   // spooled to a file first (spool.hpp).
   explicit TraceReader(const std::string& path);
   TraceReader(int fd, const std::string& name);  // takes over `fd`, a regular file or a memfd; `name` is for messages
-  // Pieces of one series, in any order, or a single trace. Throws also where they are not pieces of one series.
+  // Pieces of one series, in any order, or a single trace. Throws also if they are not pieces of one series.
   explicit TraceReader(const std::vector<std::string>& paths);
   ~TraceReader() override;
 
@@ -48,16 +48,16 @@ class TraceReader final : public OpSource {
   uint64_t file_bytes() const;
   uint64_t position_bytes() const;  // how far next() has come, for progress
 
-  // Operations in start order, each joined with its end; kOpUnfinished where the capture never saw one.
+  // Returns operations in start order, each joined with its end. kOpUnfinished: the trace has no end of the operation.
   bool next(OpBatch& batch) override;
-  // The next batch begins with the first operation that started at or after `start`, or with number `seq`.
+  // Seeks: the next batch begins with the first operation that started at or after `start`, or with number `seq`.
   void seek_time(int64_t start);
   void seek_op(uint64_t seq);
   // Loads the state of the tree just before `start`, from the nearest checkpoint and the operations behind it. Then the reader is
   // at the position of seek_time(start). Throws std::runtime_error when the state would take more than 2 GiB or memory_budget(),
   // and limits it to that (LiveState::limit).
   void load_state(int64_t start, LiveState& state);
-  // Reads every checkpoint; what is wrong with them goes to damage().
+  // Reads all checkpoints, and adds their errors to damage().
   void check_checkpoints();
 
  private:

@@ -20,15 +20,16 @@ using InputFiles = std::vector<std::unique_ptr<InputFile>>;
 // "dir/web.zst", 3 -> "dir/web.0003.zst". Numbers above 9999 take more digits.
 std::string piece_name(const std::string& series, unsigned piece);
 
-// The files that a name on the command line stands for: an existing file itself; a pattern with *, ? or [ what it matches; else
-// the pieces of a series of that name, as it was given to fsshim's -o. Without any, the name itself: to open it says why.
+// Returns the files that a name on the command line stands for: the file of this name; or the matches of a pattern with *, ? or
+// [; or the pieces of the series that fsshim wrote with -o NAME. If there are none, the name itself, so that opening it reports
+// why.
 std::vector<std::string> series_files(const std::string& name);
 
-// The layouts of all files as one; `files` is put in order of pieces. Missing pieces are damage, with their numbers. Throws
-// std::runtime_error where the files are not pieces of one series; one file alone may be any trace.
+// Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. Throws
+// std::runtime_error if several files are not pieces of one series; one file alone may be any trace.
 TraceLayout find_series_layout(InputFiles& files);
 
-// "NAME: " where there are several files to tell apart.
+// Returns "NAME: " if there are several files; otherwise nothing.
 std::string file_prefix(const InputFiles& files, size_t file);
 
 }  // namespace fsr

@@ -29,7 +29,7 @@ class TraceWriter {
  public:
   // Takes over `fd`, an empty file opened for writing, and writes the header. Throws std::system_error.
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options = {});
-  // `initial`: what is known of the tree before the first operation, where the operations follow on from others.
+  // `initial`: what is known of the tree before the first operation, if the operations continue others.
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options, LiveState initial);
   ~TraceWriter();  // closes the file without a closing statement if finish() was not called
 

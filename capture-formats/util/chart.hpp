@@ -2,8 +2,8 @@
 // Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page.
 //
 // Colours are classes: s0, s1, ... for the series, grid and axis for the rest. A file of its own carries a style for them; a page
-// brings its own (dark mode). Every point has a text that shows where the pointer rests on its part of the chart; nothing needs a
-// script. No state.
+// brings its own (dark mode). Every point has a text that appears while the pointer rests on its part of the chart; no script is
+// needed. No state.
 #pragma once
 
 #include <functional>

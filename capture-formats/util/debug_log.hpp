@@ -3,7 +3,7 @@
 //
 //   FSR_LOG=wire:debug,plan:info      areas: wire, plan, shim; levels: info (rare events), debug (each request)
 //
-// A caller asks first, so that a line that nobody wants costs one load and one branch:
+// A caller asks first, so that a line that is off costs one load and one branch:
 //
 //   if (logs(LogArea::wire, LogLevel::debug)) log_line(LogArea::wire, fmt::format(...));
 //

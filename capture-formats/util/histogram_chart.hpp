@@ -21,7 +21,7 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
 
 std::string duration_text(double ns);
 std::string size_text(double bytes);
-std::string count_text(double n);  // "1,234", or with digits where it is small
+std::string count_text(double n);  // "1,234"; with decimals if `n` is small
 std::string percent_text(double share);
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of a file, joined where they touch.
+// A set of ranges of a file. Ranges that touch are joined.
 #pragma once
 
 #include <algorithm>

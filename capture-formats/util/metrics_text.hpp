@@ -26,8 +26,8 @@ class MetricsText {
   std::string name_, text_;
 };
 
-// Replaces the file at `path`, behind links, at once; appends to what can't be replaced: a device, a pipe, standard output.
-// Returns why that failed, "FILE: why", or nothing.
+// Replaces the file at `path` atomically, following links. Appends to a file that can't be replaced: a device, a pipe, standard
+// output. Returns the error, "FILE: why". Empty: none.
 std::string replace_file(const std::string& path, std::string_view text);
 
 }  // namespace fsr

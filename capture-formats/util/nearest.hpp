@@ -8,8 +8,8 @@
 
 namespace fsr {
 
-// The word that takes the fewest changes (a letter more, less, other, or two swapped) to come from `typed`; empty where none
-// takes as few as a third of its letters.
+// Returns the word that needs the fewest changes of `typed` (a letter more, less, different, or two swapped). Empty: every word
+// needs more than one change for every three letters of `typed`, and more than one.
 std::string nearest_word(std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace fsr

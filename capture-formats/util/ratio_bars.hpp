@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture of ratios for an HTML page. A bar is an interval, its mark the middle, a dot the ratio of one round; the scale is
-// logarithmic, around 1. Plain functions.
+// logarithmic, around 1. No state.
 #pragma once
 
 #include <string>

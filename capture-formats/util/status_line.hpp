@@ -10,12 +10,12 @@ namespace fsr {
 
 class StatusLine {
  public:
-  // `interval`: ns between lines where there is no terminal; 0: none.
+  // `interval`: ns between lines if stderr is not a terminal; 0: no lines.
   explicit StatusLine(bool quiet, int64_t interval = 0);
   ~StatusLine();  // clears the line
 
   void show(const std::string& text);
-  // "label  [#####.....]  42 %  left 12 s", from done of total; at most ten times a second.
+  // Prints "label  [#####.....]  42 %  left 12 s", from `done` of `total`; at most ten times a second.
   void bar(const char* label, uint64_t done, uint64_t total);
   void clear();
 

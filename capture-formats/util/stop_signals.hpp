@@ -6,9 +6,9 @@
 
 namespace fsr {
 
-// From now on SIGINT, SIGTERM and SIGHUP are counted, up to 2; what is ignored (nohup, a shell's background job) stays ignored.
-// After the second one the next ends the process: a call on a mount whose server is gone waits for nothing less. SIGPIPE is
-// ignored. Once in main().
+// Counts SIGINT, SIGTERM and SIGHUP from now on, up to 2. Ignored signals (nohup, a shell's background job) stay ignored. The
+// third signal ends the process, because no milder one interrupts a call on a mount whose server is gone. Also ignores SIGPIPE.
+// Call this once, in main().
 const std::atomic<int>& count_stop_signals();
 
 }  // namespace fsr

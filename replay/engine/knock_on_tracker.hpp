@@ -43,7 +43,8 @@ class KnockOnTracker {
   // operations with a higher number are consequences.
   void not_done_elsewhere(const Op& op);
   // True: the differing outcome of `op` is a consequence. Then what `op` should have changed counts as not done, too. If `op`
-  // failed in the capture and succeeded on the target, what it changed there counts likewise. `succeeded`: on the target.
+  // failed in the capture and succeeded on the target, what it changed there counts as a difference, too. `succeeded`: on the
+  // target.
   bool follows(const Op& op, bool succeeded);
   // True: `op` could remove a directory that was not empty in the capture, because the files in it were not made.
   bool would_remove(const Op& op);

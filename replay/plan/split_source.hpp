@@ -29,7 +29,7 @@ class SplitSource final : public OpSource {
               std::function<void(const Op&)> others = {});
   bool next(OpBatch& batch) override;
 
-  uint64_t learnt() const { return learnt_; }  // objects that were looked up
+  uint64_t learnt() const { return learnt_; }  // number of objects that were looked up
 
  private:
   struct NameInDirectory {
@@ -60,7 +60,7 @@ class SplitSource final : public OpSource {
   const ObjectSet& known_;
   const SplitTimes times_;
   const std::function<void(const Op&)> others_;
-  ObjectSet passed_;  // objects that the operations passed on so far add
+  ObjectSet passed_;  // objects that operations passed on so far have created or looked up
   OpBatch input_;
   // Names by which other ranks know an object that this rank does not know, or not by these names. The latest name is last.
   std::unordered_map<ObjectId, std::vector<Name>> names_;

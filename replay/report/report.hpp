@@ -32,7 +32,7 @@ struct Report {
   std::vector<Requirement> requirements;
   std::array<bool, kOpKinds> allowed{};  // kinds that may be left out because the target can't express them
   const char* expected = "recorded";     // correct outcomes are as "recorded", or as "expected" of generated operations
-  const char *issued = "operations", *planned = "of the trace";  // words for messages: what is issued, and of what it is a part
+  const char *issued = "operations", *planned = "of the trace";  // words for messages: "N operations" and "of the trace"
   uint64_t whole = 0;    // number of `issued` that are planned; 0: not known, limited by time only
   uint64_t streams = 0;  // number of their streams; 0: not known
   int64_t span = 0;      // ns that they should take; 0: not known

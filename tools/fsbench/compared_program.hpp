@@ -17,7 +17,7 @@ struct ProgramRun {
   std::string complaint;  // last line of standard error
 };
 
-// Returns the names of the programs that can be compared: the personalities that describe how, and fsreplay.
+// Returns the names of the programs that can be compared: fsreplay, and the personalities that say how to compare them.
 Words compared_programs();
 
 // A program and its arguments without the target.

@@ -11,14 +11,14 @@
 namespace fsr::fstrace {
 
 struct TimeSeries {
-  std::string name;  // empty where there is only one
+  std::string name;  // empty: there is only one
   const Profile* profile = nullptr;
   double (*value)(const TimeBin&) = nullptr;  // is drawn for each second of the bin's length
 };
-// Over the time since the first operation.
+// Draws values over the time since the first operation.
 Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series,
                 std::function<std::string(double)> text);
-// The share of time during which so many operations were under way.
+// Draws the share of time for each number of operations in flight.
 Chart time_at_depth(const std::vector<const Profile*>& profiles);
 
 }  // namespace fsr::fstrace

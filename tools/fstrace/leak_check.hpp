@@ -25,10 +25,10 @@ class LeakCheck {
   size_t secrets() const { return secrets_.size(); }
 
   void check_strings(TraceReader& trace);
-  // Throws std::runtime_error where it can't be read.
+  // Throws std::runtime_error if the file can't be read.
   void check_bytes(const std::string& file);
 
-  // The first ones, one line each, and how many.
+  // leaks(): the first leaks, one line each. count(): the number of all.
   const std::vector<std::string>& leaks() const { return leaks_; }
   uint64_t count() const { return count_; }
 

@@ -26,7 +26,7 @@ class Pairing {
     std::array<std::map<int32_t, uint64_t>, 2> alone;  // of each side, by error, -1: unfinished
   };
 
-  // `names`: both traces call files alike; else pairs are found without, and listings compared by their lengths.
+  // `names`: files have the same names in both traces. False: pairs are found without names, and listings are compared by length.
   explicit Pairing(bool names) : names_(names) {}
 
   void add(const Op& op, Side side);

@@ -23,7 +23,7 @@
 
 namespace fsr::fstrace {
 
-// Sums of one stretch of time; an operation counts where it started.
+// Sums of one stretch of time; an operation counts in the stretch in which it started.
 struct TimeBin {
   uint64_t operations = 0, failed = 0, read_bytes = 0, written_bytes = 0;
   double latency_ns = 0;  // sum
@@ -53,7 +53,7 @@ class Concurrency {
   explicit Concurrency(Timeline& timeline) : timeline_(timeline) {}
   void add(const Op& op);  // in order of start
   void finish();
-  // ns at each number of operations under way, from 0.
+  // ns at each number of operations in flight, from 0.
   const std::vector<double>& time_at() const { return time_at_; }
   double mean() const;
   size_t most() const { return time_at_.empty() ? 0 : time_at_.size() - 1; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations counted in groups: by kind, process, user, file and so on. One thread; memory follows the number of groups, of open
-// instances and of threads, not the number of operations.
+// Operations counted in groups: by kind, process, user, file and so on. One thread. Memory grows with the number of groups,
+// open instances and threads, not with the number of operations.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ enum class Dimension : uint8_t { op, process, command, thread, user, client, out
 Dimension dimension_from_name(const std::string& name);  // throws std::runtime_error, one line
 const char* dimension_name(Dimension d);
 
-// One member of what a group is called: "pid" 4711, "op" "read".
+// One label of a group: "pid" 4711, "op" "read".
 struct Label {
   const char* name;
   std::string text;
@@ -55,7 +55,7 @@ class StatGroups {
   void begin_batch() { ++batch_; }  // ThreadInfo pointers of the earlier batch are invalid
   void add(const Op& op);
   const std::vector<Group>& groups() const { return groups_; }
-  void clear();  // groups, not what is known of threads and open instances
+  void clear();  // removes the groups; threads and open instances stay known
   // `paths`: for Dimension::file.
   std::vector<Label> labels(const Group& group, const Paths& paths) const;
 

@@ -11,7 +11,7 @@
 
 namespace fsr::fstrace {
 
-// A group and what it is called.
+// A group and its labels.
 struct StatRow {
   std::vector<Label> labels;
   const Measure* measure = nullptr;

@@ -29,11 +29,11 @@ struct OutputOptions {
 
 class TraceOutput {
  public:
-  // Throws std::exception, one line, where the file exists or can't be made.
+  // Throws std::exception, one line, if the file exists or can't be made.
   TraceOutput(const OutputOptions& options, const TraceHeader& header, LiveState initial);
 
-  // In order of start. Operations that lasted longer than a block are parted into start and end again, so that checkpoints in
-  // between know that they are under way.
+  // Adds operations in order of start. Splits an operation that lasted longer than a block into start and end again, so that the
+  // checkpoints in between list it as unfinished.
   void add(const Op& op);
   // Writes the closing statement and gives the file its name. `end` and counts are filled in here.
   void finish(TraceClosing closing);

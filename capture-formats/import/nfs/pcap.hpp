@@ -38,7 +38,7 @@ class PacketReader {
   bool next_block(Packet* out);
   void describe_interface(std::string_view body);
   bool read(size_t size, std::string_view* out);
-  bool stop(const char* expected);  // false; throws where nothing was read before
+  bool stop(const char* expected);  // returns false; throws if nothing was read before
   uint32_t u32(std::string_view bytes, size_t at) const;
   uint16_t u16(std::string_view bytes, size_t at) const;
 
@@ -55,7 +55,7 @@ bool looks_like_pcap(std::string_view head);
 // come.
 class TcpStreams {
  public:
-  // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
+  // Receives bytes in order. `gap`: some before these were lost, or these are the first of the flow.
   using Bytes = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes, bool gap)>;
   using Datagram = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes)>;
   TcpStreams(ImportSink& sink, Bytes bytes, Datagram datagram)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RPC calls that wait for their replies, by client and xid. One thread. Memory follows the calls under way, at most kMostPending.
+// RPC calls that wait for their replies, by client and xid. One thread. Memory grows with the calls in flight, at most
+// kMostPending.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,10 @@ class PendingCalls {
   void add(const FlowKey& flow, uint32_t xid, PendingCall call);
   bool contains(const FlowKey& flow, uint32_t xid) const;
   bool take(const FlowKey& flow, uint32_t xid, PendingCall* call);  // false: no such call was seen
-  // The input has come as far as `time`: what waits since long is lost, and the sink is told what can't come any more.
+  // Call this when the input has been read up to `time`. Calls that have waited longer than kLongestWait are lost. Passes the
+  // earliest start that can still come on to the sink.
   void passed(int64_t time);
-  void finish();  // what still waits is lost
+  void finish();  // counts the calls that still wait as lost
 
  private:
   using Key = uint64_t;  // client, xid

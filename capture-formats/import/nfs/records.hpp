@@ -20,7 +20,7 @@ class Records {
  public:
   Records(NfsCalls& calls, ImportSink& sink, FlowKey flow) : calls_(calls), sink_(sink), flow_(std::move(flow)) {}
 
-  // The next bytes; `gap`: some before these were lost.
+  // Takes the next bytes. `gap`: some before these were lost.
   void bytes(int64_t time, std::string_view fresh, bool gap);
   void finish();  // counts the bytes that were not used
 
@@ -34,7 +34,7 @@ class Records {
   const FlowKey flow_;
   bool in_step_ = false, ever_ = false;
   int64_t time_ = 0;              // time of the latest bytes
-  int64_t begin_ = 0;             // when the message under way began
+  int64_t begin_ = 0;             // time at which the present message began
   uint64_t passed_ = 0;           // bytes, before the connection was known to be one of NFS
   std::string buffer_, message_;  // not used yet; fragments before those
 };

@@ -142,10 +142,10 @@ enum class Version : uint8_t { v30, v31, v32, v33, v34 };
 const char* version_name(Version v);    // as on the wire: "AFPX03", "AFP3.1"
 const char* version_number(Version v);  // "3.0"
 
-// Converts the name of one component. The result is decomposed, unless it would then be longer than servers accept (Netatalk). In
-// that case it keeps its form, which servers accept as well.
+// Converts the name of one component; exchanges ":" and "/". The characters of the result are decomposed (Unicode NFD), unless it
+// would then be longer than servers accept (Netatalk). In that case they keep their form, which servers accept as well.
 std::string to_wire_name(std::string_view name);
-std::string from_wire_name(std::string_view name);  // composed, as is usual outside of Macs
+std::string from_wire_name(std::string_view name);  // composes characters, as is usual outside of Macs
 bool keeps_form(std::string_view name);             // true: a listing returns the name as it was sent
 
 // Builds a request in a buffer that it does not own.

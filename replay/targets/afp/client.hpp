@@ -76,7 +76,7 @@ using ForkRef = std::shared_ptr<Fork>;
 struct Rpc final : RpcBase<AfpClient, OpCall, Rpc> {
   Command command = Command::none;
   Dsi dsi = Dsi::command;
-  bool harmless = true;  // the server may perform it twice
+  bool harmless = true;  // true: no harm if the server performs the request twice
 
   Encoder out() { return Encoder(head); }
   void replied(std::span<const uint8_t> message) override;

@@ -68,11 +68,11 @@ struct Counters {
 
 struct NfsOptions {
   std::vector<wire::Address> server;
-  std::vector<wire::Address> lock_manager;  // version 3; empty: not available or not wanted
+  std::vector<wire::Address> lock_manager;  // version 3 only; empty: none
   FileHandle root;
   std::optional<FileSystemId> root_system;                // objects on other file systems are not touched
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
-  unsigned connections = 1;                               // in version 3 of each session
+  unsigned connections = 1;                               // version 3: of each session; later versions: of the target
   Identity self;
   int64_t timeout = 0;  // ns of a request
   Clock* clock = nullptr;

@@ -66,7 +66,7 @@ using FidRef = std::shared_ptr<Fid>;
 
 struct Rpc final : RpcBase<NinepClient, OpCall, Rpc> {
   Type type = Type::version;
-  bool harmless = true;      // the server may perform it twice
+  bool harmless = true;      // true: no harm if the server performs the request twice
   bool unsent = false;       // waits for a tag
   bool withdrawn = false;    // its Tflush is in flight
   uint32_t clunks = kNoFid;  // fid number that is free after the reply

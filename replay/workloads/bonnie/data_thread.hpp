@@ -26,7 +26,8 @@ class DataThread final : public SimThread {
   PageBuffer buffer_;
 };
 
-// Removes the big file if there is one. bonnie++'s seekers each try to remove it, too: `attempts` that find no file come after.
+// Removes the big file if there is one. Then makes `attempts` more removals, which find no file, because each seeker of bonnie++
+// tries to remove it, too.
 class BigFileRemover final : public SimThread {
  public:
   BigFileRemover(BonnieRun& run, unsigned attempts) : run_(run), attempts_(attempts) {}

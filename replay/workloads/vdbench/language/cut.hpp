@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a statement into its parameters. Plain functions.
+// Cuts a statement into its parameters. No state.
 #pragma once
 
 #include <string>

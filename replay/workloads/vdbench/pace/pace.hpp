@@ -46,7 +46,7 @@ class Pace {
 
   struct StartSlot {
     int64_t at = 0;        // the thread waits until this time
-    bool taken = false;    // true: it then starts an operation; false: it then calls take() again
+    bool taken = false;    // true: the thread then starts an operation; false: it then calls take() again
     bool planned = false;  // `at` is a start of the schedule, and may have passed
   };
   StartSlot take(unsigned workload, int64_t now);

@@ -36,8 +36,8 @@ class RecoverySource {
   virtual std::string_view read(uint64_t offset, uint64_t length) = 0;
 };
 
-// Sets the keys of `storage`, which has the same unit as `known`, and checks the storage until `over`. Adds wrong blocks to the
-// validator's errors.
+// Sets the keys of `storage`, and checks the storage until `over`. Blocks of `storage` have the same size as those of `known`.
+// Adds wrong blocks to the validator's errors.
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
                        const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over);
 
