@@ -112,7 +112,7 @@ unsigned long flags_of(const MountEntry& mount) {
   return flags;
 }
 
-// The MS_ flags of these have the values of the ST_ ones.
+// Returns the MS_ flags of a mount. statvfs(3) has them as ST_ flags, with the same values.
 static unsigned long own_flags(const struct statvfs& s) {
   static_assert(int(ST_NOSUID) == int(MS_NOSUID) && int(ST_NODEV) == int(MS_NODEV) && int(ST_NOEXEC) == int(MS_NOEXEC) &&
                 int(ST_RDONLY) == int(MS_RDONLY));

@@ -67,7 +67,7 @@ void Ring::enter() {
 
 void Ring::start(const Op& op) {
   FSR_CHECK(state_.load(std::memory_order_relaxed) == kEntering, "a request starts that was not announced");
-  use_reserved();  // before the request, because it may take long, and the reserved chunk would stay unused
+  use_reserved();  // before this request starts: it may take long, and the reserved chunk would lie idle until its end
   open_ = op;
   open_start_.store(op.start, std::memory_order_release);
   state_.store(kStarted, std::memory_order_release);

@@ -17,7 +17,7 @@ namespace fsr::mix {
 namespace {
 
 constexpr std::string_view kHeads[] = {"Server Info:", "Client Info:"};
-constexpr std::string_view kRpcHeads[] = {"Rpc Counts:", "RPC Counts:"};  // of a client
+constexpr std::string_view kRpcHeads[] = {"Rpc Counts:", "RPC Counts:"};  // above the calls of a client
 constexpr std::string_view kFirstNames[] = {"Getattr ", "Null "};
 
 struct Counter {

@@ -137,7 +137,7 @@ void encode_readdir(XdrEncoder& out, const FileHandle& dir, uint64_t cookie, uin
 }
 
 void encode_readdirplus(XdrEncoder& out, const FileHandle& dir, uint64_t cookie, uint64_t verifier, uint32_t count) {
-  encode_readdir(out, dir, cookie, verifier, count);  // names and cookies alone: no less than the whole reply may hold
+  encode_readdir(out, dir, cookie, verifier, count);  // `count` limits the names and cookies: as much as the whole reply
   out.u32(count);
 }
 

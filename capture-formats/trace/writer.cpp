@@ -145,10 +145,10 @@ struct TraceWriter::Impl {
       return;  // the error was thrown already
     }
     int sync = fsync(fd), error = errno;
-    bool regular = sync == 0 || error == EINVAL || error == EROFS;  // pipes and some special files can't be synced
+    bool synced = sync == 0 || error == EINVAL || error == EROFS;  // no failure: pipes and some special files can't be synced
     int closed = close(std::exchange(fd, -1));
     if (closed < 0) error = errno;
-    if ((!regular || closed < 0) && !failed) throw std::system_error(error, std::generic_category(), "can't write the trace");
+    if ((!synced || closed < 0) && !failed) throw std::system_error(error, std::generic_category(), "can't write the trace");
   }
 
   int rotate(int next, const TraceHeader& header, TraceClosing closing) {

@@ -57,7 +57,8 @@ void IdleWait::until(int64_t due, TargetSession& session, bool in_flight, Comple
     session.poll(until, wake_fd_.get(), sink);
     learn_margin(clock_.now() - until);
   }
-  // The thread that wakes this one may write late. An unread write would end every later sleep at once.
+  // If another thread has woken this one, its write to the event descriptor may come late. Remember that one is due, because an
+  // unread write would end every later sleep at once.
   rings_ += !sleeping_.exchange(false);
   uint64_t count;
   if (rings_ && read(wake_fd_.get(), &count, sizeof count) == sizeof count) rings_ -= count;

@@ -50,7 +50,7 @@ class Needs {
     known_.insert(kRootObject);
   }
   const Paths& paths() const { return paths_; }
-  // Operations in order, with the paths as Selection::matches wants them between the two calls.
+  // Call begin() and end() for each operation, in order. Between the two, paths() is as Selection::matches() needs it.
   void begin(const Op& op) {
     if (op.kind != OpKind::rename) paths_.apply(op);
   }

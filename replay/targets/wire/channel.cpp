@@ -380,7 +380,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // not to wait: only receive
     wake_at(1);
     receive(Wait::no);
-    if (state_ == State::connected) flush();  // requests of the call backs
+    if (state_ == State::connected) flush();  // sends the requests that callbacks have made
     return Woken::no;
   }
 
@@ -414,7 +414,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
     }
     if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive(Wait::no);
     if (prefers_throughput_) learn_together(in_time, replies_ - before);
-    if (state_ == State::connected) flush();  // requests of the call backs
+    if (state_ == State::connected) flush();  // sends the requests that callbacks have made
   }
   return fds[1].revents ? Woken::yes : Woken::no;
 }

@@ -128,7 +128,7 @@ void loop_seek(Run& run, const Parameter& p) {
   }
   for (const Value& value : values) {
     Parameter one = p;
-    one.keyword = loop.name;  // its keyword in a WD
+    one.keyword = loop.name;  // the keyword of a WD that sets the same parameter
     one.values = {value};
     loop.sizes.push_back(one);
     loop.numbers.push_back({0, false, value.text});

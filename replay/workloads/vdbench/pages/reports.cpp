@@ -84,7 +84,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
       "Vdbench.\n* Programs may follow it: each line is there as soon as it is true.\n* The values below are all "
       "tab-delimited.\n\n");
-  // Steps of the original, for which programs wait. Here all of them are one process.
+  // Prints the first steps of the original, because programs that follow this file wait for these lines.
   for (const char* words :
        {"Starting slaves", "Slaves connected", "Query host configuration started", "Query host configuration completed"})
     status(words);
