@@ -23,6 +23,7 @@ if ! "$FSR_SOURCE/tests/package/build-rpm" rpms "$FSR_BUILD" >build.log 2>&1; th
 else
   ok 'rpmbuild makes the packages of the spec file'
   check 'rpm unpacks them' rpm --root "$scratch/rpm-root" -i --nodeps rpms/*.rpm
+  check 'with the README and its pictures' sh -c 'cd rpm-root/usr/share/doc/fsreplay && ls $(grep -o "docs/pictures/[a-z-]*.svg" README.md)'
   check 'with all programs' sh -c 'for p in fsshim fsreplay fstrace fsbench; do rpm-root/usr/bin/$p --version; done'
 fi
 
