@@ -255,18 +255,18 @@ def main():
         return work_locks(sys.argv[2])
     if sys.argv[1:2] == ["--beside"]:
         return beside_server(*sys.argv[2:])
-    status = 0
     with Scratch() as scratch:
         traces, place = [f"{scratch.path}/work.zst", f"{scratch.path}/work-locks.zst"], f"{scratch.path}/work"
         os.mkdir(place)
         for trace, work_of in zip(traces, ("--work", "--work-locks")):
             run(shim_program(), "capture", place, "-o", trace, "--content", "full", "--", __file__, work_of, place)
             run("find", place, "-mindepth", "1", "-delete")
-        small = scratch.mount("ext4", "64M")
-        for kind in sys.argv[1:] or SERVERS:
-            command = [os.path.join(HERE, "..", "..", "servers", SERVERS[kind][0]), "--dir", f"{small}/{kind}", __file__, "--beside", kind, *traces]
-            status |= subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
-    return status
+        beside = []
+        for kind in sys.argv[1:] or SERVERS:  # all at once, each on a file system of its own, which a case fills
+            small = scratch.mount("ext4", "64M", name=kind)
+            beside.append(subprocess.Popen([os.path.join(HERE, "..", "..", "servers", SERVERS[kind][0]), "--dir", f"{small}/{kind}", __file__,
+                                            "--beside", kind, *traces], stdin=subprocess.DEVNULL))
+        return 1 if any([server.wait() for server in beside]) else 0
 
 
 if __name__ == "__main__":
