@@ -48,7 +48,7 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
   bool same = false;
   size_t colon = url.find(':');
   if (url.rfind("nfs:", 0) == 0 || url.rfind("nfs4:", 0) == 0) {
-    same = nfs_source(url) == header.mount_source;
+    same = !header.mount_source.empty() && nfs_source(url) == header.mount_source;
   } else if (colon == std::string::npos || url.rfind("file:", 0) == 0 || url.find('/') < colon) {
     char host[256] = {};
     gethostname(host, sizeof host - 1);

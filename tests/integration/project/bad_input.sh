@@ -29,6 +29,7 @@ fsshim capture share -o good.zst --content full -- sh -c \
 # Options and inputs.
 refused 'an unknown option' 'frobnicate' fsreplay good.zst t --frobnicate
 refused 'an option misspelt' '--sclae: no such option; did you mean --scale' fsreplay good.zst t --sclae 2
+refused 'a mix on no URL' "bad URL 'nfs:': expected scheme://host/path" fsreplay mix:sfs97-v3 nfs:
 refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, or - for' fsreplay
 refused 'a scale that is said once' 'scale -3: expected a factor above 0' fsreplay good.zst t --scale -3
 refused 'no time at all' '--duration 0: expected a time above 0' fsreplay good.zst t --duration 0
