@@ -188,7 +188,7 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
       throw CaptureError(source + ": no permission to mount over the directory: run as root, or give a command after --");
     throw failed(source + ": mounting over it", errno);
   }
-  // Wherever the path leads by now.
+  // Find the mount by its source, because the path may lead to another mount by now.
   const std::optional<MountEntry> made = mount_of_source(source);
   return made ? own_mount(*made) : OwnMount{};
 }

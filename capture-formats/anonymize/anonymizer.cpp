@@ -166,7 +166,7 @@ Op Anonymizer::map(const Op& op, Arena& arena) {
     for (size_t i = 0; i < out.blocks.size(); ++i) blocks[i] = {pseudonyms_.print(out.blocks[i].hash), out.blocks[i].level};
     out.blocks = {blocks, out.blocks.size()};
   } else {
-    out.data = {};  // of a list of attributes, of an ioctl: nothing that a replay needs
+    out.data = {};  // a list of attributes, or data of an ioctl: no replay needs these
   }
   return out;
 }

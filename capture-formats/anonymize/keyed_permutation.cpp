@@ -44,7 +44,7 @@ void KeyedPermutation::derive(std::span<uint8_t> out, std::string_view tweak, st
   }
 }
 
-// Adds to one half of the digits what the other half and the key say, or subtracts it.
+// Adds to one half of the digits a value that depends on the other half and the key, or subtracts the value.
 void KeyedPermutation::add_round(unsigned round, std::span<uint8_t> digits, unsigned radix, std::string_view tweak, int sign) {
   const size_t half = digits.size() / 2;
   std::span<uint8_t> first = digits.first(half), second = digits.subspan(half);

@@ -58,7 +58,7 @@ void LiveState::Impl::drop_locks(ObjectId id) {
 }
 
 size_t LiveState::Impl::memory() const {
-  // A list of locks of its own for each, with what the heap adds.
+  // 64: each object with locks has a list of them, to which the heap adds.
   return objects.memory() + names.memory() + opens.memory() + text + children.size() * kDirectory +
          lock_count * (2 * sizeof(LiveLock) + 64);
 }

@@ -69,7 +69,7 @@ struct TraceReader::Impl {
                              .what = file_prefix(files, e.file) + "block " + std::to_string(e.number) + ": " + what});
   }
 
-  // The record of a block, or nothing and a word about it in the damage list.
+  // Decompresses the record of a block. False: the block is damaged, and is in the list of damage.
   bool record_of(size_t i, std::string_view* record) {
     const IndexEntry& e = layout.blocks[i];
     std::string_view whole = files[e.file]->at(e.offset, e.bytes);

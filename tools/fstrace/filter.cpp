@@ -190,7 +190,7 @@ class Filter {
       objects_.insert(both.second);
       more = true;
     };
-    while (more) {  // there and back: a file replaced again and again is a long chain
+    while (more) {  // in both directions, because a file that was replaced many times makes a long chain of renames
       more = false;
       std::for_each(renames_.begin(), renames_.end(), join);
       std::for_each(renames_.rbegin(), renames_.rend(), join);

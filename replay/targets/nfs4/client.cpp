@@ -274,7 +274,7 @@ int64_t Nfs4Client::renewal() const { return up_ && !renewing_ ? renewed_ + int6
 
 Detached Nfs4Client::renew() {
   renewing_ = true;
-  renewed_ = options.clock->now();  // the next attempt follows after the same time
+  renewed_ = options.clock->now();  // the next attempt follows a third of the lease later
   ++counters.renewals;
   Rpc& rpc = request(nullptr, options.self);
   co_await send(rpc);
