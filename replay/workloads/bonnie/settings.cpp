@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace fsr::bonnie {
@@ -35,7 +36,8 @@ int64_t number(const std::string& text, const char* units) {
   const int64_t factor = unit ? int64_t(1) << (10 * (unit - units + 1)) : 1;
   if (!whole || value < -2 || value > kMost / factor)
     throw std::invalid_argument(
-        fmt::format("'{}': expected a number{}", text, *units ? fmt::format(", perhaps with a unit (one of '{}')", units) : ""));
+        fmt::format("'{}': expected a number{}", text,
+                    *units ? fmt::format(", or one with a unit ({})", fmt::join(std::string_view(units), ", ")) : ""));
   return value * factor;
 }
 
