@@ -48,96 +48,97 @@ static int run(int argc, char** argv) {
       {"auto", Mappings::kAuto}, {"lower", Mappings::kLower}, {"seen", Mappings::kSeen}};
   std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto",
               permissions = "auto", on_stall = "wait";
-  Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
-  capture_command.add("DIR", capture.directory, "The directory to capture, which stays usable under the same name").required();
-  capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)")
+  Command capture_command = program.subcommand("capture", "captures DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
+  capture_command.add("DIR", capture.directory, "the directory to capture, which stays usable under the same name").required();
+  capture_command.add("-o,--output", capture.output, "write this trace, and a .mix file beside it (default ./NAME-TIME.zst)")
       .stands_for("FILE");
-  capture_command.add("--content", content, "Record what is read and written: none, fingerprint, full")
+  capture_command.add("--content", content, "record what is read and written: none, fingerprint, full")
       .stands_for("HOW")
       .one_of({"none", "fingerprint", "full"})
       .show_default();
-  capture_command.add("--clock", clock, "Resolution of times: 1ns, 100ns, 1us")
+  capture_command.add("--clock", clock, "record times with a resolution of 1ns, 100ns, 1us")
       .stands_for("UNIT")
       .one_of(words_of(units))
       .show_default();
-  capture_command.add("--cache", cache, "What the kernel may cache: auto, none, attr, kernel")
+  capture_command.add("--cache", cache, "choose what the kernel may cache: auto, none, attr, kernel")
       .stands_for("WHAT")
       .one_of(words_of(modes))
       .show_default();
-  capture_command.add("--mappings", mappings, "What mmap(2) maps: auto, lower (DIR's own file, not recorded), seen (recorded)")
+  capture_command
+      .add("--mappings", mappings, "choose what mmap(2) maps: auto, lower (DIR's own file, not recorded), seen (recorded)")
       .stands_for("HOW")
       .one_of(words_of(mapping_words))
       .show_default();
-  capture_command.flag("--force", capture.force, "Start even if a process maps a file of DIR whose data may be lost");
+  capture_command.flag("--force", capture.force, "start even if a process maps a file of DIR whose data may be lost");
   capture_command
-      .add("--permissions", permissions, "Check of permissions before DIR's file system checks them: auto (none), kernel")
+      .add("--permissions", permissions, "choose a check of permissions before that of DIR's file system: auto (none), kernel")
       .stands_for("WHO")
       .one_of({"auto", "kernel"})
       .show_default();
-  capture_command.add("--transport", transport, "Transport of requests from the kernel: auto, dev (/dev/fuse), uring (io_uring)")
+  capture_command.add("--transport", transport, "choose the transport of requests: auto, dev (/dev/fuse), uring (io_uring)")
       .stands_for("HOW")
       .one_of({"auto", "dev", "uring"})
       .show_default();
-  capture_command.add("--on-overflow", overflow, "What to do when recording falls behind: wait, or drop operations")
+  capture_command.add("--on-overflow", overflow, "wait or drop operations when recording falls behind")
       .stands_for("WHAT")
       .one_of({"wait", "drop"})
       .show_default();
   capture_command
       .add_with("--ring", capture.ring, some(parse_duration),
-                "Time for which memory holds operations while the trace's disk stalls (default 1s)")
+                "hold operations in memory for this time while the trace's disk stalls (default 1s)")
       .stands_for("TIME");
-  capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
-  capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
-  capture_command.add_with("--rotate", capture.rotate, some(parse_size), "Write pieces of this size, NAME.0001.zst and so on")
+  capture_command.add_with("--max-size", capture.max_size, some(parse_size), "end when the trace is this large: 10G");
+  capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "end after this time: 90s, 1h");
+  capture_command.add_with("--rotate", capture.rotate, some(parse_size), "write pieces of this size, NAME.0001.zst and so on")
       .stands_for("SIZE");
-  capture_command.add("--keep", capture.keep, "Keep only the last N pieces").within(1, 1'000'000);
+  capture_command.add("--keep", capture.keep, "keep only the last N pieces").within(1, 1'000'000);
   auto rules = [&](const char* name, void (OpFilter::*add)(std::string_view), const char* help) {
     capture_command
         .add_each(
             name, [&capture, add](const std::string& rule) { (capture.filter.*add)(rule); }, help)
         .stands_for("RULE");
   };
-  rules("--only", &OpFilter::only, "Record only uid=, process=, op=A,B or path=GLOB; repeatable");
-  rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
+  rules("--only", &OpFilter::only, "record only uid=, process=, op=A,B or path=GLOB; repeatable");
+  rules("--exclude", &OpFilter::exclude, "leave out uid=, process=, op=A,B or path=GLOB; repeatable");
   capture_command
       .add_with("--stall", capture.stall, parse_duration,
-                "Report requests without a reply after this time (default 30s; 0s: never)")
+                "report requests without a reply after this time (default 30s; 0s: never)")
       .stands_for("TIME");
   capture_command
       .add("--on-stall", on_stall,
-           "What to do when fsshim itself delays requests for the time of --stall: wait, or abort the FUSE connection")
+           "wait, or abort the FUSE connection, when fsshim itself delays requests for the time of --stall")
       .stands_for("WHAT")
       .one_of({"wait", "abort"})
       .show_default();
-  capture_command.flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
-  capture_command.flag("-v,--verbose", capture.verbose, "Print more messages");
+  capture_command.flag("--background", capture.background, "return once DIR is captured; messages go to NAME.log");
+  capture_command.flag("-v,--verbose", capture.verbose, "print more messages");
   capture_command.explain_extras("a command follows --: fsshim capture DIR -- COMMAND...");
   capture_command.footer(
       "-- COMMAND...  runs COMMAND in a private mount namespace and captures only this command and its children.");
 
   std::string check_directory;
   bool calls_only = false;
-  Command check_command = program.subcommand("check", "Print what a capture of DIR would cost and what the trace would miss");
-  check_command.add("DIR", check_directory, "The directory to capture").required();
-  check_command.flag("--calls-only", calls_only, "Only measure calls on DIR, without a capture");
+  Command check_command = program.subcommand("check", "prints what a capture of DIR would cost and what the trace would miss");
+  check_command.add("DIR", check_directory, "the directory to capture").required();
+  check_command.flag("--calls-only", calls_only, "measure calls on DIR only, without a capture");
 
   bool json = false;
-  Command list_command = program.subcommand("list", "Show running captures");
-  list_command.flag("--json", json, "Print JSON on standard output");
+  Command list_command = program.subcommand("list", "shows running captures");
+  list_command.flag("--json", json, "print JSON on standard output");
   std::string metrics;
-  list_command.add("--metrics", metrics, "Write Prometheus text into this file (replaced as a whole)").stands_for("FILE");
+  list_command.add("--metrics", metrics, "write Prometheus text into this file (replaced as a whole)").stands_for("FILE");
   std::string rotate_directory;
-  Command rotate_command = program.subcommand("rotate", "Continue the trace in a new piece");
-  rotate_command.add("DIR", rotate_directory, "The captured directory").required();
+  Command rotate_command = program.subcommand("rotate", "continues the trace in a new piece");
+  rotate_command.add("DIR", rotate_directory, "the captured directory").required();
   std::string stop_directory;
-  Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after a capture that died");
-  stop_command.add("DIR", stop_directory, "The captured directory").required();
+  Command stop_command = program.subcommand("stop", "ends the capture of DIR, or cleans up after a capture that died");
+  stop_command.add("DIR", stop_directory, "the captured directory").required();
   bool stop_now = false;
-  stop_command.flag("--now", stop_now, "Cut off processes that still use files there");
+  stop_command.flag("--now", stop_now, "cut off processes that still use files there");
 
   std::string abort_directory;
-  Command abort_command = program.subcommand("abort", "Abort the capture of DIR: requests fail at once, also those in flight");
-  abort_command.add("DIR", abort_directory, "The captured directory, as 'fsshim list' shows it").required();
+  Command abort_command = program.subcommand("abort", "aborts the capture of DIR: requests fail at once, also those in flight");
+  abort_command.add("DIR", abort_directory, "the captured directory, as 'fsshim list' shows it").required();
 
   // The command is not ours to parse.
   int own = 1;

@@ -48,8 +48,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   std::string on_error = "count";
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
-  run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "unrecorded errors: count or stop (default count)")
+  run.add("--workers", out.workers, "start N worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
+  run.add("--on-error", on_error, "count unrecorded errors, or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
@@ -61,9 +61,10 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
   auto require = [&out](const std::string& text) { out.requirements.push_back(Requirement(text).text()); };
-  run.add_each("--require", require, "exit with 3 if not, for example, 'p99 < 10ms'").stands_for("CONDITION");
+  run.add_each("--require", require, "exit with 3 unless, for example, 'p99 < 10ms'").stands_for("CONDITION");
   run.add_each(
-         "--allow", [&out](const std::string& text) { allow(text, out.allowed); }, "inexpressible[=KINDS]: avoids exit status 4")
+         "--allow", [&out](const std::string& text) { allow(text, out.allowed); },
+         "accept inexpressible[=KINDS]: no exit status 4")
       .stands_for("WHAT");
 
   Command tree = program.group("The target's tree");
@@ -74,14 +75,13 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
 
   Command results = program.group("Results");
   results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
-  results.add("--label", out.label, "name of this run in the --results file").stands_for("NAME");
+  results.add("--label", out.label, "name this run in the --results file").stands_for("NAME");
   results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, parse_time_span, "length of the intervals of reports (default 1s)")
-      .stands_for("TIME");
+  results.add_with("--interval", out.interval, parse_time_span, "set the interval of reports (default 1s)").stands_for("TIME");
   results.add("--record", out.record, "write a trace of the operations and outcomes").stands_for("FILE");
   results.flag("--json", out.json, "print the report as JSON on standard output");
-  results.add_with("--status-interval", out.status_interval, parse_time_span, "without a terminal: time between progress lines")
+  results.add_with("--status-interval", out.status_interval, parse_time_span, "print progress this often without a terminal")
       .stands_for("TIME");
   results.flag("-q,--quiet", out.quiet, "print no progress");
 

@@ -91,14 +91,14 @@ int report_command(int argc, char** argv) {
   Program program("fsreplay report", "Shows runs from a --results file.");
   Arguments arguments;
   program.add("RESULTS", arguments.files, "databases that --results wrote").required();
-  program.add("-o,--output", arguments.output, "a page (.html), percentiles (.hgrm) or histograms (.hlog)")
+  program.add("-o,--output", arguments.output, "write a page (.html), percentiles (.hgrm) or histograms (.hlog)")
       .stands_for("FILE")
       .required();
-  program.add("--run", arguments.numbers, "only the runs with these numbers").stands_for("N").separated_by_commas();
-  program.add("--what", arguments.what, "distribution in .hgrm: lateness, waiting, service or response (default)")
+  program.add("--run", arguments.numbers, "show only the runs with these numbers").stands_for("N").separated_by_commas();
+  program.add("--what", arguments.what, "write this distribution to .hgrm: lateness, waiting, service or response (default)")
       .stands_for("WHICH")
       .one_of({"lateness", "waiting", "service", "response"});
-  program.add("--kind", arguments.kind, "in .hgrm: service time of this kind of operation");
+  program.add("--kind", arguments.kind, "write the service time of this kind of operation to .hgrm");
   program.flag("--force", arguments.force, "replace an existing output");
   try {
     if (auto status = program.parse(argc, argv)) return *status;

@@ -91,7 +91,7 @@ int target_command(int argc, char** argv) {
     sub.add("URL", arguments.url, "the target: a URL or a directory").required();
     sub.add("PATH", arguments.path, "path below the root").required(action.least >= 1);
     if (action.second) sub.add(action.second, arguments.second, "").required(action.least >= 2);
-    sub.flag("--privileged", arguments.privileged, "as for a run");
+    sub.flag("--privileged", arguments.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
     sub.when_chosen([&chosen, &action] { chosen = &action; });
   }
   program.subcommand("operations", "prints what each kind of target can do (docs/operations.md)").when_chosen([&table] {

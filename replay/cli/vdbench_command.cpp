@@ -177,49 +177,50 @@ int parse_flat(Utilities& u) {
 Command add_parse_flat(Command& command, Utilities& u, const char* name) {
   Command sub = command.subcommand(name, "makes CSV of a flatfile.html");
   sub.add("-i", u.flat.input, "the flatfile, or the directory of the flatfile (default output)").stands_for("FILE");
-  sub.add("-o", u.output, "where the CSV goes (default: standard output)").stands_for("FILE");
-  sub.add("-c", u.flat.columns, "columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
-  sub.add("-f", u.filters, "only lines with this value in this column").count_within(2, 100).stands_for("COLUMN VALUE");
-  sub.flag("-a", u.flat.averages, "only averages");
+  sub.add("-o", u.output, "write the CSV to this file (default: standard output)").stands_for("FILE");
+  sub.add("-c", u.flat.columns, "print these columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
+  sub.add("-f", u.filters, "print only lines with this value in this column").count_within(2, 100).stands_for("COLUMN VALUE");
+  sub.flag("-a", u.flat.averages, "print only averages");
   return sub;
 }
 
 Command add_compare_flat(Command& command, Utilities& u) {
-  Command sub = command.subcommand("compare", "rates and response times of two output directories");
+  Command sub = command.subcommand("compare", "compares rates and response times of two output directories");
   sub.add("DIR", u.compared, "the older, the newer").required().count_within(2, 2);
-  sub.add("-o", u.output, "where the table goes (default: standard output)").stands_for("FILE");
+  sub.add("-o", u.output, "write the table to this file (default: standard output)").stands_for("FILE");
   return sub;
 }
 
 void declare(Command& command, Options& o) {
-  command.add("-f", o.files, "parameter files, read as one text").count_within(1, 1000).stands_for("FILE");
-  command.add("-o", o.program.output, "directory of the reports (default output); DIR+: DIR001 and so on; DIR.tod: with the time")
+  command.add("-f", o.files, "read these parameter files as one text").count_within(1, 1000).stands_for("FILE");
+  command
+      .add("-o", o.program.output,
+           "write reports to this directory (default output); DIR+: DIR001 and so on; DIR.tod: with the time")
       .stands_for("DIR");
-  command.add("-e", o.elapsed, "elapsed= of all runs").stands_for("SECONDS");
-  command.add("-i", o.interval, "interval= of all runs").stands_for("SECONDS");
-  command.add("-w", o.warmup, "warmup= of all runs").stands_for("SECONDS");
+  command.add("-e", o.elapsed, "set elapsed= of all runs").stands_for("SECONDS");
+  command.add("-i", o.interval, "set interval= of all runs").stands_for("SECONDS");
+  command.add("-w", o.warmup, "set warmup= of all runs").stands_for("SECONDS");
   // Declares an option "-x" that may have letters, "-xHOW". Several letters may be given together.
   auto add_how = [&](const char* option, auto& how, const char* help) {
     command.add(option, how, help).count_within(0, 1000).stands_for("HOW");
   };
-  add_how("-c", o.clean, "removes old files first; -co, -cy, -cn: format=only, yes or no");
-  add_how("-v", o.validate,
-          "validates data: writes checkable content and checks content; -vr: after each write, -vw: not before writes");
+  add_how("-c", o.clean, "remove old files first; -co, -cy, -cn: format=only, yes or no");
+  add_how("-v", o.validate, "validate data: write checkable content and check it; -vr: after each write, -vw: not before writes");
   add_how("-j", o.journal,
-          "-v with a journal; -jr: after recovery from the journal, -jro: only recovers, -jn: does not flush the journal");
-  add_how("-l", o.loop, "repeats all runs until stopped; -l5: five times; -l30s, -l10m, -l2h: for this time");
-  add_how("-t", o.demo, "a small run in memory; -tf: on files");
-  command.add("-r", o.program.first_run, "starts with this RD").stands_for("RD");
-  command.flag("-s", o.program.simulate, "prints what would be run");
-  command.flag("-q,--quiet", o.program.quiet, "prints no lines on the terminal");
-  command.flag("--json", o.program.json, "prints results as JSON instead of lines on the terminal");
-  command.add("--results", o.results, "adds all measurements to this SQLite file").stands_for("FILE");
-  command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
-  command.add("-m", o.processes, "without effect: there is one process").stands_for("N");
-  command.add("-p", o.port, "without effect: no process connects to this port").stands_for("N");
-  command.add("-d", o.debug, "refused: internal flags of the original").stands_for("N");
-  command.flag("-k", o.kstat, "refused: statistics of Solaris");
-  command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
+          "do as -v, with a journal; -jr: after recovery from the journal, -jro: recover only, -jn: do not flush the journal");
+  add_how("-l", o.loop, "repeat all runs until stopped; -l5: five times; -l30s, -l10m, -l2h: for this time");
+  add_how("-t", o.demo, "run a small test in memory; -tf: on files");
+  command.add("-r", o.program.first_run, "start with this RD").stands_for("RD");
+  command.flag("-s", o.program.simulate, "print what would be run");
+  command.flag("-q,--quiet", o.program.quiet, "print no lines on the terminal");
+  command.flag("--json", o.program.json, "print results as JSON instead of lines on the terminal");
+  command.add("--results", o.results, "add all measurements to this SQLite file").stands_for("FILE");
+  command.flag("--force", o.program.force, "overwrite devices that hold a file system or partitions");
+  command.add("-m", o.processes, "do nothing: there is one process").stands_for("N");
+  command.add("-p", o.port, "do nothing: no process connects to this port").stands_for("N");
+  command.add("-d", o.debug, "refuse internal flags of the original").stands_for("N");
+  command.flag("-k", o.kstat, "refuse statistics of Solaris");
+  command.add("--layout", o.program.layout, "print columns of runs on SDs as version 5.04 or 5.00").one_of({"5.00", "5.04"});
   add_rank_options(command, o.cluster);
   command
       .add("NAME=VALUE", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")

@@ -300,34 +300,35 @@ int run(Options options, const std::atomic<int>& stop) {
 Run add(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
   o->seed = uint32_t(getpid()) ^ uint32_t(time(nullptr));
-  command.add("-d", o->location, "where: a directory or a URL (default .)").stands_for("DIR");
+  command.add("-d", o->location, "test this directory or URL (default .)").stands_for("DIR");
   command
       .add("-s", o->big,
-           "MiB of the big file, 0 for none (default twice the memory); bytes of a chunk (8192); seeks (8192); seekers (5)")
+           "test a big file of SIZE MiB, 0 for none (default twice the memory); bytes of a chunk (8192); seeks (8192); seekers "
+           "(5)")
       .stands_for("SIZE[:CHUNK[:SEEKS[:SEEKERS]]]");
   command
       .add("-n", o->small,
-           "x 1024 small files, 0 for none (default 16); largest file in bytes, or -1: hard links, -2: symlinks (0); "
+           "test N x 1024 small files, 0 for none (default 16); largest file in bytes, or -1: hard links, -2: symlinks (0); "
            "smallest file (0); directories (1); bytes of a chunk (8192)")
       .stands_for("N[:MAX[:MIN[:DIRS[:CHUNK]]]]");
-  command.add("-m", o->machine, "machine name in the results").stands_for("NAME");
-  command.add("-r", o->memory, "MiB of memory; the big file must have twice as much (0: any size)").stands_for("MIB");
-  command.add("-x", o->rounds, "number of rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
-  command.add("-u", o->user, "user to act as, name or number; required for root").stands_for("USER[:GROUP]");
-  command.add("-g", o->group, "group to act as").stands_for("GROUP");
-  command.flag("-q", o->quiet, "prints no progress; the table goes to standard error");
-  command.add("-f", o->bytes_size, "MiB of the tests by single bytes (default 3); without a number: no such tests")
+  command.add("-m", o->machine, "print this machine name in the results").stands_for("NAME");
+  command.add("-r", o->memory, "take this MiB of memory; the big file must have twice as much (0: any size)").stands_for("MIB");
+  command.add("-x", o->rounds, "run N rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
+  command.add("-u", o->user, "act as this user, name or number; required for root").stands_for("USER[:GROUP]");
+  command.add("-g", o->group, "act as this group").stands_for("GROUP");
+  command.flag("-q", o->quiet, "print no progress, and the table on standard error");
+  command.add("-f", o->bytes_size, "test this many MiB by single bytes (default 3); without a number: no such tests")
       .count_within(0, 1)
       .stands_for("MIB");
-  command.flag("-b", o->syncs, "fsync after each file and after each block that a seek writes");
-  command.flag("-D", o->direct, "O_DIRECT for blocks of the big file");
-  command.add("-y", o->meeting, "before each test, wait for other processes: at semaphores (s) or a prompt (p)")
+  command.flag("-b", o->syncs, "call fsync after each file and after each block that a seek writes");
+  command.flag("-D", o->direct, "use O_DIRECT for blocks of the big file");
+  command.add("-y", o->meeting, "wait for other processes before each test: at semaphores (s) or a prompt (p)")
       .one_of({"s", "p"});
-  command.add("-p", o->semaphores, "only create semaphores for N processes; -1: remove the semaphores").stands_for("N");
-  command.add("-z", o->seed, "seed of the random numbers").within(0, UINT32_MAX).stands_for("SEED");
-  command.add("-Z", o->random_file, "file of random numbers, instead of a seed").stands_for("FILE");
-  command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
-  command.flag("--json", o->json, "prints results as JSON, also of short tests");
+  command.add("-p", o->semaphores, "create semaphores for N processes and end; -1: remove the semaphores").stands_for("N");
+  command.add("-z", o->seed, "seed the random numbers").within(0, UINT32_MAX).stands_for("SEED");
+  command.add("-Z", o->random_file, "read random numbers from this file").stands_for("FILE");
+  command.add("--layout", o->layout, "print the layout of this version").one_of({"1.03", "2.00a"});
+  command.flag("--json", o->json, "print results as JSON, also of short tests");
   add_results_option(command, o->results);
   add_rank_options(command, o->cluster);
   return [o, command, &stop](const auto&) mutable {
@@ -354,10 +355,7 @@ constexpr Compared kAsCompared = {
 
 }  // namespace
 
-constinit const Personality kBonnie = {.name = "bonnie",
-                                       .what = "a big file and many small ones, test by test",
-                                       .add = add,
-                                       .on_ranks = true,
-                                       .compared = &kAsCompared};
+constinit const Personality kBonnie = {
+    .name = "bonnie", .what = "tests a big file and many small ones", .add = add, .on_ranks = true, .compared = &kAsCompared};
 
 }  // namespace fsr::fsbench

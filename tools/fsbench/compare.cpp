@@ -154,15 +154,15 @@ Run add(Command& command, const std::atomic<int>& stop) {
   command.footer(fmt::format(
       "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is one of {}. After files of results: nothing.",
       fmt::join(compared_programs(), ", ")));
-  command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
-  command.add("--seed", options->seed, "seed of the first round, if the program has seeds; later rounds count up (default 1)")
+  command.add("--rounds", options->rounds, "run N times on each target (default 5)").within(1, 10'000).stands_for("N");
+  command.add("--seed", options->seed, "seed the first round, if the program has seeds; later rounds count up (default 1)")
       .stands_for("N");
-  command.flag("--all-rounds", options->runs_all, "do not end early when every rate is decided");
-  command.flag("--keep-caches", options->keeps_caches, "do not drop this machine's caches before each run");
+  command.flag("--all-rounds", options->runs_all, "run all rounds, even if every rate is decided");
+  command.flag("--keep-caches", options->keeps_caches, "keep this machine's caches before each run");
   command
       .add_each(
           "--require", [options](const std::string& text) { options->requirements.emplace_back(text); },
-          "exit with 3 if not, for example, 'ROW >= RATE' or 'every row >= 95%' (of the first target)")
+          "exit with 3 unless, for example, 'ROW >= RATE' or 'every row >= 95%' (of the first target)")
       .stands_for("CONDITION");
   command.flag("--json", options->json, "print the comparison as JSON on standard output");
   command.add("--html", options->html, "write a page into this file").stands_for("FILE");
@@ -174,6 +174,6 @@ Run add(Command& command, const std::atomic<int>& stop) {
 }  // namespace
 
 constinit const Personality kCompare = {
-    .name = "compare", .what = "one of these, or fsreplay, on several targets in turn", .add = add};
+    .name = "compare", .what = "runs one of these, or fsreplay, on several targets in turn", .add = add};
 
 }  // namespace fsr::fsbench

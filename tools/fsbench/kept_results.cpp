@@ -20,7 +20,7 @@ void KeptResults::keep(const std::string& input, const std::string& target, cons
 }
 
 void add_results_option(Command& command, std::string& file) {
-  command.add("--results", file, "adds what was measured to this SQLite file, for \"fsbench compare\"").stands_for("FILE");
+  command.add("--results", file, "add what was measured to this SQLite file, for \"fsbench compare\"").stands_for("FILE");
 }
 
 void add_measured(ResultsDatabase& database, const std::vector<RunRow>& rows) {

@@ -317,38 +317,39 @@ Run add(Command& command, const std::atomic<int>& stop) {
   command.help_by_word_only();
   const Option url =
       command.add("URL", o->url, "afp://[user@]host[:port]/Volume instead of -h, -p, -u and -s; or a directory or other target");
-  command.add("-h", o->host, "server (default localhost)").stands_for("HOST").excludes(url);
-  command.add("-p", o->port, "server's port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
-  command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
-  command.add("-u", o->user, "user (default: the current user)").stands_for("USER").excludes(url);
-  command.add("-w", o->password, "password; other users can see -w, but not AFP_PASSWORD or the prompt").stands_for("PASSWORD");
-  command.add("--password-file", o->password_file, "file whose first line is the password").stands_for("FILE");
-  command.flag("--operations", o->settings.as_operations, "uses file operations on afp://, too, as on other targets");
-  command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
+  command.add("-h", o->host, "connect to this server (default localhost)").stands_for("HOST").excludes(url);
+  command.add("-p", o->port, "connect to this port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
+  command.add("-s", o->volume, "test this volume").stands_for("VOLUME").excludes(url);
+  command.add("-u", o->user, "log in as this user (default: the current user)").stands_for("USER").excludes(url);
+  command.add("-w", o->password, "give the password; other users can see -w, but not AFP_PASSWORD or the prompt")
+      .stands_for("PASSWORD");
+  command.add("--password-file", o->password_file, "read the password from the first line of this file").stands_for("FILE");
+  command.flag("--operations", o->settings.as_operations, "use file operations on afp://, too, as on other targets");
+  command.flag("--cleartext", o->clear_text, "send the password in clear text, as the original does");
   for (size_t i = 0; i < std::size(kVersions); ++i)
-    command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speaks AFP {}", kVersions[i]));
-  command.add("-n", o->settings.iterations, "iterations (default 2); the averages of more than 5 leave out extremes")
+    command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speak AFP {}", kVersions[i]));
+  command.add("-n", o->settings.iterations, "run N iterations (default 2); the averages of more than 5 leave out extremes")
       .within(1, 256)
       .stands_for("N");
-  const Option tests = command.add("-f", o->tests, "tests, such as 134; : ; < are 10 to 12").stands_for("TESTS");
-  command.flag("-K", o->cache_tests, "runs only the tests of the server's cache, 9 to 12").excludes(tests);
-  command.add("-F", o->settings.big_file, "reads a file of the volume's root in test 3").stands_for("FILE");
-  const Option fast = command.flag("-g", o->fast, "a file of 1 GB in tests 2 and 3");
-  command.flag("-G", o->faster, "a file of 10 GB").excludes(fast);
-  command.add("--percent", o->settings.percent, "percentage of all counts, for trial runs").within(1, 100).stands_for("N");
-  command.add("--sessions", o->report.sessions, "number of sessions at once, each with an own connection and test directory")
+  const Option tests = command.add("-f", o->tests, "run these tests, such as 134; : ; < are 10 to 12").stands_for("TESTS");
+  command.flag("-K", o->cache_tests, "run only the tests of the server's cache, 9 to 12").excludes(tests);
+  command.add("-F", o->settings.big_file, "read a file of the volume's root in test 3").stands_for("FILE");
+  const Option fast = command.flag("-g", o->fast, "use a file of 1 GB in tests 2 and 3");
+  command.flag("-G", o->faster, "use a file of 10 GB in tests 2 and 3").excludes(fast);
+  command.add("--percent", o->settings.percent, "run this percentage of all counts, for a trial").within(1, 100).stands_for("N");
+  command.add("--sessions", o->report.sessions, "run N sessions at once, each with an own connection and test directory")
       .within(1, 1000)
       .stands_for("N");
-  command.flag("-c", o->report.csv, "prints results as CSV");
-  command.flag("-v", o->report.detail, "prints latency by command after the results");
-  command.flag("-V", o->each, "prints each command and its result, on standard error");
-  command.flag("-b", o->debug, "the same as -V");
-  command.add("--proc", o->proc, "counts calls of the server's processes below this /proc; default /proc_io if that exists")
+  command.flag("-c", o->report.csv, "print results as CSV");
+  command.flag("-v", o->report.detail, "print latency by command after the results");
+  command.flag("-V", o->each, "print each command and its result on standard error");
+  command.flag("-b", o->debug, "do the same as -V");
+  command.add("--proc", o->proc, "count calls of the server's processes below this /proc (default /proc_io if that exists)")
       .stands_for("DIR");
-  command.flag("--json", o->report.json, "prints results as JSON instead of text");
-  command.add("--results", o->report.database, "adds all measurements to this SQLite file").stands_for("FILE");
+  command.flag("--json", o->report.json, "print results as JSON instead of text");
+  command.add("--results", o->report.database, "add all measurements to this SQLite file").stands_for("FILE");
   add_rank_options(command, o->cluster);
-  command.flag("--compat", o->report.compat, "ends with the exit statuses of the original");
+  command.flag("--compat", o->report.compat, "end with the exit statuses of the original");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;
     try {
@@ -381,7 +382,7 @@ constexpr Compared kAsCompared = {
 }  // namespace
 
 constinit const Personality kLantest = {.name = "lantest",
-                                        .what = "AFP's twelve tests, command by command",
+                                        .what = "runs AFP's twelve tests, command by command",
                                         .add = add,
                                         .on_ranks = true,
                                         .password_option = 'w',

@@ -101,15 +101,15 @@ Run add(Command& command, const std::atomic<int>& stop) {
               "direct d, check c, verbose v, repeats R, space S");
   add_results_option(command, options->output.results);
   add_rank_options(command, options->cluster);
-  command.flag("--compat", options->output.compat, "prints times with one decimal, as the original does");
-  command.flag("--fsync", options->output.sync, "fsync before each written file is closed");
-  command.flag("--json", options->output.json, "prints results as JSON, with each rank, and latencies");
+  command.flag("--compat", options->output.compat, "print times with one decimal, as the original does");
+  command.flag("--fsync", options->output.sync, "call fsync before each written file is closed");
+  command.flag("--json", options->output.json, "print results as JSON, with each rank, and latencies");
   return [options, &stop](const auto&) { return run(*options, stop); };
 }
 
 }  // namespace
 
 constinit const Personality kNfstest = {
-    .name = "nfstest", .what = "files written and read by several processes, stage by stage", .add = add, .on_ranks = true};
+    .name = "nfstest", .what = "writes and reads files by several processes, stage by stage", .add = add, .on_ranks = true};
 
 }  // namespace fsr::fsbench

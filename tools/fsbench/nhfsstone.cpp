@@ -419,14 +419,14 @@ void add_number(Command& command, const char* option, const char* what, T& value
 
 Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
-  command.flag("-v", options->verbose, "a table of all procedures before the summary");
-  add_number(command, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
-  add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "number of calls (default 5000); overrides -t");
-  add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second of all processes (default 30)");
-  add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with one call in flight (default 7)");
-  command.flag("--json", options->json, "prints rates as JSON instead of the original's output");
-  command.flag("--force", options->force, "starts even if this machine's NFS client is busy with other requests");
-  command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
+  command.flag("-v", options->verbose, "print a table of all procedures before the summary");
+  add_number(command, "-t", "time", options->seconds, 1'000'000'000, "make N x load calls");
+  add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "make N calls (default 5000); overrides -t");
+  add_number(command, "-l", "load", options->load, 1'000'000'000, "make N calls a second in all (default 30)");
+  add_number(command, "-p", "procs", options->processes, 10'000, "run N processes, each with one call in flight (default 7)");
+  command.flag("--json", options->json, "print rates as JSON instead of the original's output");
+  command.flag("--force", options->force, "start even if this machine's NFS client is busy with other requests");
+  command.add("-m", options->mix, "read this mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
   command.add("DIR", options->targets, "directories or URLs, dealt to the processes in turn (default .)");
   add_results_option(command, options->results);
   add_rank_options(command, options->cluster);
@@ -448,7 +448,7 @@ constexpr Compared kAsCompared = {
 }  // namespace
 
 constinit const Personality kNhfsstone = {.name = "nhfsstone",
-                                          .what = "a mix of NFS calls, from saved nfsstat output, at a load",
+                                          .what = "makes a mix of NFS calls, from saved nfsstat output, at a load",
                                           .add = add,
                                           .on_ranks = true,
                                           .compared = &kAsCompared};

@@ -240,13 +240,13 @@ int run(Options options, const std::atomic<int>& stop) {
 Run add(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("CONFIG", options->file, "file of commands; unless the file has \"quit\", more commands are read at a prompt");
-  command.add("--streams", options->streams, "number of copies at once in each process, each with own files and seed")
+  command.add("--streams", options->streams, "run N copies at once in each process, each with own files and seed")
       .within(1, 10'000)
       .stands_for("N");
-  command.flag("--detail", options->detail, "prints time in milliseconds and latency by kind after each report");
-  command.add("--location", options->location, "directory or URL, instead of all locations in CONFIG").stands_for("DIR");
+  command.flag("--detail", options->detail, "print time in milliseconds and latency by kind after each report");
+  command.add("--location", options->location, "use this directory or URL instead of all locations in CONFIG").stands_for("DIR");
   command.flag("--json", options->json,
-               "prints the rates of each run as JSON instead of the transcript; reads only commands in CONFIG");
+               "print the rates of each run as JSON instead of the transcript; read only commands in CONFIG");
   add_results_option(command, options->results);
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
@@ -267,7 +267,7 @@ constexpr Compared kAsCompared = {
 }  // namespace
 
 constinit const Personality kPostmark = {.name = "postmark",
-                                         .what = "small files: created, read, appended, deleted",
+                                         .what = "creates, reads, appends and deletes small files",
                                          .add = add,
                                          .on_ranks = true,
                                          .compared = &kAsCompared};

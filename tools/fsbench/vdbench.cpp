@@ -28,7 +28,7 @@ constexpr Compared kAsCompared = {
 }  // namespace
 
 constinit const Personality kVdbench = {.name = "vdbench",
-                                        .what = "vdbench's parameter files, on devices and on trees of files",
+                                        .what = "runs vdbench's parameter files, on devices and on trees of files",
                                         .add = add_vdbench,
                                         .on_ranks = true,
                                         .compared = &kAsCompared};

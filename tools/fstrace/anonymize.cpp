@@ -122,10 +122,10 @@ int anonymize(const Options& options) {
 Run add_anonymize(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--key", options->key, "file of at least 16 random bytes; only this file can restore names");
+  command.add("--key", options->key, "read the key from this file of at least 16 random bytes; only this file can restore names");
   command.flag("--reverse", options->reverse, "turn pseudonyms back into names");
   command.add("--check", options->original, "search FILE for names and content of this trace, the original");
-  command.add("--marker", options->markers, "with --check: search for this text, too, of 12 bytes or more").repeatable();
+  command.add("--marker", options->markers, "search for this text of 12 bytes or more, too (with --check)").repeatable();
   options->output.add(command);
   command.option("--output").required(false);
   return [options] { return anonymize(*options); };

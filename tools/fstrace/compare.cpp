@@ -108,7 +108,7 @@ Run add_compare(Command& command) {
   command.add("FIRST", options->first, "a trace, or its series' name; - is standard input").required();
   command.add("SECOND", options->second, "trace to compare with, such as that of a replay (fsreplay --record)").required();
   command
-      .add("--tolerance", options->tolerances, "allowed distance: 0.1; latency=0.3 for one aspect; read:latency=0.3 for a kind")
+      .add("--tolerance", options->tolerances, "allow a distance: 0.1; latency=0.3 for one aspect; read:latency=0.3 for a kind")
       .separated_by_commas();
   command.flag("--json", options->json, "print JSON on standard output");
   command.add("--html", options->html, "also write a page with charts into this file");

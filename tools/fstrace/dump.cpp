@@ -59,7 +59,7 @@ int dump(Options& options) {
 Run add_dump(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.flag("--json", options->json, "one JSON object per line");
+  command.flag("--json", options->json, "print one JSON object per line");
   options->selection.add_time_options(command);
   options->selection.add_options(command);
   return [options] { return dump(*options); };

@@ -141,8 +141,8 @@ int run_export(Options& options) {
 Run add_export(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--format", options->format, names()).required();
-  command.add("-o,--output", options->output, "the file to write; - is standard output").required();
+  command.add("--format", options->format, "write this format: " + names()).required();
+  command.add("-o,--output", options->output, "write this file; - is standard output").required();
   command.flag("--force", options->force, "replace an existing file");
   options->selection.add_time_options(command);
   options->selection.add_options(command);

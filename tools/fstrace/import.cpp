@@ -170,7 +170,7 @@ Run add_import(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("INPUT", options->input, "file to import; - is standard input").required();
   options->output.add(command);
-  command.add("--format", options->format, "format of the file: " + names() + " (default: by content)");
+  command.add("--format", options->format, "read this format: " + names() + " (default: by content)");
   command.add("--directory", options->import.directory, "import only paths below this absolute path (default /)");
   return [options] { return import(*options); };
 }

@@ -296,7 +296,7 @@ int info(const Options& options) {
 Run add_info(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.flag("--json", options->json, "JSON on standard output");
+  command.flag("--json", options->json, "print JSON on standard output");
   return [options] { return info(*options); };
 }
 

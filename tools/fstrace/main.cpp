@@ -24,21 +24,21 @@ struct Entry {
 };
 
 constexpr Entry kSubcommands[] = {
-    {"info", "summary of a trace, on one screen", add_info},
-    {"dump", "operations of a trace, one per line", add_dump},
-    {"mix", "mix of NFS requests like the trace, as a mixfile", add_mix},
-    {"stat", "counts, bytes, latencies and sizes, by group and over time", add_stat},
-    {"sql", "result of an SQL query on a trace", add_sql},
-    {"report", "HTML page with charts of a trace", add_report},
-    {"compare", "similarity of two traces, such as a capture and a replay", add_compare},
-    {"cut", "new trace with the operations of a range of time", add_cut},
-    {"filter", "new trace with some kinds, processes, users or paths", add_filter},
-    {"merge", "one trace from traces of several clients", add_merge},
-    {"convert", "same trace with other compression", add_convert},
-    {"import", "trace from a recording of another tool", add_import},
-    {"export", "trace in the format of another tool", add_export},
-    {"anonymize", "same trace with pseudonyms, to give to others", add_anonymize},
-    {"verify", "report of damaged or missing parts of a trace", add_verify},
+    {"info", "prints a summary of a trace, on one screen", add_info},
+    {"dump", "prints the operations of a trace, one per line", add_dump},
+    {"mix", "makes a mix of NFS requests like the trace, as a mixfile", add_mix},
+    {"stat", "prints counts, bytes, latencies and sizes, by group and over time", add_stat},
+    {"sql", "answers an SQL query on a trace", add_sql},
+    {"report", "makes an HTML page with charts of a trace", add_report},
+    {"compare", "says how similar two traces are, such as a capture and a replay", add_compare},
+    {"cut", "makes a trace with the operations of a range of time", add_cut},
+    {"filter", "makes a trace with some kinds, processes, users or paths", add_filter},
+    {"merge", "makes one trace from traces of several clients", add_merge},
+    {"convert", "makes the same trace with other compression", add_convert},
+    {"import", "makes a trace from a recording of another tool", add_import},
+    {"export", "writes a trace in the format of another tool", add_export},
+    {"anonymize", "makes the same trace with pseudonyms, to give to others", add_anonymize},
+    {"verify", "reports damaged or missing parts of a trace", add_verify},
 };
 
 int run(int argc, char** argv) {

@@ -174,10 +174,10 @@ Run add_merge(Command& command) {
   command.add("FILES", options->files, "the traces, client 1 first").required().count_within(2, 1000);
   options->output.add(command);
   command
-      .add("--align", options->align,
-           "alignment of times: clock (by the hosts' clocks) or start (all begin together); default clock")
+      .add("--align", options->align, "align times by the hosts' clocks (clock, default), or so that all begin together (start)")
       .one_of({"clock", "start"});
-  command.add("--offset", options->offsets, "N=TIME: set the clock of trace N forward, or back with a minus").repeatable();
+  command.add("--offset", options->offsets, "set the clock of trace N forward by TIME (N=TIME), or back with a minus")
+      .repeatable();
   command.flag("--apart", options->apart, "put each client into an own tree, client-N");
   return [options] { return merge(*options); };
 }

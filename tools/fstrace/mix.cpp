@@ -249,25 +249,24 @@ int mix(const Options& options) {
 Run add_mix(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--layout", options->layout, "linux (default) or sunos, which the original nhfsstone reads (NFSv2)")
+  command
+      .add("--layout", options->layout, "write the layout linux (default) or sunos, which the original nhfsstone reads (NFSv2)")
       .one_of({"linux", "sunos"});
-  command.add("--nfs-version", options->nfs_version, "2, 3 (default) or 4").stands_for("N").within(2, 4);
+  command.add("--nfs-version", options->nfs_version, "write this NFS version: 2, 3 (default) or 4").stands_for("N").within(2, 4);
   command
       .add("--client-model", options->model,
-           "none: one request for each operation (default); linux: what a Linux client with its caches would send")
+           "model no client (none, default: one request for each operation), or a Linux client with its caches (linux)")
       .one_of({"none", "linux"});
-  command.add("--rsize", options->rsize, "most bytes of one READ of the modelled client (default: as the captured mount, or 1m)");
-  command.add("--wsize", options->wsize, "most bytes of one WRITE (default: as the captured mount, or 1m)");
-  command.add("--acregmin", options->acregmin,
-              "least time for which file attributes are cached (default: as the captured mount, or 3s)");
-  command.add("--acregmax", options->acregmax,
-              "longest time for which file attributes are cached (default: as the captured mount, or 60s)");
+  command.add("--rsize", options->rsize, "limit the bytes of a READ (default: as the captured mount, or 1m)");
+  command.add("--wsize", options->wsize, "limit the bytes of a WRITE (default: as the captured mount, or 1m)");
+  command.add("--acregmin", options->acregmin, "cache file attributes at least so long (default: as the captured mount, or 3s)");
+  command.add("--acregmax", options->acregmax, "cache file attributes at most so long (default: as the captured mount, or 60s)");
   command.add("--acdirmin", options->acdirmin,
-              "least time for which directory attributes are cached (default: as the captured mount, or 30s)");
+              "cache directory attributes at least so long (default: as the captured mount, or 30s)");
   command.add("--acdirmax", options->acdirmax,
-              "longest time for which directory attributes are cached (default: as the captured mount, or 60s)");
-  command.add("--readahead", options->readahead, "read_ahead_kb of the modelled client (128k)");
-  command.flag("--json", options->json, "JSON on standard output instead of a mixfile");
+              "cache directory attributes at most so long (default: as the captured mount, or 60s)");
+  command.add("--readahead", options->readahead, "set how far the client reads ahead (default 128k)");
+  command.flag("--json", options->json, "print JSON on standard output instead of a mixfile");
   return [options] { return mix(*options); };
 }
 

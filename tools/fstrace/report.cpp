@@ -292,7 +292,7 @@ int report(const Options& options) {
 Run add_report(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("-o,--output", options->output, "the page to write").required();
+  command.add("-o,--output", options->output, "write this page").required();
   command.flag("--force", options->force, "replace an existing page");
   return [options] { return report(*options); };
 }

@@ -35,11 +35,11 @@ void Selection::add_time_options(Command& command) {
 }
 
 void Selection::add_options(Command& command) {
-  command.add("--op", given_.kinds, "only operations of these kinds (read,write)").separated_by_commas();
-  command.add("--process", given_.processes, "only operations of these processes: numbers or globs of commands")
+  command.add("--op", given_.kinds, "take only operations of these kinds (read,write)").separated_by_commas();
+  command.add("--process", given_.processes, "take only operations of these processes: numbers or globs of commands")
       .separated_by_commas();
-  command.add("--uid", given_.uids, "only operations of these users, by number").separated_by_commas();
-  command.add("--path", given_.paths, "only operations on paths that match this glob; * also matches /").repeatable();
+  command.add("--uid", given_.uids, "take only operations of these users, by number").separated_by_commas();
+  command.add("--path", given_.paths, "take only operations on paths that match this glob; * also matches /").repeatable();
 }
 
 void Selection::parse() {

@@ -182,8 +182,8 @@ Run add_sql(Command& command) {
   command.add("QUERY", options->query, "SQL over the tables ops, files, processes, names, opens, blocks");
   command.add("--export", options->exported, "write all tables into this new SQLite database");
   command.flag("--force", options->force, "replace an existing database");
-  const Option json = command.flag("--json", options->json, "one JSON object per row");
-  command.flag("--csv", options->csv, "comma-separated values").excludes(json);
+  const Option json = command.flag("--json", options->json, "print one JSON object per row");
+  command.flag("--csv", options->csv, "print comma-separated values").excludes(json);
   return [options] { return sql(*options); };
 }
 

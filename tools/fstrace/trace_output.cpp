@@ -16,10 +16,10 @@ constexpr int64_t kBlock = 10'000'000'000;  // ns that one block may span
 constexpr int kArchiveLevel = 19;
 
 void OutputOptions::add(Command& command) {
-  command.add("-o,--output", file, "the trace to write").required();
+  command.add("-o,--output", file, "write this trace").required();
   command.flag("--force", force, "replace an existing trace");
   const Option smallest = command.flag("--archive", archive, "compress as much as possible: slow, in large blocks");
-  command.add("--level", level, "zstd level (default 3)").stands_for("N").within(1, 22).excludes(smallest);
+  command.add("--level", level, "compress with this zstd level (default 3)").stands_for("N").within(1, 22).excludes(smallest);
 }
 
 WriterOptions OutputOptions::writer() const {

@@ -92,7 +92,7 @@ int verify(const Options& options) {
 Run add_verify(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.flag("--json", options->json, "JSON on standard output");
+  command.flag("--json", options->json, "print JSON on standard output");
   return [options] { return verify(*options); };
 }
 

@@ -267,7 +267,7 @@ class TraceInput final : public Input {
   std::shared_ptr<const TraceSplit> split_;  // null: one process, or several clones
   std::unique_ptr<SplitSource> own_;
   const Target* target_ = nullptr;
-  std::optional<KnockOnTracker> knock_on_;  // of the current run, which knows what the other ranks leave out
+  std::optional<KnockOnTracker> knock_on_;  // of the current run; also has the operations that other ranks leave out
   // Counts for the report: of this rank, and after add_part() also of the other ranks.
   struct {
     uint64_t operations = 0, streams = 0;
@@ -284,14 +284,14 @@ class TraceKind final : public InputKind {
   const char* help() const override { return "a trace, recorded by fsshim"; }
 
   void declare(Command& group) override {
-    group.add("--timing", options_.timing, "start: original, think or asap (default original)")
+    group.add("--timing", options_.timing, "start as original, think, asap (default original)")
         .stands_for("HOW")
         .one_of({"original", "think", "asap"});
-    group.add("--order", options_.order, "order: resource, time or strict (default resource)")
+    group.add("--order", options_.order, "order by resource, time, strict (default resource)")
         .stands_for("ORDER")
         .one_of({"resource", "time", "strict"});
-    group.add_with("--scale", options_.scale, parse_factor, "multiple of the recorded load: 4x, 0.5x").stands_for("FACTOR");
-    group.add_with("--clones", options_.clones, parse_clones, "number of clients, each in its own tree").stands_for("N");
+    group.add_with("--scale", options_.scale, parse_factor, "multiply the recorded load: 4x, 0.5x").stands_for("FACTOR");
+    group.add_with("--clones", options_.clones, parse_clones, "replay N clients, each in its own tree").stands_for("N");
     group.add_with("--from", options_.from, parse_duration, "start at this recorded time: 90s, 5m").stands_for("TIME");
     group.add_with("--to", options_.to, parse_duration, "end at this recorded time").stands_for("TIME");
   }
