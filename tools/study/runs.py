@@ -39,7 +39,7 @@ class Program:
 
     def __init__(self, kind, options):
         self.kind = kind
-        self.transactions, self.number, self.size, self.files = options.transactions, 500, options.size, options.files
+        self.transactions, self.number, self.size, self.files = options.transactions, options.number, options.size, options.files
         if kind == "delay":
             self.transactions = max(20, options.transactions // 50)
             self.number = max(30, self.transactions // 10)
@@ -60,7 +60,8 @@ class Program:
 
     def probe(self, scratch):
         if self.is_bonnie():
-            return ["bonnie", "-s", "1", "-f", "-n", "1", "-r", "0", "-u", "root", "-q", "-d"]
+            size, files = "0" if self.kind == "bonnie files" else "1", "0" if self.kind == "bonnie data" else "1"
+            return ["bonnie", "-s", size, "-f", "-n", files, "-r", "0", "-u", "root", "-q", "-d"]
         return ["postmark", f"{scratch}/probe", "--location"]
 
     def once(self, scratch):
