@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <vector>
+
+#include "util/name_hash.hpp"
 
 namespace fsr::shim {
 
@@ -94,7 +95,7 @@ FileKey InodeTable::key_at(const struct statx& s, int fd, const Inode* parent, s
   FileKey key = key_of(s);
   if (s.stx_nlink > 1 && !S_ISDIR(s.stx_mode) && parent && overlay_links_.apart(fd, key.dev) &&
       !overlay_links_.joined(mark_of(key)))
-    key.link = XXH3_64bits_withSeed(name.data(), name.size(), parent->id);
+    key.link = name_hash(parent->id, name);
   return key;
 }
 

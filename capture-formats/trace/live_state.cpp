@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "live_impl.hpp"
+#include "util/name_hash.hpp"
 #include "util/units.hpp"
 
 namespace fsr {

@@ -2,8 +2,6 @@
 // The tables of LiveState: objects, names and open instances in slabs with hash tables over them. Not thread-safe.
 #pragma once
 
-#include <xxhash.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,9 +80,5 @@ struct LiveName {
   std::string name;
   bool made = false;  // by an operation that did not tell the object: a whiteout
 };
-
-inline uint64_t name_hash(ObjectId parent, std::string_view name) {
-  return XXH3_64bits_withSeed(name.data(), name.size(), parent);
-}
 
 }  // namespace fsr

@@ -9,6 +9,7 @@
 #include "base/added_lookup.hpp"
 #include "base/lock_table.hpp"
 #include "plan/name_views.hpp"
+#include "util/name_hash.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -19,12 +20,10 @@ constexpr uint64_t kBelow = 7;      // key of one resource for all: which direct
 constexpr uint64_t kAnyRights = 6;  // key of one resource for all: permissions of objects that are not known
 static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
 static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
-static uint64_t name_key(ObjectId parent, std::string_view name) {
-  return 1ull << 63 | XXH3_64bits_withSeed(name.data(), name.size(), parent);
-}
+static uint64_t name_key(ObjectId parent, std::string_view name) { return 1ull << 63 | name_hash(parent, name); }
 uint64_t LockAccess::key() const {
-  const uint64_t range[] = {start, end};
-  return 1ull << 63 | XXH3_64bits_withSeed(range, sizeof range, object);
+  const uint64_t range[] = {object, start, end};
+  return 1ull << 63 | XXH3_64bits(range, sizeof range);
 }
 uint64_t stream_key(ThreadId thread) { return 1ull << 62 | uint64_t(thread) << 3; }
 

@@ -4,20 +4,16 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "util/name_hash.hpp"
 #include "util/units.hpp"
 
 #include "plan/print_data.hpp"
 
 namespace fsr {
-
-static uint64_t name_hash(ObjectId parent, std::string_view name) {
-  return XXH3_64bits_withSeed(name.data(), name.size(), parent);
-}
 
 ImageBuilder::ImageBuilder(ImageTree& tree, LiveState state) : tree_(tree), state_(std::move(state)) {
   object(kRootObject, S_IFDIR);

@@ -4,13 +4,10 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/xattr.h>
-#include <xxhash.h>
 
 #include <cerrno>
 
 namespace fsr {
-
-uint64_t view_key(ObjectId parent, std::string_view name) { return XXH3_64bits_withSeed(name.data(), name.size(), parent); }
 
 // True: `name` could lead out of the target's tree. A name that is only too long can't, and its refusal is an outcome.
 static bool leads_out(std::string_view name) {

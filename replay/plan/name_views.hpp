@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "op.hpp"
+#include "util/name_hash.hpp"
 
 namespace fsr {
 
@@ -48,7 +49,7 @@ bool leads_out(const Op& op);
 // True: the outcome of `op` shows names in its object: a listing, or an rmdir that succeeded or failed with ENOTEMPTY.
 bool looks_into_directory(const Op& op);
 
-uint64_t view_key(ObjectId parent, std::string_view name);
+inline uint64_t view_key(ObjectId parent, std::string_view name) { return name_hash(parent, name); }
 inline uint64_t view_key(const NameView& view) { return view_key(view.parent, view.name); }
 // Key that all changes of names in one directory share.
 inline uint64_t directory_key(ObjectId directory) { return view_key(directory, "/"); }

@@ -15,9 +15,9 @@
 
 #include "selection.hpp"
 #include "subcommand.hpp"
-#include "trace/live_tables.hpp"
 #include "trace/model.hpp"
 #include "trace_output.hpp"
+#include "util/name_hash.hpp"
 #include "util/object_set.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"

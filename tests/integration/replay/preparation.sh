@@ -11,6 +11,10 @@ check "captured" fsshim capture tar -o tar.zst --content full -- sh -c "cd tar &
 fsreplay tar.zst tar.clones --clones 4 --timing asap -q --json >clones.json 2>clones.err
 fstrace info --json tar.zst >info.json
 check_report "4 clones perform exactly 4 times the operations" clones.json 'r["issued"] == 4 * info["operations"]'
+mkdir many
+for d in $(seq 10 59); do mkdir many/$d && (cd many/$d && touch $(seq -f f%g 10 39)); done
+check "names of three characters in many directories are captured" fsshim capture many -o many.zst -- sh -c 'find many -type f | xargs cat'
+check "each is prepared" fsreplay many.zst many.prepared --timing asap -q
 for n in 0 1 2 3; do
   check "clone $n has the captured tree" "$apps/compare-trees" --content tar "tar.clones/clone-$n"
 done

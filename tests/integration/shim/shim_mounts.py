@@ -211,6 +211,10 @@ def bound_twice(cases, top):
     cases.case("to the trace it is one object, too", len(objects) == 1, repr((objects, said)))
 
 
+# Numbers of directories that follow one another, and names that differ in a bit or two.
+LINK_DIRECTORIES, LINK_NAMES = [f"d{n}" for n in range(12)], [f"f{n}" for n in range(10, 20)]
+
+
 def linked(tree):
     """What is read and shown after changes to files with several names."""
     os.chdir(tree)
@@ -232,7 +236,17 @@ def linked(tree):
         seen.append([os.path.sameopenfile(f.fileno(), other.fileno()) for other in (open("a1", "rb"), open("c1", "rb"))])
     os.link("made", "too")
     put("made", b"both")
-    return seen + [(name, get(name), os.stat(name).st_nlink) for name in sorted(os.listdir("."))]
+    names = [f"links/{d}/{f}" for d in LINK_DIRECTORIES for f in LINK_NAMES]
+    kept = [open(name, "ab") for name in names]  # so that each stays known
+    for name, f in zip(names, kept):
+        f.write(name.encode())
+        f.close()
+    seen += [(name, get(name)) for name in names]
+    return seen + [(name, get(name), os.stat(name).st_nlink) for name in files()]
+
+
+def files():
+    return sorted(name for name in os.listdir(".") if os.path.isfile(name))
 
 
 def overlay(cases, top, index):
@@ -248,6 +262,11 @@ def overlay(cases, top, index):
         for n in "12345":
             put(f"{lower}/a{n}", b"old")
             os.link(f"{lower}/a{n}", f"{lower}/b{n}")
+        put(f"{lower}/linked", b"old")
+        for d in LINK_DIRECTORIES:
+            os.makedirs(f"{lower}/links/{d}")
+            for f in LINK_NAMES:
+                os.link(f"{lower}/linked", f"{lower}/links/{d}/{f}")
         put(f"{upper}/made")
         run("mount", "-t", "overlay", "-o", f"lowerdir={lower},upperdir={upper},workdir={work},index={index}", "none", point)
         capture = captured(point, f"{base}/trace.zst") if tree == "captured" else None
@@ -256,7 +275,9 @@ def overlay(cases, top, index):
         if capture:
             run(shim_program(), "stop", point)
             capture.communicate(timeout=20)
-            results.append([(name, get(f"{point}/{name}"), os.stat(f"{point}/{name}").st_nlink) for name in sorted(os.listdir(point))])
+            os.chdir(point)
+            results.append([(name, get(name), os.stat(name).st_nlink) for name in files()])
+            os.chdir(top)
     count = len(results[2])
     cases.case(f"links on an overlay with index={index} are files as without a capture", results[0] == results[1], repr((results[0], results[1])))
     cases.case("and so they are afterwards", results[0][-count:] == results[2], repr((results[0][-count:], results[2])))
