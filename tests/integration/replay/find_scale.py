@@ -30,10 +30,10 @@ mix = [built("replay/fsreplay"), "mix:sfs97-v3", url, "--streams", "2", "--worke
 
 
 def search(condition, *options):
-    return subprocess.run([*mix, "--load", "200", "--find-scale", condition, *options], capture_output=True, text=True, check=False, timeout=200)
+    return subprocess.run([*mix, "--find-scale", condition, *options], capture_output=True, text=True, check=False, timeout=200)
 
 
-done = search("mean < 40ms", "--json")
+done = search("mean < 40ms", "--load", "200", "--json")
 report = json.loads(done.stdout) if done.stdout else {}
 found = report.get("find_scale", {})
 cases.case("the limit of a server that serves one call at a time is found",
@@ -43,7 +43,13 @@ runs = report.get("runs", [])
 cases.case("runs are as long as a queue takes to show", runs and all(run["elapsed_ns"] > 1.4e9 for run in runs), [run.get("elapsed_ns") for run in runs])
 cases.case("there is no doubt", found and not found["doubt"], found)
 
-done = search("p99.9 < 100ms", "--duration", "100ms")
+between.close()
+
+# A faster server, whose limit does not matter: each of some forty runs asks it for the mix's files first.
+FAST_PORT = PORT + 2
+between = proxy.Proxy(wires.Rpc(), faults.OneAtATime(EACH / 4), int(os.environ["NFS_PORT"]), FAST_PORT)
+mix[2] = url.replace(f"nfsport={PORT}", f"nfsport={FAST_PORT}")
+done = search("p99.9 < 100ms", "--load", "800", "--duration", "100ms")
 cases.case("runs too short for a percentile are told",
            re.search(r"; uncertain: \d+ operations in .*; 25000 in 4.00 s are needed$", done.stdout.replace(",", ""), re.M), done.stdout + done.stderr)
 between.close()
