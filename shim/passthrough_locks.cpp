@@ -204,7 +204,8 @@ int wait_for(const Waiting& waiting, const Attempt& attempt) {
   return error;
 }
 
-// A close of a duplicate looks the same as the last one, and does not give the lock up: the wait is short.
+// Waits for a short time while the lock's holder is being closed. The time is limited, because a close of a duplicate descriptor
+// looks the same as the last close, and keeps the lock.
 int wait_a_moment(Shim& shim, const OpenHandle* h, const Attempt& attempt) {
   const int64_t until = shim.recorder.now() + kGoing;
   int error;
@@ -217,8 +218,8 @@ int wait_a_moment(Shim& shim, const OpenHandle* h, const Attempt& attempt) {
   return error;
 }
 
-// A lock request on the calling thread, or in one of its own when it may wait and has to. `fill` says what is asked in the record
-// and returns the attempt.
+// Performs a lock request on the calling thread, or on a thread of its own if the request has to wait. `fill` records what is
+// requested, and returns the attempt.
 template <class Fill>
 void take_lock(fuse_req_t req, const fuse_file_info* fi, OpKind kind, bool may_wait, Fill fill) {
   auto waiting = std::make_unique<Waiting>(req, kind);

@@ -64,7 +64,7 @@ bool Calls::names_file() {
     std::string path;
     if (!parse_string(argument, &path) && parse_descriptor(argument, &fd, &path)) {
       const auto it = thread_->files->find(fd);
-      const bool first = argument.data() == call_.args.front().data();  // elsewhere a number may be anything
+      const bool first = argument.data() == call_.args.front().data();  // a number at another position may be no descriptor
       if ((first || !path.empty()) && it != thread_->files->end() && it->second.open && tree_.inside(it->second.open->node))
         return true;
     }

@@ -20,7 +20,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 int64_t decode_time(XdrDecoder& in) {
   const int64_t seconds = int64_t(in.u64());
   const uint32_t rest = in.u32();
-  // Beyond what nanoseconds can tell (the year 2262) a time is the last or first that they can.
+  // A time that ns can't express (after the year 2262) becomes the last or the first that they can.
   if (seconds >= INT64_MAX / kSecond) return INT64_MAX;
   if (seconds <= INT64_MIN / kSecond) return INT64_MIN;
   return seconds * kSecond + int64_t(rest);

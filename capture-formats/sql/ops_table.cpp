@@ -244,7 +244,7 @@ class OpsRows final : public TraceRows {
     return !bounds_.handle || int64_t(op.handle) == *bounds_.handle;
   }
 
-  // To the next operation that may be wanted. Names as they were before it, and with its own.
+  // Goes on to the next operation in the bounds of the query. Names are then those before the operation, and its own.
   void advance() {
     for (;;) {
       if (pending_ && with_paths_) paths_.apply(*pending_);

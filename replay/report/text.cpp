@@ -16,7 +16,7 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-constexpr double kNotableSteal = 0.05;  // share of the time; a report mentions more
+constexpr double kNotableSteal = 0.05;  // share of the time from which on the report mentions steal
 
 void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open = {}) {
   if (!h.count()) return;

@@ -69,7 +69,7 @@ int64_t wall_clock(const Input& in, const Options& options) {
   return at;
 }
 
-// All traces in the time of the one that begins first. The header says who is which client.
+// Converts the times of all traces to those of the trace that begins first. Returns a header that names the clients.
 TraceHeader align(std::vector<Input>& inputs, const Options& options) {
   const Input& first = *std::min_element(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) {
     return wall_clock(a, options) < wall_clock(b, options);

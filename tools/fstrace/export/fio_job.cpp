@@ -18,9 +18,9 @@ namespace {
 constexpr size_t kMostSizes = 20;         // of a direction; fio reads 64 at most
 constexpr uint64_t kLeastFile = 4 << 10;  // bytes
 
-// Reads, or writes.
+// Counts of reads, or of writes.
 struct Direction {
-  uint64_t count = 0, random = 0;      // of random: that did not go on where the one before on the open file ended
+  uint64_t count = 0, random = 0;      // random: did not begin where the previous one on the open file ended
   std::map<uint64_t, uint64_t> sizes;  // bytes: how many
 
   // "4096/75:10000/25": whole percents, which add up to 100.
