@@ -89,7 +89,7 @@ class Bonnie {
       numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed) + cluster_.rank())
                                              : std::make_unique<Numbers>(options_.random_file);
       if (!options_.meeting.empty()) barrier_ = make_meeting(options_.meeting);
-      target_ = open_existing(options_.location, clock_);
+      target_ = open_existing(by_path(options_.location, true), clock_);
       runner_ = std::make_unique<ThreadRunner>(clock_);
       runner_->add(*target_);
     });

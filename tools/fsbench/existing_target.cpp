@@ -14,6 +14,12 @@ std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock)
   return open_target(location, {.clock = &clock});
 }
 
+std::string by_path(const std::string& location, bool relative) {
+  const bool named = location.starts_with("file:");
+  if (location.find(named ? '?' : ':') != std::string::npos) return location;
+  return fmt::format("{}{}?by-path={}", named ? "" : "file:", location, relative ? "relative" : "1");
+}
+
 std::string way_to(const std::string& target) {
   const bool named = target.starts_with("file:");
   if (!named && target.find(':') != std::string::npos) return "fsbench's own client, without a page cache";

@@ -15,6 +15,10 @@ namespace fsr::fsbench {
 // Unlike file:, does not make a missing directory, which is an error. Throws std::runtime_error.
 std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock);
 
+// Returns the target that names files by paths: absolute ones, or relative ones of a program that changes its directory to
+// `location`. Targets other than directories stay as they are.
+std::string by_path(const std::string& location, bool relative);
+
 // Returns the client and the cache between a program and its target, in words.
 std::string way_to(const std::string& target);
 

@@ -101,9 +101,7 @@ class Postmark {
       std::vector<Location> locations = settings.locations;
       if (locations.empty()) locations.push_back({"."});
       for (const Location& location : locations) {
-        // The original names files by paths.
-        const bool path = location.name.starts_with('/');
-        targets.push_back(open_existing(path ? "file:" + location.name + "?by-path=1" : location.name, clock));
+        targets.push_back(open_existing(by_path(location.name, !location.name.starts_with('/')), clock));
         runner.add(*targets.back(), options_.streams == 1 ? 1 : 0);
       }
     });

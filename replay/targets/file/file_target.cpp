@@ -22,7 +22,8 @@
 namespace fsr {
 namespace {
 
-constexpr std::string_view kDirectOption = "?direct=1", kPastCacheOption = "?past-cache=1", kByPathOption = "?by-path=1";
+constexpr std::string_view kDirectOption = "?direct=1", kPastCacheOption = "?past-cache=1", kByPathOption = "?by-path=1",
+                           kByRelativePathOption = "?by-path=relative";
 
 constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
 
@@ -133,7 +134,8 @@ Location parse_location(const std::string& url) {
   FileAccess access = FileAccess::as_recorded;
   for (const auto& [option, means] : {std::pair(kDirectOption, FileAccess::direct),
                                       {kPastCacheOption, FileAccess::past_cache},
-                                      {kByPathOption, FileAccess::by_path}})
+                                      {kByPathOption, FileAccess::by_absolute_path},
+                                      {kByRelativePathOption, FileAccess::by_relative_path}})
     if (path.ends_with(option)) {
       path.resize(path.size() - option.size());
       access = means;
@@ -142,7 +144,7 @@ Location parse_location(const std::string& url) {
   // A directory's name may have a question mark. If the directory does not exist, it is probably a misspelt option.
   if (struct stat st; path.find('?') != path.npos && stat(path.c_str(), &st) != 0)
     throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) +
-                             "', expected direct=1, past-cache=1 or by-path=1");
+                             "', expected direct=1, past-cache=1, by-path=1 or by-path=relative");
   if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY or file:DIRECTORY?direct=1");
   return {std::move(path), access};
 }

@@ -13,8 +13,8 @@
 // whole blocks, are performed without O_DIRECT and counted.
 //
 // `file:DIR?past-cache=1` of a directory on a mounted NFS makes the kernel's client ask its server for each operation
-// (tree_past_cache.cpp). `file:DIR?by-path=1` on a mounted 9P makes it ask for each component of a path (objects.hpp). On other
-// file systems these two have no effect.
+// (tree_past_cache.cpp). `file:DIR?by-path=1` or `?by-path=relative` on a mounted 9P makes it ask for each component of a path
+// (objects.hpp). On other file systems these three have no effect.
 //
 // Files get the recorded mode whatever the umask (no_umask.hpp), because modes are recorded after the umask. If DIR does not
 // exist, the first session creates it.

@@ -21,26 +21,39 @@ int open_here(int dir, const char* name, int flags, uint32_t mode) {
   return int(syscall(SYS_openat2, dir, name, &how, sizeof how));
 }
 
-FileObjects::FileObjects(UniqueFd root, size_t cached, bool by_path)
+// Names files by paths only on a mounted 9P. Clients of other protocols keep the components of a path in their cache.
+FileObjects::FileObjects(UniqueFd root, size_t cached, Paths by_path)
     : start_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {
-  if (by_path) begin_at_mount_point();
+  if (by_path == Paths::none) return;
+  const auto mount = mount_of(start_->get());
+  if (!mount || mount->type != "9p") return;
+  if (by_path == Paths::absolute)
+    begin_at_mount_point(mount->point);
+  else
+    by_path_ = Paths::relative;
 }
 
-// Does so only on a mounted 9P. Clients of other protocols keep the components of a path in their cache.
-void FileObjects::begin_at_mount_point() {
-  const auto mount = mount_of(start_->get());
+void FileObjects::begin_at_mount_point(const std::string& mount_point) {
   char text[PATH_MAX];
   const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(start_->get())).c_str(), text, sizeof text);
-  if (!mount || mount->type != "9p" || size < 0) return;
+  if (size < 0) return;
   const std::string path(text, size_t(size));
-  if (!path.starts_with(mount->point)) return;
-  UniqueFd point(::open(mount->point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!path.starts_with(mount_point)) return;
+  UniqueFd point(::open(mount_point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!point) return;
-  by_path_ = true;
+  by_path_ = Paths::absolute;
   start_ = std::make_shared<UniqueFd>(std::move(point));
-  std::istringstream rest(path.substr(mount->point.size()));
+  std::istringstream rest(path.substr(mount_point.size()));
   for (std::string name; std::getline(rest, name, '/');)
     if (!name.empty()) to_root_.push_back(name);
+}
+
+SharedFd FileObjects::current_directory(ObjectId id) {
+  if (by_path_ != Paths::relative) return nullptr;
+  std::lock_guard lock(cache_mutex_);
+  if (open_directories_.empty() || open_directories_.back()->object != id) return nullptr;
+  const OpenRef& open = open_directories_.back();
+  return {open, &open->fd};
 }
 
 SharedFd FileObjects::cached(ObjectId id) {
@@ -53,7 +66,6 @@ SharedFd FileObjects::cached(ObjectId id) {
 }
 
 void FileObjects::cache(ObjectId id, SharedFd fd) {
-  if (by_path_) return;
   std::lock_guard lock(cache_mutex_);
   if (cache_.contains(id)) return;
   recent_.emplace_front(id, std::move(fd));
@@ -67,14 +79,16 @@ void FileObjects::cache(ObjectId id, SharedFd fd) {
 int FileObjects::directory(ObjectId id, SharedFd* fd) {
   // Ascend to the nearest directory that has a descriptor, then descend from it.
   std::vector<std::pair<ObjectId, std::string>> path;
+  bool in_root = false;
   constexpr size_t kDeepest = 4096;  // levels; also ends the ascent if the names of a hostile trace form a circle
   for (ObjectId at = id;;) {
     if (at == kRootObject) {
       *fd = start_;
+      in_root = true;
       for (auto name = to_root_.rbegin(); name != to_root_.rend(); ++name) path.emplace_back(kNoObject, *name);
       break;
     }
-    if ((*fd = cached(at))) break;
+    if ((*fd = current_directory(at)) || (*fd = cached(at))) break;
     Name name;
     OpenRef open;
     uint32_t type = 0;
@@ -93,7 +107,8 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
     int next = open_here((*fd)->get(), path.back().second.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) return errno;
     *fd = std::make_shared<UniqueFd>(next);
-    cache(path.back().first, *fd);
+    if (by_path_ == Paths::none || (by_path_ == Paths::relative && in_root)) cache(path.back().first, *fd);
+    in_root = false;
   }
   return 0;
 }
@@ -197,6 +212,12 @@ void FileObjects::add_open(HandleId handle, OpenRef open) {
   if (open) unlink(*open);  // the trace opens a handle twice
 }
 
+void FileObjects::enter(OpenRef directory) {
+  if (by_path_ != Paths::relative) return;
+  std::lock_guard lock(cache_mutex_);
+  open_directories_.push_back(std::move(directory));
+}
+
 bool FileObjects::unlink(OpenFile& open) {
   bool last = true;
   if (!open.object) return last;
@@ -214,6 +235,10 @@ OpenRef FileObjects::remove_open(HandleId handle, bool* last) {
   OpenRef open;
   opens_.erase(handle, &open);
   *last = !open || unlink(*open);
+  if (by_path_ == Paths::relative) {
+    std::lock_guard lock(cache_mutex_);
+    std::erase(open_directories_, open);
+  }
   return open;
 }
 

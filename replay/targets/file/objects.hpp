@@ -3,11 +3,10 @@
 // for each recorded handle. Names are resolved through a bounded cache of directory descriptors.
 //
 // A file is addressed as one component below a directory descriptor. A directory is found by descending from the root, component
-// by component. With `by_path` on a mounted 9P, the descent begins at the mount point and no directory is kept open. The kernel's
-// client then asks its server for each component, as for programs that name files by paths. No step follows a symlink or crosses
-// a mount point, so that nothing outside the root can be reached. Names remain valid if a directory above is renamed, because
-// they refer to the directory by its identity. A file without names stays reachable through its open descriptors. Thread-safe.
-// Uses one descriptor for each open handle, and at most `cached` for directories.
+// by component. No step follows a symlink or crosses a mount point, so that nothing outside the root can be reached. Names remain
+// valid if a directory above is renamed, because they refer to the directory by its identity. A file without names stays
+// reachable through its open descriptors. Thread-safe. Uses one descriptor for each open handle, and at most `cached` for
+// directories.
 #pragma once
 
 #include <list>
@@ -57,9 +56,16 @@ struct PathAt {
 // Opens one component as openat() does, but fails with EXDEV if it is a mount point.
 int open_here(int dir, const char* name, int flags, uint32_t mode = 0);
 
+// How a target on a mounted 9P names files by paths, so that the kernel's client asks its server for each component.
+enum class Paths : uint8_t {
+  none,
+  absolute,  // from the mount point; no directory is kept open
+  relative,  // from the directory that was opened last of those still open, else from the one in the root that leads to the file
+};
+
 class FileObjects {
  public:
-  FileObjects(UniqueFd root, size_t cached, bool by_path = false);
+  FileObjects(UniqueFd root, size_t cached, Paths by_path = Paths::none);
 
   int root() const { return start_->get(); }  // a directory on the target's file system
   // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
@@ -75,6 +81,7 @@ class FileObjects {
   void forget_name(ObjectId id, ObjectId parent, std::string_view name);
   void renamed(const Op& op);
   void add_open(HandleId handle, OpenRef open);
+  void enter(OpenRef directory);                     // a directory that was opened; add_open() follows
   OpenRef remove_open(HandleId handle, bool* last);  // returns null if not open; *last: no other handle of the object is open
 
  private:
@@ -99,16 +106,18 @@ class FileObjects {
   SharedFd cached(ObjectId id);
   void cache(ObjectId id, SharedFd fd);
 
-  void begin_at_mount_point();
+  void begin_at_mount_point(const std::string& point);
+  SharedFd current_directory(ObjectId id);  // null: it is another one
 
-  SharedFd start_;                    // where each descent begins: the target's root, or the mount point with `by_path`
+  SharedFd start_;                    // where each descent begins: the target's root, or the mount point with Paths::absolute
   std::vector<std::string> to_root_;  // path from there to the root
-  bool by_path_ = false;
+  Paths by_path_ = Paths::none;
   const size_t capacity_;
   IdMap<Node> nodes_;
   IdMap<OpenRef> opens_;
 
-  std::mutex cache_mutex_;
+  std::mutex cache_mutex_;                           // protects what follows
+  std::vector<OpenRef> open_directories_;            // in the order of opening; only with Paths::relative
   std::list<std::pair<ObjectId, SharedFd>> recent_;  // most recently used first
   std::unordered_map<ObjectId, std::list<std::pair<ObjectId, SharedFd>>::iterator> cache_;
 };

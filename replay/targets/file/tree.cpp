@@ -36,9 +36,15 @@ static size_t cached_directories() {
   return std::min<size_t>(limit.rlim_cur / 4, 8192);
 }
 
+static Paths paths_of(FileAccess access) {
+  return access == FileAccess::by_absolute_path   ? Paths::absolute
+         : access == FileAccess::by_relative_path ? Paths::relative
+                                                  : Paths::none;
+}
+
 FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess access)
     : options_(options),
-      objects_(std::move(root), cached_directories(), access == FileAccess::by_path),
+      objects_(std::move(root), cached_directories(), paths_of(access)),
       past_cache_(access == FileAccess::past_cache && on_nfs(objects_.root())),
       direct_(access == FileAccess::direct || past_cache_) {}
 

@@ -43,9 +43,10 @@ struct FileReply {
 
 enum class FileAccess : uint8_t {
   as_recorded,
-  by_path,     // on a mounted 9P: each file is found anew from the mount point
-  direct,      // files are opened with O_DIRECT even if that was not recorded
-  past_cache,  // on a mounted NFS: O_DIRECT, and the kernel's client is made to ask its server for each operation
+  by_absolute_path,  // on a mounted 9P: each file is found anew from the mount point
+  by_relative_path,  // on a mounted 9P: each file is found anew from the current directory
+  direct,            // files are opened with O_DIRECT even if that was not recorded
+  past_cache,        // on a mounted NFS: O_DIRECT, and the kernel's client is made to ask its server for each operation
 };
 
 class FileTree {

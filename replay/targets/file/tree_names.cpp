@@ -166,6 +166,7 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   if (direct_ && S_ISREG(type) && !(c.op.open_flags & O_DIRECT) && (fcntl(fd, F_GETFL) & O_DIRECT))
     open->block = direct_block(fd);
   int error = attributes ? wanted_attr(c, fd, "") : 0;
+  if (S_ISDIR(type)) objects_.enter(open);
   objects_.add_open(c.op.handle, std::move(open));
   return error;
 }
