@@ -331,7 +331,7 @@ def main():
             run("mount", "-o", "loop", image, own)
             beside.append(subprocess.Popen([os.path.join(HERE, "..", "..", "servers", SERVERS[kind][0]), "--dir", f"{own}/{kind}", __file__, "--beside", kind, mix, how],
                                            stdin=subprocess.DEVNULL, env=os.environ | {"OWN_FILES": scratch.path}))
-        return max(status, *(server.wait() for server in beside))
+        return 1 if any([status, *(server.wait() for server in beside)]) else 0
 
 
 if __name__ == "__main__":
