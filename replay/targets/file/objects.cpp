@@ -22,15 +22,15 @@ int open_here(int dir, const char* name, int flags, uint32_t mode) {
 }
 
 // Names files by paths only on a mounted 9P. Clients of other protocols keep the components of a path in their cache.
-FileObjects::FileObjects(UniqueFd root, size_t cached, Paths by_path)
+FileObjects::FileObjects(UniqueFd root, size_t cached, PathNaming by_path)
     : start_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {
-  if (by_path == Paths::none) return;
+  if (by_path == PathNaming::none) return;
   const auto mount = mount_of(start_->get());
   if (!mount || mount->type != "9p") return;
-  if (by_path == Paths::absolute)
+  if (by_path == PathNaming::absolute)
     begin_at_mount_point(mount->point);
   else
-    by_path_ = Paths::relative;
+    by_path_ = PathNaming::relative;
 }
 
 void FileObjects::begin_at_mount_point(const std::string& mount_point) {
@@ -41,7 +41,7 @@ void FileObjects::begin_at_mount_point(const std::string& mount_point) {
   if (!path.starts_with(mount_point)) return;
   UniqueFd point(::open(mount_point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!point) return;
-  by_path_ = Paths::absolute;
+  by_path_ = PathNaming::absolute;
   start_ = std::make_shared<UniqueFd>(std::move(point));
   std::istringstream rest(path.substr(mount_point.size()));
   for (std::string name; std::getline(rest, name, '/');)
@@ -49,7 +49,7 @@ void FileObjects::begin_at_mount_point(const std::string& mount_point) {
 }
 
 SharedFd FileObjects::current_directory(ObjectId id) {
-  if (by_path_ != Paths::relative) return nullptr;
+  if (by_path_ != PathNaming::relative) return nullptr;
   std::lock_guard lock(cache_mutex_);
   if (open_directories_.empty() || open_directories_.back()->object != id) return nullptr;
   const OpenRef& open = open_directories_.back();
@@ -107,7 +107,7 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
     int next = open_here((*fd)->get(), path.back().second.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) return errno;
     *fd = std::make_shared<UniqueFd>(next);
-    if (by_path_ == Paths::none || (by_path_ == Paths::relative && in_root)) cache(path.back().first, *fd);
+    if (by_path_ == PathNaming::none || (by_path_ == PathNaming::relative && in_root)) cache(path.back().first, *fd);
     in_root = false;
   }
   return 0;
@@ -213,7 +213,7 @@ void FileObjects::add_open(HandleId handle, OpenRef open) {
 }
 
 void FileObjects::enter(OpenRef directory) {
-  if (by_path_ != Paths::relative) return;
+  if (by_path_ != PathNaming::relative) return;
   std::lock_guard lock(cache_mutex_);
   open_directories_.push_back(std::move(directory));
 }
@@ -235,7 +235,7 @@ OpenRef FileObjects::remove_open(HandleId handle, bool* last) {
   OpenRef open;
   opens_.erase(handle, &open);
   *last = !open || unlink(*open);
-  if (by_path_ == Paths::relative) {
+  if (by_path_ == PathNaming::relative) {
     std::lock_guard lock(cache_mutex_);
     std::erase(open_directories_, open);
   }

@@ -57,7 +57,7 @@ struct PathAt {
 int open_here(int dir, const char* name, int flags, uint32_t mode = 0);
 
 // How a target on a mounted 9P names files by paths, so that the kernel's client asks its server for each component.
-enum class Paths : uint8_t {
+enum class PathNaming : uint8_t {
   none,
   absolute,  // from the mount point; no directory is kept open
   relative,  // from the directory that was opened last of those still open, else from the one in the root that leads to the file
@@ -65,7 +65,7 @@ enum class Paths : uint8_t {
 
 class FileObjects {
  public:
-  FileObjects(UniqueFd root, size_t cached, Paths by_path = Paths::none);
+  FileObjects(UniqueFd root, size_t cached, PathNaming by_path = PathNaming::none);
 
   int root() const { return start_->get(); }  // a directory on the target's file system
   // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
@@ -109,15 +109,15 @@ class FileObjects {
   void begin_at_mount_point(const std::string& point);
   SharedFd current_directory(ObjectId id);  // null: it is another one
 
-  SharedFd start_;                    // where each descent begins: the target's root, or the mount point with Paths::absolute
+  SharedFd start_;  // where each descent begins: the target's root, or the mount point with PathNaming::absolute
   std::vector<std::string> to_root_;  // path from there to the root
-  Paths by_path_ = Paths::none;
+  PathNaming by_path_ = PathNaming::none;
   const size_t capacity_;
   IdMap<Node> nodes_;
   IdMap<OpenRef> opens_;
 
   std::mutex cache_mutex_;                           // protects what follows
-  std::vector<OpenRef> open_directories_;            // in the order of opening; only with Paths::relative
+  std::vector<OpenRef> open_directories_;            // in the order of opening; only with PathNaming::relative
   std::list<std::pair<ObjectId, SharedFd>> recent_;  // most recently used first
   std::unordered_map<ObjectId, std::list<std::pair<ObjectId, SharedFd>>::iterator> cache_;
 };

@@ -36,10 +36,10 @@ static size_t cached_directories() {
   return std::min<size_t>(limit.rlim_cur / 4, 8192);
 }
 
-static Paths paths_of(FileAccess access) {
-  return access == FileAccess::by_absolute_path   ? Paths::absolute
-         : access == FileAccess::by_relative_path ? Paths::relative
-                                                  : Paths::none;
+static PathNaming paths_of(FileAccess access) {
+  return access == FileAccess::by_absolute_path   ? PathNaming::absolute
+         : access == FileAccess::by_relative_path ? PathNaming::relative
+                                                  : PathNaming::none;
 }
 
 FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess access)
