@@ -41,9 +41,10 @@ std::vector<double> parse_loads(std::string_view text) {
     throw std::invalid_argument(fmt::format("'{}': {}", escape_text(text), kExpected));
   const double from = parse_rate(text.substr(0, dash)), to = parse_rate(text.substr(dash + 1, comma - dash - 1)),
                step = parse_rate(text.substr(comma + 1));
-  if (to < from) throw std::invalid_argument(fmt::format("'{}': the ramp ends below its beginning", escape_text(text)));
+  if (to < from)
+    throw std::invalid_argument(fmt::format("'{}': expected a ramp that ends at or above its start", escape_text(text)));
   if ((to - from) / step >= double(kMostSteps))
-    throw std::invalid_argument(fmt::format("'{}': a ramp of more than {} steps", escape_text(text), kMostSteps));
+    throw std::invalid_argument(fmt::format("'{}': expected a ramp of at most {} steps", escape_text(text), kMostSteps));
   std::vector<double> loads;
   // Multiply instead of adding up, and allow for rounding, because 0.1 is no binary fraction.
   for (size_t i = 0; from + step * double(i) <= to * (1 + 1e-9); ++i) loads.push_back(from + step * double(i));
