@@ -48,7 +48,8 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
 
 const ChosenRun& only(const std::vector<ChosenRun>& runs) {
   if (runs.size() > 1)
-    throw std::runtime_error(fmt::format("--run: expected one run for such a file, found {}; give --run NUMBER", runs.size()));
+    throw std::runtime_error(
+        fmt::format("--run: expected one run for a .hgrm or .hlog file, found {}; give --run NUMBER", runs.size()));
   return runs[0];
 }
 

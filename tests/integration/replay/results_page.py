@@ -138,7 +138,7 @@ def refusals():
     for name, pattern, command in (
             ("a kept page", "exists already", ("r.sqlite", "-o", "one.html")),
             ("no such run", "holds no run with this number", ("r.sqlite", "--run", "9", "-o", "x.html")),
-            ("two runs in one log", "expected one run for such a file, found 2", ("r.sqlite", "-o", "x.hlog")),
+            ("two runs in one log", "expected one run for a .hgrm or .hlog file, found 2", ("r.sqlite", "-o", "x.hlog")),
             ("an unknown ending", "ends in .html", ("r.sqlite", "-o", "x.pdf")),
             ("a trace", "not a results database", ("a.zst", "-o", "x.html")),
             ("a program of fsbench", "holds only runs of fsbench", ("other.sqlite", "-o", "x.html")),
