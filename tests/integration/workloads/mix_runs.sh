@@ -166,7 +166,7 @@ refused "a bad mixfile" "bad.mix:[0-9]+: bad mix format: can't find 'calls' valu
 refused "an unknown mix" 'no such mix; there are nhfsstone' fsreplay mix:webserver memory:
 refused "load 0" 'rate above 0' fsreplay mix:laddis memory: --load 0
 refused "a negative load" 'expected' fsreplay mix:laddis memory: --load -5
-refused "a ramp that falls" 'ends below its beginning' fsreplay mix:laddis memory: --load 500-100,50
+refused "a ramp that falls" 'expected a ramp that ends at or above its start' fsreplay mix:laddis memory: --load 500-100,50
 refused "no streams" 'streams' fsreplay mix:laddis memory: --streams 0
 refused "a negative number of streams" 'streams' fsreplay mix:laddis memory: --streams=-3
 refused "no calls" 'calls' fsreplay mix:laddis memory: --calls 0
