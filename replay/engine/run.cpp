@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run.hpp"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
+#include "engine/run_merge.hpp"
 #include "engine/unresponsive_time.hpp"
 #include "engine/worker.hpp"
 #include "measure/cpu_use.hpp"
@@ -52,6 +54,9 @@ uint64_t RunResult::differed() const {
   uint64_t n = 0;
   for (const KindResult& k : kinds) n += k.differed;
   return n;
+}
+std::string RunResult::followed_from() const {
+  return cause ? fmt::format("operation {} {} {}", cause->seq, op_name(cause->kind), cause->name) : "";
 }
 double RunResult::offered() const { return planned > 0 ? double(due_in_all()) * 1e9 / double(planned) : 0; }
 uint64_t RunResult::failed() const {
@@ -296,7 +301,7 @@ RunResult Runner::result() {
   r.began = run_.start;
   r.workers = unsigned(run_.workers.size());
   planner_->merge_into(r);
-  for (auto& worker : run_.workers) worker->merge_into(r);
+  for (auto& worker : run_.workers) add_result(r, worker->take_result());
   for (unsigned i = 0; i < kOpKinds; ++i) {
     r.kinds[i].service = counts_[i].service;
     r.service.merge(counts_[i].service);

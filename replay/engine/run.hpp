@@ -75,6 +75,7 @@ struct RunOptions {
   bool inline_workers = false;
 };
 
+// Each figure of a KindResult or RunResult has a row in engine/figures.hpp.
 struct KindResult {
   uint64_t issued = 0;
   uint64_t ok = 0;           // succeeded on the target
@@ -179,6 +180,7 @@ struct RunResult {
   uint64_t matched() const;
   uint64_t differed() const;
   uint64_t followed() const;
+  std::string followed_from() const;  // `cause` in words; empty: none
   uint64_t due_in_all() const { return issued() + overdue; }
   double offered() const;  // offered load, operations per second; 0: as fast as possible
   uint64_t failed() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/figures.hpp"
 #include "engine/limit.hpp"
 #include "trace/bytes.hpp"
 
@@ -11,26 +12,49 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t KindResult::*kKindSums[] = {
-    &KindResult::issued,     &KindResult::ok,         &KindResult::matched,     &KindResult::differed, &KindResult::followed,
-    &KindResult::permission, &KindResult::uncompared, &KindResult::approximate, &KindResult::failed,   &KindResult::awaited,
-    &KindResult::impossible, &KindResult::refused,    &KindResult::bytes};
-constexpr Histogram KindResult::*kKindHistograms[] = {&KindResult::service, &KindResult::recorded};
-constexpr Histogram RunResult::*kHistograms[] = {&RunResult::lateness, &RunResult::waiting, &RunResult::service,
-                                                 &RunResult::response, &RunResult::failing, &RunResult::open};
-constexpr uint64_t RunResult::*kSums[] = {
-    &RunResult::streams,       &RunResult::objects,          &RunResult::operations,  &RunResult::cancelled,
-    &RunResult::unfinished,    &RunResult::unanswered,       &RunResult::behind,      &RunResult::waited,
-    &RunResult::waited_own,    &RunResult::unrecorded,       &RunResult::edges,       &RunResult::free_pairs,
-    &RunResult::violations,    &RunResult::auxiliary,        &RunResult::window_full, &RunResult::bytes_read,
-    &RunResult::bytes_written, &RunResult::mismatches_total, &RunResult::overdue};
-// Times that pass for all processes at once, so that the longest one counts.
-constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded,      &RunResult::planned,
-                                            &RunResult::behind_time, &RunResult::silent,        &RunResult::longest_silence,
-                                            &RunResult::stood_still, &RunResult::longest_stand, &RunResult::stolen};
-constexpr double RunResult::*kTimes[] = {&RunResult::recorded_service, &RunResult::think, &RunResult::own_delay};
-constexpr uint64_t ContentCompared::*kContent[] = {&ContentCompared::blocks, &ContentCompared::bytes, &ContentCompared::unknown};
-constexpr bool RunResult::*kFlags[] = {&RunResult::stopped, &RunResult::stopped_on_error};
+template <class R, class V>
+void merge(const figures::Sum<R, V>& row, R& into, const R& part) {
+  into.*row.member += part.*row.member;
+}
+template <class R, class V>
+void merge(const figures::Longest<R, V>& row, R& into, const R& part) {
+  into.*row.member = std::max(into.*row.member, part.*row.member);
+}
+template <class R>
+void merge(const figures::Any<R>& row, R& into, const R& part) {
+  into.*row.member = into.*row.member || part.*row.member;
+}
+template <class R>
+void merge(const figures::Distribution<R>& row, R& into, const R& part) {
+  (into.*row.member).merge(part.*row.member);
+}
+
+void save(ByteWriter& out, double value) { out.u64(std::bit_cast<uint64_t>(value)); }
+void save(ByteWriter& out, const Histogram& histogram) { histogram.save(out); }
+template <class Whole>
+void save(ByteWriter& out, Whole value) {
+  out.varint(uint64_t(value));
+}
+void load(ByteReader& in, double& value) { value = std::bit_cast<double>(in.u64()); }
+void load(ByteReader& in, Histogram& histogram) { histogram = Histogram::load(in); }
+template <class Whole>
+void load(ByteReader& in, Whole& value) {
+  value = Whole(in.varint());
+}
+
+// Calls `act` with each row that has a member, and with what this belongs to in each of `results`.
+template <class Act, class... Result>
+void each_member(Act act, Result&... results) {
+  auto act_on_member = [&](const auto& row, auto&... owners) {
+    if constexpr (requires { row.member; }) act(row, owners...);
+  };
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    figures::each(figures::kOfKind, act_on_member, results.kinds[i]...);
+    for (const auto& row : figures::kTimesOfKind) act(row, results.kinds[i]...);
+  }
+  figures::each(figures::kOfRun, act_on_member, results...);
+  for (const auto& row : figures::kTimesOfRun) act(row, results...);
+}
 
 void save_mismatch(ByteWriter& out, const Mismatch& m) {
   out.varint(m.seq);
@@ -106,40 +130,20 @@ uint64_t load_count(ByteReader& in) {
 void save_left_out(ByteWriter& out, const KnockOnTracker::LeftOut& l) {
   out.varint(l.count);
   out.varint(l.first.size());
-  for (const KnockOnTracker::Cause& cause : l.first) {
-    out.varint(cause.seq);
-    out.u8(uint8_t(cause.kind));
-    out.text(cause.name);
-  }
+  for (const KnockOnTracker::Cause& cause : l.first) save_cause(out, cause);
 }
 
 KnockOnTracker::LeftOut load_left_out(ByteReader& in) {
   KnockOnTracker::LeftOut l;
   l.count = in.varint();
-  for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) {
-    KnockOnTracker::Cause cause;
-    cause.seq = in.varint();
-    cause.kind = load_kind(in);
-    cause.name = in.text();
-    l.first.push_back(std::move(cause));
-  }
+  for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) l.first.push_back(load_cause(in));
   return l;
 }
 
 }  // namespace
 
 void save_result(ByteWriter& out, const RunResult& r) {
-  for (const KindResult& kind : r.kinds) {
-    for (auto sum : kKindSums) out.varint(kind.*sum);
-    for (auto histogram : kKindHistograms) (kind.*histogram).save(out);
-  }
-  for (auto histogram : kHistograms) (r.*histogram).save(out);
-  for (auto sum : kSums) out.varint(r.*sum);
-  for (auto time : kLongest) out.varint(uint64_t(r.*time));
-  for (auto time : kTimes) out.u64(std::bit_cast<uint64_t>(r.*time));
-  for (auto content : kContent) out.varint(r.content.*content);
-  for (auto flag : kFlags) out.u8(r.*flag);
-  out.varint(r.workers);
+  each_member([&](const auto& row, const auto& owner) { save(out, owner.*row.member); }, r);
   out.varint(r.due.size());
   for (uint64_t due : r.due) out.varint(due);
   const std::vector<SlowOperation> slowest = r.slowest.list();
@@ -154,17 +158,7 @@ void save_result(ByteWriter& out, const RunResult& r) {
 
 RunResult load_result(ByteReader& in) {
   RunResult r;
-  for (KindResult& kind : r.kinds) {
-    for (auto sum : kKindSums) kind.*sum = in.varint();
-    for (auto histogram : kKindHistograms) kind.*histogram = Histogram::load(in);
-  }
-  for (auto histogram : kHistograms) r.*histogram = Histogram::load(in);
-  for (auto sum : kSums) r.*sum = in.varint();
-  for (auto time : kLongest) r.*time = int64_t(in.varint());
-  for (auto time : kTimes) r.*time = std::bit_cast<double>(in.u64());
-  for (auto content : kContent) r.content.*content = in.varint();
-  for (auto flag : kFlags) r.*flag = in.u8() != 0;
-  r.workers = unsigned(in.varint());
+  each_member([&](const auto& row, auto& owner) { load(in, owner.*row.member); }, r);
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.due.push_back(in.varint());
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.slowest.add(load_slow(in));
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.mismatches.push_back(load_mismatch(in));
@@ -173,25 +167,19 @@ RunResult load_result(ByteReader& in) {
   return r;
 }
 
-void merge_result(RunResult& into, const RunResult& part, const RunOptions& options) {
-  for (unsigned i = 0; i < kOpKinds; ++i) {
-    for (auto sum : kKindSums) into.kinds[i].*sum += part.kinds[i].*sum;
-    for (auto histogram : kKindHistograms) (into.kinds[i].*histogram).merge(part.kinds[i].*histogram);
-  }
-  for (auto histogram : kHistograms) (into.*histogram).merge(part.*histogram);
-  for (auto sum : kSums) into.*sum += part.*sum;
-  for (auto time : kLongest) into.*time = std::max(into.*time, part.*time);
-  for (auto time : kTimes) into.*time += part.*time;
-  for (auto content : kContent) into.content.*content += part.content.*content;
-  for (auto flag : kFlags) into.*flag = into.*flag || part.*flag;
-  into.workers += part.workers;
+void add_result(RunResult& into, const RunResult& part) {
+  each_member([](const auto& row, auto& to, const auto& from) { merge(row, to, from); }, into, part);
   into.due.resize(std::max(into.due.size(), part.due.size()));
   for (size_t i = 0; i < part.due.size(); ++i) into.due[i] += part.due[i];
   into.slowest.merge(part.slowest);
   into.left_out.merge(part.left_out);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
-  Mismatch::keep_first(into.mismatches, options.mismatches);
   if (part.cause && (!into.cause || part.cause->seq < into.cause->seq)) into.cause = part.cause;
+}
+
+void merge_result(RunResult& into, const RunResult& part, const RunOptions& options) {
+  add_result(into, part);
+  Mismatch::keep_first(into.mismatches, options.mismatches);
   find_limit(options, into);
 }
 

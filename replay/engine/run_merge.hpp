@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the results that several processes measured at the same time.
+// Merges results that several workers or processes measured at the same time, by the rows of engine/figures.hpp.
 #pragma once
 
 #include "engine/run.hpp"
@@ -13,7 +13,9 @@ class ByteWriter;
 // not write.
 void save_result(ByteWriter& out, const RunResult& result);
 RunResult load_result(ByteReader& in);
-// Adds the result of another part of the same load. Keeps the first `options.mismatches` mismatches.
+// Adds the result of another part of the same load.
+void add_result(RunResult& into, const RunResult& part);
+// Does the same, keeps the first `options.mismatches` mismatches, and finds the limit again.
 void merge_result(RunResult& into, const RunResult& part, const RunOptions& options);
 
 }  // namespace fsr

@@ -339,7 +339,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
   } else {
     if (op.duration) kind.recorded.add(op.duration);
     result_.slowest.offer(op, node.issued - run_.start, node.ended - node.issued - stalled);
-    recorded_service_ += double(op.duration);
+    result_.recorded_service += double(op.duration);
   }
   add(counters_.done, 1);
   counters_.position.store(op.start - run_.options.from, std::memory_order_relaxed);
@@ -490,53 +490,12 @@ bool Worker::turn() {
   return true;
 }
 
-void Worker::merge_into(RunResult& r) {
-  for (unsigned i = 0; i < kOpKinds; ++i) {
-    KindResult& to = r.kinds[i];
-    const KindResult& from = result_.kinds[i];
-    to.issued += from.issued;
-    to.ok += from.ok;
-    to.matched += from.matched;
-    to.followed += from.followed;
-    to.differed += from.differed;
-    to.permission += from.permission;
-    to.uncompared += from.uncompared;
-    to.approximate += from.approximate;
-    to.failed += from.failed;
-    to.awaited += from.awaited;
-    to.impossible += from.impossible;
-    to.refused += from.refused;
-    to.bytes += from.bytes;
-    to.recorded.merge(from.recorded);
-  }
-  r.lateness.merge(result_.lateness);
-  r.waiting.merge(result_.waiting);
-  r.failing.merge(result_.failing);
-  r.open.merge(result_.open);
-  r.slowest.merge(result_.slowest);
-  r.due.resize(std::max(r.due.size(), result_.due.size()));
-  for (size_t i = 0; i < result_.due.size(); ++i) r.due[i] += result_.due[i];
-  r.elapsed = std::max(r.elapsed, result_.elapsed);
-  r.planned = std::max(r.planned, result_.planned);
-  r.recorded = std::max(r.recorded, result_.recorded);
-  r.recorded_service += recorded_service_;
-  r.think += result_.think;
-  r.own_delay += result_.own_delay;
-  r.overdue += result_.overdue;
-  r.unanswered += result_.unanswered;
-  r.behind += counters_.behind.load(std::memory_order_relaxed);
-  r.waited += result_.waited;
-  r.waited_own += result_.waited_own;
-  r.stopped_on_error |= result_.stopped_on_error;
-  r.violations += result_.violations;
-  r.auxiliary += result_.auxiliary;
-  r.bytes_read += result_.bytes_read;
-  r.bytes_written += result_.bytes_written;
-  r.mismatches_total += verifier_.total();
-  r.content.blocks += verifier_.content().blocks;
-  r.content.bytes += verifier_.content().bytes;
-  r.content.unknown += verifier_.content().unknown;
-  for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
+RunResult Worker::take_result() {
+  result_.behind = counters_.behind.load(std::memory_order_relaxed);
+  result_.mismatches_total = verifier_.total();
+  result_.content = verifier_.content();
+  result_.mismatches = std::move(verifier_.mismatches());
+  return std::move(result_);
 }
 
 }  // namespace fsr

@@ -90,7 +90,9 @@ class Worker final : public Completion {
   Tally taken();
   // Call it when the worker's thread has ended.
   Tally take_rest() { return std::exchange(tally_, {}); }
-  void merge_into(RunResult& result);
+  // Returns what the worker counted, without the times that taken() and take_rest() return. Call it once, when the worker's
+  // thread has ended.
+  RunResult take_result();
   // True: the worker sleeps until something new comes.
   bool idle() const { return idle_.sleeping(); }
   const WorkerCounters& counters() const { return counters_; }
@@ -138,7 +140,6 @@ class Worker final : public Completion {
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;
   RunResult result_;
-  double recorded_service_ = 0;
   Tally tally_;
   WorkerCounters counters_;
 

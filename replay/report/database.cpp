@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/figures.hpp"
 #include "report/facts.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
@@ -57,19 +58,12 @@ class Rows {
   template <class Visit>
   void each_histogram(Visit visit) {
     const RunResult& r = report_.result;
-    auto unless_empty = [&](const char* kind, const char* what, const Histogram& h) {
-      if (h.count()) visit(kind, what, h);
+    auto unless_empty = [&](const char* kind, const auto& owner, const auto& distributions) {
+      for (const auto& times : distributions)
+        if (const Histogram& h = owner.*times.member; h.count()) visit(kind, times.name, h);
     };
-    unless_empty("", "lateness", r.lateness);
-    unless_empty("", "waiting", r.waiting);
-    unless_empty("", "service", r.service);
-    unless_empty("", "response", r.response);
-    unless_empty("", "failing", r.failing);
-    unless_empty("", "open", r.open);
-    for (unsigned i = 0; i < kOpKinds; ++i) {
-      unless_empty(op_name(OpKind(i)), "service", r.kinds[i].service);
-      unless_empty(op_name(OpKind(i)), "recorded", r.kinds[i].recorded);
-    }
+    unless_empty("", r, figures::kTimesOfRun);
+    for (unsigned i = 0; i < kOpKinds; ++i) unless_empty(op_name(OpKind(i)), r.kinds[i], figures::kTimesOfKind);
   }
 
   const Report& report_;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/facts.hpp"
 
-#include <fmt/format.h>
+#include <functional>
 
-#include <cmath>
-
+#include "engine/figures.hpp"
 #include "report/report.hpp"
 
 namespace fsr {
@@ -28,6 +27,25 @@ void add_times(Facts& out, const std::string& what, const Times& t) {
 
 namespace {
 
+SqlValue value_of(const std::string& text) { return text; }
+SqlValue value_of(double real) { return real; }
+template <class Whole>
+SqlValue value_of(Whole whole) {
+  return int64_t(whole);
+}
+
+template <class Rows, class Owner>
+void add_figures(Facts& facts, const Rows& rows, const Owner& owner) {
+  auto add = [&](const auto& row, const auto& of) {
+    if constexpr (requires { row.member; }) {
+      if (row.name) facts.emplace_back(row.name, value_of(of.*row.member));
+    } else {
+      facts.emplace_back(row.name, value_of(std::invoke(row.value, of)));
+    }
+  };
+  figures::each(rows, add, owner);
+}
+
 std::string lines(const std::vector<std::string>& list) {
   std::string text;
   for (const std::string& line : list) text += (text.empty() ? "" : "\n") + line;
@@ -37,7 +55,6 @@ std::string lines(const std::vector<std::string>& list) {
 }  // namespace
 
 Facts run_facts(const Report& report) {
-  const RunResult& r = report.result;
   const Verdict v = verdict(report);
   Facts facts = origin_facts(report.program, report.command, report.started, report.environment);
   const Facts further = {
@@ -49,70 +66,22 @@ Facts run_facts(const Report& report) {
       {"ordering", std::string(order_name(report.options.order))},
       {"scale", report.options.scale},
       {"uid", report.acting_as},
-      {"workers", int64_t(r.workers)},
-      {"elapsed_ns", r.elapsed},
-      {"planned_ns", r.planned},
-      {"recorded_ns", r.recorded},
-      {"offered_per_s", r.offered()},
-      {"achieved_per_s", r.achieved()},
-      {"failed_per_s", r.failed_rate()},
-      {"operations", number(r.operations)},
-      {"issued", number(r.issued())},
-      {"matched", number(r.matched())},
-      {"differed", number(r.differed())},
-      {"followed", number(r.followed())},
-      {"followed_from", r.cause ? fmt::format("operation {} {} {}", r.cause->seq, op_name(r.cause->kind), r.cause->name) : ""},
-      {"failed", number(r.failed())},
-      {"unanswered", number(r.unanswered)},
-      {"cancelled", number(r.cancelled)},
-      {"unfinished", number(r.unfinished)},
-      {"overdue", number(r.overdue)},
-      {"unrecorded", number(r.unrecorded)},
-      {"violations", number(r.violations)},
-      {"edges", number(r.edges)},
-      {"free_pairs", number(r.free_pairs)},
-      {"window_full", number(r.window_full)},
-      {"auxiliary", number(r.auxiliary)},
-      {"blocks_compared", number(r.content.blocks)},
-      {"bytes_compared", number(r.content.bytes)},
-      {"blocks_unknown", number(r.content.unknown)},
-      {"streams", number(r.streams)},
-      {"objects", number(r.objects)},
-      {"bytes_read", number(r.bytes_read)},
-      {"bytes_written", number(r.bytes_written)},
-      {"limited_by", r.limit_text},
-      {"behind", number(r.behind)},
-      {"behind_ns", r.behind_time},
-      {"waited", number(r.waited)},
-      {"waited_own_thread", number(r.waited_own)},
-      {"silent_ns", r.silent},
-      {"longest_silence_ns", r.longest_silence},
-      {"stood_still_ns", r.stood_still},
-      {"longest_stand_ns", r.longest_stand},
-      {"stolen_ns", r.stolen},
-      {"not_clean", lines(v.reasons)},
-      {"requirements_missed", lines(v.missed)},
-      {"exit_status", int64_t(v.status)},
   };
   facts.insert(facts.end(), further.begin(), further.end());
+  add_figures(facts, figures::kOfRun, report.result);
+  facts.insert(facts.end(), {
+                                {"not_clean", lines(v.reasons)},
+                                {"requirements_missed", lines(v.missed)},
+                                {"exit_status", int64_t(v.status)},
+                            });
   for (const auto& section : report.sections) section->facts(facts);
   return facts;
 }
 
-Facts kind_facts(const KindResult& k) {
-  return {{"issued", number(k.issued)},
-          {"ok", number(k.ok)},
-          {"matched", number(k.matched)},
-          {"differed", number(k.differed)},
-          {"followed", number(k.followed)},
-          {"permission", number(k.permission)},
-          {"uncompared", number(k.uncompared)},
-          {"failed", number(k.failed)},
-          {"awaited", number(k.awaited)},
-          {"approximate", number(k.approximate)},
-          {"impossible", number(k.impossible)},
-          {"refused", number(k.refused)},
-          {"bytes", number(k.bytes)}};
+Facts kind_facts(const KindResult& kind) {
+  Facts facts;
+  add_figures(facts, figures::kOfKind, kind);
+  return facts;
 }
 
 Facts distribution_facts(const Histogram& h) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "engine/figures.hpp"
 #include "measure/bound.hpp"
 #include "report/facts.hpp"
 #include "report/report.hpp"
@@ -44,8 +45,8 @@ json kinds(const RunResult& r) {
     const KindResult& k = r.kinds[i];
     if (!k.issued && !k.impossible && !k.refused) continue;
     json& kind = out[op_name(OpKind(i))] = of(kind_facts(k));
-    kind["service"] = of(distribution_facts(k.service));
-    if (k.recorded.count()) kind["recorded"] = of(distribution_facts(k.recorded));
+    for (const auto& times : figures::kTimesOfKind)
+      if (const Histogram& h = k.*times.member; h.count() || &h == &k.service) kind[times.name] = of(distribution_facts(h));
   }
   return out;
 }
@@ -80,12 +81,6 @@ static json document(const Report& report) {
         {"failed", report.prepared.failed},
         {"failures", list_of(report.prepared.failures, mismatch_facts)},
         {"elapsed_ns", report.prepared.elapsed}}},
-      {"lateness", of(distribution_facts(r.lateness))},
-      {"waiting", of(distribution_facts(r.waiting))},
-      {"service", of(distribution_facts(r.service))},
-      {"response", of(distribution_facts(r.response))},
-      {"failing", of(distribution_facts(r.failing))},
-      {"open", of(distribution_facts(r.open))},
       {"kinds", kinds(r)},
       {"intervals", intervals(report.series)},
       {"slowest", list_of(r.slowest.list(), slow_facts)},
@@ -94,7 +89,10 @@ static json document(const Report& report) {
       {"not_clean", verdict(report).reasons},
       {"requirements_missed", verdict(report).missed},
   });
-  out["response"]["lower_bounds"] = lower_bounds(r.response, r.open);
+  for (const auto& times : figures::kTimesOfRun) {
+    json& distribution = out[times.name] = of(distribution_facts(r.*times.member));
+    if (times.lower_bounds) distribution["lower_bounds"] = lower_bounds(r.*times.member, r.*times.lower_bounds);
+  }
   for (const auto& section : report.sections) section->json(out);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "engine/figures.hpp"
 #include "measure/bound.hpp"
 #include "measure/stood_still.hpp"
 #include "report/report.hpp"
@@ -18,7 +19,7 @@ using Out = std::back_insert_iterator<std::string>;
 
 constexpr double kNotableSteal = 0.05;  // share of the time from which on the report mentions steal
 
-void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open = {}) {
+void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open) {
   if (!h.count()) return;
   fmt::format_to(out, "  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, quantile_text(h, open, 0.5),
                  quantile_text(h, open, 0.99), quantile_text(h, open, 0.999), quantile_text(h, open, 1), mean_text(h, open));
@@ -137,11 +138,8 @@ std::string report_text(const Report& report) {
   fmt::format_to(out, "\n");
   times_table(out, r);
   fmt::format_to(out, "\n  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "", "p50", "p99", "p99.9", "max", "mean");
-  histogram_line(out, "lateness", r.lateness);
-  histogram_line(out, "waiting", r.waiting);
-  histogram_line(out, "service", r.service);
-  histogram_line(out, "response", r.response, r.open);
-  histogram_line(out, "failing", r.failing);
+  for (const auto& times : figures::kTimesOfRun)
+    if (times.in_text) histogram_line(out, times.name, r.*times.member, times.lower_bounds ? r.*times.lower_bounds : Histogram());
   load_lines(out, report);
   fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs free in order\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run_merge.hpp"
 
+#include <set>
+
 #include "catch.hpp"
+#include "engine/figures.hpp"
 #include "trace/bytes.hpp"
 
 using namespace fsr;
@@ -76,4 +79,17 @@ TEST_CASE("the results of several processes become one") {
   CHECK((all.mismatches[0].seq == 2 && all.mismatches[1].seq == 3 && all.mismatches[2].seq == 4));
   CHECK((all.cause && all.cause->seq == 23 && all.cause->name == "cause"));
   CHECK((all.slowest.list().size() == Slowest::kKept && all.slowest.list()[0].service == 8007));
+}
+
+TEST_CASE("no two figures of a run have one name") {
+  std::set<std::string> names;
+  auto insert_name = [&](const char* name) {
+    if (name && !names.insert(name).second) FAIL(name << " stands twice");
+  };
+  RunResult r;
+  figures::each(
+      figures::kOfRun, [&](const auto& row, const auto&) { insert_name(row.name); }, r);
+  for (const auto& times : figures::kTimesOfRun) insert_name(times.name);
+  CHECK(names.size() > 40);
+  CHECK(names.contains("blocks_compared"));
 }

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/payload.hpp"
 #include "engine/limit.hpp"
+#include "engine/run_merge.hpp"
 #include "engine/unresponsive_time.hpp"
 #include "engine/verify.hpp"
 #include "measure/cpu_use.hpp"
@@ -58,40 +59,31 @@ class MixThread final : public SimThread {
       PerformOptions how;
       if (op.kind == OpKind::write)
         how = {.payload = Payload::shared().get(op.object, op.offset, op.length, scratch_), .generated = true};
-      kinds_[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
+      result_.kinds[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
       const Outcome& outcome = co_await sim.perform(op, Row(op.kind), how);
       look_at(sim, op, outcome);
     }
   }
 
-  void merge_into(RunResult& r) {
-    for (unsigned i = 0; i < kOpKinds; ++i) {
-      r.kinds[i].matched += kinds_[i].matched;
-      r.kinds[i].differed += kinds_[i].differed;
-      r.kinds[i].approximate += kinds_[i].approximate;
-    }
-    r.auxiliary += auxiliary_;
-    r.open.merge(unanswered_);
-    r.objects += objects_.size();
-    r.mismatches_total += verifier_.total();
-    for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
+  // Returns what SimContext does not count. Call it once, when the thread has ended.
+  RunResult take_result() {
+    result_.objects = objects_.size();
+    result_.mismatches_total = verifier_.total();
+    result_.mismatches = std::move(verifier_.mismatches());
+    return std::move(result_);
   }
   const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
 
  private:
-  struct Kind {
-    uint64_t matched = 0, differed = 0, approximate = 0;
-  };
-
   void look_at(SimContext& sim, const Op& op, const Outcome& outcome) {
-    Kind& kind = kinds_[unsigned(op.kind)];
-    auxiliary_ += outcome.auxiliary;
+    KindResult& kind = result_.kinds[unsigned(op.kind)];
+    result_.auxiliary += outcome.auxiliary;
     objects_.insert(op.object);
     if (outcome.error != 0) {
       sim.count(kFailing, {.due = sim.issued(), .from = sim.issued(), .to = outcome.completed});
       if (is_no_answer(outcome.error)) {
         ++shared_.unanswered;
-        unanswered_.add(outcome.completed - sim.issued());
+        result_.open.add(outcome.completed - sim.issued());
       }
     }
     if (verifier_.check(op, outcome, false) == Match::matched) {
@@ -112,9 +104,7 @@ class MixThread final : public SimThread {
   MixDealer dealer_;
   Verifier verifier_;
   std::string scratch_;
-  Histogram unanswered_;  // times of calls that ended without a reply
-  uint64_t auxiliary_ = 0;
-  std::array<Kind, kOpKinds> kinds_{};
+  RunResult result_;
   ObjectSet objects_;
 };
 
@@ -220,7 +210,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
   dealt_.resize(plan_.procedures.size());
   for (MixThread* thread : threads) {
-    thread->merge_into(r);
+    add_result(r, thread->take_result());
     for (size_t i = 0; i < dealt_.size(); ++i)
       for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += thread->dealt()[i][kind];
   }
