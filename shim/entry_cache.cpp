@@ -7,11 +7,11 @@
 #include <chrono>
 #include <thread>
 
-#include "clock_ns.hpp"
 #include "connection.hpp"
 #include "credentials.hpp"
 #include "inode_table.hpp"
 #include "permission.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::shim {
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "clock_ns.hpp"
 #include "passthrough.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::shim {
 

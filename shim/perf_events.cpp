@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf_events.hpp"
+#include "util/clock_ns.hpp"
 
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -16,8 +17,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-
-#include "clock_ns.hpp"
 
 namespace fsr::shim {
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder.hpp"
+#include "util/clock_ns.hpp"
 
 #include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
-
-#include "clock_ns.hpp"
 
 namespace fsr::shim {
 

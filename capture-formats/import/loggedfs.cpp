@@ -10,12 +10,13 @@
 
 #include "import_text.hpp"
 #include "import_tree.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000, kDay = 86400 * kSecond;
+constexpr int64_t kDay = 86400 * kSecond;
 
 struct Line {
   int64_t time = 0;  // ns since midnight

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "nfs/nfs3.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs {
 
 namespace {
 
 enum TimeHow : uint32_t { kKeep = 0, kServerTime = 1, kClientTime = 2 };
-constexpr int64_t kSecond = 1'000'000'000;
 
 // Seconds are unsigned 32 bits on the wire.
 void encode_time(XdrEncoder& out, int64_t ns) {

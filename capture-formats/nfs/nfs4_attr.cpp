@@ -7,6 +7,7 @@
 #include <string>
 
 #include "nfs/nfs4.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs4 {
 
@@ -15,7 +16,6 @@ namespace {
 constexpr uint32_t kTypes[] = {0, S_IFREG, S_IFDIR, S_IFBLK, S_IFCHR, S_IFLNK, S_IFSOCK, S_IFIFO};
 constexpr uint32_t kServerTime = 0, kClientTime = 1;
 constexpr size_t kLongestOwner = 1024, kMostWords = 8, kLongestAttributes = 8192;
-constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t decode_time(XdrDecoder& in) {
   const int64_t seconds = int64_t(in.u64());

@@ -8,23 +8,18 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "util/clock_ns.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
 constexpr int64_t kBarInterval = 100'000'000;  // ns
 
-static int64_t monotonic() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 StatusLine::StatusLine(bool quiet, int64_t interval)
     : terminal_(isatty(STDERR_FILENO)),
       enabled_(!quiet && (terminal_ || interval)),
       interval_(interval),
-      last_line_(monotonic()) {}
+      last_line_(clock_ns(CLOCK_MONOTONIC)) {}
 
 StatusLine::~StatusLine() { clear(); }
 
@@ -33,12 +28,12 @@ void StatusLine::clear() {
   shown_ = false;
 }
 
-bool StatusLine::due() const { return enabled_ && (terminal_ || monotonic() - last_line_ >= interval_); }
+bool StatusLine::due() const { return enabled_ && (terminal_ || clock_ns(CLOCK_MONOTONIC) - last_line_ >= interval_); }
 
 void StatusLine::show(const std::string& text) {
   if (!due()) return;
   if (!terminal_) {
-    last_line_ = monotonic();
+    last_line_ = clock_ns(CLOCK_MONOTONIC);
     fmt::print(stderr, "{}\n", text);
     return;
   }
@@ -48,7 +43,7 @@ void StatusLine::show(const std::string& text) {
 }
 
 void StatusLine::bar(const char* label, uint64_t done, uint64_t total) {
-  const int64_t now = monotonic();
+  const int64_t now = clock_ns(CLOCK_MONOTONIC);
   if (!due() || (bar_ == label && now - last_bar_ < kBarInterval)) return;
   if (bar_ != label) bar_begun_ = now;
   bar_ = label;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clock.hpp"
+#include "util/clock_ns.hpp"
 
 #include <time.h>
 
@@ -18,10 +19,6 @@ bool Clock::given_up(int64_t begun) { return stop_ && stop_->load() > 0 && now()
 
 int64_t Clock::look_again(int64_t deadline) { return stop_ ? std::min(deadline, now() + kLookEvery) : deadline; }
 
-int64_t MonotonicClock::now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
+int64_t MonotonicClock::now() { return clock_ns(CLOCK_MONOTONIC); }
 
 }  // namespace fsr

@@ -11,6 +11,7 @@
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
 #include "trace/bytes.hpp"
+#include "util/clock_ns.hpp"
 #include "util/environment.hpp"
 #include "util/memory.hpp"
 #include "util/standard_streams.hpp"
@@ -19,12 +20,6 @@
 namespace fsr {
 
 constexpr int64_t kLead = 50'000'000;  // ns from the moment at which all ranks are ready to their common start
-
-static int64_t wall_clock() {
-  timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
 
 Replay::Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s)
     : command(c), cluster(all), stop(s), line(c.quiet, c.status_interval) {
@@ -78,7 +73,7 @@ TraceHeader Replay::recording_header() const {
   const TraceHeader& of = input->header();
   TraceHeader header;
   header.id = random_trace_id();
-  header.epoch = wall_clock();
+  header.epoch = clock_ns(CLOCK_REALTIME);
   header.clock_unit = of.clock_unit;
   header.program = "fsreplay " FSR_VERSION;
   utsname machine;
@@ -260,7 +255,7 @@ void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
 }
 
 std::optional<int> Replay::run_round(RunSteps& steps) {
-  report.started = wall_clock();
+  report.started = clock_ns(CLOCK_REALTIME);
   rank_intervals = {};
   rank_clock = {};
   if (cluster.size() > 1 && cluster.root() && follows()) live_intervals.emplace(cluster.size());

@@ -18,7 +18,7 @@ using namespace fsr;
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;  // in the microseconds of op_at()
+constexpr int64_t kSecondOfOps = 1'000'000;  // in the microseconds of op_at()
 
 class Client {
  public:
@@ -93,16 +93,16 @@ TEST_CASE("the client model caches names and attributes, for twice as long after
     c.on(OpKind::getattr, 2);
   }
   CHECK(c.sent() == "");
-  c.wait(4 * kSecond);
+  c.wait(4 * kSecondOfOps);
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "getattr 1");
-  c.wait(4 * kSecond);  // attributes are trusted for 6 seconds now
+  c.wait(4 * kSecondOfOps);  // attributes are trusted for 6 seconds now
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "");
-  c.wait(3 * kSecond);
+  c.wait(3 * kSecondOfOps);
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "getattr 1");
-  c.wait(31 * kSecond);  // attributes of the directory are trusted for 30 s
+  c.wait(31 * kSecondOfOps);  // attributes of the directory are trusted for 30 s
   c.look(1, "file", 2);
   CHECK(c.sent() == "getattr 1");
 }
@@ -193,7 +193,7 @@ TEST_CASE("the client model gathers writes until the close") {
   c.open(2, 4, O_WRONLY);
   c.sent();
   c.io(OpKind::write, 2, 4, 0, 4096);
-  c.wait(31 * kSecond);
+  c.wait(31 * kSecondOfOps);
   c.io(OpKind::write, 2, 4, 4096, 4096);
   CHECK(c.sent() == "write 1");
   c.close(2, 4);
@@ -285,7 +285,7 @@ TEST_CASE("the client model notices a change of another client by the change tim
   c.io(OpKind::read, 2, 1, 0, 4096);
   c.close(2, 1);
   c.sent();
-  c.wait(10 * kSecond);
+  c.wait(10 * kSecondOfOps);
   look(1000);
   c.open(2, 2);
   c.io(OpKind::read, 2, 2, 0, 4096);

@@ -12,13 +12,14 @@
 #include "catch.hpp"
 #include "mix/mix.hpp"
 #include "slow_target.hpp"
+#include "util/clock_ns.hpp"
 #include "workloads/mix_plan.hpp"
 
 using namespace fsr;
 
 namespace {
 
-constexpr int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
+constexpr int64_t kMs = 1'000'000;
 
 // Eight streams of a mix, in virtual time.
 struct Streams {

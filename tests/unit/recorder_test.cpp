@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "merger.hpp"
 #include "op_source.hpp"
+#include "util/clock_ns.hpp"
 
 using namespace fsr;
 using namespace fsr::shim;
@@ -273,9 +274,7 @@ TEST_CASE("the merger returns operations of several rings in the order of their 
 
 TEST_CASE("a late operation takes its place in the order if the merger waited for it", "[threads]") {
   KeepingSink sink;
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  Recorder recorder(sink, small(kChunk), int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
+  Recorder recorder(sink, small(kChunk), clock_ns(CLOCK_MONOTONIC));
   Ring *late = recorder.borrow(), *ring = recorder.borrow();
   const int64_t from = recorder.now();
   recorder.hold(from);

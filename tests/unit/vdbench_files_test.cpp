@@ -4,6 +4,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/files/java_random.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
@@ -99,19 +100,18 @@ TEST_CASE("vdbench's workload without a rate waits for the shares of the others"
 }
 
 TEST_CASE("vdbench keeps the rate of a workload before the shares of the others") {
-  constexpr int64_t kSecond = 1'000'000'000;
   Pace pace({{.rate = 100, .priority = 1}, {.share = 60, .priority = 2}, {.share = 40, .priority = 2}}, {.rate = 1000});
   unsigned counts[3] = {};
   int64_t latest = 0;
-  while ((latest = pace.take(0, 0).at) < 10 * kSecond) ++counts[0];
+  while ((latest = pace.take(0, 0).at) < 10 * fsr::kSecond) ++counts[0];
   // The latest start of the first workload is in the future, so the others go on.
   for (unsigned w : {1u, 2u})
-    for (Pace::StartSlot turn = pace.take(w, 0); turn.at < 10 * kSecond; turn = pace.take(w, 0)) ++counts[w];
+    for (Pace::StartSlot turn = pace.take(w, 0); turn.at < 10 * fsr::kSecond; turn = pace.take(w, 0)) ++counts[w];
   REQUIRE(counts[0] == Approx(1000).margin(1));
   REQUIRE(counts[1] == Approx(6000).margin(1));
   REQUIRE(counts[2] == Approx(4000).margin(1));
   // That start has passed, and no thread of the first workload has asked for another one, so the others wait.
-  REQUIRE_FALSE(pace.take(1, latest + kSecond).taken);
+  REQUIRE_FALSE(pace.take(1, latest + fsr::kSecond).taken);
   pace.leave(0);
-  REQUIRE(pace.take(1, latest + kSecond).taken);
+  REQUIRE(pace.take(1, latest + fsr::kSecond).taken);
 }

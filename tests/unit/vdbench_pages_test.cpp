@@ -3,13 +3,12 @@
 #include <string>
 
 #include "catch.hpp"
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/pages/figures.hpp"
 
 using namespace fsr::vdbench;
 
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 struct Asked {
   Run settings;
@@ -70,6 +69,6 @@ TEST_CASE("vdbench names the limit of a rate that was not reached") {
   REQUIRE(limit(1000, 4, 995, 1000, 99).empty());
   REQUIRE(limit(1000, 4, 994, 1000, 99) == "this machine, whose processors were 99 % busy");
   // Two threads that wait for 0.01 s each time reach at most this rate.
-  REQUIRE(limit(1000, 2, 199, kSecond / 100, 5).starts_with("the target: all threads of wd1 waited"));
-  REQUIRE(limit(1000, 4, 100, kSecond / 100, 5).find("1.0 of 4 waited for the target") != std::string::npos);
+  REQUIRE(limit(1000, 2, 199, fsr::kSecond / 100, 5).starts_with("the target: all threads of wd1 waited"));
+  REQUIRE(limit(1000, 4, 100, fsr::kSecond / 100, 5).find("1.0 of 4 waited for the target") != std::string::npos);
 }

@@ -9,6 +9,7 @@
 #include "catch.hpp"
 #include "slow_target.hpp"
 #include "threads/thread_runner.hpp"
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
 #include "workloads/vdbench/raw/raw_thread.hpp"
 
@@ -17,7 +18,7 @@ using namespace fsr::vdbench;
 
 namespace {
 
-constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000;
+constexpr int64_t kMs = 1'000'000;
 
 struct Asked {
   double share;  // percent

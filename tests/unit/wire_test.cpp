@@ -13,13 +13,12 @@
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/url.hpp"
+#include "util/clock_ns.hpp"
 
 using namespace fsr;
 using namespace fsr::wire;
 
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // A message as ONC RPC frames it: a mark, the tag, the message type, then any content.
 struct Call final : Exchange {

@@ -10,12 +10,12 @@
 #include "targets/afp/password.hpp"
 #include "targets/unicode.hpp"
 #include "targets/wire/url.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::afp {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kClearTextPassword = 8, kDhx2Password = 256, kLongestUser = 255, kLongestVolume = 255;
 constexpr Version kVersions[] = {Version::v34, Version::v33, Version::v32, Version::v31, Version::v30};
 

@@ -4,20 +4,14 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "node.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr {
 
-int64_t wall_clock() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 void MemoryTree::Node::touch(bool content) {
-  attr.ctime = wall_clock();
+  attr.ctime = clock_ns(CLOCK_REALTIME);
   if (content) attr.mtime = attr.ctime;
 }
 
@@ -26,7 +20,7 @@ MemoryTree::MemoryTree(uint64_t limit_bytes) : limit_(limit_bytes) {
   root->ino = last_ino_ = kRootObject;
   root->attr.mode = S_IFDIR | 0755;
   root->attr.nlink = 2;
-  root->attr.atime = root->attr.mtime = root->attr.ctime = root->attr.btime = wall_clock();
+  root->attr.atime = root->attr.mtime = root->attr.ctime = root->attr.btime = clock_ns(CLOCK_REALTIME);
   map_id(kRootObject, root);
 }
 
@@ -187,7 +181,7 @@ MemoryTree::NodePtr MemoryTree::new_node(Context& c, uint32_t mode) {
   node->attr.uid = c.who.uid;
   node->attr.gid = c.who.gid;
   node->attr.nlink = S_ISDIR(mode) ? 2 : 1;
-  node->attr.atime = node->attr.mtime = node->attr.ctime = node->attr.btime = wall_clock();
+  node->attr.atime = node->attr.mtime = node->attr.ctime = node->attr.btime = clock_ns(CLOCK_REALTIME);
   return node;
 }
 

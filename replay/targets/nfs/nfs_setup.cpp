@@ -8,12 +8,12 @@
 #include "targets/nfs/nlm4.hpp"
 #include "targets/nfs/rpc_client.hpp"
 #include "targets/wire/channel_set.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr char kAllowPorts[] = "setcap cap_net_bind_service+ep on the program";
 constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server prefers
 

@@ -9,12 +9,12 @@
 #include "base/clock.hpp"
 #include "targets/nfs4/session.hpp"
 #include "util/check.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs4 {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns before a request is repeated
 constexpr int64_t kCancelTimeout = kSecond;
 

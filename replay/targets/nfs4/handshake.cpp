@@ -14,12 +14,12 @@
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/nfs4/session.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs4 {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kSetUpTimeout = 10 * kSecond, kEndTimeout = kSecond;
 constexpr uint32_t kSlots = 64;            // slots of a session, as Linux requests (max_session_slots)
 constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data

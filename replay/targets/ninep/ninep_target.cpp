@@ -15,13 +15,13 @@
 #include "targets/ninep/ops.hpp"
 #include "targets/ninep/session.hpp"
 #include "targets/wire/url.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::ninep {
 
 namespace {
 
 constexpr uint32_t kDefaultMsize = 128 << 10;
-constexpr int64_t kSecond = 1'000'000'000;
 
 std::string user_name() {
   char buffer[4096];

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/lantest/stopwatch.hpp"
+#include "util/clock_ns.hpp"
 
 #include <time.h>
 
 #include <algorithm>
 
 namespace fsr::lantest {
-
-namespace {
-
-int64_t time_of(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
-}  // namespace
 
 void Stopwatch::start() {
   if (common_) common_->wait();
@@ -24,12 +15,12 @@ void Stopwatch::start() {
     server_cpu_before_ = calls_->cpu();
   }
   running_ = true;
-  cpu_before_ = time_of(cpu_);
+  cpu_before_ = clock_ns(cpu_);
   started_ = clock_.now();
 }
 
 void Stopwatch::stop() {
-  measured_ = {.started = started_, .elapsed = clock_.now() - started_, .cpu = time_of(cpu_) - cpu_before_};
+  measured_ = {.started = started_, .elapsed = clock_.now() - started_, .cpu = clock_ns(cpu_) - cpu_before_};
   measured_.measures[kMilliseconds] = whole_milliseconds(measured_.elapsed);
   running_ = false;
   if (!calls_) return;

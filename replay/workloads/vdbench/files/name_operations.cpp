@@ -3,8 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <chrono>
-
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/files/file_thread.hpp"
 #include "workloads/vdbench/files/lookups.hpp"
 
@@ -181,8 +180,7 @@ Task FileThread::inspect(SimContext& sim) {
   if (operation == Operation::setattr) {
     // A year from now, as the original sets it.
     times.valid = kAttrMtime;
-    times.mtime =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count() + kYear;
+    times.mtime = clock_ns(CLOCK_REALTIME) + kYear;
     op.set = &times;
   }
   if (error == 0) error = (co_await sim.perform(op, row(operation), {.due = due_})).error;

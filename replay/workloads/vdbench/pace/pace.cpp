@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/pace/pace.hpp"
+#include "util/clock_ns.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +9,6 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait asks again
 // Without a rate, a workload may be ahead of the slowest one by this many operations plus 0.2 %, too little to show in the
 // shares.

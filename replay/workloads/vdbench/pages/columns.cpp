@@ -4,12 +4,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/pages/file_columns.hpp"
 #include "workloads/vdbench/pages/raw_columns.hpp"
 
 namespace fsr::vdbench {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 std::string fit(double value, unsigned width, unsigned decimals) {
   for (unsigned d = decimals + 1; d-- > 0;) {

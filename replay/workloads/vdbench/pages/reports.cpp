@@ -4,8 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "util/clock_ns.hpp"
 #include "util/histogram_chart.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/pages/curves_page.hpp"
@@ -18,10 +17,6 @@
 namespace fsr::vdbench {
 
 namespace {
-
-int64_t wall_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // Returns lines in a box, as all important messages have.
 std::string boxed(int64_t wall, const std::vector<std::string>& lines) {
@@ -63,7 +58,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
     json_ = json.get();
     pages_.push_back(std::move(json));
   }
-  const int64_t now = wall_now();
+  const int64_t now = clock_ns(CLOCK_REALTIME);
   summary_.put(
       fmt::format("Vdbench summary report, created {:%H:%M:%S %b %d %Y}\n\n", fmt::localtime(time_t(now / 1'000'000'000))));
   for (const auto& [words, name] :
@@ -100,17 +95,18 @@ void Reports::everywhere(const std::string& text) {
   log_.put(html_text(text));
 }
 
-void Reports::note(const std::string& text) { everywhere(clock_text(wall_now()) + " " + text + "\n"); }
+void Reports::note(const std::string& text) { everywhere(clock_text(clock_ns(CLOCK_REALTIME)) + " " + text + "\n"); }
 
 void Reports::status(const std::string& words, const RunRecord* record) {
-  std::string text = fmt::format("{:%m/%d/%Y-%H:%M:%S-%Z} \t{}", fmt::localtime(time_t(wall_now() / 1'000'000'000)), words);
+  std::string text =
+      fmt::format("{:%m/%d/%Y-%H:%M:%S-%Z} \t{}", fmt::localtime(time_t(clock_ns(CLOCK_REALTIME) / 1'000'000'000)), words);
   if (record) text += fmt::format("\trd={}\tFor loops: {}", record->run->name, record->run->loops);
   status_.put(html_text(text) + "\n");
 }
 
 void Reports::error(const std::string& text) {
   std::lock_guard lock(errors_mutex_);
-  errors_.put(html_text(fmt::format("{} {}\n", clock_text(wall_now()), text)));
+  errors_.put(html_text(fmt::format("{} {}\n", clock_text(clock_ns(CLOCK_REALTIME)), text)));
 }
 
 template <class Act>
@@ -149,17 +145,18 @@ void Reports::end(const RunRecord& record) {
   if (options_.general.histogram_shown)
     histogram_.put(html_text(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram)));
   if (const std::string limit = limit_of(record); !limit.empty())
-    everywhere(boxed(wall_now(), {fmt::format("Warning for rd={}: requested {} a second, achieved {}", record.run->name,
-                                              count_text(record.run->rate.value),
-                                              count_text(rate(record.average.all.requested, record.average.seconds))),
-                                  "Limit: " + limit}));
+    everywhere(boxed(
+        clock_ns(CLOCK_REALTIME),
+        {fmt::format("Warning for rd={}: requested {} a second, achieved {}", record.run->name,
+                     count_text(record.run->rate.value), count_text(rate(record.average.all.requested, record.average.seconds))),
+         "Limit: " + limit}));
   if (record.average.cpu.busy() > 80)
-    everywhere(boxed(wall_now(),
+    everywhere(boxed(clock_ns(CLOCK_REALTIME),
                      {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),
                       "Any processor utilization over 80% could mean that your system",
                       "does not have enough cycles to run the highest rate possible."}));
   if (!record.events.empty()) {
-    const std::string time = clock_text(wall_now()) + " ";
+    const std::string time = clock_text(clock_ns(CLOCK_REALTIME)) + " ";
     std::string text = time + "\n" + time + "Miscellaneous statistics:\n";
     for (size_t at = 0; at < record.events.size();) {
       const size_t end = record.events.find('\n', at);
@@ -181,7 +178,7 @@ void Reports::finish_pages() {
 }
 
 void Reports::finish(const std::string& verdict) {
-  everywhere(clock_text(wall_now()) + " " + verdict + "\n");
+  everywhere(clock_text(clock_ns(CLOCK_REALTIME)) + " " + verdict + "\n");
   status("Shutting down slaves");
   status("Vdbench complete");
 }

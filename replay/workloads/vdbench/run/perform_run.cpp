@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -12,17 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "util/clock_ns.hpp"
 #include "util/environment.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
-
-int64_t wall_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // Reports a run during its execution.
 class IntervalReporter {
@@ -30,7 +24,7 @@ class IntervalReporter {
   IntervalReporter(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
       : reports_(reports), options_(options), duration_(duration) {
     record_.run = &run;
-    record_.wall = wall_now();
+    record_.wall = clock_ns(CLOCK_REALTIME);
     record_.warmup = run.formats ? 1 : unsigned(std::max<int64_t>(1, run.run->warmup / run.run->interval));
     reports_.begin(record_);
   }
@@ -53,7 +47,7 @@ class IntervalReporter {
       // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
     }
-    record_.average.wall = wall_now();
+    record_.average.wall = clock_ns(CLOCK_REALTIME);
     return std::move(record_);
   }
   bool ends_all = false;
@@ -74,7 +68,7 @@ class IntervalReporter {
   }
 
   void add(RunLine line) {
-    line.wall = wall_now();
+    line.wall = clock_ns(CLOCK_REALTIME);
     line.cpu = cpu_.next();
     add_interval(record_, std::move(line));
     reports_.interval(record_);

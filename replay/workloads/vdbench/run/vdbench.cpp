@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/rank_group.hpp"
+#include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
@@ -24,8 +25,6 @@
 namespace fsr::vdbench {
 
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 std::string read_file(const std::string& name) {
   std::ifstream file(name, std::ios::binary);

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 
+#include "util/clock_ns.hpp"
 #include "util/output_file.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
 
@@ -65,8 +65,7 @@ Journal::Journal(const std::string& directory, const std::string& name, const Op
     : map_(path(directory, name, ".map")), journal_(path(directory, name, ".jnl")), options_(options) {}
 
 void Journal::begin(const BlockKeys& keys) {
-  const auto generation =
-      uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const auto generation = uint64_t(clock_ns(CLOCK_REALTIME));
   std::string map(kMapMagic, kWord);
   for (uint64_t word : {generation, options_.shape, keys.unit(), keys.blocks()}) put(map, word);
   for (uint64_t block = 0; block < keys.blocks(); ++block) map += char(keys.key(block * keys.unit()));

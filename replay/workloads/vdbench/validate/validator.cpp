@@ -6,22 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
+#include "util/clock_ns.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kRetry = 50'000;  // ns until a claim is tried again after another thread had the blocks
-
-int64_t wall_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string time_text(int64_t wall) {
   return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
@@ -86,7 +81,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
     check(base_ + look.offset, {buffer_.data(), known}, "read before a write");
     look.length = look.result = op.length;
   }
-  const int64_t time = wall_now();
+  const int64_t time = clock_ns(CLOCK_REALTIME);
   entries_.clear();
   for (uint64_t at = 0; at < op.length; at += keys.unit()) {
     const uint64_t offset = base_ + op.offset + at;
@@ -141,7 +136,7 @@ uint64_t Validator::known_length(uint64_t offset, uint64_t length) const {
 
 void Validator::check(uint64_t first, std::string_view data, const char* when) {
   BlockKeys& keys = storage_.keys;
-  const auto now = uint32_t(wall_now() / kSecond);
+  const auto now = uint32_t(clock_ns(CLOCK_REALTIME) / kSecond);
   for (uint64_t at = 0; at < data.size(); at += keys.unit()) {
     const uint64_t offset = first + at;
     const uint8_t key = keys.key(offset);
