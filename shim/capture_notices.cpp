@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_notices.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "abort.hpp"
+#include "process_limits.hpp"
+#include "unread_programs.hpp"
+#include "util/units.hpp"
+
+namespace fsr::shim {
+
+bool CaptureNotices::first(Cause cause) {
+  const bool noted = noted_[cause];
+  noted_.set(cause);
+  return !noted;
+}
+
+std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
+  // The kernel may reuse the connection's number from now on.
+  if (session_.ended() && first(kEnded)) setup_.control.set_field("connection", "");
+  std::vector<std::string> lines = stalls_.look(coarse_now());
+  if (setup_.options.abort_stalled && stalls_.own_fault() && first(kAborted)) {
+    const ReservedDescriptors reserved;
+    const int error = abort_connection(mount_.connection());
+    lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
+                               : std::string("connection not aborted: ") + strerror(error));
+  }
+  if (const int error = shim_.backings.refused(); error != 0 && first(kMappingsRefused))
+    lines.push_back(
+        std::string("mappings of some files do not agree with changes by others, because the kernel refuses passthrough: ") +
+        strerror(error));
+  if (shim_.page_bases.missing() != 0 && first(kBasesMissing))
+    lines.push_back("pages of mappings are written back as a whole, because the mapped pages exceed " +
+                    format_size(setup_.page_bases) + ": what others write to such a page may be lost");
+  if (g_unread_program_ran && first(kUnreadProgram))
+    lines.push_back(
+        "a user executed a program that the user may not read, and can read it in /proc/PID/mem while it runs: "
+        "--permissions kernel prevents that");
+  const PageDrops* drops = mount_.page_drops();
+  if (drops && drops->used() && first(kPageFills))
+    lines.push_back(
+        "sendfile or splice is in use: either may send bytes that were replaced milliseconds ago; only reads that fill pages "
+        "are recorded");
+  if (drops && drops->lost() && first(kDropsLost))
+    lines.push_back(
+        "pages that sendfile and splice read stay cached from now on, because the process that drops them ended or was "
+        "stopped");
+  if (trace_closed) return lines;
+  mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
+  for (std::string& line : watch_.look(now)) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace fsr::shim
