@@ -34,36 +34,20 @@ void RunResult::add_due(int64_t at, int64_t interval) {
   ++due[number];
 }
 
-uint64_t RunResult::issued() const {
+static uint64_t sum_of(const std::array<KindResult, kOpKinds>& kinds, uint64_t KindResult::*member) {
   uint64_t n = 0;
-  for (const KindResult& k : kinds) n += k.issued;
+  for (const KindResult& kind : kinds) n += kind.*member;
   return n;
 }
-uint64_t RunResult::matched() const {
-  uint64_t n = 0;
-  for (const KindResult& k : kinds) n += k.matched;
-  return n;
-}
-uint64_t RunResult::followed() const {
-  uint64_t n = 0;
-  for (const KindResult& k : kinds) n += k.followed;
-  return n;
-}
-
-uint64_t RunResult::differed() const {
-  uint64_t n = 0;
-  for (const KindResult& k : kinds) n += k.differed;
-  return n;
-}
+uint64_t RunResult::issued() const { return sum_of(kinds, &KindResult::issued); }
+uint64_t RunResult::matched() const { return sum_of(kinds, &KindResult::matched); }
+uint64_t RunResult::followed() const { return sum_of(kinds, &KindResult::followed); }
+uint64_t RunResult::differed() const { return sum_of(kinds, &KindResult::differed); }
 std::string RunResult::followed_from() const {
   return cause ? fmt::format("operation {} {} {}", cause->seq, op_name(cause->kind), cause->name) : "";
 }
 double RunResult::offered() const { return planned > 0 ? double(due_in_all()) * 1e9 / double(planned) : 0; }
-uint64_t RunResult::failed() const {
-  uint64_t n = 0;
-  for (const KindResult& k : kinds) n += k.failed;
-  return n;
-}
+uint64_t RunResult::failed() const { return sum_of(kinds, &KindResult::failed); }
 double RunResult::achieved() const { return elapsed > 0 ? double(issued() - failed() - unfinished) * 1e9 / double(elapsed) : 0; }
 double RunResult::failed_rate() const { return elapsed > 0 ? double(failed()) * 1e9 / double(elapsed) : 0; }
 
