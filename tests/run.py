@@ -79,6 +79,25 @@ class MountNamespace:
             os.close(self.fd)
 
 
+def stacks_of(session):
+    """Where each thread of a session's processes waits in the kernel. By another program, which is ended if it hangs: a read about a
+    process may wait for that process."""
+    script = """for stat in /proc/[0-9]*/stat; do
+        read -r line <"$stat" || continue
+        set -- "$1" ${line##*)}
+        [ "$5" = "$1" ] || continue
+        for task in "${stat%stat}"task/*; do
+            echo "$task ($(cat "$task/comm")) $2"
+            sed 's/^/    /' "$task/stack"
+        done
+    done 2>/dev/null"""
+    try:
+        return subprocess.run(["sh", "-c", script, "sh", str(session)], check=False, capture_output=True, text=True,
+                              errors="replace", timeout=10).stdout
+    except subprocess.TimeoutExpired as expired:
+        return (expired.stdout or b"").decode(errors="replace") + "no more: a read of /proc hangs\n"
+
+
 def suites_of(test):
     return {suite.split(":")[-1] for suite in test["suite"]}
 
@@ -127,6 +146,8 @@ class TestRun:
             except subprocess.TimeoutExpired:
                 status = None
             if status is None:
+                out.write(f"\nstacks at the time limit:\n{stacks_of(child.pid)}".encode())
+                out.flush()
                 os.killpg(child.pid, signal.SIGTERM)  # lets a script clean up
                 try:
                     child.wait(timeout=15)
@@ -302,6 +323,9 @@ def main():
     if options.tally:
         with open(options.tally, "a", encoding="ascii") as tally:
             tally.write(f"{passed} {failed}\n")
+            # Repeated at the end of the whole run: what is kept of a long output is mostly its end.
+            for line in (line for run in runs if run.failed for line in run.lines if line.startswith("FAILED ")):
+                tally.write(f"# {os.path.basename(build)}: {line.splitlines()[0][:300]}\n")
     else:
         print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
