@@ -13,6 +13,7 @@
 #include "cli/replay.hpp"
 #include "cycle/condition.hpp"
 #include "cycle/scale_search.hpp"
+#include "engine/run_merge.hpp"
 #include "measure/bound.hpp"
 #include "measure/paired.hpp"
 #include "trace/bytes.hpp"
@@ -68,22 +69,13 @@ std::string row(const std::string& name, const std::array<std::string, kFigureCo
 // Sum of the runs at one load. A run of a trace can't be longer than the trace, so several runs add up to enough operations.
 struct Pooled {
   static constexpr unsigned kMostRuns = 5;
-  RunResult sum;  // only what conditions use
+  RunResult sum;
   unsigned runs = 0;
-  int64_t longest = 0;  // elapsed time of the longest run, ns
   bool kept_up = true;  // all operations were issued and answered about when they were due
 
+  int64_t longest() const { return sum.elapsed; }  // elapsed time of the longest run, ns
   void add(const RunResult& run) {
-    sum.response.merge(run.response);
-    sum.open.merge(run.open);
-    sum.overdue += run.overdue;
-    sum.unfinished += run.unfinished;
-    for (size_t k = 0; k < kOpKinds; ++k) {
-      sum.kinds[k].issued += run.kinds[k].issued;
-      sum.kinds[k].failed += run.kinds[k].failed;
-      sum.kinds[k].differed += run.kinds[k].differed;
-    }
-    longest = std::max(longest, run.elapsed);
+    add_result(sum, run);
     constexpr int64_t kTail = 200'000'000;  // ns that the last operations may take
     kept_up &= run.overdue == 0 && run.unfinished == 0 && run.elapsed - run.planned <= run.planned / 50 + kTail;
     ++runs;
@@ -93,9 +85,9 @@ struct Pooled {
   std::string doubt(const RunLength& least) const {
     const bool few = sum.issued() < least.operations;
     // The last operations are due a little before the end.
-    if (!few && longest >= least.time - least.time / 10) return "";
+    if (!few && longest() >= least.time - least.time / 10) return "";
     return fmt::format("uncertain: {} operations in {} of {}; {} in {} are needed", format_count(sum.issued()),
-                       runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest),
+                       runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest()),
                        format_count(least.operations), format_duration(least.time));
   }
 };
@@ -191,16 +183,37 @@ int Replay::run_repeats() {
   return worse_status(status, int(failed_afterwards));
 }
 
+namespace {
+
+// The latest run at one load of a search.
+struct Seen {
+  double achieved;
+  std::string limit, doubt, measured;
+  int status;
+};
+using SeenLoads = std::map<double, Seen>;  // by factor
+
+std::string answer_text(const ScaleAnswer& answer, SeenLoads& seen, const LoadUnit& unit, const std::string& condition) {
+  const double holds = answer.holds * unit.one, breaks = answer.breaks * unit.one;
+  if (holds > 0 && breaks > 0)
+    return fmt::format("this target takes {:.4g} {} ({:.4g} to {:.4g}), {:.0f} op/s, within {}; at {:.4g} {}",
+                       std::sqrt(answer.holds * answer.breaks) * unit.one, unit.words, holds, breaks, seen[answer.holds].achieved,
+                       condition, breaks, seen[answer.breaks].limit);
+  if (holds > 0) return fmt::format("this target takes more than {:.4g} {} within {}", holds, unit.words, condition);
+  if (answer.futile)
+    return fmt::format("no load satisfies {}: {} at {:.4g} {}, no better than at a higher load", condition,
+                       seen[answer.breaks].measured, breaks, unit.words);
+  return fmt::format("this target takes less than {:.4g} {} within {}: {}", breaks, unit.words, condition,
+                     seen[answer.breaks].measured);
+}
+
+}  // namespace
+
 int Replay::run_search() {
   const Condition condition(command.find_scale);
   const LoadUnit unit = input->load_unit();
   const RunLength least = condition.least();
-  struct Seen {
-    double achieved;
-    std::string limit, doubt, measured;
-    int status;
-  };
-  std::map<double, Seen> seen;  // by factor; the latest run at each
+  SeenLoads seen;
   std::optional<int> early;
   print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<ScaleSearch::Attempt> {
@@ -232,7 +245,7 @@ int Replay::run_search() {
       if (cluster.root())
         fmt::print(stderr,
                    "fsreplay: --find-scale: no operation was issued in {} at {:.4g} {}; use a longer run or a higher load\n",
-                   format_duration(pooled.longest), factor * unit.one, unit.words);
+                   format_duration(pooled.longest()), factor * unit.one, unit.words);
       early = 1;
       return std::nullopt;
     }
@@ -250,20 +263,7 @@ int Replay::run_search() {
   look_at_files();
   if (!answer) return *early;
   const bool between = answer->holds > 0 && answer->breaks > 0;
-  std::string text;
-  if (between)
-    text = fmt::format("this target takes {:.4g} {} ({:.4g} to {:.4g}), {:.0f} op/s, within {}; at {:.4g} {}",
-                       std::sqrt(answer->holds * answer->breaks) * unit.one, unit.words, answer->holds * unit.one,
-                       answer->breaks * unit.one, seen[answer->holds].achieved, condition.text(), answer->breaks * unit.one,
-                       seen[answer->breaks].limit);
-  else if (answer->holds > 0)
-    text = fmt::format("this target takes more than {:.4g} {} within {}", answer->holds * unit.one, unit.words, condition.text());
-  else if (answer->futile)
-    text = fmt::format("no load satisfies {}: {} at {:.4g} {}, no better than at a higher load", condition.text(),
-                       seen[answer->breaks].measured, answer->breaks * unit.one, unit.words);
-  else
-    text = fmt::format("this target takes less than {:.4g} {} within {}: {}", answer->breaks * unit.one, unit.words,
-                       condition.text(), seen[answer->breaks].measured);
+  std::string text = answer_text(*answer, seen, unit, condition.text());
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
   if (!doubt.empty()) text += "; " + doubt;
   const int status = worse_status(between ? seen[answer->holds].status : 1, int(failed_afterwards));

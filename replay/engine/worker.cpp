@@ -177,6 +177,32 @@ void Worker::count_no_room(int64_t now) {
   busy_since_ = now;
 }
 
+static bool has_recorded_data(const Op& op) { return op.has(kOpData) && op.data.size() == op.length; }
+
+// Sets the data that the operation writes. True: that took time, because the data was made.
+bool Worker::set_payload(Node& node) {
+  const Op& op = node.copy.op();
+  TargetRequest& r = node.request;
+  r.generated = false;
+  r.payload = {};
+  if (op.kind != OpKind::write) return false;
+  if (has_recorded_data(op)) {
+    r.payload = op.data;
+    return false;
+  }
+  if (!op.blocks.empty()) {
+    node.scratch.resize(op.length);
+    print_data(op.blocks, op.offset, {node.scratch.data(), node.scratch.size()});
+    r.payload = node.scratch;
+    node.large = true;
+  } else {
+    r.payload = Payload::shared().get(op.object, op.offset, op.length, node.scratch);
+    r.generated = true;
+    node.large |= !node.scratch.empty();
+  }
+  return true;
+}
+
 // Issues the operation. False: the target had no room.
 bool Worker::issue(Node& node, int64_t now) {
   const Op& op = node.copy.op();
@@ -189,30 +215,14 @@ bool Worker::issue(Node& node, int64_t now) {
     dispose(node, Disposal::impossible);
     return true;
   }
-  const bool recorded_data = op.has(kOpData) && op.data.size() == op.length;
-  const bool makes_data = op.kind == OpKind::write && !recorded_data && (!op.blocks.empty() || op.length > Payload::kDirect);
+  const bool makes_data =
+      op.kind == OpKind::write && !has_recorded_data(op) && (!op.blocks.empty() || op.length > Payload::kDirect);
   if (makes_data && made_bytes_ && made_bytes_ + op.length > kMostMadeBytes) return false;
   TargetRequest& r = node.request;
   r.op = &op;
   r.owner = &node;
   r.who = run_.options.credentials ? run_.options.credentials->map(op.uid, op.gid) : Credentials{op.uid, op.gid};
-  r.generated = false;
-  if (op.kind != OpKind::write) {
-    r.payload = {};
-  } else if (recorded_data) {
-    r.payload = op.data;
-  } else if (!op.blocks.empty()) {
-    node.scratch.resize(op.length);
-    print_data(op.blocks, op.offset, {node.scratch.data(), node.scratch.size()});
-    r.payload = node.scratch;
-    node.large = true;
-    now = run_.clock.now();
-  } else {
-    r.payload = Payload::shared().get(op.object, op.offset, op.length, node.scratch);
-    r.generated = true;
-    node.large |= !node.scratch.empty();
-    now = run_.clock.now();
-  }
+  if (set_payload(node)) now = run_.clock.now();
   r.want_attr = run_.options.record != nullptr;
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};

@@ -106,6 +106,7 @@ class Worker final : public Completion {
   void place(Node& node);
   bool issue_due();
   bool issue(Node& node, int64_t now);
+  static bool set_payload(Node& node);
   void mark_issued(Node& node, int64_t now);
   void count_no_room(int64_t now);
   void finish(Node& node, bool was_queued);
