@@ -16,7 +16,8 @@ Each has a mount namespace of its own too: a test that makes one would copy the 
 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
 instead of failed: the machine's other work disturbed it. Its first output is kept in BUILD/test-logs as NAME.first.log. What a
-sanitizer reported and mounts left behind stay failures, and so does every failure of a run in which more than three scripts failed.
+sanitizer reported and mounts left behind stay failures. Where more than three scripts failed, only those are run again in whose
+output a program of ours says that the machine stood still, or that its host took the processors away.
 """
 import argparse
 import concurrent.futures
@@ -39,6 +40,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 MOST_UNSTEADY = 3
+DISTURBED = re.compile(r"stood still for|time away \(steal\)")  # measure/stood_still.hpp
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUPPRESSIONS = os.path.join(HERE, "ubsan.supp")
 TIMES = os.path.join(HERE, "times.txt")
@@ -114,6 +116,7 @@ class TestRun:
         self.failed = 0
         self.seconds = None  # how long it took; None: it has not ended
         self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
+        self.disturbed = False  # the machine stood still during the test
         self.lines = []
         self.child = None
 
@@ -219,6 +222,7 @@ class TestRun:
         elif status == 0 and not passed:
             self.case_failed("reported no case")
         if bad or status != 0:
+            self.disturbed = DISTURBED.search(output) is not None
             self.lines += ["    " + line for line in output.splitlines()[-60:]]
         self.passed += passed
 
@@ -280,10 +284,9 @@ def run_all(runs, jobs):
         for run in alone:
             pool.submit(run.run).result()
         failed = [run for run in runs if run.failed]
-        if len(failed) <= MOST_UNSTEADY:
-            for run in failed:
-                if pool.submit(run.again_alone).result():
-                    print(f"UNSTEADY {run.name}: failed, then held twice by itself", flush=True)
+        for run in failed:
+            if (len(failed) <= MOST_UNSTEADY or run.disturbed) and pool.submit(run.again_alone).result():
+                print(f"UNSTEADY {run.name}: failed, then held twice by itself", flush=True)
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
         for run in runs:

@@ -208,7 +208,7 @@ def nhfsstone():
     ran = run(os.path.join(BUILD, "tools", "fsbench"), "nhfsstone", "-v", "-l", "500", "-c", "500", "-p", "4", os.environ["NFS4_MEM_URL"])
     rows = {line.split()[0]: line.split() for line in ran.stdout.splitlines() if "%" in line}
     case("an older mix is valid on a server of version 4.1, by the operations sent in place of its procedures", ran.returncode == 0
-         and "INVALID" not in ran.stdout and rows["open"][1] == "2%" and int(rows["open"][3]) >= 10 and rows["getattr"][1] == "14%", ran.stdout + ran.stderr)
+         and "INVALID" not in ran.stdout and rows["open"][1] == "2%" and int(rows["open"][3]) >= 10 and rows["getattr"][1] == "14%", f"{ran.returncode} {ran.stderr}{ran.stdout}")
 
 
 if "NFS_MEM_URL" not in os.environ:
