@@ -42,16 +42,16 @@ ClockOffset load_offset(ByteReader& in) {
 }
 
 // Serializes the results of a rank's round, its intervals included.
-std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
+std::string save_part(const RankShare& share, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
   ByteWriter out;
   save_result(out, report.result);
   out.svarint(began_late(report.result, clock));
   save_offset(out, clock.before);
-  out.text(input.part());
+  out.text(share.part());
   out.text(intervals.save());
   out.text(report.aftermath);
   out.u8(report.interrupted);
-  for (auto sum : kImageSums) out.varint(input.shares_tree() ? 0 : report.image.*sum);  // one tree: only the root counts it
+  for (auto sum : kImageSums) out.varint(share.shares_tree() ? 0 : report.image.*sum);  // one tree: only the root counts it
   for (auto sum : kPreparedSums) out.varint(report.prepared.*sum);
   out.varint(uint64_t(report.prepared.elapsed));
   out.varint(report.counters.size());
@@ -171,7 +171,7 @@ void RanksSection::database(ResultsDatabase& results) const {
 }
 
 // Adds the results of the other ranks that are left to `report`. Returns a row for each of these ranks.
-static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, Input& input,
+static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, RankShare& share,
                                         Report& report, RankIntervals& all) {
   std::vector<RankRow> rows;
   const bool kernel = report.target.starts_with("file:");  // the kernel counts requests for all processes of a host
@@ -192,7 +192,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     }
     for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
     if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
-    input.add_part(part, same_wire);
+    share.add_part(part, same_wire);
     all.merge(merged);
     if (report.aftermath.empty() && !aftermath.empty())
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);

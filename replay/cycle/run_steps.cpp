@@ -13,6 +13,7 @@
 #include "plan/image_source.hpp"
 #include "report/report.hpp"
 #include "trace/paths.hpp"
+#include "util/check.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -56,7 +57,9 @@ bool RunSteps::prepare(PrepareOptions options, const std::function<void(uint64_t
   return report_.prepared.failed == 0 && !report_.prepared.stopped;
 }
 
-void RunSteps::rehearse() { input_.rehearse(target_, clock_, {.known = &known_, .stop = &stop_}); }
+void RunSteps::rehearse() {
+  if (GeneratedLoad* load = input_.generated()) load->rehearse(target_, clock_, {.known = &known_, .stop = &stop_});
+}
 
 void RunSteps::run(RunOptions options) {
   options.known = &known_;
@@ -64,7 +67,9 @@ void RunSteps::run(RunOptions options) {
   options.stop = &stop_;
   report_.options = options;
   input_.describe(report_);
-  report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.run(target_, clock_, options);
+  GeneratedLoad* load = input_.generated();
+  FSR_CHECK(source || load, "the input has neither operations nor a load of its own");
+  report_.result = source ? fsr::run(*source, target_, clock_, options) : load->run(target_, clock_, options);
   report_.counters = target_.counters();
   if (auto* copies = dynamic_cast<const LinkCopies*>(&target_)) report_.outdated_copies = copies->outdated_copies();
   input_.describe(report_);  // requests of close() do not belong to the load

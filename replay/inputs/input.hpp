@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "engine/run.hpp"
+#include "inputs/rank_share.hpp"
 #include "op_source.hpp"
 #include "plan/image.hpp"
 #include "trace/header.hpp"
@@ -36,11 +37,22 @@ struct LoadUnit {
   const char* words = "";
 };
 
-class Input {
+// An input whose calls depend on what the target has answered.
+class GeneratedLoad {
+ public:
+  virtual ~GeneratedLoad() = default;
+  // Measures on the target what the load depends on. Called between the preparation and Input::operations().
+  virtual void rehearse(Target& target, Clock& clock, const RunOptions& options) = 0;
+  // Runs the round; only if Input::operations() has returned null. `options`: those that it got.
+  virtual RunResult run(Target& target, Clock& clock, const RunOptions& options) = 0;
+};
+
+// What all inputs do. RankShare: what several ranks need.
+class Input : public RankShare {
  public:
   using ShowProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-  virtual ~Input() = default;
+  virtual GeneratedLoad* generated() { return nullptr; }  // null: the input has recorded operations
   virtual const TraceHeader& header() const = 0;
   // Returns the options of the command line that shape the operations: "--timing think --scale 4x".
   virtual std::string settings() const = 0;
@@ -79,31 +91,15 @@ class Input {
   virtual OpSource* survey(RunOptions&) { return nullptr; }
   // Returns the number that operation `seq` of the run has in survey().
   virtual uint64_t surveyed(uint64_t seq) const { return seq; }
-  // Measures on the target what the load depends on. Called between the preparation and operations().
-  virtual void rehearse(Target&, Clock&, const RunOptions&) {}
   // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
-  // next_round(). Null: call run() instead.
+  // next_round(). Null: the input runs the round itself, as GeneratedLoad.
   virtual OpSource* operations(RunOptions& options) = 0;
-  // Runs the round; only if operations() has returned null. `options`: those that operations() got.
-  virtual RunResult run(Target& target, Clock& clock, const RunOptions& options);
   // Returns the known state of the tree before the first operation. Only a trace knows any.
   virtual LiveState before() { return {}; }
   // Returns operations to run after the round, which close what its image opened. Null: none.
   virtual std::unique_ptr<OpSource> closing() { return nullptr; }
   // Returns a text that distinguishes this input from another of the same name. Empty: the command line is enough.
   virtual std::string identity() const { return ""; }
-  // Several ranks run the input together, each with a part of the load. Call take_share() before all others. It throws
-  // std::runtime_error, one line, if the input can't be split. After a round, the root calls add_part() with the part() of each
-  // other rank. `same_wire`: another rank has counted the requests of that rank, too.
-  virtual void take_share(unsigned rank, unsigned ranks, bool force) = 0;
-  // True if all ranks work in one tree, which the root makes.
-  virtual bool shares_tree() const { return false; }
-  // Returns a function that is true for a handle, open at the start, that this rank opens. Empty: this rank opens all.
-  virtual std::function<bool(HandleId)> opens() const { return {}; }
-  // True if an id of an object or handle means another one on each rank. The root directory has the same id everywhere.
-  virtual bool ids_differ() const { return false; }
-  virtual std::string part() const { return ""; }
-  virtual void add_part(std::string_view, bool same_wire) { static_cast<void>(same_wire); }
   // Called when the round is over and its report is complete. Returns a line for the table of rounds. Empty: there is no table.
   virtual std::string end_round(const Report&) { return ""; }
 };

@@ -22,8 +22,6 @@ static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
     mix_kind,
 };
 
-RunResult Input::run(Target&, Clock&, const RunOptions&) { throw std::logic_error("an input of operations does not run"); }
-
 InputKinds::InputKinds(Command& program) {
   for (auto make : kKinds) {
     std::unique_ptr<InputKind> kind = make();

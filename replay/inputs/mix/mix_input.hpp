@@ -17,12 +17,13 @@
 
 namespace fsr {
 
-class MixInput final : public Input {
+class MixInput final : public Input, public GeneratedLoad {
  public:
   // Throws std::runtime_error, one line, if the options don't fit the mix.
   MixInput(Mix mix, const MixOptions& options);
 
   const TraceHeader& header() const override { return header_; }
+  GeneratedLoad* generated() override { return this; }
   std::string settings() const override;
   OwnNames own_names() const override { return is_working_name; }
   void open_outputs() override;
