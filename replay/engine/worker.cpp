@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/added_lookup.hpp"
+#include "base/grace.hpp"
 #include "base/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
@@ -25,8 +26,6 @@ constexpr int64_t kSoonAgain = 200'000,
 constexpr uint64_t kMostMadeBytes =
     256 << 20;  // bytes of generated data for writes in flight of one worker; a larger write is issued alone
 constexpr int64_t kMostLag = 1'000'000'000;  // ns of lag that later operations make up for, at most
-// Times in ns for which a run waits for operations in flight: after a stop, and after the end of its duration.
-constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
 void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
   if (is_added_lookup(op) || target.fidelity(op) == Fidelity::impossible) return;
@@ -149,9 +148,9 @@ int64_t Worker::give_up_at() const {
   if (stopped_at_ == Scheduler::kNever) return Scheduler::kNever;
   const int stop = run_.options.stop ? run_.options.stop->load(std::memory_order_relaxed) : 0;
   if (stop >= 2) return stopped_at_;
-  if (stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed)) return stopped_at_ + kGrace;
+  if (stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed)) return stopped_at_ + kStopGrace;
   const int64_t duration = run_.options.duration;
-  return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
+  return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kEndGrace : Scheduler::kNever;
 }
 
 // Sets the issue time and the lag of the node. Think times count from when operations would have ended without lag, so the

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/grace.hpp"
 #include "engine/recording.hpp"
 #include "measure/heartbeat.hpp"
 #include "measure/stood_still.hpp"
@@ -29,9 +30,6 @@ namespace fsr {
 
 constexpr unsigned kPoolThreads = 32;
 constexpr int64_t kLook = 50'000'000;  // ns between checks of `stop`: short for a user, seldom for a processor
-// ns without a completion after which the run ends without the remaining threads: after `stop` was raised, and after the
-// duration.
-constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 constexpr auto kHandOver = std::chrono::microseconds(100);
 
 namespace {
@@ -141,7 +139,7 @@ void ThreadRunner::RunnerPass::look() {
   const bool over = t >= state_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
   if (!state_.ended.load() && (stop != 0 || over)) state_.end_all();
   const bool ending = stop != 0 || over;
-  if ((stop >= 2 || (ending && no_progress(t, stop != 0 ? kGrace : kGraceOver))) && !state_.abandoned.exchange(true))
+  if ((stop >= 2 || (ending && no_progress(t, stop != 0 ? kStopGrace : kEndGrace))) && !state_.abandoned.exchange(true))
     each_worker([](RunnerWorker& worker) { worker.wake(); });
   const unsigned running = state_.running.load();
   stuck_ = running != 0 && state_.at_barriers.load() == running ? stuck_ + 1 : 0;
