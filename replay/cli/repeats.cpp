@@ -106,7 +106,7 @@ std::optional<int> Replay::run_alone(double factor, const RunLength& least) {
   if (std::optional<int> early = run_round(steps)) return early;
   again = true;
   gather();
-  if (results) afterwards([&] { steps.name_slowest(); });
+  name_operations(steps);
   input->end_round(report);
   keep_results();
   if (command.json) rounds.push_back(report);

@@ -302,6 +302,12 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
   return std::nullopt;
 }
 
+// Finds paths for the report. The input is read again only if the report describes single operations.
+void Replay::name_operations(RunSteps& steps) {
+  if (cluster.root() && (results || !report.result.mismatches.empty()))
+    afterwards([&] { steps.name_operations(results != nullptr); });
+}
+
 int Replay::run_rounds() {
   RunSteps steps(*input, *target, clock, stop, report);
   int status = 0;
@@ -315,7 +321,7 @@ int Replay::run_rounds() {
     }
     gather();
     if (metrics) metrics->finish(report.result);
-    if (results) afterwards([&] { steps.name_slowest(); });
+    name_operations(steps);
     status = worse_status(status, end_round());
     if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
     if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;

@@ -72,6 +72,7 @@ struct Replay {
   std::optional<int> run_round(RunSteps& steps);
   void make_ready(RunSteps& steps);
   void prepare_tree(RunSteps& steps, bool& prepared);
+  void name_operations(RunSteps& steps);
   void prepare(RunSteps& steps, PrepareStep step, bool& prepared);
   // Runs the only round of the input with `factor` times its load, on a target that earlier runs may have used. Returns the same
   // as run_round().

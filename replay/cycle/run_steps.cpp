@@ -77,9 +77,16 @@ void RunSteps::run(RunOptions options) {
   report_.interrupted = stop_.load() != 0;
 }
 
-void RunSteps::name_slowest() {
+void RunSteps::name_operations(bool slowest) {
   std::unordered_map<uint64_t, std::string> names;
-  report_.result.slowest.each([&](SlowOperation& slow) { names[input_.surveyed(slow.seq)]; });
+  // Calls `act` with the number of each operation that the report describes, and with its name there.
+  auto each_described = [&](auto act) {
+    RunResult& result = report_.result;
+    if (slowest) result.slowest.each([&](SlowOperation& slow) { act(slow.seq, slow.name); });
+    for (Mismatch& mismatch : result.mismatches) act(mismatch.seq, mismatch.name);
+    result.differences.each([&](Difference& difference) { act(difference.first_seq, difference.example); });
+  };
+  each_described([&](uint64_t seq, std::string&) { names[input_.surveyed(seq)]; });
   RunOptions range;
   OpSource* source = names.empty() ? nullptr : input_.survey(range);
   if (!source) return;
@@ -91,14 +98,14 @@ void RunSteps::name_slowest() {
   while (left && source->next(batch))
     for (const Op& op : batch.ops) {
       if (op.kind != OpKind::rename) paths.apply(op);
-      if (auto slow = names.find(op.seq); slow != names.end()) {
-        slow->second = paths.of(op);
+      if (auto named = names.find(op.seq); named != names.end()) {
+        named->second = paths.of(op);
         --left;
       }
       if (op.kind == OpKind::rename) paths.apply(op);
     }
-  report_.result.slowest.each([&](SlowOperation& slow) {
-    if (std::string& path = names[input_.surveyed(slow.seq)]; !path.empty()) slow.name = path;
+  each_described([&](uint64_t seq, std::string& name) {
+    if (const std::string& path = names[input_.surveyed(seq)]; !path.empty()) name = path;
   });
 }
 

@@ -40,8 +40,9 @@ class RunSteps {
   void rehearse();
   // Runs the input, closes what the image opened, and fills in the report. `options`: those that the input does not set itself.
   void run(RunOptions options);
-  // Finds the names of the files that the slowest operations used. Reads the input once more.
-  void name_slowest();
+  // Finds the paths of files that operations in the report used: those that differed and, if `slowest`, the slowest ones. Reads
+  // the input once more.
+  void name_operations(bool slowest);
 
  private:
   std::string close();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/differences.hpp"
 #include "engine/knock_on_tracker.hpp"
 #include "engine/slowest.hpp"
 #include "measure/interval.hpp"
@@ -101,10 +102,11 @@ struct Mismatch {
 
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
-  std::string name;  // the operation's own name, empty if it has none
+  std::string name;  // the operation's own name, empty if it has none; later its path, if that is found
   ObjectId object = kNoObject;
   ThreadId thread = 0;
   std::string expected, got;  // "ENOENT", "ok", "4096 bytes", "other content"
+  int64_t issued = 0;         // ns since the start of the run
 };
 
 enum class Limit : uint8_t {
@@ -168,6 +170,7 @@ struct RunResult {
   ContentCompared content;
   std::optional<KnockOnTracker::Cause> cause;  // the earliest operation that was not done and had a consequence
   KnockOnTracker::LeftOut left_out;
+  Differences differences;  // all of them, in groups
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early because of stop, duration or an error

@@ -64,6 +64,7 @@ void save_mismatch(ByteWriter& out, const Mismatch& m) {
   out.varint(m.thread);
   out.text(m.expected);
   out.text(m.got);
+  out.varint(uint64_t(m.issued));
 }
 
 OpKind load_kind(ByteReader& in) {
@@ -81,7 +82,34 @@ Mismatch load_mismatch(ByteReader& in) {
   m.thread = ThreadId(in.varint());
   m.expected = in.text();
   m.got = in.text();
+  m.issued = int64_t(in.varint());
   return m;
+}
+
+void save_differences(ByteWriter& out, const Differences& differences) {
+  const std::vector<Difference> list = differences.list();
+  out.varint(differences.others());
+  out.varint(list.size());
+  for (const Difference& d : list) {
+    out.u8(uint8_t(d.kind));
+    out.text(d.expected);
+    out.text(d.got);
+    for (uint64_t number : {d.count, uint64_t(d.first), uint64_t(d.last), d.first_seq}) out.varint(number);
+    out.text(d.example);
+  }
+}
+
+Difference load_difference(ByteReader& in) {
+  Difference d;
+  d.kind = load_kind(in);
+  d.expected = in.text();
+  d.got = in.text();
+  d.count = in.varint();
+  d.first = int64_t(in.varint());
+  d.last = int64_t(in.varint());
+  d.first_seq = in.varint();
+  d.example = in.text();
+  return d;
 }
 
 void save_cause(ByteWriter& out, const KnockOnTracker::Cause& cause) {
@@ -151,6 +179,7 @@ void save_result(ByteWriter& out, const RunResult& r) {
   for (const SlowOperation& slow : slowest) save_slow(out, slow);
   out.varint(r.mismatches.size());
   for (const Mismatch& mismatch : r.mismatches) save_mismatch(out, mismatch);
+  save_differences(out, r.differences);
   save_left_out(out, r.left_out);
   out.u8(r.cause.has_value());
   if (r.cause) save_cause(out, *r.cause);
@@ -162,6 +191,8 @@ RunResult load_result(ByteReader& in) {
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.due.push_back(in.varint());
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.slowest.add(load_slow(in));
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.mismatches.push_back(load_mismatch(in));
+  r.differences.add_others(in.varint());
+  for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.differences.add(load_difference(in));
   r.left_out = load_left_out(in);
   if (in.u8()) r.cause = load_cause(in);
   return r;
@@ -173,6 +204,7 @@ void add_result(RunResult& into, const RunResult& part) {
   for (size_t i = 0; i < part.due.size(); ++i) into.due[i] += part.due[i];
   into.slowest.merge(part.slowest);
   into.left_out.merge(part.left_out);
+  into.differences.merge(part.differences);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
   if (part.cause && (!into.cause || part.cause->seq < into.cause->seq)) into.cause = part.cause;
 }

@@ -116,35 +116,60 @@ static bool unknown_listing(const Op& op) {
   return lists && op.has(kOpInferred) && op.error == 0 && op.result == 0;
 }
 
-Match Verifier::check(const Op& op, const Outcome& got, bool other_user) {
+Match Verifier::check(const Op& op, const Outcome& got, bool other_user, int64_t issued) {
   if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
   if (op.has(kOpUnfinished) || unknown_listing(op)) return Match::uncompared;
   if (same(op, got)) return Match::matched;
   if (knock_on_ && knock_on_->follows(op, got.error == 0)) return Match::followed;
   ++total_;
-  note(op, got);
+  note(op, got, issued);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };
   return other_user && denied(op.error) != denied(got.error) ? Match::permission : Match::differed;
 }
 
+static std::string error_text(int error) {
+  const char* name = strerrorname_np(error);
+  return name ? name : std::to_string(error);
+}
+
 static std::string text(const Op& op, int error, uint64_t result) {
-  if (error) {
-    const char* name = strerrorname_np(error);
-    return name ? name : std::to_string(error);
-  }
+  if (error) return error_text(error);
   if (result_compared(op.kind)) return std::to_string(result) + (op.kind == OpKind::lseek ? " (offset)" : " bytes");
   return "ok";
 }
 
+// Returns how a success differs from the recorded one, without numbers, by which differences are grouped.
+std::string Verifier::group_of(const Op& op, const Outcome& got) const {
+  auto compared = [](uint64_t was, uint64_t is, const char* what) { return (is < was ? "fewer " : "more ") + std::string(what); };
+  const bool lists = op.kind == OpKind::readdir || op.kind == OpKind::readdirplus;
+  if (lists && listing_.got.count != listing_.expected.count)
+    return compared(listing_.expected.count, listing_.got.count, "entries");
+  if (lists) return "other names";
+  if (op.kind == OpKind::readlink) return "other text";
+  if (op.result == got.result) return "other content";
+  return op.kind == OpKind::lseek ? "other offset" : compared(op.result, got.result, "bytes");
+}
+
 // Keeps the mismatch if it is one of the first by number; operations may come in another order.
-void Verifier::note(const Op& op, const Outcome& got) {
+void Verifier::note(const Op& op, const Outcome& got, int64_t issued) {
+  const std::string name(op.name.empty() ? op.name2 : op.name);
+  differences_.add({.kind = op.kind,
+                    .expected = op.error ? error_text(op.error) : "ok",
+                    .got = got.error  ? error_text(got.error)
+                           : op.error ? "ok"
+                                      : group_of(op, got),
+                    .count = 1,
+                    .first = issued,
+                    .last = issued,
+                    .first_seq = op.seq,
+                    .example = name});
   if (mismatches_.size() >= keep_) {
     if (keep_ == 0 || op.seq >= mismatches_.front().seq) return;
     std::pop_heap(mismatches_.begin(), mismatches_.end(), Mismatch::earlier);
     mismatches_.pop_back();
   }
-  Mismatch m{.seq = op.seq, .kind = op.kind, .name = std::string(op.name), .object = op.object, .thread = op.thread};
-  if (m.name.empty()) m.name = op.name2;
+  Mismatch m{.seq = op.seq, .kind = op.kind, .name = name, .object = op.object, .thread = op.thread};
+  m.issued = issued;
   m.expected = text(op, op.error, op.result);
   m.got = text(op, got.error, got.result);
   if (m.expected == m.got) {

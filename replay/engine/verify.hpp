@@ -23,12 +23,13 @@ class Verifier {
       : compare_data_(compare_data), keep_(keep), knock_on_(knock_on) {}
 
   // Compares the outcome of one operation. `other_user`: it acted as another user than recorded, which explains a permission
-  // error on one side only.
-  Match check(const Op& op, const Outcome& got, bool other_user);
+  // error on one side only. `issued`: ns since the start of the run.
+  Match check(const Op& op, const Outcome& got, bool other_user, int64_t issued);
 
   uint64_t total() const { return total_; }
   const ContentCompared& content() const { return content_; }
   std::vector<Mismatch>& mismatches() { return mismatches_; }
+  Differences& differences() { return differences_; }
 
  private:
   struct Names {
@@ -44,13 +45,15 @@ class Verifier {
   bool same_content(const Op& op, const Outcome& got);
   bool same_blocks(const Op& op, const Outcome& got);
   bool same_listing(const Op& op, const Outcome& got);
-  void note(const Op& op, const Outcome& got);
+  void note(const Op& op, const Outcome& got, int64_t issued);
+  std::string group_of(const Op& op, const Outcome& got) const;
 
   bool compare_data_;
   size_t keep_;
   KnockOnTracker* knock_on_;
   uint64_t total_ = 0;
   ContentCompared content_;
+  Differences differences_;
   std::vector<Mismatch> mismatches_;                // a heap with the highest number on top
   std::unordered_map<HandleId, Listing> listings_;  // of open directories, because a target may split a listing in another way
   Listing listing_;                                 // the latest one compared

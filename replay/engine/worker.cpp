@@ -379,7 +379,7 @@ bool Worker::compare(const Node& node, KindResult& kind) {
   }
   if (run_.options.compare) {
     uint32_t as = run_.options.credentials ? node.request.who.uid : self_;
-    switch (verifier_.check(op, outcome, as != op.uid)) {
+    switch (verifier_.check(op, outcome, as != op.uid, node.issued - run_.start)) {
       case Match::matched:
         ++kind.matched;
         break;
@@ -504,6 +504,7 @@ RunResult Worker::take_result() {
   result_.mismatches_total = verifier_.total();
   result_.content = verifier_.content();
   result_.mismatches = std::move(verifier_.mismatches());
+  result_.differences = std::move(verifier_.differences());
   return std::move(result_);
 }
 

@@ -23,6 +23,7 @@ class Rows {
       add("distributions", {{"kind", std::string(kind)}, {"what", std::string(what)}}, distribution_facts(h));
     });
     for (const Mismatch& m : r.mismatches) db_.add("mismatches", mismatch_facts(m));
+    for (const Difference& d : r.differences.list()) db_.add("differences", difference_facts(d));
     for (const SlowOperation& slow : r.slowest.list()) db_.add("slowest", slow_facts(slow));
     for (const auto& [name, value] : report_.counters) db_.add("counters", {{"name", name}, {"value", int64_t(value)}});
     for (const auto& section : report_.sections) section->database(db_);

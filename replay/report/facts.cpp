@@ -110,7 +110,19 @@ Facts mismatch_facts(const Mismatch& m) {
           {"object", number(m.object)},
           {"thread", number(m.thread)},
           {"expected", m.expected},
-          {"got", m.got}};
+          {"got", m.got},
+          {"issued_ns", m.issued}};
+}
+
+Facts difference_facts(const Difference& d) {
+  return {{"kind", std::string(op_name(d.kind))},
+          {"expected", d.expected},
+          {"got", d.got},
+          {"count", number(d.count)},
+          {"first_ns", d.first},
+          {"last_ns", d.last},
+          {"first_seq", number(d.first_seq)},
+          {"example", d.example}};
 }
 
 Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measured& m) {

@@ -17,6 +17,7 @@ Facts distribution_facts(const Histogram& histogram);
 void add_times(Facts& facts, const std::string& what, const Times& times);
 Facts slow_facts(const SlowOperation& slow);
 Facts mismatch_facts(const Mismatch& mismatch);
+Facts difference_facts(const Difference& difference);
 // `kind`: name of the kind; "": all kinds together.
 Facts interval_facts(const SeriesInterval& interval, std::string_view kind, const Measured& measured);
 

@@ -85,6 +85,7 @@ static json document(const Report& report) {
       {"intervals", intervals(report.series)},
       {"slowest", list_of(r.slowest.list(), slow_facts)},
       {"mismatches", list_of(r.mismatches, mismatch_facts)},
+      {"differences", list_of(r.differences.list(), difference_facts)},
       {"counters", counters},
       {"not_clean", verdict(report).reasons},
       {"requirements_missed", verdict(report).missed},

@@ -111,6 +111,22 @@ void load_lines(Out out, const Report& report) {
     fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
 }
 
+// Prints groups of all outcomes that differed, because only the first ones have lines of their own.
+void differences(Out out, const RunResult& r, const char* expected) {
+  constexpr size_t kGroups = 10;
+  fmt::format_to(out, "differed: {} more; all of them by kind:\n", format_count(r.mismatches_total - r.mismatches.size()));
+  const std::vector<Difference> groups = r.differences.list();
+  uint64_t left = r.mismatches_total;
+  for (size_t i = 0; i < std::min(groups.size(), kGroups); ++i) {
+    const Difference& d = groups[i];
+    left -= d.count;
+    fmt::format_to(out, "{:>11} {}: {} {}, got {}; first: operation {} '{}' at {}, last at {}\n", format_count(d.count),
+                   op_name(d.kind), expected, d.expected, d.got, d.first_seq, escape_text(d.example), format_duration(d.first),
+                   format_duration(d.last));
+  }
+  if (left) fmt::format_to(out, "{:>11} in other ways\n", format_count(left));
+}
+
 }  // namespace
 
 std::string report_text(const Report& report) {
@@ -159,8 +175,7 @@ std::string report_text(const Report& report) {
   for (const Mismatch& m : r.mismatches)
     fmt::format_to(out, "differed: operation {} {} '{}' object {}: {} {}, got {}\n", m.seq, op_name(m.kind), escape_text(m.name),
                    m.object, report.expected, m.expected, m.got);
-  if (r.mismatches_total > r.mismatches.size())
-    fmt::format_to(out, "differed: {} more\n", format_count(r.mismatches_total - r.mismatches.size()));
+  if (r.mismatches_total > r.mismatches.size()) differences(out, r, report.expected);
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
   if (r.stopped)

@@ -34,6 +34,8 @@ RunResult part(uint64_t n) {
   r.left_out.add({n, OpKind::symlink, "left out"});
   r.left_out.count = n;
   r.mismatches_total = n;
+  r.differences.add({OpKind::read, "ok", n % 2 ? "EIO" : "ENOENT", n, int64_t(10 * n), int64_t(20 * n), n, "name"});
+  r.differences.add_others(1);
   r.mismatches.push_back(
       {.seq = n, .kind = OpKind::read, .name = "name", .object = n, .thread = 4, .expected = "ok", .got = "EIO"});
   if (n > 2) r.cause = {20 + n, OpKind::mkdir, "cause"};
@@ -77,6 +79,10 @@ TEST_CASE("the results of several processes become one") {
   CHECK((all.left_out.count == 36 && all.left_out.first.size() == KnockOnTracker::LeftOut::kNamed));
   CHECK((all.left_out.first[4].seq == 5 && all.left_out.first[4].name == "left out"));
   CHECK((all.mismatches[0].seq == 2 && all.mismatches[1].seq == 3 && all.mismatches[2].seq == 4));
+  const std::vector<Difference> groups = all.differences.list();
+  REQUIRE((groups.size() == 2 && groups[0].got == "ENOENT" && groups[0].count == 20 && groups[1].count == 16));
+  CHECK((groups[0].first == 20 && groups[0].last == 160 && groups[0].first_seq == 2 && groups[1].first_seq == 1));
+  CHECK(all.differences.others() == 8);
   CHECK((all.cause && all.cause->seq == 23 && all.cause->name == "cause"));
   CHECK((all.slowest.list().size() == Slowest::kKept && all.slowest.list()[0].service == 8007));
 }

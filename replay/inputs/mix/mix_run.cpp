@@ -70,6 +70,7 @@ class MixThread final : public SimThread {
     result_.objects = objects_.size();
     result_.mismatches_total = verifier_.total();
     result_.mismatches = std::move(verifier_.mismatches());
+    result_.differences = std::move(verifier_.differences());
     return std::move(result_);
   }
   const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
@@ -86,7 +87,7 @@ class MixThread final : public SimThread {
         result_.open.add(outcome.completed - sim.issued());
       }
     }
-    if (verifier_.check(op, outcome, false) == Match::matched) {
+    if (verifier_.check(op, outcome, false, sim.issued() - sim.started()) == Match::matched) {
       ++kind.matched;
       return;
     }

@@ -193,6 +193,33 @@ def live_files():
     cases.case("an earlier CSV file is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
 
 
+def differences():
+    """On a file system too small for what is written."""
+    os.mkdir("wide")
+    run("fsshim", "capture", "wide", "-o", "wide.zst", "--", "sh", "-c",
+        "mkdir wide/d; for i in $(seq 60); do head -c 65536 /dev/zero >wide/d/f$i; done")
+    os.mkdir("narrow")
+    run("mount", "-t", "tmpfs", "-o", "size=1m", "narrow", "narrow")
+    try:
+        done = run("fsreplay", "wide.zst", "file:narrow/tree", "-q", "--timing", "asap", "--results", "narrow.sqlite", "--json")
+        text = run("fsreplay", "wide.zst", "file:narrow/again", "-q", "--timing", "asap").stdout
+    finally:
+        run("umount", "narrow")
+    report = json.loads(done.stdout)
+    groups = rows("narrow.sqlite", "select * from differences")
+    cases.case("each outcome that differed is in a group", done.returncode == 1 and report["differed"] > 20
+               and sum(group["count"] for group in groups) == report["differed"] and report["differences"] == [
+                   {key: value for key, value in group.items() if key != "run"} for group in groups], (report["differed"], groups))
+    full = [group for group in groups if (group["kind"], group["expected"], group["got"]) == ("write", "ok", "ENOSPC")]
+    cases.case("a group has its times, its first operation and that one's path",
+               len(full) == 1 and 0 < full[0]["first_ns"] < full[0]["last_ns"] and re.fullmatch(r"d/f\d+", full[0]["example"])
+               and full[0]["first_seq"] == min(m["seq"] for m in report["mismatches"] if m["got"] == "ENOSPC"), full)
+    cases.case("single ones have their time and path too",
+               all(m["issued_ns"] > 0 and m["name"].startswith("d") for m in report["mismatches"]), report["mismatches"][:3])
+    cases.case("the text report lists the groups", re.search(r"\d+ write: recorded ok, got ENOSPC; first: operation \d+ 'd/f", text),
+               text[-1500:])
+
+
 def what_is_seen():
     done = run("fsreplay", "a.zst", "memory:", "--status-interval", "400ms")
     lines = [line for line in done.stderr.splitlines() if line.startswith("replay ")]
@@ -221,6 +248,7 @@ def main():
         database()
         full_disk()
         live_files()
+        differences()
         what_is_seen()
         os.chdir("/")
     return cases.status()
