@@ -288,6 +288,7 @@ RunResult Runner::result() {
   for (auto& worker : run_.workers) add_result(r, worker->take_result());
   for (unsigned i = 0; i < kOpKinds; ++i) {
     r.kinds[i].service = counts_[i].service;
+    r.kinds[i].recorded = counts_[i].recorded;
     r.service.merge(counts_[i].service);
     r.response.merge(counts_[i].response);
   }

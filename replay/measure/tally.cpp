@@ -19,6 +19,7 @@ void KindCounters::add(const Sample& sample) {
   squares += took * took;
   service.add(sample.to - sample.from);
   response.add(sample.to - sample.due);
+  if (sample.recorded) recorded.add(sample.recorded);
 }
 
 void KindCounters::merge(const KindCounters& other) {
@@ -28,6 +29,7 @@ void KindCounters::merge(const KindCounters& other) {
   squares += other.squares;
   service.merge(other.service);
   response.merge(other.response);
+  recorded.merge(other.recorded);
 }
 
 KindCounters& Tally::at(Row row) {
@@ -54,6 +56,7 @@ std::string Tally::save() const {
     out.u64(std::bit_cast<uint64_t>(cell.squares));
     cell.service.save(out);
     cell.response.save(out);
+    cell.recorded.save(out);
   }
   return std::string(out.view());
 }
@@ -71,6 +74,7 @@ Tally Tally::load(std::string_view saved) {
     cell.squares = std::bit_cast<double>(in.u64());
     cell.service = Histogram::load(in);
     cell.response = Histogram::load(in);
+    cell.recorded = Histogram::load(in);
   }
   if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts from another process");
   return tally;

@@ -22,6 +22,7 @@ struct Sample {
   int64_t due, from, to;
   uint64_t bytes = 0;
   bool failed = false;
+  int64_t recorded = 0;  // duration in the capture, ns; 0: not known
 };
 
 // Counts and times (ns) of one row. A failed operation adds to `failed` only, neither bytes nor times.
@@ -30,6 +31,7 @@ struct KindCounters {
   double squares = 0;  // sum of the squares of the service times, for standard deviations
   Histogram service;   // from issue to completion; has sum, minimum and maximum
   Histogram response;  // from due to completion
+  Histogram recorded;  // in the capture, of the operations whose duration there is known
 
   void add(const Sample& sample);
   void merge(const KindCounters& other);

@@ -44,6 +44,13 @@ class Rows {
       db_.add(
           "offered",
           {{"from_ns", int64_t(i) * length}, {"to_ns", int64_t(i + 1) * length}, {"operations", int64_t(report_.result.due[i])}});
+    report_.series.heat().each([&](const Heat::Stretch& stretch, const char* what, unsigned bucket, uint64_t count) {
+      db_.add("heat", {{"from_ns", stretch.from},
+                       {"to_ns", stretch.to},
+                       {"what", std::string(what)},
+                       {"bucket", int64_t(bucket)},
+                       {"count", int64_t(count)}});
+    });
     for (const SeriesInterval& interval : report_.series.intervals()) {
       db_.add("intervals", interval_facts(interval, "", interval.all));
       for (const auto& [kind, measured] : interval.kinds) db_.add("intervals", interval_facts(interval, op_name(kind), measured));

@@ -140,6 +140,7 @@ Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measu
   facts.insert(facts.end(), {{"in_flight", number(all ? i.in_flight : 0)},
                              {"differed", number(all ? i.differed : 0)},
                              {"lateness_ns", all ? i.lateness : int64_t(0)}});
+  add_times(facts, "recorded", m.recorded);
   return facts;
 }
 

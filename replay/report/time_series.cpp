@@ -8,8 +8,11 @@ namespace fsr {
 namespace {
 
 Measured measured(const KindCounters& cell) {
-  return {
-      .operations = cell.count, .failed = cell.failed, .service = times_of(cell.service), .response = times_of(cell.response)};
+  return {.operations = cell.count,
+          .failed = cell.failed,
+          .service = times_of(cell.service),
+          .response = times_of(cell.response),
+          .recorded = times_of(cell.recorded)};
 }
 
 }  // namespace
@@ -45,6 +48,7 @@ const SeriesInterval& TimeSeries::add(const Interval& interval) {
   out.all = measured(all);
   out.all.bytes_read = read;
   out.all.bytes_written = written;
+  heat_.add(interval.from, interval.to, all);
   return out;
 }
 

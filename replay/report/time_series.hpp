@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/run.hpp"
+#include "report/heat.hpp"
 
 namespace fsr {
 
@@ -22,7 +23,7 @@ struct Measured {
   uint64_t operations = 0;  // operations that did not fail
   uint64_t failed = 0;
   uint64_t bytes_read = 0, bytes_written = 0;
-  Times service, response;
+  Times service, response, recorded;  // recorded: durations in the capture
 };
 
 struct SeriesInterval {
@@ -40,9 +41,11 @@ class TimeSeries {
   // Appends an interval and returns it, valid until the next call.
   const SeriesInterval& add(const Interval& interval);
   const std::vector<SeriesInterval>& intervals() const { return intervals_; }
+  const Heat& heat() const { return heat_; }  // times of all kinds together
 
  private:
   std::vector<SeriesInterval> intervals_;
+  Heat heat_;
   Progress latest_;
   uint64_t differed_ = 0;  // up to the previous interval
   int64_t lateness_ = 0;   // worst since the previous interval, ns

@@ -58,6 +58,10 @@ def database():
     sums = rows("r.sqlite", """select run.id, issued, (select sum(operations + failed) from intervals where run = run.id and kind = '') as a,
         (select sum(operations + failed) from intervals where run = run.id and kind <> '') as b,
         (select sum(count) from histograms where run = run.id and kind = '' and what = 'service') as c from run""")
+    warm = rows("r.sqlite", """select id, (select sum(count) from heat where run = id and what = 'service') as service,
+        (select sum(count) from heat where run = id and what = 'recorded') as recorded, issued from run""")
+    cases.case("the heat of a run has each operation once, of a trace with its time in the capture",
+               all(w["service"] == w["issued"] and (w["recorded"] or 0) == (w["issued"] if w["id"] == 1 else 0) for w in warm), warm)
     cases.case("intervals and histograms add up to what was issued", all(s["issued"] == s["a"] == s["b"] == s["c"] for s in sums), sums)
     document = json.loads(first.stdout)
     missing = [k for k, v in runs[0].items() if v is not None and k not in ("id", "series") and k not in document]

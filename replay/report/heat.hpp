@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of operations over the time of a run, coarse enough to be drawn and small however long the run is: at most kStretches
+// stretches of one length, and in each the number of times in each bucket, four to a decade.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "measure/tally.hpp"
+
+namespace fsr {
+
+class Heat {
+ public:
+  static constexpr unsigned kStretches = 150;
+  static constexpr unsigned kPerDecade = 4;
+  static constexpr unsigned kBuckets = 40;  // the last one has everything above 10^9.75 ns
+
+  struct Stretch {
+    using Counts = std::array<uint64_t, kBuckets>;
+    int64_t from = 0, to = 0;  // ns since the start of the run
+    Counts service{}, response{}, recorded{};
+  };
+
+  // Adds the times of an interval, after all earlier ones. It belongs to the stretch in which it begins.
+  void add(int64_t from, int64_t to, const KindCounters& counts);
+  // Calls `visit(stretch, what, bucket, count)` with each number that is not 0. `what`: "service", "response", "recorded".
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const Stretch& stretch : stretches_)
+      for (const auto& [what, counts] :
+           {std::pair("service", &stretch.service), {"response", &stretch.response}, {"recorded", &stretch.recorded}})
+        for (unsigned bucket = 0; bucket < kBuckets; ++bucket)
+          if ((*counts)[bucket]) visit(stretch, what, bucket, (*counts)[bucket]);
+  }
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+
+  // Returns the bucket of a time. Bucket b > 0 has the times from 10^(b / 4) ns on, below 10^((b + 1) / 4) ns; 0 also those
+  // below.
+  static unsigned bucket_of(int64_t ns);
+
+ private:
+  void halve();
+
+  int64_t length_ = 0;  // of a stretch, ns; 0: there is none yet
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace fsr
