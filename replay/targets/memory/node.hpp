@@ -39,6 +39,5 @@ struct MemoryTree::Node {
   void touch(bool content);  // sets ctime, and with `content` also mtime
 };
 
-int64_t wall_clock();  // ns since the Unix epoch
 
 }  // namespace fsr

@@ -11,6 +11,7 @@
 
 #include "node.hpp"
 #include "tree.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr {
 
@@ -74,10 +75,10 @@ int MemoryTree::setattr(Context& c) {
   if (set.valid & kAttrMode) attr.mode = (attr.mode & S_IFMT) | (set.mode & 07777);
   if (set.valid & kAttrUid) attr.uid = set.uid;
   if (set.valid & kAttrGid) attr.gid = set.gid;
-  if (set.valid & kAttrAtime) attr.atime = (set.valid & kAttrAtimeNow) ? wall_clock() : set.atime;
-  if (set.valid & kAttrMtime) attr.mtime = (set.valid & kAttrMtimeNow) ? wall_clock() : set.mtime;
-  if (set.valid & kAttrAtimeNow) attr.atime = wall_clock();
-  if (set.valid & kAttrMtimeNow) attr.mtime = wall_clock();
+  if (set.valid & kAttrAtime) attr.atime = (set.valid & kAttrAtimeNow) ? clock_ns(CLOCK_REALTIME) : set.atime;
+  if (set.valid & kAttrMtime) attr.mtime = (set.valid & kAttrMtimeNow) ? clock_ns(CLOCK_REALTIME) : set.mtime;
+  if (set.valid & kAttrAtimeNow) attr.atime = clock_ns(CLOCK_REALTIME);
+  if (set.valid & kAttrMtimeNow) attr.mtime = clock_ns(CLOCK_REALTIME);
   node->touch(false);
   reply_attr(*node, c.outcome);
   return 0;

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "harness"))
 from lower_fs import Cases, Scratch, run, shim_program  # noqa: E402
 
-CALLS = """access chdir chmod chown chroot close copy_file_range creat dup dup2 dup3 execve execveat faccessat faccessat2 fallocate fchdir
+CALLS = """access chdir chmod chown chroot close copy_file_range creat dup dup2 dup3 execve execveat faccessat faccessat2 fallocate fanotify fchdir
 fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstatat fstatfs fsync
 ftruncate futimesat getcwd getdents getxattr inotify lchown lgetxattr link linkat listxattr llistxattr llseek lremovexattr lseek lstat
 mkdir mkdirat mknod mknodat mmap mremap msync munmap name_to_handle_at open open_by_handle_at openat openat2 pread preadv preadv2 pwrite
