@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 11;              // user_version; another one has other tables
+constexpr int kResultsVersion = 12;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -32,10 +32,15 @@ create table intervals(run int, from_ns int, to_ns int, kind text, operations in
   service_max_ns int,
   response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_p9999_ns int,
   response_max_ns int,
-  in_flight int, differed int, lateness_ns int);
+  in_flight int, differed int, lateness_ns int,
+  recorded_mean_ns real, recorded_p50_ns int, recorded_p90_ns int, recorded_p99_ns int, recorded_p999_ns int, recorded_p9999_ns int,
+  recorded_max_ns int);
+create table heat(run int, from_ns int, to_ns int, what text, bucket int, count int);
 create table offered(run int, from_ns int, to_ns int, operations int);
 create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
-create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text);
+create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text,
+  issued_ns int);
+create table differences(run int, kind text, expected text, got text, count int, first_ns int, last_ns int, first_seq int, example text);
 create table counters(run int, name text, value int);
 create table compared_rates(run int, name text, unit text, target text, round int, rate real);
 create table compared(run int, name text, unit text, first text, second text, rounds int, ratio real, low real, high real, sign_p real,

@@ -20,8 +20,8 @@ void merge(Heat::Stretch& into, const Heat::Stretch& from) {
 }
 
 void count(Heat::Stretch::Counts& counts, const Histogram& times) {
-  // The low edge of a bucket of the histogram is at most 1.6 % below a value in it.
-  times.each_bucket([&](int64_t low, int64_t, uint64_t n) { counts[Heat::bucket_of(low)] += n; });
+  // A bucket of the histogram is at most 1.6 % wide, so that its middle is nearly each of its values.
+  times.each_bucket([&](int64_t low, int64_t high, uint64_t n) { counts[Heat::bucket_of(low + (high - low) / 2)] += n; });
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_CASE("a long run has no more stretches than a short one, and loses no count
     CHECK(stretches[i - 1].to <= stretches[i].from);
     CHECK(stretches[i].to > stretches[i].from);
   }
-  CHECK((stretches.front().from == 100 * kMs && stretches.back().to == int64_t(intervals) * 100 * kMs));
+  CHECK((stretches.front().from == 100 * kMs && stretches.back().to == int64_t(intervals - 1) * 100 * kMs));
   CHECK((stretches.front().service[24] > 0 && stretches.front().service[26] == 0));
   CHECK((stretches.back().service[24] == 0 && stretches.back().service[26] > 0));
   uint64_t service = 0, response = 0, recorded = 0;

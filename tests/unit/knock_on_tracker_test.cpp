@@ -67,10 +67,10 @@ TEST_CASE("a knock-on difference is not counted as a mismatch") {
   KnockOnTracker c;
   Verifier verifier(true, 10, &c);
   const Op lookup = name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5);
-  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false) == Match::differed);
+  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false, 0) == Match::differed);
   c.not_done(name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5));
-  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false) == Match::followed);
-  CHECK(verifier.check(lookup, Outcome{}, false) == Match::matched);
+  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false, 0) == Match::followed);
+  CHECK(verifier.check(lookup, Outcome{}, false, 0) == Match::matched);
   CHECK(verifier.total() == 1);
 }
 

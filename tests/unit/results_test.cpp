@@ -25,6 +25,7 @@ TEST_CASE("every figure of a report has a column in the results database") {
   for (Histogram* h : {&kind.service, &kind.recorded, &report.result.service, &report.result.response}) h->add(1000);
   report.result.due = {1};
   report.result.mismatches.emplace_back();
+  report.result.differences.add({.kind = OpKind::read, .expected = "ok", .got = "EIO", .count = 1});
   report.result.slowest.offer(Op{.kind = OpKind::read}, 0, 1000);
   report.counters = {{"reconnects", 1}};
   report.series.add(Progress{.done = 1});
@@ -46,8 +47,9 @@ TEST_CASE("every figure of a report has a column in the results database") {
   CHECK(reader.histogram(1, "read", "service").max() == 1000);
   CHECK(reader.rows("intervals", 1).size() == 2);
   CHECK(reader.rows("intervals", 1)[1].number("bytes_read") == 7);
-  for (const char* table : {"kinds", "slowest", "mismatches", "counters", "offered", "mix"})
+  for (const char* table : {"kinds", "slowest", "mismatches", "differences", "counters", "offered", "mix"})
     CHECK(reader.rows(table, 1).size() == 1);
+  CHECK(reader.rows("heat", 1).size() == 2);
   unlink(path.c_str());
 }
 

@@ -24,11 +24,11 @@ struct Listings {
 
   Match part(uint64_t offset, const std::vector<DirEntry>& expected, const std::vector<DirEntry>& got) {
     const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected.size(), .entries = expected};
-    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false);
+    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false, 0);
   }
   Match counted(uint64_t offset, uint64_t expected, const std::vector<DirEntry>& got) {
     const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected};
-    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false);
+    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false, 0);
   }
 };
 
@@ -39,19 +39,22 @@ Match read(Verifier& verifier, uint64_t offset, std::string_view expected, std::
               .length = expected.size(),
               .result = expected.size(),
               .data = expected};
-  return verifier.check(op, Outcome{.result = got.size(), .data = got}, false);
+  return verifier.check(op, Outcome{.result = got.size(), .data = got}, false, 0);
 }
 
 }  // namespace
 
 TEST_CASE("the first mismatches by number are kept, in whatever order operations end") {
   Verifier verifier(false, 2);
-  for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.seq = seq, .kind = OpKind::fsync}, Outcome{.error = EIO}, false);
+  for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.seq = seq, .kind = OpKind::fsync}, Outcome{.error = EIO}, false, 0);
   std::vector<Mismatch> kept = verifier.mismatches();
   Mismatch::keep_first(kept, 2);
   CHECK((kept.size() == 2 && kept[0].seq == 1 && kept[1].seq == 3 && verifier.total() == 5));
+  const std::vector<Difference> groups = verifier.differences().list();
+  REQUIRE((groups.size() == 1 && groups[0].count == 5 && groups[0].first_seq == 1));
+  CHECK((groups[0].kind == OpKind::fsync && groups[0].expected == "ok" && groups[0].got == "EIO"));
   Verifier none(false, 0);
-  none.check({.kind = OpKind::fsync}, Outcome{.error = EIO}, false);
+  none.check({.kind = OpKind::fsync}, Outcome{.error = EIO}, false, 0);
   CHECK((none.mismatches().empty() && none.total() == 1));
 }
 
