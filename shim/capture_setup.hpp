@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capture decides and opens before it mounts anything.
+// Decides everything about a capture, and opens its files, before anything is mounted.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ template <class Owner>
 struct Distribution {
   const char* name;
   Histogram Owner::*member;
-  const Histogram Owner::*lower_bounds = nullptr;  // those of its times that are lower bounds; null: it has none
+  const Histogram Owner::*lower_bounds = nullptr;  // its times that are lower bounds; null: none are
   bool in_text = true;                             // has a line in the text report
 };
 

@@ -341,12 +341,13 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
   const bool failed = compare(node, kind);
   // A timeout is a lower bound of the response time.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
-  tally_.at(Row(op.kind)).add({.due = due,
-                               .from = node.issued + stalled,
-                               .to = node.ended,
-                               .bytes = bytes,
-                               .failed = failed,
-                               .recorded = op.duration});
+  tally_.at(Row(op.kind))
+      .add({.due = due,
+            .from = node.issued + stalled,
+            .to = node.ended,
+            .bytes = bytes,
+            .failed = failed,
+            .recorded = op.duration});
   if (failed) {
     ++kind.failed;
     result_.failing.add(node.ended - node.issued - stalled);

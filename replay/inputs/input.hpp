@@ -47,7 +47,7 @@ class GeneratedLoad {
   virtual RunResult run(Target& target, Clock& clock, const RunOptions& options) = 0;
 };
 
-// What all inputs do. RankShare: what several ranks need.
+// Calls that all inputs support. RankShare has those that only several ranks need.
 class Input : public RankShare {
  public:
   using ShowProgress = std::function<void(uint64_t done, uint64_t total)>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of operations over the time of a run, coarse enough to be drawn and small however long the run is: at most kStretches
-// stretches of one length, and in each the number of times in each bucket, four to a decade.
+// Counts the times of operations over the time of a run, to be drawn as a heat map. The run is divided into at most kStretches
+// stretches of one length. Each has the number of times in each bucket, four to a decade. So the memory does not depend on the
+// length of the run.
 #pragma once
 
 #include <array>

@@ -39,5 +39,4 @@ struct MemoryTree::Node {
   void touch(bool content);  // sets ctime, and with `content` also mtime
 };
 
-
 }  // namespace fsr
