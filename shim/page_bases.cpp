@@ -72,6 +72,24 @@ void PageBases::written(uint64_t node, uint64_t offset, const char* data, size_t
   for (size_t at = 0; at < bytes; at += kPage) set(shard, {node, (offset + at) / kPage}, data + at, std::min(kPage, bytes - at));
 }
 
+// The kernel keeps no page of which it had only a part, so that a page without a base needs none.
+void PageBases::changed(uint64_t node, uint64_t offset, const char* data, size_t bytes) {
+  Shard& shard = shard_of(node);
+  std::lock_guard lock(shard.mutex);
+  for (size_t at = 0, length; at < bytes; at += length) {
+    const size_t in_page = (offset + at) % kPage;
+    length = std::min(kPage - in_page, bytes - at);
+    const auto base = shard.bases.find({node, (offset + at) / kPage});
+    if (length == kPage) {
+      set(shard, {node, (offset + at) / kPage}, data + at, kPage);
+    } else if (base != shard.bases.end()) {
+      std::unique_ptr<char[]>& old = base->second.bytes;
+      if (!old) old.reset(new char[kPage]());
+      memcpy(old.get() + in_page, data + at, length);
+    }
+  }
+}
+
 void PageBases::zeroed(uint64_t node, uint64_t from, uint64_t to) {
   Shard& shard = shard_of(node);
   std::lock_guard lock(shard.mutex);

@@ -36,6 +36,8 @@ class PageBases {
   std::vector<Run> stored(uint64_t node, uint64_t offset, const char* data, size_t bytes);
   // Called after the stored bytes were written.
   void written(uint64_t node, uint64_t offset, const char* data, size_t bytes);
+  // Called after bytes were written that the kernel has put into its pages, too.
+  void changed(uint64_t node, uint64_t offset, const char* data, size_t bytes);
   // Called when the kernel fills a range of its pages with zeros, or drops them. `to`: UINT64_MAX: to the end of the file.
   void zeroed(uint64_t node, uint64_t from, uint64_t to);
   void forget(uint64_t node) { zeroed(node, 0, UINT64_MAX); }

@@ -50,6 +50,7 @@ struct OpenHandle {
   int flags = 0;             // O_*, as the application opened it
   bool append_only = false;  // true: `fd` appends, because the file is append-only
   bool maps = false;         // true: Shim::backings counts it
+  bool cached = false;       // true: cached by the kernel, only so that it can be mapped (before Linux 6.6)
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;

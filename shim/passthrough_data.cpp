@@ -36,8 +36,9 @@ char* thread_buffer(size_t size) {
   return buffer.memory;
 }
 
-// True: pages of mappings are in the FUSE inode's page cache, where only stores through mappings change them.
-bool merges(Shim& shim, const OpenHandle& h) { return h.maps && !shim.backings.is_lower(*h.inode); }
+// True: pages of mappings are in the FUSE inode's page cache, where only stores through mappings change them. So do writes
+// through the capture if the file is cached.
+bool merges(Shim& shim, const OpenHandle& h) { return h.cached || (h.maps && !shim.backings.is_lower(*h.inode)); }
 
 // Writes the bytes that were stored through mappings. Returns how many of `size` bytes are done, or -1 and errno.
 ssize_t write_back(Shim& shim, uint64_t node, int fd, const char* data, size_t size, off_t offset) {
@@ -149,6 +150,7 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   r.op.result = uint64_t(n);
   r.content(data, size_t(n));
   r.end(0);
+  if (h->cached && !fi->writepage) r.shim.page_bases.changed(ino, r.op.offset, data, size_t(n));
   fuse_reply_write(req, size_t(n));
 }
 

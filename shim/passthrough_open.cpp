@@ -42,7 +42,8 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   // Opened with O_APPEND so that the underlying file system could judge it; from here on each append says so itself.
   if (fi->flags & O_APPEND)
     h->append_only = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_APPEND) != 0 && (fi->flags & O_ACCMODE) != O_RDONLY;
-  fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
+  h->cached = !r.shim.entries.keeps_data() && needs_cache(r.shim, inode);
+  fi->direct_io = !r.shim.entries.keeps_data() && !h->cached;
   fi->keep_cache = 0;
   h->maps = fi->direct_io;
   bool keeps_pages = (fi->flags & O_ACCMODE) == O_RDWR && (!fi->direct_io || shared_mappings_allowed());
