@@ -79,7 +79,7 @@ int run_abort(const std::string& given) {
     return 1;
   }
   if (const int error = abort_connection(*connection); error != 0)
-    throw failed(directory + ": aborting FUSE connection " + std::to_string(*connection), error);
+    throw failed(directory + ": FUSE connection " + std::to_string(*connection) + " not aborted", error);
   printf("aborted: requests to %s fail from now on; the capture ends\n", written.c_str());
   return 0;
 }

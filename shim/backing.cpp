@@ -38,11 +38,11 @@ std::string problem(const CaptureOptions& options, const std::string& fs_type) {
   uname(&system);
   sscanf(system.release, "%u.%u", &major, &minor);
   if (std::pair(major, minor) < std::pair(6u, 9u))
-    return std::string("Linux 6.9 or newer is needed, this kernel is ") + system.release;
-  if (geteuid() != 0 || !in_first_user_namespace()) return "root of the machine is needed";
+    return std::string("Linux 6.9 or newer is required, this kernel is ") + system.release;
+  if (geteuid() != 0 || !in_first_user_namespace()) return "root is required, outside of user namespaces";
   // The kernel opens backing files with the rights of this process, which servers may not honour.
   if (!is_local_type(fs_type)) return "the directory is on " + fs_type + ", which is not a local file system";
-  if (options.cache == CacheMode::kKernel) return "--cache kernel lets the kernel cache file data";
+  if (options.cache == CacheMode::kKernel) return "--cache kernel excludes mappings of the underlying file";
   return {};
 }
 
@@ -90,7 +90,7 @@ Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_ty
   }
   *why = problem(options, fs_type);
   if (why->empty()) return options.mappings;
-  if (options.mappings == Mappings::kLower) throw CaptureError("--mappings lower: " + *why);
+  if (options.mappings == Mappings::kLower) throw CaptureError("--mappings lower: " + *why + "; leave --mappings out");
   return Mappings::kSeen;
 }
 
@@ -104,7 +104,7 @@ std::string mappings_text(Mappings mappings, const std::string& why, const std::
              " as reads and writes of whole pages, marked as the kernel's; not: MAP_POPULATE, mremap" + kSendfile;
     return text + "not: faults of and stores through " + of + " (" + why_no_faults + ")" + kSendfile;
   }
-  return "mappings seen (" + why + "): shared mappings do not agree with changes by others" + kSendfile;
+  return "mappings seen (" + why + "): mappings do not show what processes outside the capture write" + kSendfile;
 }
 
 uint32_t stack_depth(const std::string& fs_type) { return fs_type == "overlay" ? 2 : 1; }

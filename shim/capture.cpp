@@ -62,8 +62,8 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
     if (uint64_t n = sink.by_kind()[kind])
       dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
   if (const int64_t time = recorder.ring_time(); verbose && time >= 0)
-    dprintf(STDERR_FILENO, "fsshim: rings of %s hold %s/s, the highest load, for %s\n",
-            format_size(recorder.ring_bytes()).c_str(), format_size(recorder.ring_load()).c_str(), format_duration(time).c_str());
+    dprintf(STDERR_FILENO, "fsshim: at the highest load of this capture, %s/s, the rings (%s) are full after %s\n",
+            format_size(recorder.ring_load()).c_str(), format_size(recorder.ring_bytes()).c_str(), format_duration(time).c_str());
 }
 
 class Capture {
@@ -161,9 +161,9 @@ void Capture::begin() {
   if (!setup_.options.verbose) return;
   dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(setup_.directory()).c_str(),
           setup_.captured.below.type.c_str(), setup_.header.transport.c_str(), escape_text(setup_.output.trace()).c_str());
-  dprintf(
-      STDERR_FILENO,
-      "fsshim: syncfs(2) (sync -f) writes nothing back there, because the kernel does not pass syncfs on; use fsync or sync\n");
+  dprintf(STDERR_FILENO,
+          "fsshim: syncfs(2) (sync -f) has no effect in the captured directory, because the kernel does not pass syncfs on to "
+          "fsshim; use fsync or sync\n");
 }
 
 void Capture::close_trace(const std::string& reason) {
@@ -203,8 +203,7 @@ int Capture::run() {
     if (status == 0) status = 1;
   }
   if (!session_.stop()) {
-    dprintf(STDERR_FILENO,
-            "fsshim: the underlying file system does not return lock requests; fsshim ends without waiting for them\n");
+    dprintf(STDERR_FILENO, "fsshim: lock requests still wait in the underlying file system; fsshim ends without their replies\n");
     forget_capture(getpid());
     _exit(status);
   }

@@ -204,8 +204,9 @@ void CaptureLoop::close_trace(const std::string& reason) {
     wait(step = std::min(20, 1 + waited / 10));
     if (waited < kCloseMs) continue;
     if (!std::exchange(reported, true)) {
-      dprintf(STDERR_FILENO,
-              "fsshim: the disk of the trace does not answer; waiting for the disk (^C gives up the end of the trace)\n");
+      dprintf(
+          STDERR_FILENO,
+          "fsshim: the disk of the trace does not answer; waiting for the disk (^C ends without the last part of the trace)\n");
       stop_reason_ = reason;
     } else if (cut_off_) {
       give_up_trace();
@@ -218,9 +219,9 @@ void CaptureLoop::close_trace(const std::string& reason) {
 }
 
 void CaptureLoop::give_up_trace() {
-  dprintf(STDERR_FILENO, "fsshim: gave up the end of the trace\n");
+  dprintf(STDERR_FILENO, "fsshim: the last part of the trace was not written\n");
   ControlFields fields = status_fields();
-  fields["failure"] = "the end of the trace was given up";
+  fields["failure"] = "the last part of the trace was not written";
   for (int client : stoppers_) ControlServer::reply(client, fields);
   parts_.give_up();
 }
@@ -267,8 +268,8 @@ void CaptureLoop::serve_leftovers() {
             files);
   else
     dprintf(STDERR_FILENO,
-            "fsshim: directory still in use: mapped, as a working directory, or in a newer mount namespace; serving until the "
-            "use ends (^C ends at once)\n");
+            "fsshim: directory still in use, by a mapping, as a working directory, or in a newer mount namespace; serving until "
+            "the use ends (^C ends at once)\n");
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 

@@ -24,19 +24,19 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
   if (setup_.options.abort_stalled && stalls_.own_fault() && first(kAborted)) {
     const ReservedDescriptors reserved;
     const int error = abort_connection(mount_.connection());
-    lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
-                               : std::string("connection not aborted: ") + strerror(error));
+    lines.push_back(error == 0 ? "FUSE connection aborted: applications get errors instead of waiting"
+                               : std::string("FUSE connection not aborted: ") + strerror(error));
   }
   if (const int error = shim_.backings.refused(); error != 0 && first(kMappingsRefused))
-    lines.push_back(
-        std::string("mappings of some files do not agree with changes by others, because the kernel refuses passthrough: ") +
-        strerror(error));
+    lines.push_back(std::string("mappings of some files do not show what processes outside the capture write, because the kernel "
+                                "refuses FUSE passthrough: ") +
+                    strerror(error));
   if (shim_.page_bases.missing() != 0 && first(kBasesMissing))
-    lines.push_back("pages of mappings are written back as a whole, because the mapped pages exceed " +
-                    format_size(setup_.page_bases) + ": what others write to such a page may be lost");
+    lines.push_back("mapped pages exceed " + format_size(setup_.page_bases) +
+                    ", so fsshim writes the oldest back as a whole: other writes to these pages may be lost");
   if (g_unread_program_ran && first(kUnreadProgram))
     lines.push_back(
-        "a user executed a program that the user may not read, and can read it in /proc/PID/mem while it runs: "
+        "a user executed a program that the user may not read, and can read the running program in /proc/PID/mem; "
         "--permissions kernel prevents that");
   const PageDrops* drops = mount_.page_drops();
   if (drops && drops->used() && first(kPageFills))

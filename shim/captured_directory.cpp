@@ -50,8 +50,8 @@ void refuse_needed(const std::string& directory, int root, const std::string& ty
   const std::string control = control_directory(true);
   const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (over_mount && sockets && is_below(sockets.get(), root))
-    throw CaptureError(directory + ": can't be captured: no process could reach the sockets in " + control +
-                       "; capture a directory inside");
+    throw CaptureError(directory + ": can't be captured, because fsshim's control sockets in " + control +
+                       " would be out of reach; capture a directory inside");
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
   if (processes.empty() || mappings_differ.empty()) return {};
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
-  return "mapped shared and writable by " + names + ": writes of these and of captured processes would be lost (" +
+  return "files are mapped shared and writable by " + names +
+         ": what these and captured processes write may be lost, because the capture has mappings of its own (" +
          mappings_differ + "); end these processes first, or give --force";
 }
 

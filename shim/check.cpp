@@ -47,7 +47,7 @@ std::string difference(int64_t plain, int64_t captured) {
 
 // Adds to the reason why io_uring is not used what to do, if the kernel supports it.
 std::string explained(const std::string& problem) {
-  const bool old_library = problem.find("needs libfuse") != problem.npos;
+  const bool old_library = problem.find("requires libfuse") != problem.npos;
   const bool kernel_can = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0;
   return problem + (old_library && kernel_can ? "; an fsshim built with -Dlibfuse=bundled has this libfuse" : "");
 }

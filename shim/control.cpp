@@ -50,7 +50,8 @@ ControlFields from_text(std::istream& in) {
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw CaptureError(path + ": path too long for a socket");
+  if (path.size() >= sizeof address.sun_path)
+    throw CaptureError(path + ": path too long for a socket; set XDG_RUNTIME_DIR to a shorter one");
   path.copy(address.sun_path, path.size());
   return address;
 }

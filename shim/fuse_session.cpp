@@ -110,11 +110,11 @@ std::string transport_text(bool uring) {
 
 std::string uring_problem() {
 #if FUSE_VERSION < FUSE_MAKE_VERSION(3, 18)
-  return std::string("FUSE over io_uring needs libfuse 3.18 or newer; this fsshim has ") + fuse_pkgversion();
+  return std::string("FUSE over io_uring requires libfuse 3.18 or newer; this fsshim has ") + fuse_pkgversion();
 #else
   std::ifstream file("/sys/module/fuse/parameters/enable_uring");
   char value = 0;
-  if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer is needed";
+  if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer is required";
   if (value != 'Y') return "FUSE over io_uring is off: echo Y >/sys/module/fuse/parameters/enable_uring";
   io_uring_params parameters{};
   const long ring = syscall(SYS_io_uring_setup, 1, &parameters);

@@ -71,7 +71,7 @@ static int run(int argc, char** argv) {
       .show_default();
   capture_command.flag("--force", capture.force, "start even if a process maps a file of DIR whose data may be lost");
   capture_command
-      .add("--permissions", permissions, "choose a check of permissions before that of DIR's file system: auto (none), kernel")
+      .add("--permissions", permissions, "choose who checks permissions before DIR's file system does: auto (nobody), kernel")
       .stands_for("WHO")
       .one_of({"auto", "kernel"})
       .show_default();
@@ -134,7 +134,7 @@ static int run(int argc, char** argv) {
   Command stop_command = program.subcommand("stop", "ends the capture of DIR, or cleans up after a capture that died");
   stop_command.add("DIR", stop_directory, "the captured directory").required();
   bool stop_now = false;
-  stop_command.flag("--now", stop_now, "cut off processes that still use files there");
+  stop_command.flag("--now", stop_now, "cut off processes that still use files of DIR");
 
   std::string abort_directory;
   Command abort_command = program.subcommand("abort", "aborts the capture of DIR: requests fail at once, also those in flight");
@@ -167,9 +167,11 @@ static int run(int argc, char** argv) {
     capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
     capture.abort_stalled = on_stall == "abort";
-    if (capture.keep && !capture.rotate) throw CaptureError("--keep: needs --rotate SIZE");
-    if (capture.rotate && capture.rotate < kLeastPiece) throw CaptureError("--rotate: expected pieces of at least 64k");
-    if (capture.ring < kLeastRing || capture.ring > kMostRing) throw CaptureError("--ring: expected 1ms to 60s");
+    if (capture.keep && !capture.rotate) throw CaptureError("--keep: requires --rotate SIZE");
+    if (capture.rotate && capture.rotate < kLeastPiece)
+      throw CaptureError("--rotate: expected pieces of at least 64k, found " + format_size(capture.rotate));
+    if (capture.ring < kLeastRing || capture.ring > kMostRing)
+      throw CaptureError("--ring: expected 1ms to 60s, found " + format_duration(capture.ring));
     return run_capture(capture);
   } catch (const std::exception& e) {
     // File names in it may hold line breaks and terminal controls.

@@ -138,7 +138,7 @@ bool restrict_mount(const std::string& path, unsigned long flags) {
 
 // Advice for a root that may not mount.
 static const char* const kMountingRoot =
-    "root here lacks CAP_SYS_ADMIN, which mounting takes; give the container --cap-add SYS_ADMIN --device /dev/fuse";
+    "root here lacks CAP_SYS_ADMIN, which mounting requires; give the container --cap-add SYS_ADMIN --device /dev/fuse";
 
 int open_fuse_device() {
   int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -186,7 +186,7 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
       throw CaptureError(source + ": no permission to mount over the directory: " + kMountingRoot);
     if (errno == EPERM)
       throw CaptureError(source + ": no permission to mount over the directory: run as root, or give a command after --");
-    throw failed(source + ": mounting over it", errno);
+    throw failed(source + ": mounting over the directory", errno);
   }
   // Find the mount by its source, because the path may lead to another mount by now.
   const std::optional<MountEntry> made = mount_of_source(source);
@@ -195,7 +195,8 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
 
 void enter_private_namespace(bool user) {
   auto refused = [&](const std::string& why) {
-    if (!user) return CaptureError("private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
+    if (!user)
+      return CaptureError("no private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
     return CaptureError(
         "no private namespace for an unprivileged user (" + why +
         "): run as root, or allow user namespaces (sysctl user.max_user_namespaces=15000, kernel.unprivileged_userns_clone=1, "

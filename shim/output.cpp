@@ -75,8 +75,9 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
     struct statfs fs;
     if (fstatfs(trace_fd_, &fs) == 0) {
       uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
-      if (left < TraceSink::room_needed(uint64_t(fs.f_blocks) * block))
-        throw CaptureError(trace_ + ": only " + format_size(left) + " left on its file system");
+      if (const uint64_t needed = TraceSink::room_needed(uint64_t(fs.f_blocks) * block); left < needed)
+        throw CaptureError(trace_ + ": only " + format_size(left) + " free on the file system of the trace, expected at least " +
+                           format_size(needed));
     }
   } catch (const CaptureError&) {
     remove_files();

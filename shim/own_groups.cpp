@@ -32,9 +32,9 @@ std::string limits_without_root() {
   const bool more_ids = !mapped.empty() || !subordinate_uids().empty();
   std::string names;
   for (const gid_t gid : groups) names += (names.empty() ? "" : ", ") + name_of(gid);
-  return "without root, only files of this user and its group " + name_of(getegid()) +
-         (more_ids ? ", and of its subordinate ids," : "") + " can be changed" +
-         (names.empty() ? "" : "; membership in " + names + " has no effect on files of others");
+  return "without root, applications can change only files of this user and of the group " + name_of(getegid()) +
+         (more_ids ? ", and of the user's subordinate ids" : "") +
+         (names.empty() ? "" : "; membership in " + names + " gives no right to files of other users");
 }
 
 }  // namespace fsr::shim

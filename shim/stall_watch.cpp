@@ -122,8 +122,10 @@ std::vector<std::string> StallWatch::look(int64_t now) {
   for (const InFlightRequest& request : requests) {
     const Where where = where_is(request.thread);
     (where.lower ? lower : own) = true;
-    const std::string line = std::string(op_name(request.kind)) + " by " + std::to_string(request.caller) + " " +
-                             read_proc(std::to_string(request.caller), ProcFile::comm) + ", for " +
+    const std::string thread = std::to_string(request.caller);
+    const std::string caller =
+        request.caller ? "thread " + thread + " (" + read_proc(thread, ProcFile::comm) + ")" : "the kernel";
+    const std::string line = std::string(op_name(request.kind)) + " by " + caller + ", for " +
                              format_duration(now - request.since) + ": " + where.text;
     stalled_.push_back(line);
     still.insert({request.thread, request.since});

@@ -56,7 +56,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.visibility = visible_with(options.cache) + "; " + mappings;
   if (options.kernel_checks)
     header.visibility +=
-        "; permissions kernel: attributes are asked for at each component of a path and each open, not seen: access, chdir";
+        "; permissions kernel: the kernel requests attributes for each component of a path and at each open; not: access, chdir";
   header.transport = transport_text(options.uring);
   header.nfs = nfs_counters_of(below.point);
   return header;

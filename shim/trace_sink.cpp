@@ -153,7 +153,7 @@ void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
   const unsigned number = piece_.load();
   int fd;
   try {
-    if (!options_.pieces) throw std::runtime_error("this trace is a single file");
+    if (!options_.pieces) throw std::runtime_error("this trace can't be split into pieces");
     fd = options_.pieces->open_piece(number + 1);
   } catch (const std::exception& e) {
     // No operation is lost, because the current piece goes on growing.

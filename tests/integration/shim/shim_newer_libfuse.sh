@@ -24,7 +24,7 @@ fi
 if PKG_CONFIG_PATH='' pkg-config --atleast-version=3.18 fuse3; then
   [ -z "$expected" ] || check_status 'io_uring that the kernel does not give' 2 "$expected" "$old" capture d --transport uring -- true
 else
-  check_status 'io_uring with an older libfuse' 2 'needs libfuse 3.18 or newer' "$old" capture d --transport uring -- true
+  check_status 'io_uring with an older libfuse' 2 'requires libfuse 3.18 or newer' "$old" capture d --transport uring -- true
 fi
 
 # Beside the other builds and with their options: ccache has most of it from there.

@@ -166,7 +166,7 @@ check "rings of 2 s bridge half a second: $stats calls while nothing is written,
 check "all of them are in the trace" test "$(fstrace dump --op getattr halt.2s.zst | wc -l)" -ge "$stats"
 check "list says how long the rings last" eval 'grep -Eq "[0-9]+% of [0-9.]+ (s|min)" halt.2s.list &&
   test "$(value "[c[\"ring_time\"] >= 2e9 and c[\"ring_bytes\"] >= 64 << 20 for c in d if c[\"pid\"] == $capture]" <halt.2s.json)" = "[True]"'
-check_status "so do the capture" 0 "rings of .* hold .*/s, the highest load, for [0-9.]+ (s|min)" cat halt.2s.zst.err
+check_status "so do the capture" 0 "at the highest load of this capture, .*/s, the rings .* are full after [0-9.]+ (s|min)" cat halt.2s.zst.err
 check_status "and the trace" 0 "rings for [0-9.]+ (s|min).* of the highest load" fstrace info halt.2s.zst
 halted 1ms until-one-waits
 check "rings of 1 ms do not, and the waits are counted" test "$(fstrace info --json halt.1ms.zst | value 'd["closing"]["waited"]')" -gt 0
@@ -199,5 +199,5 @@ check "paths can be excluded" fsshim capture d -o paths.zst --exclude 'path=*.tm
 check "they are not in it" eval 'fstrace dump paths.zst | grep "create sub/b" >/dev/null && ! fstrace dump paths.zst | grep "a\.tmp" >/dev/null'
 check_status "a filter that makes no sense" 2 "op=fly: no such kind" fsshim capture d --only op=fly -- true
 check_status "a size that makes no sense" 2 "max-size" fsshim capture d --max-size much -- true
-check_status "keep without rotate" 2 "needs --rotate" fsshim capture d --keep 3 -- true
+check_status "keep without rotate" 2 "requires --rotate" fsshim capture d --keep 3 -- true
 check "the clock is in the trace" eval 'fsshim capture d -o clock.zst --clock 1us -- cat d/last && test "$(fstrace info --json clock.zst | value "d[\"header\"][\"clock_unit\"], all(o % 1000 == 0 for o in [d[\"first_start\"]])")" = "1000 True"'

@@ -104,7 +104,7 @@ check "the application went on" grep -q "done" d/after
 check "there is still room" eval '[ "$(df --output=avail -B1024 small | tail -1)" -gt 500 ]'
 check "the trace is complete up to there" fstrace verify small/t.zst
 check "it names the reason" eval 'fstrace info small/t.zst | grep -q "free on the trace"'
-check_status "no room at all: refused" 2 "left on its file system" sh -c 'head -c 4200000 /dev/zero >small/fill; fsshim capture d -o small/u.zst -- true'
+check_status "no room at all: refused" 2 "free on the file system of the trace, expected at least" sh -c 'head -c 4200000 /dev/zero >small/fill; fsshim capture d -o small/u.zst -- true'
 check "nothing is left of that" eval '! ls small/u.* 2>/dev/null'
 umount small
 
@@ -177,9 +177,9 @@ fd = os.open("user/made", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0)
 fcntl.lockf(fd, fcntl.LOCK_EX)
 os.write(fd, b"x")'
 sed 's/--clear-groups/--groups 65534,2/' as-nobody >as-member && chmod +x as-member
-check_status "groups that have no effect are named" 0 "only files of this user and its group .* can be changed; membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" \
+check_status "groups that have no effect are named" 0 "can change only files of this user and of the group .*; membership in ($(getent group 2 | cut -d: -f1)|2) gives no right to files of other users" \
   ./as-member ./fsshim capture user -o home/g.zst -- true
-check_status "so they are by check" 0 "membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" ./as-member ./fsshim check user
+check_status "so they are by check" 0 "membership in ($(getent group 2 | cut -d: -f1)|2) gives no right to files of other users" ./as-member ./fsshim check user
 # The administrator gives them subordinate ids, a shared group's among them.
 granted='echo nobody:200000:9 >"$0.ids" \&\& echo 65534:1005:1 >>"$0.ids" \&\& for f in subuid subgid; do mount --bind "$0.ids" /etc/$f; done \&\& '
 sed -e 's/--clear-groups/--groups 65534,1005/' -e "s|exec setpriv|$granted&|" as-nobody >as-granted && chmod +x as-granted
@@ -189,7 +189,7 @@ check "subordinate ids exist in the capture" eval '
 check "a shared group's files and directories are changed as without a capture" ./as-granted ./fsshim capture user -o home/t.zst -- sh -c '
   cp /bin/true user/together/f && chmod 600 user/together/f && mv user/together/f user/together/g && [ "$(stat -c %u:%g user/together/g)" = 65534:1005 ] &&
   chgrp 1005 user/g && rm user/together/g'
-check_status "what is said at the start then leaves that group out" 0 "and of its subordinate ids, can be changed$" \
+check_status "what is said at the start then leaves that group out" 0 "and of the user's subordinate ids$" \
   ./as-granted ./fsshim capture user -o home/x.zst -- true
 cp "$(type -P id)" user/together/who && chown 200000:1005 user/together/who && chmod 6755 user/together/who
 check "a program that is set to a subordinate id runs as the user" eval '
@@ -202,7 +202,7 @@ with open("user/mapped", "w+b") as f:
     with mmap.mmap(f.fileno(), 4096):
         sys.exit(subprocess.run(sys.argv[1:], check=False).returncode)
 END
-check_status "a mapping that keeps a capture from starting is named by check" 0 "^not started +mapped shared and writable by [0-9]+ python3" \
+check_status "a mapping that keeps a capture from starting is named by check" 0 "^not started +files are mapped shared and writable by [0-9]+ python3" \
   ./as-nobody python3 mapping.py ./fsshim check user
 check "nothing keeps it otherwise" eval './as-nobody ./fsshim check user >said && ! grep "not started" said'
 # Processes that a command leaves behind are waited for 5 s. Three tries, for a machine that is busy.

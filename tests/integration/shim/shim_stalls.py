@@ -86,7 +86,7 @@ def hung_beneath(cases, scratch):
         cases.case("requests without an answer are counted", wait_until(lambda: listed(top).get("stalled", 0) == STUCK),
                    listed(top).get("stalled"))
         entry = listed(top)
-        cases.case("list names caller and call", any(f"by {p.pid} touch" in entry["stalls"] for p in stuck) and
+        cases.case("list names caller and call", any(f"by thread {p.pid} (touch)" in entry["stalls"] for p in stuck) and
                    "fsshim waits for the underlying file system, in " in entry["stalls"], entry)
         cases.case("so do the messages", "no reply yet to " in said(top), said(top)[-300:])
         cases.case("what does not touch it goes on", answers("sh", "-c", f"echo x >{top}/good/f && cat {top}/good/f") == 0)
