@@ -55,7 +55,7 @@ uint64_t siphash(const FingerprintKey& key, uint64_t first, uint64_t second) {
 FingerprintKey random_fingerprint_key() {
   FingerprintKey key;
   if (getrandom(key.data(), sizeof key, 0) != ssize_t(sizeof key))
-    throw std::system_error(errno, std::generic_category(), "random numbers");
+    throw std::system_error(errno, std::generic_category(), "can't get random numbers");
   return key;
 }
 

@@ -22,7 +22,8 @@ struct KeyedPermutation::Impl {
 };
 
 KeyedPermutation::KeyedPermutation(std::string_view key) : impl_(std::make_unique<Impl>()) {
-  if (!gcry_check_version("1.8.0")) throw std::runtime_error("libgcrypt is older than 1.8");
+  if (!gcry_check_version("1.8.0"))
+    throw std::runtime_error(std::string("libgcrypt 1.8 or newer is required, found ") + gcry_check_version(nullptr));
   if (!gcry_control(GCRYCTL_INITIALIZATION_FINISHED_P)) gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
   gcry_error_t e = gcry_md_open(&impl_->mac, GCRY_MD_SHA256, GCRY_MD_FLAG_HMAC);
   if (!e) e = gcry_md_setkey(impl_->mac, key.data(), key.size());

@@ -86,7 +86,7 @@ void Calls::unknown() {
 }
 
 void Calls::lose(const CallSpec& spec) {
-  note(ImportNotes::lost, fmt::format("{}: strace does not show all its arguments", spec.name));
+  note(ImportNotes::lost, fmt::format("{}: strace does not show all arguments", spec.name));
 }
 
 }  // namespace fsr::strace

@@ -195,7 +195,7 @@ void Calls::control_device(const CallSpec& spec) {
   if (call_.error == EOPNOTSUPP || call_.error == EXDEV)
     return note(Notes::ignored, "ioctl: calls that the file system does not support");
   if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: calls that check whether a file is a terminal");
-  if (opened(spec.at.fd)) note(Notes::lost, "ioctl: strace does not show all its arguments");
+  if (opened(spec.at.fd)) note(Notes::lost, "ioctl: strace does not show all arguments");
 }
 
 }  // namespace fsr::strace

@@ -84,11 +84,12 @@ Mix make_mix(unsigned nfs_version, const Weights& weights, std::string dialect) 
   for (const auto& [name, weight] : weights) {
     const int i = nfs_procedure_index(nfs_version, name);
     if (i < 0) throw MixError(fmt::format("{}: NFSv{} has no procedure '{}'", mix.dialect, nfs_version, name));
-    if (!(weight >= 0) || !std::isfinite(weight)) throw MixError(fmt::format("{}: {}: not a weight", mix.dialect, name));
+    if (!(weight >= 0) || !std::isfinite(weight))
+      throw MixError(fmt::format("{}: {}: expected a weight of 0 or more, found {}", mix.dialect, name, weight));
     mix.procedures[size_t(i)].weight += weight;
     total += weight;
   }
-  if (!(total > 0)) throw MixError(mix.dialect + ": a mix of no calls");
+  if (!(total > 0)) throw MixError(mix.dialect + ": the mix has no calls");
   for (MixProcedure& p : mix.procedures) {
     p.count = p.weight < 1e18 ? uint64_t(std::llround(p.weight)) : 0;
     p.weight /= total;

@@ -153,7 +153,7 @@ CellRow read_row(const Lines& lines, size_t at) {
     if (wide.size() == row.counts.size() && lines[at].size() == wide.size() * kFreeBsdCell) row.names = std::move(wide);
   }
   if (!numbers || row.names.size() != row.counts.size())
-    lines.fail(at + 1, fmt::format("can't find {} op values{}", row.names.size(),
+    lines.fail(at + 1, fmt::format("can't find {} op values{}: expected one count for each name above", row.names.size(),
                                    numbers ? fmt::format(" ({} found)", row.counts.size()) : std::string()));
   return row;
 }

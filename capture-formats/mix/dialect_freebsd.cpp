@@ -43,7 +43,8 @@ void interpret(const std::vector<Counter>& counters, bool client, const char* wh
   Block v3(3, client, what, line);
   for (const Counter& c : counters)
     if (nfs_procedure_alias(3, false, c.name) >= 0) v3.add(c.name, c.count, lines, c.line);
-  if (v3.found == std::vector<bool>(v3.found.size())) lines.fail(line + 1, "can't find the names of the procedures");
+  if (v3.found == std::vector<bool>(v3.found.size()))
+    lines.fail(line + 1, "expected rows of procedures' names, such as Getattr, found none");
   v3.found[0] = true;  // FreeBSD doesn't count null
   if (v3.first_missing()) lines.fail(line, fmt::format("unexpected EOF: '{}' is missing", v3.first_missing()));
 
@@ -67,7 +68,7 @@ void interpret(const std::vector<Counter>& counters, bool client, const char* wh
     v4.rank = version4;
     v3.rank = client ? 0 : shared_out + count_of(counters, "create");
     if (v3.rank > 0) {
-      const std::string both = "this system counts operations of NFSv3 and NFSv4 together: the mix holds those of both";
+      const std::string both = "this system counts operations of NFSv3 and NFSv4 together: the mix holds the operations of both";
       v3.notes.push_back(both);
       v4.notes.push_back(both);
     }
@@ -112,8 +113,9 @@ std::vector<Block> parse(const Lines& lines) {
     }
     interpret(counters, client, "FreeBSD nfsstat", lines, head, &blocks);
     if (headless)
-      blocks.back().notes.push_back(fmt::format("line {}: no 'Server Info:' or 'Client Info:' above: taken for a {}'s", head + 1,
-                                                client ? "client" : "server"));
+      blocks.back().notes.push_back(
+          fmt::format("line {}: no 'Server Info:' or 'Client Info:' above: the counters are taken for a {}'s", head + 1,
+                      client ? "client" : "server"));
   }
   return blocks;
 }
@@ -127,11 +129,11 @@ void collect(const nlohmann::json& operations, const Lines& lines, std::vector<C
   for (const auto& [name, value] : operations.items()) {
     if (value.is_object()) {
       for (const auto& [inner, count] : value.items()) {
-        if (!count.is_number_unsigned()) lines.fail(0, fmt::format("'{}' is not a count", inner.substr(0, 40)));
+        if (!count.is_number_unsigned()) lines.fail(0, fmt::format("expected a count as the value of '{}'", inner.substr(0, 40)));
         counters->push_back({inner, count.get<uint64_t>(), 0});
       }
     } else {
-      if (!value.is_number_unsigned()) lines.fail(0, fmt::format("'{}' is not a count", name.substr(0, 40)));
+      if (!value.is_number_unsigned()) lines.fail(0, fmt::format("expected a count as the value of '{}'", name.substr(0, 40)));
       counters->push_back({name, value.get<uint64_t>(), 0});
     }
   }

@@ -45,7 +45,8 @@ std::vector<Block> parse(const Lines& lines) {
     if (version == 4 && names.size() == 2 && names[1] == "compound") {
       std::vector<uint64_t> counts;
       if (at + 1 >= lines.size()) lines.fail(at, "unexpected EOF: the counts are missing");
-      if (!parse_counts(lines[at + 1], &counts) || counts.size() != 2) lines.fail(at + 1, "can't find 2 op values");
+      if (!parse_counts(lines[at + 1], &counts) || counts.size() != 2)
+        lines.fail(at + 1, "can't find 2 op values: expected one count for each name above");
       compounds = counts[1];
       at += 2;
       continue;
@@ -54,7 +55,8 @@ std::vector<Block> parse(const Lines& lines) {
     at = add_rows(lines, at, block);
     if (version < 4 && block.first_missing())
       lines.fail(at, fmt::format("unexpected EOF: '{}' is missing", block.first_missing()));
-    if (block.found == std::vector<bool>(block.found.size())) lines.fail(head + 1, "can't find the names of the procedures");
+    if (block.found == std::vector<bool>(block.found.size()))
+      lines.fail(head + 1, "expected rows of procedures' names, such as getattr, found none");
     blocks.push_back(std::move(block));
   }
   rank_operations(blocks, compounds);

@@ -120,10 +120,12 @@ std::vector<Block> parse(const Lines& lines) {
     if ((list[0].size() > 5 && !operations) || version < 2 || version > 4) continue;
     std::vector<uint64_t> counts(list.size() - 1);
     for (size_t i = 0; i < counts.size(); ++i)
-      if (!parse_number(list[i + 1], &counts[i])) lines.fail(at, fmt::format("'{}' is not a count", list[i + 1].substr(0, 40)));
-    if (counts.empty() || counts[0] != counts.size() - 1)
-      lines.fail(at, fmt::format("can't find {} op values ({} found)", counts.empty() ? 0 : counts[0],
-                                 counts.empty() ? 0 : counts.size() - 1));
+      if (!parse_number(list[i + 1], &counts[i]))
+        lines.fail(at, fmt::format("expected a count, found '{}'", list[i + 1].substr(0, 40)));
+    if (counts.empty()) lines.fail(at, fmt::format("expected the number of counts after '{}'", list[0]));
+    if (counts[0] != counts.size() - 1)
+      lines.fail(
+          at, fmt::format("expected {} counts, as the number after '{}' says, found {}", counts[0], list[0], counts.size() - 1));
     counts.erase(counts.begin());
     if (version == 4 && !client && !operations) {
       if (counts.size() > 1) compounds = counts[1];
@@ -131,7 +133,8 @@ std::vector<Block> parse(const Lines& lines) {
     }
     const size_t least = nfs_procedures(version).size();
     if (version < 4 && counts.size() < least)
-      lines.fail(at, fmt::format("can't find {} op values ({} found)", least, counts.size()));
+      lines.fail(at, fmt::format("expected {} counts or more, one for each procedure of NFSv{}, found {}", least, version,
+                                 counts.size()));
     Block block(version, client, client ? "/proc/net/rpc/nfs" : "/proc/net/rpc/nfsd", at);
     for (size_t i = 0; i < counts.size(); ++i) block.add(name_of(version, client, counts.size(), i), counts[i], lines, at);
     blocks.push_back(std::move(block));

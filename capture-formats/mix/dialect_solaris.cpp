@@ -39,7 +39,8 @@ std::vector<Block> parse(const Lines& lines) {
     if (version == 4 && list[3] == "calls)" && words(lines[at]).size() == 2) {
       std::vector<uint64_t> counts;
       if (at + 1 >= lines.size()) lines.fail(at, "unexpected EOF: the counts are missing");
-      if (!parse_counts(lines[at + 1], &counts) || counts.size() != 2) lines.fail(at + 1, "can't find 2 op values");
+      if (!parse_counts(lines[at + 1], &counts) || counts.size() != 2)
+        lines.fail(at + 1, "can't find 2 op values: expected one count for each name above");
       compounds[client] = counts[1];
       at += 2;
       continue;
@@ -50,7 +51,7 @@ std::vector<Block> parse(const Lines& lines) {
     if (version < 4 && block.first_missing())
       lines.fail(at, fmt::format("unexpected EOF: '{}' is missing", block.first_missing()));
     if (version == 4 && block.found == std::vector<bool>(block.found.size()))
-      lines.fail(head + 1, "can't find the names of the operations");
+      lines.fail(head + 1, "expected rows of operations' names, such as getattr, found none");
     blocks.push_back(std::move(block));
   }
   for (Block& block : blocks)

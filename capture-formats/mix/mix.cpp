@@ -44,7 +44,7 @@ std::string describe(const Block& block) {
   }
   if (first == lines.size()) throw MixError(mix.name + ": not a mixfile: empty file");
   throw MixError(
-      fmt::format("{}:{}: not a mixfile: expected what some system's nfsstat prints, such as 'Server nfs v3:', or "
+      fmt::format("{}:{}: not a mixfile: expected output of nfsstat, such as 'Server nfs v3:', or a copy of "
                   "/proc/net/rpc/nfsd or nfs, found '{}'",
                   mix.name, first + 1, escape_text(lines[first].substr(0, 40))));
 }
@@ -53,7 +53,8 @@ std::vector<Block> read_blocks(const MixText& mix) {
   const Dialect* dialect = recognise(mix.text);
   if (!dialect) not_understood(mix);
   auto blocks = dialect->parse(Lines(mix));
-  if (blocks.empty()) throw MixError(fmt::format("{}: bad mix format: no counters of NFS in this {}", mix.name, dialect->name));
+  if (blocks.empty())
+    throw MixError(fmt::format("{}: bad mix format: no NFS counters found in this output of {}", mix.name, dialect->name));
   return blocks;
 }
 
@@ -67,7 +68,8 @@ Block choose(std::vector<Block>& blocks, const MixText& mix, const MixReadOption
       return other.nfs_version == block.nfs_version && other.client == block.client;
     });
     if (again)
-      notes.push_back(fmt::format("line {}: counters of the same kind for a second time ignored", block.line + 1));
+      notes.push_back(fmt::format("line {}: second counters of the NFSv{} {} ignored", block.line + 1, block.nfs_version,
+                                  block.client ? "client" : "server"));
     else
       different.push_back(std::move(block));
   }
@@ -92,9 +94,9 @@ Block choose(std::vector<Block>& blocks, const MixText& mix, const MixReadOption
   std::string others;
   for (const Block& block : different)
     if (&block != best && block.sum() > 0)
-      others += fmt::format("{}{} NFSv{} ({})", others.empty() ? "" : ", ", block.client ? "client" : "server", block.nfs_version,
-                            format_count(block.rank));
-  if (!others.empty()) notes.push_back("also there, with so many calls: " + others);
+      others += fmt::format("{}{} NFSv{} ({} calls)", others.empty() ? "" : ", ", block.client ? "client" : "server",
+                            block.nfs_version, format_count(block.rank));
+  if (!others.empty()) notes.push_back("not used, but also in the file: " + others);
   Block chosen = std::move(*best);
   chosen.notes.insert(chosen.notes.begin(), notes.begin(), notes.end());
   return chosen;
@@ -147,7 +149,8 @@ void keep_whole_percents(const Block& block, const std::string& name, Mix& mix) 
   }
   if (!(total > 0)) throw MixError(name + ": no procedure has 0.5 % of the calls or more");
   for (MixProcedure& p : mix.procedures) p.weight /= total;
-  mix.notes.push_back(fmt::format("whole percents, {} in total; {} procedures below 0.5 % are never called", total, dropped));
+  mix.notes.push_back(
+      fmt::format("shares rounded to whole percents, {} % in total; {} procedures below 0.5 % are never called", total, dropped));
 }
 
 MixTraits read_traits(const MixText& mix) {
@@ -212,7 +215,7 @@ Mix load_mix(const std::string& file, const MixReadOptions& options, const std::
     if (const Mix* mix = built_in_mix(file)) {
       if (!since.empty()) throw MixError(file + ": a built-in mix has no earlier snapshot");
       if (options.nfs_version && options.nfs_version != mix->nfs_version)
-        throw MixError(fmt::format("{}: is a mix of NFSv{}", file, mix->nfs_version));
+        throw MixError(fmt::format("{}: a mix of NFSv{}, not of NFSv{}", file, mix->nfs_version, options.nfs_version));
       return *mix;
     }
     throw MixError(fmt::format("{}: no such file, and no built-in mix ({})", file, built_in_mix_names()));

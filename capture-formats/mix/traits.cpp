@@ -119,8 +119,8 @@ std::string add_trait(std::string_view line, MixTraits* traits) {
     return {};
   }
   if (!begins_with({"read"}) && !begins_with({"write"}))
-    return "expected what is known of lookup, read or write, found '" + std::string(words.empty() ? "" : words[0].substr(0, 40)) +
-           "'";
+    return "expected 'lookup', 'read' or 'write' after '# fsreplay:', found '" +
+           std::string(words.empty() ? "" : words[0].substr(0, 40)) + "'";
   TransferTraits& of = words[0] == "read" ? traits->reads : traits->writes;
   if (words.size() > 1 && words[1] == "sequential") {
     if (!is_share) return "expected 'sequential', followed by a share from 0 to 100 %";
@@ -132,7 +132,7 @@ std::string add_trait(std::string_view line, MixTraits* traits) {
   std::vector<SizeWeight>& sizes = words[2] == "sequential" ? of.sequential_sizes : of.sizes;
   for (size_t i = 3; i < words.size(); ++i) {
     if (!parse_size(words[i], &sizes.emplace_back())) return kExpected;
-    if (sizes.size() > kMostSizes) return fmt::format("more than {} sizes", kMostSizes);
+    if (sizes.size() > kMostSizes) return fmt::format("expected at most {} sizes", kMostSizes);
   }
   return {};
 }

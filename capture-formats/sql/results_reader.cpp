@@ -97,7 +97,7 @@ ResultsReader::ResultsReader(const std::string& path) : impl_(std::make_unique<I
   if (impl_->query("pragma application_id", 0).at(0).number("application_id") != kResultsApplication)
     impl_->fail("not a results database");
   if (impl_->query("pragma user_version", 0).at(0).number("user_version") != kResultsVersion)
-    impl_->fail("holds results of another version of this program");
+    impl_->fail("holds results of another version of this program; read the file with that version");
 }
 
 ResultsReader::~ResultsReader() = default;

@@ -50,7 +50,7 @@ FrameDecompressor::~FrameDecompressor() { ZSTD_freeDCtx(context_); }
 bool FrameDecompressor::decompress(std::string_view frame, std::string_view* record, std::string* why) {
   unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return *why = "not a zstd frame", false;
-  if (size > kMaxRecord) return *why = "claims more than 64 MiB", false;
+  if (size > kMaxRecord) return *why = "the frame claims more than 64 MiB", false;
   if (size > capacity_) {
     capacity_ = std::max<size_t>(size, 1 << 20);
     buffer_.reset(new char[capacity_]);

@@ -150,7 +150,8 @@ std::string encode_closing(const TraceClosing& c) {
 
 std::string random_trace_id() {
   uint8_t b[16] = {};
-  if (getrandom(b, sizeof b, 0) != ssize_t(sizeof b)) throw std::system_error(errno, std::generic_category(), "random numbers");
+  if (getrandom(b, sizeof b, 0) != ssize_t(sizeof b))
+    throw std::system_error(errno, std::generic_category(), "can't get random numbers");
   b[6] = (b[6] & 0x0f) | 0x40;
   b[8] = (b[8] & 0x3f) | 0x80;
   std::string out;

@@ -109,7 +109,7 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
     if (header && length == kBlockHeaderSize && header->first_seq >= seq) {
       uint64_t bytes = length + header->compressed_bytes;
       if (bytes > file.size() - at) {
-        damaged(at, file.size(), "block " + std::to_string(header->number) + ": cut");
+        damaged(at, file.size(), "block " + std::to_string(header->number) + ": truncated");
         out->damage.back().from = ns(header->first_start);
         return;
       }

@@ -89,7 +89,7 @@ struct TraceReader::Impl {
     const IndexEntry& e = layout.blocks[i];
     if (!record_of(i, &record)) return false;
     if (!decoder.begin(record) || decoder.rows_left() != uint64_t(e.ops) + e.ends || decoder.first_seq() != e.first_seq)
-      return damaged(i, "impossible record", ns(e.first_start)), false;
+      return damaged(i, "the record can't be decoded", ns(e.first_start)), false;
     last_start = ns(e.first_start);
     return true;
   }
@@ -108,7 +108,7 @@ struct TraceReader::Impl {
         damaged(i, impossible(1, row), ns(layout.blocks[i].first_start));
       } else if (row.type == RowType::end) {
         if (ends.size() >= kMaxLongOps) {
-          damaged(i, "more long operations than a reader keeps", op.start);
+          damaged(i, "more operations end in a later block than a reader keeps in memory", op.start);
           return;
         }
         ends.emplace(op.seq, End{copy_op(op, ends_arena), i});
@@ -150,7 +150,7 @@ struct TraceReader::Impl {
       Op& op = batch.ops.emplace_back();
       if (!decoder.next(&op, &row, batch.arena)) {
         batch.ops.pop_back();
-        if (!decoder.ok()) damaged(block - 1, "impossible columns", last_start);
+        if (!decoder.ok()) damaged(block - 1, "the columns can't be decoded", last_start);
         in_block = false;
         break;
       }
@@ -217,13 +217,14 @@ struct TraceReader::Impl {
         return damaged(i - 1, "truncated checkpoint", ns(layout.blocks[i - 1].first_start), false), false;
       if (!record_of(i, &record)) return false;
       if (record.size() < 8 || record[0] != 'C')
-        return damaged(i, "impossible checkpoint", ns(layout.blocks[i].first_start), false), false;
+        return damaged(i, "the checkpoint can't be decoded", ns(layout.blocks[i].first_start), false), false;
       whole += record.substr(8);
       if (whole.size() > kMaxCheckpoint)
         return damaged(i, "a checkpoint of more than 512 MiB", ns(layout.blocks[i].first_start), false), false;
       if (!record[1]) break;
     }
-    if (!state.restore(whole)) return damaged(i, "impossible checkpoint", ns(layout.blocks[i].first_start), false), false;
+    if (!state.restore(whole))
+      return damaged(i, "the checkpoint can't be decoded", ns(layout.blocks[i].first_start), false), false;
     return true;
   }
 

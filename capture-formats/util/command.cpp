@@ -163,11 +163,11 @@ std::string Program::complaint(const CLI::Error& error) const {
     }
     if (rest.empty()) return "a subcommand is missing: " + all;
     const std::string meant = nearest_word(rest[0], names);
-    return rest[0] + ": no such subcommand; " + (meant.empty() ? "there are " + all : "did you mean " + meant + "?");
+    return rest[0] + ": no such subcommand; " + (meant.empty() ? "expected one of " + all : "did you mean " + meant + "?");
   }
   if (!rest.empty()) {
     auto hint = all_hints_.find(at);
-    return rest[0] + ": not expected" + (hint == all_hints_.end() ? "" : "; " + hint->second);
+    return rest[0] + ": unexpected argument" + (hint == all_hints_.end() ? "" : "; " + hint->second);
   }
   return what.substr(0, what.find('\n'));
 }

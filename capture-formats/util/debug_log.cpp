@@ -76,8 +76,7 @@ class DebugLog {
       lock.unlock();
       std::string text;
       for (const std::string& line : lines) text += line;
-      if (left_out)
-        text += fmt::format("{} debug lines are left out here: they came faster than they could be written\n", left_out);
+      if (left_out) text += fmt::format("{} debug lines are missing here, because more came than could be written\n", left_out);
       for (size_t done = 0; done < text.size();) {
         const ssize_t written = write(STDERR_FILENO, text.data() + done, text.size() - done);
         if (written < 0 && errno == EINTR) continue;

@@ -21,7 +21,7 @@ std::string count_text(double n) {
 
 Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
                   std::function<std::string(double)> text) {
-  Chart chart{.title = title, .x_label = label, .y_label = "share up to it", .log_x = true};
+  Chart chart{.title = title, .x_label = label, .y_label = "share up to this value", .log_x = true};
   chart.x_text = std::move(text);
   chart.y_text = percent_text;
   double from = 0, to = 0;

@@ -82,7 +82,8 @@ TEST_CASE("the reader finds the same mix of NFSv3 in every dialect") {
     INFO(file);
     CHECK(counts(read(file)) == without_null);
   }
-  CHECK(read("freebsd-9-no-head.txt").notes.at(0) == "line 1: no 'Server Info:' or 'Client Info:' above: taken for a server's");
+  CHECK(read("freebsd-9-no-head.txt").notes.at(0) ==
+        "line 1: no 'Server Info:' or 'Client Info:' above: the counters are taken for a server's");
   for (const char* file : {"linux-c-3.txt", "linux-list-c-3.txt", "nfs.proc"}) {
     INFO(file);
     const Mix mix = read(file, 3);
@@ -127,7 +128,7 @@ TEST_CASE("the reader takes the version with the most calls and the server's cou
   const Mix both = read("sunos-client-and-server.txt");
   CHECK(counts(both) == kMix2);
   CHECK(both.dialect == "SunOS nfsstat, server, NFSv2");
-  CHECK(both.notes.at(0) == "also there, with so many calls: client NFSv2 (1,600)");
+  CHECK(both.notes.at(0) == "not used, but also in the file: client NFSv2 (1,600 calls)");
   CHECK(count(read("sunos-client-and-server.txt", 0, true), "write") == 1465);
   CHECK(count(read("freebsd-9.txt", 0, true), "write") == 7);
   CHECK(error_of(kData + "linux-s-2.txt", {.nfs_version = 3}) ==
@@ -144,7 +145,7 @@ TEST_CASE("the weights are exact shares, or whole percents with --compat") {
   const Mix compat = load_mix(kData + "nfsd.proc", {.nfs_version = 3, .compat = true});
   CHECK(compat.weight("pathconf") == 0);
   CHECK(compat.weight("readdirplus") == Approx(0.03));  // 2.6 %
-  CHECK(compat.notes.back() == "whole percents, 100 in total; 8 procedures below 0.5 % are never called");
+  CHECK(compat.notes.back() == "shares rounded to whole percents, 100 % in total; 8 procedures below 0.5 % are never called");
 }
 
 TEST_CASE("the reader subtracts two snapshots in the layout of every system") {
@@ -211,25 +212,27 @@ TEST_CASE("a malformed mixfile is refused with file and line, in the words of th
       {"freebsd-cut.txt", "freebsd-cut.txt:5: bad mix format: unexpected EOF: the counts are missing"},
       {"freebsd-json-cut.txt", "freebsd-json-cut.txt:1: bad mix format: not JSON, at byte 101"},
       {"freebsd-json-other.txt", "freebsd-json-other.txt:1: bad mix format: can't find \"serverstats\" or \"clientstats\""},
-      {"freebsd-json-word.txt", "freebsd-json-word.txt:1: bad mix format: 'getattr' is not a count"},
+      {"freebsd-json-word.txt", "freebsd-json-word.txt:1: bad mix format: expected a count as the value of 'getattr'"},
       {"linux-cut.txt", "linux-cut.txt:12: bad mix format: unexpected EOF: the counts are missing"},
-      {"linux-negative.txt", "linux-negative.txt:7: bad mix format: can't find 5 op values"},
+      {"linux-negative.txt",
+       "linux-negative.txt:7: bad mix format: can't find 5 op values: expected one count for each name above"},
       {"linux-no-names.txt", "linux-no-names.txt:5: bad mix format: unexpected EOF after 'nfs:'"},
       {"list-no-total.txt", "list-no-total.txt:2: bad mix format: the line with 'total:' is missing above"},
       {"list-wrong-total.txt",
        "list-wrong-total.txt:24: bad mix format: the procedures above sum to 103211, not to their total of 103212"},
       {"no-calls.txt", "no-calls.txt: no calls were counted (/proc/net/rpc/nfsd, server, NFSv4)"},
       {"not-a-mixfile.txt",
-       "not-a-mixfile.txt:1: not a mixfile: expected what some system's nfsstat prints, such as 'Server nfs v3:', or "
+       "not-a-mixfile.txt:1: not a mixfile: expected output of nfsstat, such as 'Server nfs v3:', or a copy of "
        "/proc/net/rpc/nfsd or nfs, found 'hello'"},
       {"no-head.txt",
        "no-head.txt:2: bad mix format: a line that says what is counted, such as 'Server nfs v3:', is missing above these names"},
       {"irix-v4.txt", "irix-v4.txt:1: bad mix format: expected 'V2:' or 'V3:' after 'NFS'"},
       {"overflow.txt", "overflow.txt:9: bad mix format: the counts do not fit into 64 bits"},
-      {"raw-few.txt", "raw-few.txt:9: bad mix format: can't find 22 op values (3 found)"},
-      {"raw-no-procs.txt", "raw-no-procs.txt:3: bad mix format: can't find 0 op values (0 found)"},
-      {"raw-word.txt", "raw-word.txt:9: bad mix format: 'many' is not a count"},
-      {"raw-wrong-number.txt", "raw-wrong-number.txt:9: bad mix format: can't find 21 op values (22 found)"},
+      {"raw-few.txt", "raw-few.txt:9: bad mix format: expected 22 counts or more, one for each procedure of NFSv3, found 3"},
+      {"raw-no-procs.txt", "raw-no-procs.txt:3: bad mix format: expected the number of counts after 'proc3'"},
+      {"raw-word.txt", "raw-word.txt:9: bad mix format: expected a count, found 'many'"},
+      {"raw-wrong-number.txt",
+       "raw-wrong-number.txt:9: bad mix format: expected 21 counts, as the number after 'proc3' says, found 22"},
       {"solaris-cut.txt", "solaris-cut.txt:22: bad mix format: unexpected EOF: 'read' is missing"},
       {"solaris-no-calls.txt", "solaris-no-calls.txt:4: bad mix format: can't find 'calls' value"},
       {"sunos-cut.txt", "sunos-cut.txt:10: bad mix format: unexpected EOF: 'wrcache' is missing"},
@@ -237,8 +240,10 @@ TEST_CASE("a malformed mixfile is refused with file and line, in the words of th
       {"sunos-no-calls.txt", "sunos-no-calls.txt:8: bad mix format: can't find 'calls' value"},
       {"sunos-nothing-after-calls.txt", "sunos-nothing-after-calls.txt:8: bad mix format: unexpected EOF after 'calls'"},
       {"sunos-nothing-after-nfs.txt", "sunos-nothing-after-nfs.txt:6: bad mix format: unexpected EOF after 'nfs:'"},
-      {"sunos-six-values.txt", "sunos-six-values.txt:10: bad mix format: can't find 7 op values (6 found)"},
-      {"sunos-too-large.txt", "sunos-too-large.txt:10: bad mix format: can't find 7 op values"},
+      {"sunos-six-values.txt",
+       "sunos-six-values.txt:10: bad mix format: can't find 7 op values (6 found): expected one count for each name above"},
+      {"sunos-too-large.txt",
+       "sunos-too-large.txt:10: bad mix format: can't find 7 op values: expected one count for each name above"},
   };
   std::set<std::string> tested;
   for (const auto& [file, message] : expected) {

@@ -92,7 +92,7 @@ namespace fsr {
 const Importer kNfsdumpImporter = {
     "nfsdump",
     "NFS versions 2 and 3, text of nfsdump (Harvard)",
-    "the wall clock of the tracing machine, microseconds; it may have run backwards",
+    "the wall clock of the tracing machine, microseconds; the clock may have run backwards",
     "processes and threads (calls in flight at the same time get different ones), opens and closes, operations that the clients' "
     "caches answered, names of files that no call showed, whether an unchecked CREATE made the file, types of nodes made with "
     "MKNOD, "

@@ -69,7 +69,7 @@ check_status "a chroot whose root is no mount point: the remedy is named" 2 'not
   unshare -m sh in_chroot.sh
 check "nothing was made of it" test ! -e root/chroot.zst
 check_status "and it helps" 0 '[1-9] operations' unshare -m sh in_chroot.sh point
-check_status "a command without --" 2 'ls: not expected; a command follows --' fsshim capture d -o second.zst ls
+check_status "a command without --" 2 'ls: unexpected argument; a command follows --' fsshim capture d -o second.zst ls
 check_status "stop of nothing" 1 "not captured" fsshim stop d
 # In a /run of its own: others may capture on this machine.
 check_status "list of nothing" 0 "no captures" unshare -m sh -c "mount -t tmpfs none /run && fsshim list"

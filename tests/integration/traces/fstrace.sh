@@ -35,7 +35,7 @@ early=$(count --to 100us "$golden") late=$(count --from 100us "$golden")
 [ $((early + late)) = 46 ] && [ "$early" = 10 ] && ok "--from and --to part the trace" ||
   not_ok "--from and --to part the trace" "$early and $late operations"
 check_status "a range behind the end is told" 2 'no operations in that range; the trace begins at .* and ends at' fstrace dump --from 10h "$golden"
-check_status "an unknown subcommand" 2 'frobnicate: no such subcommand; there are info, dump,' fstrace frobnicate
+check_status "an unknown subcommand" 2 'frobnicate: no such subcommand; expected one of info, dump,' fstrace frobnicate
 check_status "one misspelt" 2 'repot: no such subcommand; did you mean report' fstrace repot
 fstrace mix "$golden" >a.mix 2>/dev/null
 check_status "a mixfile is told from a trace" 2 'a.mix: a mixfile, not a trace .to run it: fsreplay FILE TARGET' fstrace info a.mix
