@@ -50,7 +50,7 @@ void check_key(const TraceHeader& header, const std::string& mark, const Options
   if (options.reverse && !anonymous) throw std::runtime_error(file + ": was not written by fstrace anonymize");
   if (options.reverse && last != kEdit + mark)
     throw std::runtime_error(file + ": was anonymized with another key than " + options.key);
-  if (!options.reverse && anonymous) throw std::runtime_error(file + ": is anonymized already");
+  if (!options.reverse && anonymous) throw std::runtime_error(file + ": is anonymized already; expected the original trace");
 }
 
 int rename_all(const Options& options) {
@@ -99,7 +99,7 @@ int check(const Options& options) {
   const std::string& file = options.files.front();
   for (const std::string& leak : check.leaks()) fmt::print("{}: {}\n", escape_text(file), leak);
   if (check.count() > check.leaks().size())
-    fmt::print("{}: found in {} places\n", escape_text(file), format_count(check.count()));
+    fmt::print("{}: names or content of the original found in {} places\n", escape_text(file), format_count(check.count()));
   if (!check.count())
     fmt::print("{}: contains none of {} names, commands and hosts of {}\n", escape_text(file), format_count(check.secrets()),
                escape_text(options.original));
@@ -111,7 +111,7 @@ int anonymize(const Options& options) {
   const bool checks = !options.original.empty();
   if (checks && (!options.output.file.empty() || !options.key.empty() || options.reverse))
     throw std::runtime_error("anonymize --check: not possible with --key, --reverse or --output, because --check writes nothing");
-  if (!checks && !options.markers.empty()) throw std::runtime_error("anonymize --marker: expected --check");
+  if (!checks && !options.markers.empty()) throw std::runtime_error("anonymize --marker: requires --check");
   if (!checks && options.key.empty()) throw std::runtime_error("anonymize: expected --key, or --check");
   if (!checks && options.output.file.empty()) throw std::runtime_error("anonymize: expected --output");
   return checks ? check(options) : rename_all(options);

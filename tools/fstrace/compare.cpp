@@ -36,7 +36,9 @@ void parse_tolerance(const std::string& text, Comparison& out) {
     const std::string aspect = name.substr(colon + 1);
     t.aspect = aspect == "gaps" ? Aspect::gaps : aspect == "outcomes" ? Aspect::outcomes : Aspect::latency;
     if (!op_from_name(name.substr(0, colon), &t.kind) || aspect != aspect_entry(t.aspect).name)
-      throw std::runtime_error("--tolerance " + text + ": expected a kind of operation with latency, gaps or outcomes");
+      throw std::runtime_error(
+          "--tolerance " + text +
+          ": expected KIND:ASPECT=DISTANCE with a kind of operation, and latency, gaps or outcomes as the aspect");
     return out.kind_tolerances.push_back(t);
   }
   bool known = false;

@@ -155,7 +155,8 @@ std::string compare_text(const Profile& a, const Profile& b, const Comparison& c
   fmt::format_to(out, "first   {}\nsecond  {}\n\n{:<26} {:>16} {:>16}\n", escape_text(a.name), escape_text(b.name), "", "first",
                  "second");
   for (const Row& r : totals(a, b)) fmt::format_to(out, "{:<26} {:>16} {:>16}\n", r.what, r.a, r.b);
-  fmt::format_to(out, "\n{:<12} {:>8}  distance from 0, the same, to 1\n", "", "");
+  fmt::format_to(out, "\n{:<12} {:>8}  distance from 0 (the same) to 1 (nothing in common); KS: of Kolmogorov and Smirnov\n", "",
+                 "");
   for (size_t i = 0; i < kAspects; ++i)
     fmt::format_to(out, "{:<12} {:>8.3f}  {}{}\n", aspect_entry(Aspect(i)).name, c.distances[i], aspect_entry(Aspect(i)).what,
                    c.tolerances[i] ? "; " + verdict_of(c, i) : "");
@@ -218,7 +219,7 @@ std::string compare_json(const Profile& a, const Profile& b, const Comparison& c
 std::string compare_html(const Profile& a, const Profile& b, const Comparison& c) {
   HtmlPage page(fmt::format("{} and {}", a.name, b.name));
   page.section("distances", "How alike the traces are");
-  HtmlPage::Table distances{.caption = "Distance from 0 (the same) to 1 (nothing in common)",
+  HtmlPage::Table distances{.caption = "Distance from 0 (the same) to 1 (nothing in common); KS: of Kolmogorov and Smirnov",
                             .headings = {"aspect", "distance", "tolerance", "what is compared"},
                             .rows = {},
                             .text_columns = true,

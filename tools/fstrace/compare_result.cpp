@@ -25,7 +25,7 @@ const AspectEntry& aspect_entry(Aspect aspect) {
       {"lookups", "share of lookups of missing names"},
       {"sequential", "share of reads or of writes that are sequential, whichever differs more"},
       {"sizes", "bytes moved by sequential and other reads and writes (KS, weighted by share)"},
-      {"outcomes", "share of operations with another outcome: pair by pair, else within their kind"},
+      {"outcomes", "share of operations that ended with another error, length or list of names"},
       {"names", "share of the names at the end that differ"},
   };
   return kEntries[size_t(aspect)];

@@ -100,7 +100,7 @@ class TraceSink final : public ImportSink {
     h.program = "fstrace import " FSR_VERSION;
     h.directory = options_.import.directory;
     h.transport = fmt::format("{}; times: {}", importer_.what, importer_.clock);
-    h.visibility = fmt::format("not known: {}", importer_.cannot_know);
+    h.visibility = fmt::format("unknown after an import: {}", importer_.cannot_know);
     return h;
   }
   std::string words(ImportNotes::Kind kind) const {
@@ -154,7 +154,7 @@ int import(Options& options) {
   ImportInput input(fd, standard_input ? "standard input" : options.input);
   const std::string_view head = input.head();
   if (head.empty()) throw std::runtime_error(escape_text(input.name()) + ": is empty");
-  if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already");
+  if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already and requires no import");
   if (!importer) importer = first_importer([&](const Importer* i) { return i->sniff(head); });
   if (!importer)
     throw std::runtime_error(escape_text(input.name()) + ": not recognized as any of " + names() +

@@ -30,7 +30,7 @@ constexpr Entry kSubcommands[] = {
     {"stat", "prints counts, bytes, latencies and sizes, by group and over time", add_stat},
     {"sql", "answers an SQL query on a trace", add_sql},
     {"report", "makes an HTML page with charts of a trace", add_report},
-    {"compare", "says how similar two traces are, such as a capture and a replay", add_compare},
+    {"compare", "prints how similar two traces are, such as a capture and a replay", add_compare},
     {"cut", "makes a trace with the operations of a range of time", add_cut},
     {"filter", "makes a trace with some kinds, processes, users or paths", add_filter},
     {"merge", "makes one trace from traces of several clients", add_merge},

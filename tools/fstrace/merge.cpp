@@ -15,6 +15,8 @@ namespace fsr::fstrace {
 
 namespace {
 
+constexpr const char* kTooFar = ": times are beyond the range of 292 years; check --offset and --align";
+
 struct Options {
   std::vector<std::string> files, offsets;
   std::string align = "clock";
@@ -41,7 +43,7 @@ struct Input {
   int64_t start() {
     int64_t sum = 0;
     if (__builtin_add_overflow(next()->end(), shift, &sum) || __builtin_add_overflow(next()->start, shift, &sum))
-      throw std::runtime_error(file + ": time out of range");
+      throw std::runtime_error(file + kTooFar);
     return sum;
   }
 };
@@ -65,7 +67,7 @@ void parse_offset(const std::string& text, std::vector<Input>& inputs) {
 int64_t wall_clock(const Input& in, const Options& options) {
   int64_t at = 0;
   if (__builtin_add_overflow(options.align == "clock" ? in.reader->header().epoch : 0, in.offset, &at))
-    throw std::runtime_error(in.file + ": time out of range");
+    throw std::runtime_error(in.file + kTooFar);
   return at;
 }
 
@@ -84,8 +86,7 @@ TraceHeader align(std::vector<Input>& inputs, const Options& options) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     Input& in = inputs[i];
     const TraceHeader& h = in.reader->header();
-    if (__builtin_sub_overflow(wall_clock(in, options), epoch, &in.shift))
-      throw std::runtime_error(in.file + ": time out of range");
+    if (__builtin_sub_overflow(wall_clock(in, options), epoch, &in.shift)) throw std::runtime_error(in.file + kTooFar);
     unit = std::gcd(unit, std::gcd(uint64_t(h.clock_unit), uint64_t(in.shift)));
     header.host += (i ? "," : "") + h.host;
     if (h.directory != header.directory) header.directory = "various";
@@ -137,7 +138,9 @@ int merge(const Options& options) {
     ids.add_state(i, state);
   }
   LiveState initial;
-  if (!initial.restore(ids.state().serialize())) throw std::runtime_error("the files at the start of the traces can't be merged");
+  if (!initial.restore(ids.state().serialize()))
+    throw std::runtime_error(
+        "the files at the start of the traces can't be merged; --apart keeps the files of each client apart");
 
   TraceOutput output(options.output, header, std::move(initial));
   StatusLine line(false);
@@ -178,7 +181,7 @@ Run add_merge(Command& command) {
       .one_of({"clock", "start"});
   command.add("--offset", options->offsets, "set the clock of trace N forward by TIME (N=TIME), or back with a minus")
       .repeatable();
-  command.flag("--apart", options->apart, "put each client into an own tree, client-N");
+  command.flag("--apart", options->apart, "put the files of each client into a directory of their own, client-N");
   return [options] { return merge(*options); };
 }
 

@@ -223,7 +223,8 @@ int mix(const Options& options) {
   const bool modelled = options.model == "linux";
   for (const std::string* text : {&options.rsize, &options.wsize, &options.acregmin, &options.acregmax, &options.acdirmin,
                                   &options.acdirmax, &options.readahead})
-    if (!modelled && !text->empty()) throw std::runtime_error("mount options need --client-model linux");
+    if (!modelled && !text->empty())
+      throw std::runtime_error("mount options (--rsize, --acregmin and others) require --client-model linux");
   auto reader = open_trace(options.files);
   const auto mount = of_mount(*reader);
   LinuxClientOptions client;

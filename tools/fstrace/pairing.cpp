@@ -80,7 +80,7 @@ void Pairing::pair(uint64_t key, const Op& op, Side side, Outcome outcome, bool 
   const Outcome &one = side == second ? other.outcome : outcome, &two = side == second ? outcome : other.outcome;
   const uint64_t seq = side == second ? other.seq : op.seq;
   if (listing)
-    differs(op, seq, "a listing", "one of other names");
+    differs(op, seq, "a listing", "a listing of other names");
   else
     differs(op, seq, text(op.kind, one.error, one.result), text(op.kind, two.error, two.result));
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <set>
 
 #include "json_out.hpp"
@@ -45,7 +46,7 @@ std::string lasting_name(const std::string& file) {
   if (file != "-" && (stat(file.c_str(), &st) < 0 || !S_ISFIFO(st.st_mode))) return file;
   const int fd = file == "-" ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
   const int spooled = fd < 0 ? -1 : spool_to_file(fd);
-  if (spooled < 0) throw std::runtime_error(file + ": can't be read");
+  if (spooled < 0) throw std::runtime_error(file + ": " + strerror(errno));
   close(fd);
   return "/proc/self/fd/" + std::to_string(spooled);
 }

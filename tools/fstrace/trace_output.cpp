@@ -85,7 +85,7 @@ TraceClosing closing_after(const TraceReader& reader, const std::string& subcomm
   const TraceClosing* was = reader.closing();
   if (!was || !was->clean || !reader.damage().empty()) {
     out.clean = false;
-    out.reason += "; original: " + (!was                       ? std::string("cut")
+    out.reason += "; original: " + (!was                       ? std::string("truncated, the closing statement is missing")
                                     : !reader.damage().empty() ? "damaged: " + reader.damage().front().what
                                                                : "not complete: " + was->reason);
   }

@@ -47,7 +47,8 @@ int verify(const Options& options) {
     if (dropped) also(fmt::format(kDropped, format_count(dropped)));
     if (!c->clean) also("the recorder did not end cleanly: " + escape_text(c->reason));
     if (c->operations != operations && reader->damage().empty())
-      also(fmt::format("{} operations recorded, {} found", format_count(c->operations), format_count(operations)));
+      also(fmt::format("expected {} operations, as the closing statement says, found {}", format_count(c->operations),
+                       format_count(operations)));
   }
 
   if (options.json) {

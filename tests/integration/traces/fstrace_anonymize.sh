@@ -108,7 +108,7 @@ check_status "no such key" 2 'nokey: No such file.*urandom' fstrace anonymize --
 echo short > short_key
 check_status "a short key" 2 'at least 16 bytes' fstrace anonymize --key short_key git.zst -o none.zst
 check_status "a short marker" 2 'at least 12 bytes' fstrace anonymize --check git.zst git.public.zst --marker short
-check_status "a marker without --check" 2 'expected --check' fstrace anonymize --key key git.zst -o none.zst --marker long-enough-text
+check_status "a marker without --check" 2 'requires --check' fstrace anonymize --key key git.zst -o none.zst --marker long-enough-text
 check_status "no trace" 2 'short_key' fstrace anonymize --key key short_key -o none.zst
 [ -e none.zst ] && not_ok "nothing was written then" "none.zst is there" || ok "nothing was written then"
 # A trace that begins with what was known: its checkpoint has names too.
