@@ -75,7 +75,7 @@ int run_abort(const std::string& given) {
   const std::string directory = written_absolute(given), written = escape_text(directory);
   const std::optional<unsigned> connection = connection_of(directory);
   if (!connection) {
-    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user; give the name that 'fsshim list' shows)\n", written.c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured by this user; give the name that 'fsshim list' shows\n", written.c_str());
     return 1;
   }
   if (const int error = abort_connection(*connection); error != 0)

@@ -71,7 +71,7 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
 void refuse_captured(const MountPathHandle& way, const std::string& directory) {
   const UniqueFd top(way.open_top());
   const std::optional<MountEntry> mount = top ? mount_of(top.get()) : std::nullopt;
-  if (mount && mount->type == kMountType) throw CaptureError(directory + ": already captured (fsshim list)");
+  if (mount && mount->type == kMountType) throw CaptureError(directory + ": already captured (see 'fsshim list')");
 }
 
 // The kernel names callers by their ids in this process's pid namespace. In the /proc of another one these are other processes,
@@ -98,7 +98,7 @@ CapturedDirectory find_captured(CaptureOptions& options) {
     throw CaptureError(directory +
                        ": the mount of this directory is not in /proc/self/mountinfo, as in a chroot whose root is not a mount "
                        "point; capture from outside, or make the root a mount point (mount --bind ROOT ROOT) before chroot");
-  if (below->type == kMountType) throw CaptureError(directory + ": already captured (fsshim list)");
+  if (below->type == kMountType) throw CaptureError(directory + ": already captured (see 'fsshim list')");
   refuse_needed(directory, root.get(), below->type, !in_namespace);
   if (options.uring)
     if (const std::string problem = uring_problem(); !problem.empty()) throw CaptureError(problem);

@@ -286,7 +286,7 @@ Watcher::~Watcher() {
 }
 
 void Watcher::arm(const OwnMount& mount) {
-  if (write(pipe_, &mount, sizeof mount) != ssize_t(sizeof mount)) throw failed("watcher", errno);
+  if (write(pipe_, &mount, sizeof mount) != ssize_t(sizeof mount)) throw failed("the process that watches the mount", errno);
 }
 
 bool is_dead_mount(const std::string& path) {

@@ -28,7 +28,7 @@ int run_rotate(const std::string& given) {
     printf("%s: piece %s begins\n", answer["trace"].c_str(), answer["pieces"].c_str());
   }
   if (!found) {
-    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", escape_text(directory).c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured by this user (see 'fsshim list')\n", escape_text(directory).c_str());
     return 1;
   }
   return status;

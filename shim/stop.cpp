@@ -83,7 +83,7 @@ int run_stop(const std::string& given, bool now) {
     found = true;
   }
   if (!found) {
-    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", written.c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured by this user (see 'fsshim list')\n", written.c_str());
     return 1;
   }
   return status;
