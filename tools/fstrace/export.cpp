@@ -126,7 +126,7 @@ int run_export(Options& options) {
   const auto format = to.make(reader->header());
   Output output(options.output, options.force);
   const Counts counts = write_all(*reader, options, *format, output);
-  print_counts(counts.partly, to.name, "expressed in part");
+  print_counts(counts.partly, to.name, "exported only in part");
   print_counts(counts.no, to.name, "left out: not expressible in the format, failed, or of 0 bytes");
   if (counts.written == 0) throw std::runtime_error(options.files[0] + ": no operation that " + to.name + " could express");
   output.commit();
