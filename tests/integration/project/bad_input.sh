@@ -49,7 +49,7 @@ refused 'a directory as input' 'share' fsreplay share t
 : >empty
 refused 'an empty input' 'empty' fsreplay empty t
 echo 'this is a text' >text
-refused 'a text as input' "text:1: not a mixfile: expected what .* found 'this is a text'" fsreplay text t
+refused 'a text as input' "text:1: not a mixfile: expected output of nfsstat.* found 'this is a text'" fsreplay text t
 zstd -q text -o text.zst
 refused 'a zstd file that is no trace' 'text.zst: .*trace' fsreplay text.zst t
 zstdcat good.zst >unpacked

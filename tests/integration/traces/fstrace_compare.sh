@@ -111,7 +111,7 @@ P
 check "the page is well-formed and has no script and no link outwards" python3 page.py page.html
 check_status "a page that exists is kept" 2 'page.html: exists already' fstrace compare capture.zst fast.zst --html page.html
 check_status "a tolerance that is none" 2 'expected a distance from 0 to 1' fstrace compare capture.zst once.zst --tolerance 2
-check_status "a kind that is none" 2 'expected a kind of operation' fstrace compare capture.zst once.zst --tolerance sing:latency=0.1
+check_status "a kind that is none" 2 'expected KIND:ASPECT=DISTANCE with a kind of operation' fstrace compare capture.zst once.zst --tolerance sing:latency=0.1
 check_status "an aspect that a kind does not have" 2 'latency, gaps or outcomes' fstrace compare capture.zst once.zst --tolerance read:mix=0
 check_status "an aspect that is none" 2 'expected one of mix, arrivals' fstrace compare capture.zst once.zst --tolerance speed=0.1
 check_status "one trace is not enough" 2 'SECOND is required' fstrace compare capture.zst
