@@ -2,8 +2,11 @@
 #include "util/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "util/debug_log.hpp"
 #include "util/help_text.hpp"
@@ -20,6 +23,24 @@ static CLI::Validator expecting(CLI::Validator check, const std::string& what) {
       "");
 }
 
+// Returns what is wrong with `text` as a value of type T. Empty: nothing. CLI11 alone takes "-1" for the greatest number of an
+// unsigned type, and a number that is too large for the greatest one.
+template <class T>
+static std::string wrong_number(const std::string& text) {
+  using Limits = std::numeric_limits<T>;
+  T value;
+  errno = 0;
+  const bool has_sign = std::is_unsigned_v<T> && text.find('-') != std::string::npos;
+  if (!has_sign && CLI::detail::lexical_cast(text, value) && errno != ERANGE) return "";
+  return "expected a whole number from " + std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()) + ", found '" +
+         text + "'";
+}
+
+template <class T>
+static CLI::Validator number_check() {
+  return CLI::Validator([](std::string& text) { return wrong_number<T>(text); }, "");
+}
+
 Option Option::required(bool is) { return Option(option_->required(is)); }
 Option Option::one_of(const std::vector<std::string>& words) {
   std::string all;
@@ -28,7 +49,8 @@ Option Option::one_of(const std::vector<std::string>& words) {
 }
 Option Option::within(uint64_t least, uint64_t most) {
   const std::string what = "a number from " + std::to_string(least) + " to " + std::to_string(most);
-  return Option(option_->check(expecting(CLI::Range(least, most), what)));
+  // transform() puts this check before the one of add(), because this one names a smaller range.
+  return Option(option_->transform(expecting(CLI::Range(least, most), what)));
 }
 Option Option::count_within(int least, int most) { return Option(option_->expected(least, most)); }
 Option Option::separated_by_commas() { return Option(option_->delimiter(',')).repeatable(); }
@@ -58,7 +80,10 @@ std::string Command::first_given() const {
 
 template <class T>
 Option Command::add(const std::string& names, T& to, const std::string& help) {
-  return grouped(app_->add_option(names, to, help));
+  CLI::Option* option = app_->add_option(names, to, help);
+  if constexpr (std::is_integral_v<T>) option->check(number_check<T>());
+  if constexpr (std::is_same_v<T, std::vector<uint32_t>>) option->check(number_check<uint32_t>());
+  return grouped(option);
 }
 template Option Command::add(const std::string&, std::string&, const std::string&);
 template Option Command::add(const std::string&, int&, const std::string&);
@@ -137,9 +162,47 @@ Program::~Program() { delete app_; }
 
 void Program::require_subcommand() { app_->require_subcommand(1); }
 
+// Returns the message for an option with too few or too many values.
+static std::string wrong_count(const CLI::Option& option) {
+  const int least = option.get_items_expected_min(), most = option.get_items_expected_max(), found = int(option.count());
+  const std::string name = option.get_name();
+  if (found >= least && most <= 1) return name + ": given " + std::to_string(found) + " times, expected once";
+  if (found < least && least == 1) return name + ": expected a value";
+  return name + ": expected at " + (found < least ? "least " + std::to_string(least) : "most " + std::to_string(most)) +
+         ", found " + std::to_string(found);
+}
+
+// Returns what `error` says about `option`, in the words of this program. Empty: the error is about something else.
+static std::string about_option(const CLI::Error& error, const CLI::Option& option) {
+  const std::string kind = error.get_name(), what = error.what(), name = option.get_name();
+  if (kind == "ArgumentMismatch" && what.starts_with(name + ": ")) return wrong_count(option);
+  if (kind == "RequiredError" && what == name + " is required" && option.get_positional())
+    return what + ": " + option.get_description();
+  if (kind == "ConversionError" && what.find(": " + name + " = ") != std::string::npos)
+    return name + ": expected no value, found '" + option.results().back() + "'";
+  if (kind == "ExcludesError")
+    for (const CLI::Option* other : option.get_excludes())
+      if (what == name + " excludes " + other->get_name())
+        return name + ": not possible with " + other->get_name() + "; leave one of the two out";
+  return "";
+}
+
+// Returns CLI11's message in the words of this program, without a remedy where none is known.
+static std::string own_words(const CLI::Error& error, const CLI::App* at) {
+  const std::string kind = error.get_name(), what = error.what();
+  for (const CLI::App* app = at; app; app = app->get_parent())
+    for (const CLI::Option* option : app->get_options())
+      if (std::string words = about_option(error, *option); !words.empty()) return words;
+  const std::string unreadable = " was not readable (missing?)", unknown = "INI was not able to parse ";
+  if (kind == "FileError" && what.ends_with(unreadable))
+    return what.substr(0, what.size() - unreadable.size()) + ": can't be read";
+  if (kind == "ConfigError" && what.starts_with(unknown) && at->get_config_ptr())
+    return what.substr(unknown.size()) + ": no such option, in the file of " + at->get_config_ptr()->get_name();
+  return what.substr(0, what.find('\n'));
+}
+
 // The error message, with a suggestion of what may have been meant.
 std::string Program::complaint(const CLI::Error& error) const {
-  const std::string what = error.what();
   const CLI::App* at = app_;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
   const std::vector<std::string> rest = app_->remaining(true);
@@ -169,7 +232,7 @@ std::string Program::complaint(const CLI::Error& error) const {
     auto hint = all_hints_.find(at);
     return rest[0] + ": unexpected argument" + (hint == all_hints_.end() ? "" : "; " + hint->second);
   }
-  return what.substr(0, what.find('\n'));
+  return own_words(error, at);
 }
 
 std::optional<int> Program::parse(int argc, const char* const* argv) {

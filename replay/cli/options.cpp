@@ -99,8 +99,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       throw UsageError("--uid " + out.uid + ": expected self, recorded or map=FILE");
     if (out.interval < 1'000'000) throw UsageError("--interval: expected at least 1ms");
   } catch (const UsageError& e) {
-    const bool no_input = std::string_view(e.what()) == "INPUT is required";
-    fmt::print(stderr, "fsreplay: {}{}\n", e.what(), no_input ? ": a trace, a mixfile, mix:NAME, or - for standard input" : "");
+    const bool no_input = std::string_view(e.what()).starts_with("INPUT is required");
+    fmt::print(stderr, "fsreplay: {}\n",
+               no_input ? "INPUT is required: a trace, a mixfile, mix:NAME, or - for standard input" : e.what());
     return 2;
   }
   out.text = command_text({argv, argv + argc});

@@ -41,6 +41,18 @@ refused 'no clones' 'clones' fsreplay good.zst t --clones 0
 refused 'a fraction of a clone' 'clones 1.5: expected a whole number .* --scale' fsreplay good.zst t --clones 1.5
 refused 'an unknown timing' "--timing: expected original, think or asap, found 'never'" fsreplay good.zst t --timing never
 refused 'no ranks' "--ranks: expected a number from 1 to 4096, found '0'" fsreplay good.zst t --ranks 0
+refused 'a negative number of workers' "--workers: expected a number from 1 to 1024, found '-1'" fsreplay good.zst t --workers -1
+refused 'a number of workers that wraps to 1' "--workers: expected a whole number from 0 to 4294967295, found '-18446744073709551615'" \
+  fsreplay good.zst t --workers -18446744073709551615
+refused 'a negative seed' "--seed: expected a whole number from 0 to 18446744073709551615, found '-1'" fsreplay mix:sfs97-v3 null: --seed -1
+refused 'a seed that is too large' "--seed: expected a whole number .*, found '18446744073709551616'" fsreplay mix:sfs97-v3 null: --seed 18446744073709551616
+refused 'a seed that is no number' "--seed: expected a whole number .*, found '1.5'" fsreplay mix:sfs97-v3 null: --seed 1.5
+refused 'an option without its value' '--seed: expected a value$' fsreplay mix:sfs97-v3 null: --seed
+refused 'an option given twice' '--seed: given 2 times, expected once$' fsreplay mix:sfs97-v3 null: --seed 1 --seed 2
+refused 'a switch with a value' "--json: expected no value, found 'maybe'" fsreplay good.zst t --json=maybe
+echo 'sclae=2' >options.ini
+refused 'an unknown option in a file of options' 'sclae: no such option, in the file of --config$' fsreplay good.zst t --config options.ini
+refused 'a file of options that is missing' 'missing.ini: can.t be read$' fsreplay good.zst t --config missing.ini
 refused 'an unknown order' 'order' fsreplay good.zst t --order random
 refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root
 refused 'a missing map of users' 'nomap' fsreplay good.zst t --uid map=nomap

@@ -73,6 +73,8 @@ check_status "filter: what was selected is all there" 0 \
 check "filter --process" fstrace filter --process "$process" git.zst -o process.zst
 replays "filter --process" process.zst
 
+check_status 'merge without traces' 2 'FILES is required: the traces, client 1 first' fstrace merge
+check_status 'merge of one trace' 2 'FILES: expected at least 2, found 1' fstrace merge git.zst -o one.zst
 check "merge: apart" fstrace merge --align start --apart git.zst tar.zst git.zst --offset 2=+20ms --offset 3=-1ms -o apart.zst
 replays "merge: apart" apart.zst
 for tree in git:1 tar:2 git:3; do
