@@ -32,10 +32,10 @@ constexpr const char* kHead = R"(# What targets do with operations
 Printed by `fsreplay target operations`; a test compares the two, and the conformance suite holds the targets to it.
 
 - **yes**: performed exactly, with the meaning that it has on a local file system.
-- **~**: something like it is performed, and counted as approximate in the report.
-- **-**: can't be expressed; not performed, counted by kind, and the exit status of a run is 1.
+- **~**: a similar operation is performed, and counted as approximate in the report.
+- **-**: can't be expressed; not performed, counted by kind, and the exit status of a run is 4 if nothing worse happened.
 
-In parentheses, with `--privileged`. A server that lacks what its protocol offers makes that inexpressible as well.
+In parentheses, with `--privileged`. An operation that the protocol offers but the server does not is inexpressible, too.
 
 )";
 

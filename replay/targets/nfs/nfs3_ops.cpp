@@ -62,7 +62,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::setxattr, start_setattr, "GETATTR, SETATTR, of an access list that is no more than a mode; else impossible");
   set(OpKind::statfs, start_statfs, "FSSTAT, FSINFO or PATHCONF");
   set(OpKind::getlk, start_record_lock, "NLM4 TEST");
-  set(OpKind::setlk, start_record_lock, "NLM4 NM_LOCK, UNLOCK; who must wait asks again");
+  set(OpKind::setlk, start_record_lock, "NLM4 NM_LOCK, UNLOCK; if the lock must wait, asked for again");
   set(OpKind::flock, start_flock, "NLM4 NM_LOCK, UNLOCK of the whole file, as kernel clients do it");
   return r;
 }

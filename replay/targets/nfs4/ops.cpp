@@ -40,7 +40,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::tmpfile, do_tmpfile, "OPEN (GUARDED) GETFH GETATTR, by a hidden name");
   set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
-  set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");
+  set(OpKind::copy_file_range, do_copy, "COPY; if the server has no COPY: READ, WRITE");
   set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE; 4.1: GETATTR, SETATTR of the size where it grows, WRITE of zeros");
   set(OpKind::lseek, do_lseek, "SEEK");
   set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
