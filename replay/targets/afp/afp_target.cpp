@@ -100,8 +100,8 @@ std::unique_ptr<Target> open_afp(const std::string& text, const TargetOptions& o
 
 namespace fsr {
 
-const TargetPlugin afp_plugin{"afp",
-                              "afp://[user@]host[:port]/Volume?version=3.4    a volume of an AFP server, by a client of our own",
-                              afp::open_afp, afp::kMappings};
+const TargetPlugin afp_plugin{
+    "afp", "afp://[user@]host[:port]/Volume?version=3.4    a volume of an AFP server, by fsreplay's own client", afp::open_afp,
+    afp::kMappings};
 
 }  // namespace fsr

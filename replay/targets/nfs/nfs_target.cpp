@@ -187,7 +187,8 @@ namespace fsr {
 
 const TargetPlugin nfs4_plugin{"nfs4", nullptr, nfs::open_nfs};
 
-const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), by a client of our own",
+const TargetPlugin nfs_plugin{"nfs",
+                              "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), by fsreplay's own client",
                               nfs::open_nfs, nfs::kMappings};
 
 }  // namespace fsr

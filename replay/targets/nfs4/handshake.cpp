@@ -182,7 +182,7 @@ Task Nfs4Client::mount(const std::string& path) {
     if (reply.error) {
       problem_ = reply.error == ENOENT            ? "no such export"
                  : reply.error == EACCES          ? "access denied by the server"
-                 : reply.status == kWrongSecurity ? "the server demands other security than AUTH_SYS"
+                 : reply.status == kWrongSecurity ? "the server requires other security than AUTH_SYS; export with sec=sys"
                                                   : strerror(reply.error);
       problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
       if (reply.error == ENOENT || reply.error == EACCES || reply.error == EPERM)

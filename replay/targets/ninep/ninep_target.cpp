@@ -126,7 +126,7 @@ class NinepTarget final : public Target {
     auto all = c.named();
     all.emplace_back("requests withdrawn", c.flushed);
     if (c.unknown_words)
-      all.emplace_back("errors in words of its own, the first '" + shared_->client.unknown_words() + "'", c.unknown_words);
+      all.emplace_back("errors with an unknown text, the first '" + shared_->client.unknown_words() + "'", c.unknown_words);
     return all;
   }
 
@@ -166,7 +166,7 @@ std::unique_ptr<Target> open_local(const std::string& url, const TargetOptions& 
 namespace fsr {
 
 const TargetPlugin ninep_plugin{
-    "9p", "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, by a client of our own", ninep::open_tcp,
+    "9p", "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, by fsreplay's own client", ninep::open_tcp,
     ninep::kMappings};
 const TargetPlugin ninep_unix_plugin{"9p+unix", nullptr, ninep::open_local};
 

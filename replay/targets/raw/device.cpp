@@ -69,7 +69,7 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   if (S_ISBLK(st.st_mode) && writes) {
     device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // fails if another user of the device has it
     if (!device.claim && errno == EBUSY)
-      fail(path, std::string("is in use by a file system, a volume or a process (another rank is one)") + kInUse);
+      fail(path, std::string("is in use by a file system, a volume, a process or another rank") + kInUse);
   }
   const int how = !writes ? O_RDONLY : access == Access::read_write_synced ? O_RDWR | O_DSYNC : O_RDWR;
   device.fd = UniqueFd(open(path.c_str(), how | O_DIRECT | O_CLOEXEC));
@@ -78,7 +78,7 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   device.size = size_of(device, st);
   device.block = block_of(device, st);
   if (device.block == 0 || device.block > kHeaderBytes || (device.block & (device.block - 1)))
-    fail(path, "wants blocks of " + std::to_string(device.block) + " bytes, at most 4096 are supported");
+    fail(path, "requires blocks of " + std::to_string(device.block) + " bytes, expected at most 4096");
   device.size -= device.size % kHeaderBytes;
   if (device.size < 2 * kHeaderBytes) fail(path, "is too small: expected 8 KiB or more");
   return device;

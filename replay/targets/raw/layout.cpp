@@ -21,7 +21,7 @@ Layout::Layout(std::span<const FileUse> files, uint64_t begin, uint64_t end, boo
     if (file.end == 0) continue;
     if (file.end > most)
       throw std::runtime_error(
-          fmt::format("{} are too small for a file that is used up to byte {}", format_size(most), file.end));
+          fmt::format("has room for {}, expected room for a file that is used up to byte {}", format_size(most), file.end));
     uint64_t length = whole_blocks(file.end);
     bytes_ += length;
     if (length > end - at) {

@@ -91,7 +91,7 @@ void loop_devices(const std::string& path, Signs& signs) {
   for (const std::string& name : entries("/sys/block")) {
     std::ifstream file("/sys/block/" + name + "/loop/backing_file");
     if (std::string backing; std::getline(file, backing) && backing == path)
-      signs.push_back("is what /dev/" + name + " stands on");
+      signs.push_back("is the backing file of /dev/" + name);
   }
 }
 

@@ -118,7 +118,7 @@ Url parse_url(const std::string& text) {
     query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
     if (pair.empty()) continue;
     size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) bad(text, "option '" + std::string(pair) + "' needs a value");
+    if (equals == std::string_view::npos) bad(text, "option '" + std::string(pair) + "' requires a value");
     url.options.emplace_back(decode(text, pair.substr(0, equals)), decode(text, pair.substr(equals + 1)));
   }
   return url;

@@ -204,7 +204,7 @@ def refusals():
     refused("refused: opened exclusively by another, with --force", 2, "--force does not override", "app.zst", f"raw:{busy}", "--force")
     os.close(held)
     with open("/sys/block/" + os.path.basename(busy) + "/loop/backing_file", encoding="utf-8") as file:
-        refused("refused: a file below a loop device", 2, f"is what {busy} stands on", "app.zst", "raw:" + file.read().strip())
+        refused("refused: a file below a loop device", 2, f"is the backing file of {busy}", "app.zst", "raw:" + file.read().strip())
     with open("document", "w", encoding="ascii") as file:
         file.write("somebody's work\n" * 10000)
     refused("refused: a file of somebody else's", 2, "data of another program", "app.zst", "raw:document")
