@@ -51,7 +51,8 @@ std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duratio
   std::unique_ptr<Input> input = its->kind->open(name, file.release(), duration);
   for (const RegisteredKind& other : kinds_)
     if (const std::string option = other.options.first_given(); &other != &*its && !option.empty())
-      throw std::runtime_error(name + ": is " + its->kind->noun() + ": " + option + " is for " + other.kind->plural());
+      throw std::runtime_error(name + ": is " + its->kind->noun() + ", but " + option + " is for " + other.kind->plural() +
+                               "; leave " + option + " out");
   return input;
 }
 

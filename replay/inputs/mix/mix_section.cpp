@@ -16,7 +16,7 @@ using nlohmann::json;
 
 std::string deviation_text(const MixDeviation& d) {
   if (d.where.empty()) return "as requested";
-  return fmt::format("off by {:.2f} % in total, most {} by {:.2f}", d.total, d.where, d.largest);
+  return fmt::format("off by {:.2f} % in total, by {:.2f} % at most ({})", d.total, d.largest, d.where);
 }
 
 json deviation(const MixDeviation& d) {
@@ -74,7 +74,7 @@ std::string MixSection::text() const {
   fmt::format_to(out, "issued     {} calls, {}\n", format_count(mix_.calls), deviation_text(mix_.issued));
   if (mix_.wire_known) {
     fmt::format_to(out, "wire       {} requests, {}", format_count(mix_.wire_calls),
-                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of NFS version 3, whose procedures can't be compared");
+                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of NFS version 3, not comparable with a mix of version 4");
     if (mix_.wire_internal) fmt::format_to(out, "; and {} internal requests of the client", format_count(mix_.wire_internal));
     text += '\n';
   }

@@ -65,7 +65,7 @@ void MixInput::add_part(std::string_view saved, bool same_wire) {
     const uint64_t count = in.varint();
     if (!same_wire) others_requests_.emplace_back(name, count);
   }
-  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts of a mix from another process");
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts of a mix from another rank");
 }
 
 std::vector<Dealt> MixInput::dealt_by_all() const {

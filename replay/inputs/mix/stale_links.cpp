@@ -19,7 +19,7 @@ unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams)
 
 std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock) try {
   constexpr int64_t kTimeout = 10'000'000'000;  // ns
-  if (url.empty()) return "the server's address is not known";
+  if (url.empty()) return "changing the links as another client requires the server's address, which is not known";
   const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
   BlockingSession session(*target, clock, kTimeout);
   auto look_up = [&](ObjectId object, ObjectId parent, const std::string& name) -> const Outcome& {
@@ -34,7 +34,9 @@ std::string make_links_stale(const std::string& url, const std::vector<StreamFil
       Attr owner = look_up(link.object, s.symlinks, link.name).attr;
       owner.valid = kAttrUid | kAttrGid;
       const Outcome& set = session.perform({.kind = OpKind::setattr, .object = link.object, .set = &owner});
-      if (set.error) throw std::runtime_error(fmt::format("{}: sym/{}: {}", url, link.name, strerror(set.error)));
+      if (set.error)
+        throw std::runtime_error(
+            fmt::format("{}: can't set the owner of the symbolic link sym/{}: {}", url, link.name, strerror(set.error)));
     }
   }
   return "";

@@ -101,8 +101,8 @@ class Check {
                        : expected == S_IFDIR ? "expected a directory, found something else"
                        : expected == S_IFLNK ? "expected a symbolic link, found something else"
                        : expected == S_IFIFO ? "expected a pipe, found something else"
-                                             : "no mix has made this";
-    throw std::runtime_error(fmt::format("{}: {}; move it out of the test directory, or use another one", path, what));
+                                             : "expected only what a mix creates";
+    throw std::runtime_error(fmt::format("{}: {}; move this out of the test directory, or use another directory", path, what));
   }
 
   BlockingSession session_;

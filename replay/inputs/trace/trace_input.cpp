@@ -183,7 +183,7 @@ class TraceInput final : public Input {
     counted_.operations += in.varint();
     counted_.streams += in.varint();
     counted_.learnt += in.varint();
-    if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts of a trace from another process");
+    if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts of a trace from another rank");
   }
 
   std::string identity() const override { return fmt::format("trace {} of {} bytes", header().id, trace_.file_bytes()); }
@@ -299,7 +299,9 @@ class TraceKind final : public InputKind {
   bool accepts(const std::string&, std::string_view first) const override { return looks_like_trace(first); }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
-    if (options_.to <= options_.from) throw std::runtime_error("--to: must be later than --from");
+    if (options_.to <= options_.from)
+      throw std::runtime_error(fmt::format("--to {}: expected a time later than --from {}", format_duration(options_.to),
+                                           format_duration(options_.from)));
     struct stat st;
     if (name == "-") return std::make_unique<TraceInput>(fd, "standard input", options_);
     if (stat(name.c_str(), &st) == 0 && S_ISFIFO(st.st_mode)) return std::make_unique<TraceInput>(fd, name, options_);

@@ -40,7 +40,7 @@ std::string TraceSection::text() const {
 
 std::string TraceSection::duration() const {
   if (timing != Timing::original || planned == 0) return "";
-  return fmt::format(", planned {} for the last operation to start; recorded {}", format_duration(planned),
+  return fmt::format("; the last operation was due after {} (recorded after {})", format_duration(planned),
                      format_duration(recorded));
 }
 

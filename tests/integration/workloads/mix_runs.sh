@@ -171,7 +171,7 @@ refused "no streams" 'streams' fsreplay mix:laddis memory: --streams 0
 refused "a negative number of streams" 'streams' fsreplay mix:laddis memory: --streams=-3
 refused "no calls" 'calls' fsreplay mix:laddis memory: --calls 0
 refused "sizes of a trace that is none" 'nosuch' fsreplay mix:laddis memory: --sizes nosuch
-refused "a mix at a scale" 'scale is for traces' fsreplay mix:laddis memory: --scale 4x
+refused "a mix at a scale" 'but --scale is for traces; leave --scale out' fsreplay mix:laddis memory: --scale 4x
 refused "a trace at a load" 'is a trace' fsreplay ran.zst memory: --load 100
 refused "a server that is not there" 'refused' fsreplay mix:laddis 'nfs://127.0.0.1:9/e?version=3&nfsport=9&mountport=9'
 refused "fsbench: an illegal load" 'illegal load value 0' fsbench nhfsstone -l 0 one
@@ -187,9 +187,9 @@ foreign() {  # NAME PATTERN: of the directory `own`, which must not change
   rm -r own
 }
 mkdir -p own/testdir0 && echo precious >own/testdir0/notes
-foreign "a foreign file in a test directory" 'testdir0/notes: no mix has made this'
+foreign "a foreign file in a test directory" 'testdir0/notes: expected only what a mix creates'
 mkdir -p own/testdir0/dir/001 && echo precious >own/testdir0/dir/001/002
-foreign "a file below a name of a mix" 'testdir0/dir/001/002: no mix has made this'
+foreign "a file below a name of a mix" 'testdir0/dir/001/002: expected only what a mix creates'
 mkdir -p own/testdir0/rename1 && echo precious >own/testdir0/rename1/001
 foreign "a directory with the name of a file" 'testdir0/rename1: expected a regular file'
 mkdir -p own/testdir0 && echo precious >own/testdir0/001
