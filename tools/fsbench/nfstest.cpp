@@ -48,7 +48,9 @@ class Test {
   int run() {
     std::vector<uint64_t> sizes, skipped;
     for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
-    if (sizes.empty()) throw std::runtime_error("the quota is too small for every size");
+    if (sizes.empty())
+      throw std::runtime_error(
+          fmt::format("S{}: expected a quota for at least the files of size m{}", settings_.space, settings_.least));
     cluster_.on_all([this] { open(); });
     RankRole role;
     role.rank = cluster_.rank();

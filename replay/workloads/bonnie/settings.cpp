@@ -74,13 +74,13 @@ void Settings::check(int64_t memory) const {
   if (size < 0 || files < 0 || (size == 0 && files == 0))
     throw std::invalid_argument("nothing to do: -s and -n are both 0 or less");
   if (!is_chunk(chunk) || !is_chunk(file_chunk))
-    throw std::invalid_argument("a chunk must be a power of 2 from 256 to 1048576 bytes");
+    throw std::invalid_argument("-s, -n: expected chunks of 256 to 1048576 bytes, a power of 2");
   if (seeks < 0 || seeks > (1 << 28) || seekers < 1 || seekers > 1000)
-    throw std::invalid_argument("seeks must be 0 or more, by 1 to 1000 seekers");
+    throw std::invalid_argument("-s: expected 0 to 268435456 seeks, by 1 to 1000 seekers");
   if (largest >= 0 && (smallest < 0 || largest < smallest))
-    throw std::invalid_argument("the largest file must not be smaller than the smallest");
-  if (directories < 1 || directories > 99'999) throw std::invalid_argument("there can be 1 to 99999 directories");
-  if (files > (1 << 20)) throw std::invalid_argument("-n counts by 1024: at most 1048576");
+    throw std::invalid_argument("-n: expected a largest file that is not smaller than the smallest");
+  if (directories < 1 || directories > 99'999) throw std::invalid_argument("-n: expected 1 to 99999 directories");
+  if (files > (1 << 20)) throw std::invalid_argument("-n: expected at most 1048576 times 1024 files");
   if (size > 0 && memory > 0 && size < 2 * memory)
     throw std::invalid_argument(fmt::format(
         "File size should be double RAM for good results, RAM is {}M (-r 0 asks for less at one's own risk)", memory));

@@ -22,18 +22,18 @@ uint64_t number(const std::string& word) {
   const char *begin = word.data() + 1, *end = word.data() + word.size();
   const auto [rest, error] = std::from_chars(begin, end, value);
   if (error != std::errc() || rest != end || value == 0 || value > kMostBytes)
-    throw std::invalid_argument(fmt::format("'{}': '{}' needs a whole number above 0", word, word[0]));
+    throw std::invalid_argument(fmt::format("'{}': expected a whole number above 0 after '{}'", word, word[0]));
   return value;
 }
 
 bool flag(const std::string& word) {
   if (word.size() == 2 && (word[1] == '0' || word[1] == '1')) return word[1] == '1';
-  throw std::invalid_argument(fmt::format("'{}': '{}' takes 0 or 1", word, word[0]));
+  throw std::invalid_argument(fmt::format("'{}': expected 0 or 1 after '{}'", word, word[0]));
 }
 
 char unit(const std::string& word) {
   if (word.size() == 2 && std::string_view("bKM").find(word[1]) != std::string_view::npos) return word[1];
-  throw std::invalid_argument(fmt::format("'{}': the unit is b, K or M", word));
+  throw std::invalid_argument(fmt::format("'{}': expected the unit b, K or M after 'u'", word));
 }
 
 void take(Settings& s, const std::string& word) {
@@ -91,7 +91,7 @@ void check_product(const Settings& s, unsigned ranks) {
   uint64_t bytes = 1;
   for (uint64_t factor : {std::max(s.most, s.buffer), s.unit_bytes(), s.files, uint64_t(ranks)})
     if (__builtin_mul_overflow(bytes, factor, &bytes) || bytes > kMostBytes)
-      throw std::invalid_argument("the files of all ranks are too big together");
+      throw std::invalid_argument(fmt::format("the files of all ranks: expected at most {} bytes together", kMostBytes));
 }
 
 }  // namespace
@@ -116,11 +116,12 @@ Settings parse(const std::vector<std::string>& words, unsigned ranks) {
   if (s.most == 0) s.most = s.least;
   if (s.step == 0) s.step = s.least;
   if (s.files == 0) s.files = ranks;
-  if (s.most < s.least) throw std::invalid_argument(fmt::format("M{}: the largest size is below the least, {}", s.most, s.least));
-  if (s.factor == 1) throw std::invalid_argument("K1: sizes would never grow");
+  if (s.most < s.least) throw std::invalid_argument(fmt::format("M{}: expected a largest size of at least m{}", s.most, s.least));
+  if (s.factor == 1) throw std::invalid_argument("K1: expected a factor of 2 or more, because sizes must grow");
   check_product(s, ranks);
   if (s.factor == 0 && (s.most - s.least) / s.step > kMostSizes)
-    throw std::invalid_argument(fmt::format("more than {} sizes", kMostSizes));
+    throw std::invalid_argument(
+        fmt::format("s{}: expected a step that makes at most {} sizes from m{} to M{}", s.step, kMostSizes, s.least, s.most));
   return s;
 }
 

@@ -134,7 +134,7 @@ def failures():
     case("a directory that is not writable", done.returncode == 1 and re.search("can't create Bonnie.*Permission denied\n", done.stderr), done)
     for name, options, line in (
             ("a missing directory", ["-d", "nowhere"], "fsbench bonnie: nowhere: No such file or directory"),
-            ("an odd chunk", ["-s", "1:5000"], "fsbench bonnie: a chunk must be a power of 2"),
+            ("an odd chunk", ["-s", "1:5000"], "fsbench bonnie: -s, -n: expected chunks of 256 to 1048576 bytes"),
             ("no number", ["-n", "many"], "fsbench bonnie: 'many': expected a number"),
             ("nothing to do", ["-s", "0", "-n", "0"], "fsbench bonnie: nothing to do")):
         done = run(FSBENCH, "bonnie", *WITHOUT_BYTES, "-q", *options)
