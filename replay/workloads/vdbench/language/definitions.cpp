@@ -83,7 +83,7 @@ class Reader {
     } else if (same_word(k, "rd")) {
       run(s);
     } else if (same_word(k, "rg")) {
-      throw ParameterError(first.position, "rg= is refused: Swat's traces are closed");
+      throw ParameterError(first.position, "rg= is refused: the format of Swat's traces is not public");
     } else {
       for (const Parameter& p : s.parameters)
         apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd=");
@@ -132,7 +132,7 @@ class Reader {
     for (size_t i = 1; i < s.parameters.size(); ++i)
       if (!same_word(s.parameters[i].keyword, "count")) apply(table, definition, s.parameters[i], section);
     if (is_the_default) {
-      if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no place among the defaults");
+      if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no lun= or anchor= among the defaults");
       defaults = definition;
       return;
     }

@@ -108,8 +108,8 @@ void set_format(Run& run, const Parameter& p) {
   }
   run.format = {};
   if (no) return void(run.format.complete = format.complete);
-  if (format.limited && !format.only) throw ParameterError(p.position, "expected only with limited: (only,limited)");
-  if (format.complete && format.any()) throw ParameterError(p.position, "expected complete alone, or with no");
+  if (format.limited && !format.only) throw ParameterError(p.position, "limited: expected (only,limited)");
+  if (format.complete && format.any()) throw ParameterError(p.position, "complete: expected (complete) or (no,complete)");
   run.format = format;
 }
 
@@ -187,7 +187,7 @@ const Keyword<Run> kRun[] = {
     {"elapsed", set_time<&Run::elapsed, 1>},
     {"interval", set_time<&Run::interval, 1>},
     {"warmup", set_time<&Run::warmup, 0>},
-    {"replay", nullptr, "Swat's traces are closed"},
+    {"replay", nullptr, "the format of Swat's traces is not public"},
     {"pause", set_time<&Run::pause, 0>},
     {"forxfersize", loop<kXfersize>},
     {"forthreads", loop<kThreads>},

@@ -80,7 +80,7 @@ const Keyword<Storage> kStorage[] = {
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
     {"kstat", nullptr, "only Solaris has this"},
     {"instance", nullptr, "only Solaris has this"},
-    {"replay", nullptr, "Swat's traces are closed"},
+    {"replay", nullptr, "the format of Swat's traces is not public"},
     {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
     {"resetlun", nullptr, "only Solaris has this"},
     {"resetbus", nullptr, "only Solaris has this"},

@@ -62,7 +62,7 @@ Flat read_flat(std::string name) {
       throw std::runtime_error(fmt::format("{}:{}: expected {} columns, not {}", name, number, flat.columns.size(), row.size()));
     flat.rows.push_back(std::move(row));
   }
-  if (flat.columns.empty()) throw std::runtime_error(name + ": is no flatfile.html of vdbench");
+  if (flat.columns.empty()) throw std::runtime_error(name + ": expected a flatfile.html of vdbench, found no names of columns");
   const size_t run = flat.column("Run");
   std::erase_if(flat.rows, [run](const Row& row) { return only_formats(row[run]); });
   return flat;

@@ -15,7 +15,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr const char* kDamaged = "damaged message from another process";
+constexpr const char* kDamaged = "damaged message from another rank";
 
 // First byte of a message from a rank: its kind.
 enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };

@@ -75,7 +75,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
     const bool grows = storage.size > opened.size;
     if (grows && storage.size % kMiB)
-      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is made", storage.size));
+      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is created", storage.size));
     Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
     opened.access = uint32_t(writes || grows ? O_RDWR : O_RDONLY);
     opened.flags = storage.flags.flags;

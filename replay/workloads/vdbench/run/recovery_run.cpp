@@ -32,7 +32,7 @@ class StorageSource final : public RecoverySource {
     const Outcome& outcome = session_.perform(op);
     if (outcome.error || outcome.data.size() != length)
       throw std::runtime_error(fmt::format("sd={}: recovery can't read {} bytes at {}: {}", storage_.validated->name, length,
-                                           offset, outcome.error ? strerror(outcome.error) : "the file ends before"));
+                                           offset, outcome.error ? strerror(outcome.error) : "the file is too short"));
     return outcome.data;
   }
 
@@ -116,11 +116,12 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
                   storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(counts.checked),
                   format_count(counts.wrong)));
   if (known.lost)
-    errors_.add(fmt::format("{}: the journal is damaged from byte {} on: {} entries are lost; {} blocks are taken as a later "
-                            "write left them, the state of {} blocks is unknown",
-                            storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
-                            format_count(found.unclear)),
-                {storage.name});
+    errors_.add(
+        fmt::format("{}: the journal is damaged from byte {} on: {} entries are lost; {} blocks are assumed to be as a later "
+                    "write left them, the state of {} blocks is unknown",
+                    storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
+                    format_count(found.unclear)),
+        {storage.name});
   end_at_errors(errors_, "recovery", general_, reports_);
 }
 

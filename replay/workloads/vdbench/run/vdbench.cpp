@@ -298,7 +298,7 @@ int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atom
   cluster.on_all([&] { program = std::make_unique<VdbenchProgram>(options, cluster, stop); });
   const std::string text = fmt::format("{}", fmt::join(program->lines(), "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
-    if (text != of_root) throw std::runtime_error("has other parameter files than rank 0");
+    if (text != of_root) throw std::runtime_error("has other parameter files than rank 0; use the same files on all ranks");
   });
   if (!options.simulate) return program->run();
   return cluster.root() ? program->simulate() : 0;
