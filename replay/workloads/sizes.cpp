@@ -100,7 +100,7 @@ class OfTrace final : public SizeModel {
         seen(files, op.object, op.offset + op.result);
         (op.kind == OpKind::read ? reads_ : writes_).add(std::min(op.result, kMostTransfer));
       }
-    if (files.empty()) throw std::runtime_error(path + ": no file whose size could be taken");
+    if (files.empty()) throw std::runtime_error(path + ": expected operations that show sizes of files, found none");
     // Sort by id, because the order of an unordered_map is undefined.
     std::vector<std::pair<ObjectId, uint64_t>> ordered(files.begin(), files.end());
     std::sort(ordered.begin(), ordered.end());

@@ -145,7 +145,7 @@ void Steering::load_costs(std::string_view saved) {
     const size_t at = row(std::string(in.text()));
     for (auto& column : cost_) column[at] = std::bit_cast<double>(in.varint());
   }
-  if (!in.ok()) throw std::runtime_error("damaged costs from another process");
+  if (!in.ok()) throw std::runtime_error("damaged costs from another rank");
 }
 
 std::vector<std::string> Steering::impossible() const {

@@ -47,8 +47,9 @@ class Filling {
     }
     while (bytes < options_.bytes / options_.numbers.size()) {
       if (s.files.size() >= kMostFiles)
-        throw std::runtime_error(
-            fmt::format("a working set of so many bytes has more than {} files of these sizes in a stream", kMostFiles));
+        throw std::runtime_error(fmt::format(
+            "the working set: expected at most {} files in a stream; make the files larger (--sizes), or use more streams",
+            kMostFiles));
       s.folders.push_back(objects_++);
       bytes += set_of_files(s, s.folders.back(), random, false);
     }

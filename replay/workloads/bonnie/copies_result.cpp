@@ -34,7 +34,7 @@ CopiesResult CopiesResult::load(std::string_view saved) {
   result.failure = in.text();
   result.left = in.text();
   result.interrupted = in.u8() != 0;
-  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged results from another process");
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged results from another rank");
   return result;
 }
 

@@ -36,7 +36,7 @@ StageReport StageReport::load(std::string_view saved) {
   report.counted = in.u8() != 0;
   report.wire_reads = in.varint();
   const std::string_view counts = in.text();
-  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged report from another process");
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged report from another rank");
   report.counts = Tally::load(counts);
   return report;
 }

@@ -61,7 +61,7 @@ CopiesResult CopiesResult::load(std::string_view saved) {
   result.stopped = in.u8() != 0;
   result.error_count = in.varint();
   while (in.ok() && in.left() > 0) result.errors.emplace_back(in.text());
-  if (!in.ok()) throw std::runtime_error("damaged results from another process");
+  if (!in.ok()) throw std::runtime_error("damaged results from another rank");
   result.tally = Tally::load(tally);
   return result;
 }

@@ -53,7 +53,7 @@ Settings Settings::load(std::string_view saved) {
     location.name = in.text();
     location.weight = in.svarint();
   }
-  if (!in.ok()) throw std::runtime_error("damaged settings from another process");
+  if (!in.ok()) throw std::runtime_error("damaged settings from another rank");
   return settings;
 }
 
