@@ -87,8 +87,8 @@ std::string verdict_text(const ComparedRow& row, size_t target, bool decided) {
 std::string rounds_text(const Comparison& c) {
   if (c.kept)
     return fmt::format(
-        "{}; runs that were kept, the first of each file side by side, and so on. They were not made in turn, so that whatever "
-        "else changed between the series is part of the difference",
+        "{}; kept runs: the first runs of all files are compared, then the second ones, and so on. The runs were not made "
+        "in turn, so that whatever else changed between the series is part of the difference",
         c.rounds);
   std::string order;
   for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);

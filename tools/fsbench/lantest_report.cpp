@@ -38,7 +38,7 @@ SessionEnd SessionEnd::load(std::string_view saved) {
   end.made = in.u8() != 0;
   end.removed = in.u8() != 0;
   end.original_status = int(in.svarint());
-  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged results from another process");
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged results from another rank");
   return end;
 }
 

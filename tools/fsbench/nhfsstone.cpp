@@ -87,8 +87,9 @@ class Nhfsstone {
       const std::vector<StonePlace> places = stone_places(options_.targets, options_.processes);
       for (const StonePlace& place : places)
         if (place.numbers.size() < cluster_.size())
-          throw std::runtime_error(fmt::format("-p {}: expected at least {}, for {} ranks on {} targets each", options_.processes,
-                                               places.size() * cluster_.size(), cluster_.size(), places.size()));
+          throw std::runtime_error(
+              fmt::format("-p {}: expected at least {} processes, one on each target for each rank ({} ranks, {} targets)",
+                          options_.processes, places.size() * cluster_.size(), cluster_.size(), places.size()));
       unsigned before = 0;
       for (const StonePlace& place : places) open(mix, place, before);
     });
@@ -167,7 +168,7 @@ class Nhfsstone {
     if (*background_ <= kMostBackground) return;
     const std::string what =
         fmt::format("too much background activity ({:.0f} calls/sec by this machine's NFS client)", *background_);
-    if (!options_.force) throw std::runtime_error(what + ": end what else uses NFS, or start it with --force");
+    if (!options_.force) throw std::runtime_error(what + ": end what else uses NFS, or give --force");
     fmt::print(stderr, "fsbench nhfsstone: {}\n", what);
   }
 

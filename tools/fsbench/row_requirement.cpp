@@ -52,7 +52,7 @@ std::string RowRequirement::missed_value(const Comparison& comparison, const Com
 std::string RowRequirement::missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const {
   const std::string what = fmt::format("{}, {} to {}", row.name, comparison.targets[target], comparison.targets[0]);
   const PairedRatio ratio = row.ratio_of_values(target);
-  if (ratio.rounds < 2) return what + ": two rounds are needed";
+  if (ratio.rounds < 2) return what + ": unknown: two rounds or more are required";
   if (row.has_bounds(target)) return what + " is unknown: calls had no reply";
   return meets(of_times_ ? ratio.high : ratio.low)
              ? ""

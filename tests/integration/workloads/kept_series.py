@@ -79,7 +79,7 @@ def loads():
                                   " order by id")
     case("the values are those of the database", rows["-l 1000: calls response p50"]["rates"][0] == [v[0] for v in kept], kept)
     text = compare("before.sqlite", "after.sqlite").stdout
-    case("it says that the runs were not made in turn", "They were not made in turn" in text and "6 runs from " in text, text)
+    case("it says that the runs were not made in turn", "The runs were not made in turn" in text and "6 runs from " in text, text)
     with contextlib.closing(sqlite3.connect("after.sqlite")) as database:
         database.executescript("update measured set value = value * case run % 3 when 0 then 1e-7 when 1 then 1 else 1e7 end where name = 'read'")
     compare("--html", "page.html", "before.sqlite", "after.sqlite")
