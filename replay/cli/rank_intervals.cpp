@@ -9,7 +9,7 @@
 
 namespace fsr {
 
-constexpr const char* kDamaged = "damaged intervals from another process";
+constexpr const char* kDamaged = "damaged intervals from another rank";
 
 RankInterval::RankInterval(const Interval& interval, const SeriesInterval& merged)
     : from_(interval.from),

@@ -20,7 +20,7 @@ namespace fsr {
 
 namespace {
 
-constexpr const char* kDamaged = "damaged results from another process";
+constexpr const char* kDamaged = "damaged results from another rank";
 
 constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &ImageSummary::files,     &ImageSummary::symlinks,
                                                   &ImageSummary::bytes,       &ImageSummary::apparent,  &ImageSummary::hard_links,
@@ -137,16 +137,17 @@ std::string RanksSection::text() const {
     compared_again = compared_again && row.clock.after;
     if (row.clock.drifted()) drift = std::max(drift, std::abs(row.clock.drift()));
   }
-  const std::string drifted = !compared_again ? "not compared again at the end"
+  const std::string drifted = !compared_again ? "not compared again at the end of the run"
                               : drift         ? "drift up to " + format_duration(drift)
                                               : "no drift measured";
-  text += fmt::format("{:<10} known to {}, {}; the ranks began within {}\n", "clocks", format_duration(error), drifted,
+  text += fmt::format("{:<10} compared to within {}, {}; the ranks began within {}\n", "clocks", format_duration(error), drifted,
                       format_duration(start_spread()));
   const auto latest = std::max_element(rows_.begin(), rows_.end(), [](const RankRow& a, const RankRow& b) {
     return a.result.lateness.max() < b.result.lateness.max();
   });
   if (const int64_t late = latest->result.lateness.max(); late > 0)
-    text += fmt::format("{:<10} {}, of rank {} on {}\n", "latest", format_duration(late), latest->rank, latest->host);
+    text += fmt::format("{:<10} {} late: an operation of rank {} on {}\n", "latest", format_duration(late), latest->rank,
+                        latest->host);
   for (const RankRow& row : rows_) {
     const RunResult& r = row.result;
     text += fmt::format("{:<10} {} {}, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",

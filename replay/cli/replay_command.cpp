@@ -47,8 +47,8 @@ void check_input(Replay& replay) {
   const std::string mine = replay.input->identity(), of_root = replay.cluster.broadcast(mine);
   replay.on_all([&] {
     if (mine != of_root)
-      throw std::runtime_error(
-          fmt::format("{}: {}, but {} has {}", replay.command.input, mine, replay.cluster.name_of(0), of_root));
+      throw std::runtime_error(fmt::format("{}: {} here, but {} has {}; give all ranks the same input", replay.command.input,
+                                           mine, replay.cluster.name_of(0), of_root));
   });
 }
 

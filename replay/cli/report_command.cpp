@@ -42,7 +42,8 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
   }
   if (runs.empty())
     throw std::runtime_error(arguments.files[0] + (others ? ": holds only runs of fsbench, expected a run of fsreplay or vdbench"
-                                                          : ": holds no run with this number"));
+                                                   : arguments.numbers.empty() ? ": holds no run"
+                                                                               : ": holds no run with a number of --run"));
   return runs;
 }
 
@@ -57,9 +58,12 @@ std::string page(const Arguments&, const std::vector<ChosenRun>& runs) { return 
 
 std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs) {
   const ChosenRun& one = only(runs);
-  const Histogram h =
-      one.file->histogram(one.run.number("id"), arguments.kind, arguments.kind.empty() ? arguments.what : "service");
-  if (!h.count()) throw std::runtime_error(fmt::format("{}: this run has no measurements of that kind", one.file->path()));
+  const bool of_kind = !arguments.kind.empty();
+  const int64_t id = one.run.number("id");
+  const Histogram h = one.file->histogram(id, arguments.kind, of_kind ? "service" : arguments.what);
+  if (!h.count())
+    throw std::runtime_error(fmt::format("{} {}: run {} of {} has no such measurements", of_kind ? "--kind" : "--what",
+                                         of_kind ? arguments.kind : arguments.what, id, one.file->path()));
   return hgrm_text(h);
 }
 

@@ -29,7 +29,8 @@ std::vector<std::string> components(const std::string& path) {
     at = end + 1;
   }
   for (const std::string& part : parts)
-    if (!valid_component(part)) throw std::runtime_error(escape_text(path) + ": '" + escape_text(part) + "' is no name");
+    if (!valid_component(part))
+      throw std::runtime_error(escape_text(path) + ": '" + escape_text(part) + "': expected a name of a file or directory");
   return parts;
 }
 

@@ -61,7 +61,7 @@ void take_words(Options& o) {
   }
   for (size_t i = 0; i < o.words.size(); ++i) {
     const bool first = o.words[i] == "-";
-    if (first && ++i == o.words.size()) throw std::runtime_error("-: expected parameters after it");
+    if (first && ++i == o.words.size()) throw std::runtime_error("-: expected parameters after -");
     if (first || (o.program.text && begins_section(o.words[i])))
       o.program.text = o.program.text.value_or("") + o.words[i] + "\n";
     else

@@ -98,8 +98,8 @@ static void check_same(Cluster& cluster, const std::string& what) {
   const std::vector<std::string> all = cluster.gather(mine);
   for (unsigned rank = 0; rank < all.size() && differs.empty(); ++rank)
     if (all[rank] != mine)
-      differs = fmt::format("{} has another version or command line: {}; {}: {}", cluster.name_of(rank), all[rank],
-                            cluster.name_of(0), mine);
+      differs = fmt::format("{} has {}, but {} has {}; start all ranks with one version and one command line",
+                            cluster.name_of(rank), all[rank], cluster.name_of(0), mine);
   differs = cluster.broadcast(differs);
   if (!differs.empty()) throw std::runtime_error(differs);
 }

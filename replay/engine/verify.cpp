@@ -176,7 +176,7 @@ void Verifier::note(const Op& op, const Outcome& got, int64_t issued) {
     if (op.kind == OpKind::readdir || op.kind == OpKind::readdirplus) {
       m.expected = std::to_string(listing_.expected.count) + " entries";
       m.got = std::to_string(listing_.got.count) + " entries";
-      if (m.expected == m.got) m.got += " of other names";
+      if (m.expected == m.got) m.got += " with other names";
     } else {
       m.expected = op.kind == OpKind::readlink ? std::string(op.data) : "the captured content";
       m.got = op.kind == OpKind::readlink ? std::string(got.data) : "other content";

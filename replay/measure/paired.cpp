@@ -111,10 +111,10 @@ std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds) {
 std::string verdict_words(std::span<const RatePair> rounds, bool decided) {
   if (decided) return paired_ratio(rounds).ratio > 1 ? "faster" : "slower";
   const std::string unknown = "no difference that could be shown";
-  if (rounds.size() < 2) return unknown + " (two rounds are the least)";
+  if (rounds.size() < 2) return unknown + " (requires two rounds or more)";
   const std::optional<unsigned> more = rounds_to_decide(rounds);
-  if (!more) return unknown + " (nor with a thousand more rounds)";
-  return unknown + fmt::format(" ({} more round{} might)", *more, *more == 1 ? "" : "s");
+  if (!more) return unknown + " (nor would a thousand more rounds show one)";
+  return unknown + fmt::format(" ({} more round{} might show one)", *more, *more == 1 ? "" : "s");
 }
 
 std::vector<bool> decided(const std::vector<double>& p, double level) {

@@ -76,7 +76,7 @@ Tally Tally::load(std::string_view saved) {
     cell.response = Histogram::load(in);
     cell.recorded = Histogram::load(in);
   }
-  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts from another process");
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts from another rank");
   return tally;
 }
 

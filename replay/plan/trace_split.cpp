@@ -154,9 +154,9 @@ void SplitSurvey::wait_for(const Op& op, uint32_t thread, const Recent& earlier)
   if (pairs_.size() * (sizeof(Pair) + kTaken) + threads_.size() * (sizeof(Thread) + kTaken) +
           (open_.size() + before_.size() + holders_.size() + lockers_.size()) * kTaken >
       memory_)
-    throw std::length_error(
-        fmt::format("{} threads depend on each other in {} ways, whose list would need more than {} of memory",
-                    format_count(threads_.size()), format_count(pairs_.size()), format_size(memory_)));
+    throw std::length_error(fmt::format(
+        "{} threads depend on each other in {} ways, whose list requires more than {} of memory; use one rank, or --clones",
+        format_count(threads_.size()), format_count(pairs_.size()), format_size(memory_)));
 }
 
 std::string SplitSurvey::text(const Pair& pair, uint32_t earlier) const {

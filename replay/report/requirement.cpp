@@ -165,7 +165,7 @@ std::string Requirement::missed(const RunResult& run) const {
   if ((figure_ <= Figure::achieved) && nothing_measured(run)) return "nothing was measured";
   if (figure_ == Figure::achieved_share && run.offered() <= 0) return "no load was offered, because this run has no schedule";
   if (const uint64_t least = least_operations(); run.response.count() < least && !operator_.starts_with('>'))
-    return fmt::format("{} is unknown: {} operations, at least {} are needed", name_, format_count(run.response.count()),
+    return fmt::format("{} is unknown: {} operations, at least {} are required", name_, format_count(run.response.count()),
                        format_count(least));
   const double is = value(run);
   const bool bound = is_lower_bound(run), wants_more = operator_.starts_with('>');

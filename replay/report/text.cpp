@@ -137,10 +137,11 @@ std::string report_text(const Report& report) {
   text = report.input + " on " + report.target;
   for (const auto& section : report.sections) text += section->heading();
   const ImageSummary& image = report.image;
-  fmt::format_to(out, "\nimage      {} directories, {} files, {} symlinks, {}; {} in {}\n", format_count(image.directories),
-                 format_count(image.files), format_count(image.symlinks), format_size(image.apparent),
-                 report.prepared.kept ? fmt::format("{} objects kept, completed", format_count(report.prepared.kept)) : "made",
-                 format_duration(report.prepared.elapsed));
+  fmt::format_to(
+      out, "\nimage      {} directories, {} files, {} symlinks, {}; {} in {}\n", format_count(image.directories),
+      format_count(image.files), format_count(image.symlinks), format_size(image.apparent),
+      report.prepared.kept ? fmt::format("{} objects kept, the others created", format_count(report.prepared.kept)) : "made",
+      format_duration(report.prepared.elapsed));
   for (const auto& section : report.sections) text += section->text();
   kinds_table(out, r, as);
   uint64_t compared = r.matched() + r.differed() + r.followed();
@@ -157,7 +158,7 @@ std::string report_text(const Report& report) {
   for (const auto& times : figures::kTimesOfRun)
     if (times.in_text) histogram_line(out, times.name, r.*times.member, times.lower_bounds ? r.*times.lower_bounds : Histogram());
   load_lines(out, report);
-  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs free in order\n", format_count(r.edges),
+  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs in any order\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));
   if (const ContentCompared& c = r.content; c.blocks || c.unknown)
     fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be compared\n", format_count(c.blocks),

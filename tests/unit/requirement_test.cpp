@@ -38,7 +38,7 @@ TEST_CASE("a missed requirement says which value the run had") {
   }
   CHECK(missed("p50 < 1us") == "p50 is 1.01 ms");
   CHECK(missed("p99.8 < 1h") == "p99.8 is at least 5.00 ms");
-  CHECK(missed("p99.9 < 1h") == "p99.9 is unknown: 995 operations, at least 1,000 are needed");
+  CHECK(missed("p99.9 < 1h") == "p99.9 is unknown: 995 operations, at least 1,000 are required");
   CHECK(missed("max <= 1h") == "max is at least 5.00 ms");
   CHECK(missed("achieved >= 99%") == "achieved is 98.5 %");
   CHECK(missed("achieved > 990/s") == "achieved is 985.0/s");

@@ -64,7 +64,7 @@ TEST_CASE("a listing with the same number of other names differs") {
   CHECK(l.part(2, {}, {}) == Match::differed);
   REQUIRE(l.verifier.mismatches().size() == 1);
   CHECK(l.verifier.mismatches()[0].expected == "2 entries");
-  CHECK(l.verifier.mismatches()[0].got == "2 entries of other names");
+  CHECK(l.verifier.mismatches()[0].got == "2 entries with other names");
 }
 
 TEST_CASE("a listing does not differ by its order, its division into calls, or the entries \".\" and \"..\"") {

@@ -158,7 +158,7 @@ MpiTransport::~MpiTransport() {
 
 Transport* fsr_open_transport(const char* version, std::string* why) {
   if (strcmp(version, FSR_VERSION) != 0) {
-    *why = std::string("the module for this MPI has version " FSR_VERSION ", not ") + version;
+    *why = std::string("the module for this MPI has version " FSR_VERSION ", not ") + version + "; install one version of both";
     return nullptr;
   }
   int provided;

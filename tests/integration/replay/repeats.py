@@ -83,7 +83,7 @@ def requirements():
     cases.case("JSON has it, too", report["exit_status"] == 3 and len(report["requirements_missed"]) == 1 and not report["not_clean"], report["not_clean"])
     done = replay("mix:sfs97-v3", "memory:", "--calls", "60", "--require", "p99 < 100s", "--require", "p90 < 100s")
     cases.case("a percentile of too few operations meets nothing", done.returncode == 3
-               and done.stdout.splitlines()[-1] == "required p99 < 100s: p99 is unknown: 60 operations, at least 100 are needed", done.stdout)
+               and done.stdout.splitlines()[-1] == "required p99 < 100s: p99 is unknown: 60 operations, at least 100 are required", done.stdout)
     done = replay("a.zst", "memory:", "--repeat", "2", "--require", "max < 1ns")
     cases.case("of each run", done.returncode == 3 and done.stdout.count("required max < 1ns") == 2, done.stdout)
     with open("disk", "wb") as file:

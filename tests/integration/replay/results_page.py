@@ -137,8 +137,9 @@ def refusals():
     run("fsbench", "lantest", "--percent", "1", "-f", "1", "--results", "other.sqlite", "memory:")
     for name, pattern, command in (
             ("a kept page", "exists already", ("r.sqlite", "-o", "one.html")),
-            ("no such run", "holds no run with this number", ("r.sqlite", "--run", "9", "-o", "x.html")),
+            ("no such run", "holds no run with a number of --run", ("r.sqlite", "--run", "9", "-o", "x.html")),
             ("two runs in one log", "expected one run for a .hgrm or .hlog file, found 2", ("r.sqlite", "-o", "x.hlog")),
+            ("a kind that did not occur", "--kind mknod: run 1 of r.sqlite has no such measurements", ("r.sqlite", "--run", "1", "--kind", "mknod", "-o", "x.hgrm")),
             ("an unknown ending", "ends in .html", ("r.sqlite", "-o", "x.pdf")),
             ("a trace", "not a results database", ("a.zst", "-o", "x.html")),
             ("a program of fsbench", "holds only runs of fsbench", ("other.sqlite", "-o", "x.html")),

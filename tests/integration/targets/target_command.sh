@@ -46,7 +46,7 @@ check 'docs/operations.md is what the targets state (fsreplay target operations 
 check_status 'an input that stops is no file' 1 'input: Is a directory' fsreplay target put "$scratch/dir" x "$scratch"
 check 'nothing is left of it' bash -c '[ -z "$(ls -A "$1")" ]' - "$scratch/dir"
 check_status 'no such input' 1 '^fsreplay: /no/such: No such file or directory$' fsreplay target put "$scratch/dir" x /no/such
-check_status 'a path that leads out' 1 "'\.\.' is no name" fsreplay target stat "$scratch/dir" ../etc
+check_status 'a path that leads out' 1 "'\.\.': expected a name of a file" fsreplay target stat "$scratch/dir" ../etc
 check_status 'no such directory' 2 'No such file or directory' fsreplay target stat "$scratch/no/such"
 for url in "$scratch/missing" "file:$scratch/missing" "file:$scratch/missing?direct=1"; do
   for words in ls stat 'cat x'; do

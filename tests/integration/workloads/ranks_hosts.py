@@ -63,10 +63,10 @@ def told_otherwise(hosts, url):
     here = os.getcwd()
     for name, on_h3, line in (
             ("another version", f"LD_LIBRARY_PATH={here}/other; program={here}/other/fsbench",
-             r"rank 2 \(h3\) has another version or command line: version 0\.1\.9, words (.*); rank 0 \(h1\): version 0\.1\.0, words \1"),
+             r"rank 2 \(h3\) has version 0\.1\.9, words (.*), but rank 0 \(h1\) has version 0\.1\.0, words \1; start all ranks"),
             ("a module of another version", f"program={here}/program/fsbench",
              r"rank 2 \(h3\): started as 4 ranks by a launcher of openmpi, but the module for this MPI has version 0\.1\.0, not 0\.1\.9"),
-            ("another URL", f'url="{url.replace("/vfs", "/elsewhere")}"', r"rank 2 \(h3\) has another version or command line: .*/elsewhere.*; rank 0 \(h1\): .*/vfs.*")):
+            ("another URL", f'url="{url.replace("/vfs", "/elsewhere")}"', r"rank 2 \(h3\) has version .*/elsewhere.*, but rank 0 \(h1\) has version .*/vfs.*")):
         script = f'url="{url}"; program={FSBENCH}; [ "$(hostname)" != h3 ] || {{ {on_h3}; }}; exec "$program" nfstest m4 "f$url"'
         done = run(*hosts.mpirun("sh", "-c", script), env=ENV)
         lines = ours(done.stderr)

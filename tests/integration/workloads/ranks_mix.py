@@ -66,7 +66,7 @@ def clocks():
     done = run("mpirun", "--oversubscribe", "-np", "4", "sh", "-c", shifted, "sh", *MIX, "memory:", "--load", "400", "--calls", "400",
                "--results", "clocks.sqlite", env=ENV)
     case("clocks that differ: a line on them, and on what was late", done.returncode == 0
-         and re.search(rf"\nclocks +known to \S+ .?s, .*; the ranks began within .*\nlatest +\S+ .?s, of rank \d on {HOST}\n", done.stdout), done)
+         and re.search(rf"\nclocks +compared to within \S+ .?s, .*; the ranks began within .*\nlatest +\S+ .?s late: an operation of rank \d on {HOST}\n", done.stdout), done)
     db = sqlite3.connect("clocks.sqlite")
     rows = db.execute("select rank, clock_offset_ns, clock_error_ns, clock_drift_ns, start_ns from ranks").fetchall()
     db.close()

@@ -60,7 +60,7 @@ def refused():
              "fsbench nfstest: --ranks 2: a launcher has started 4 ranks already; leave --ranks out"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
             ("a rank that is told otherwise", ["mpirun", "--oversubscribe", *parts], ENV,
-             f"fsbench nfstest: rank 2 ({HOST}) has another version or command line: version 0.1.0, words fd m2; rank 0 ({HOST}): version 0.1.0, words fd"),
+             f"fsbench nfstest: rank 2 ({HOST}) has version 0.1.0, words fd m2, but rank 0 ({HOST}) has version 0.1.0, words fd;"),
             ("bad words", [*LAUNCHER, FSBENCH, "nfstest", "x5"], ENV, "fsbench nfstest: 'x5': expected")):
         done = run(*command, env=env)
         lines = ours(done.stderr)

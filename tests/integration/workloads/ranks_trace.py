@@ -294,7 +294,7 @@ def refused():
         os.link(trace, f"host{rank}/t.zst")
     done = run("mpirun", "--oversubscribe", "-np", "2", "sh", "-c", 'cd host$OMPI_COMM_WORLD_RANK; exec "$0" "$@"', FSREPLAY, "t.zst", "null:", "--clones", "2", "-q", env=ENV)
     case("refused: another trace on a host", done.returncode == 2 and re.search(
-        rf"fsreplay: rank 1 \({HOST}\): t.zst: trace \S+ of \d+ bytes, but rank 0 \({HOST}\) has trace \S+ of \d+ bytes", done.stderr), done)
+        rf"fsreplay: rank 1 \({HOST}\): t.zst: trace \S+ of \d+ bytes here, but rank 0 \({HOST}\) has trace \S+ of \d+ bytes", done.stderr), done)
 
 
 def on_server():
