@@ -255,7 +255,9 @@ class Planning {
   void normalise() {
     double total = 0;
     for (const PlannedProcedure& p : plan_.procedures) total += p.planned;
-    if (total <= 0) throw std::runtime_error(target_.name() + ": no operation of this mix can be issued there for long");
+    if (total <= 0)
+      throw std::runtime_error(target_.name() +
+                               ": expected a mix with operations that this target can express, and with removals for creations");
     for (PlannedProcedure& p : plan_.procedures) p.planned /= total;
   }
 
