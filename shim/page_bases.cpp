@@ -72,7 +72,7 @@ void PageBases::written(uint64_t node, uint64_t offset, const char* data, size_t
   for (size_t at = 0; at < bytes; at += kPage) set(shard, {node, (offset + at) / kPage}, data + at, std::min(kPage, bytes - at));
 }
 
-// The kernel keeps no page of which it had only a part, so that a page without a base needs none.
+// A page without a base gets one only if it is whole: the kernel reads it again after only a part was written.
 void PageBases::changed(uint64_t node, uint64_t offset, const char* data, size_t bytes) {
   Shard& shard = shard_of(node);
   std::lock_guard lock(shard.mutex);
