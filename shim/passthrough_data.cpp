@@ -36,8 +36,8 @@ char* thread_buffer(size_t size) {
   return buffer.memory;
 }
 
-// True: pages of mappings are in the FUSE inode's page cache, where only stores through mappings change them. So do writes
-// through the capture if the file is cached.
+// True: pages of mappings are in the FUSE inode's page cache. Stores through mappings change them there; writes do only if the
+// file is cached.
 bool merges(Shim& shim, const OpenHandle& h) { return h.cached || (h.maps && !shim.backings.is_lower(*h.inode)); }
 
 // Writes the bytes that were stored through mappings. Returns how many of `size` bytes are done, or -1 and errno.
