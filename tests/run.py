@@ -320,9 +320,10 @@ def main():
     if options.write_times:
         write_times(runs)
     passed, failed = sum(run.passed for run in runs), sum(run.failed for run in runs)
-    if not runs:
-        failed = 1
-        print("FAILED run.py: no such test", flush=True)
+    missing = set(options.names) - {run.name for run in runs} if runs else {"such test"}
+    for name in sorted(missing):
+        failed += 1
+        print(f"FAILED run.py: no {name}", flush=True)
     if options.tally:
         with open(options.tally, "a", encoding="ascii") as tally:
             tally.write(f"{passed} {failed}\n")
