@@ -16,7 +16,7 @@ std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock)
 
 std::string by_path(const std::string& location, bool relative) {
   const bool named = location.starts_with("file:");
-  if (location.find(named ? '?' : ':') != std::string::npos) return location;
+  if (location.find('?') != std::string::npos || (!named && location.find(':') != std::string::npos)) return location;
   return fmt::format("{}{}?by-path={}", named ? "" : "file:", location, relative ? "relative" : "1");
 }
 

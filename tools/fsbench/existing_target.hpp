@@ -16,7 +16,7 @@ namespace fsr::fsbench {
 std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock);
 
 // Returns the target that names files by paths: absolute ones, or relative ones of a program that changes its directory to
-// `location`. Targets other than directories stay as they are.
+// `location`. Targets other than directories, and those with an option, stay as they are.
 std::string by_path(const std::string& location, bool relative);
 
 // Returns the client and the cache between a program and its target, in words.

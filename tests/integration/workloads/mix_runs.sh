@@ -209,4 +209,10 @@ for missing in missing file:missing; do
   refused "compare: no such target, $missing" 'missing: No such' fsbench compare memory: $missing -- lantest
 done
 check "none of these made it" test ! -e missing
+mkdir optional
+for option in direct=1 past-cache=1; do
+  check "bonnie on a directory with $option" fsbench bonnie -u root -r 0 -q -f -s 0 -n 1 -d "optional?$option"
+  check "postmark on a directory with $option" \
+    sh -c "printf 'set number 5\nset transactions 5\nrun\nquit\n' | fsbench postmark --location '$PWD/optional?$option'"
+done
 refused "fsbench: no personality" 'subcommand' fsbench
