@@ -15,6 +15,7 @@
 #include "engine/prepare.hpp"
 #include "engine/tree_remover.hpp"
 #include "targets/blocking_session.hpp"
+#include "targets/file/file_target.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -52,7 +53,7 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
   } else if (colon == std::string::npos || url.rfind("file:", 0) == 0 || url.find('/') < colon) {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
-    std::string place = resolved(url.rfind("file:", 0) == 0 ? url.substr(5) : url);
+    const std::string place = resolved(directory_of(url));
     same = header.host == host && inside(place, resolved(header.directory));
   }
   if (same)

@@ -161,9 +161,11 @@ void require_directory(const std::string& url) {
   const std::string_view scheme = scheme_of(url);
   if (!scheme.empty() && scheme != "file") return;
   if (scheme.empty()) refuse_near_url(url);
-  const std::string path = parse_location(scheme.empty() ? "file:" + url : url).path;
+  const std::string path = directory_of(url);
   if (struct stat st; stat(path.c_str(), &st) != 0) throw std::runtime_error(path + ": " + strerror(errno));
 }
+
+std::string directory_of(const std::string& url) { return parse_location(url.starts_with("file:") ? url : "file:" + url).path; }
 
 const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1|?past-cache=1]  a directory; DIR alone means the same", open_file,
                                   kMappings};

@@ -30,4 +30,7 @@ extern const TargetPlugin file_plugin;
 // that don't prepare their target, unlike a replay.
 void require_directory(const std::string& url);
 
+// Returns the directory of a `file:` URL, or of DIR alone, without options. Throws std::runtime_error.
+std::string directory_of(const std::string& url);
+
 }  // namespace fsr

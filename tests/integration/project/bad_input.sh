@@ -98,6 +98,11 @@ refused 'a target that is not empty, with --reuse' 'not empty' fsreplay good.zst
 refused '--cleanup of a target that is not ours' 'not empty' fsreplay good.zst full --cleanup
 check 'what was in the target is still there' grep -q precious full/file
 refused 'what was captured' 'this trace captured' fsreplay good.zst share
+mkdir void
+fsshim capture void -o void.zst -- sh -c 'echo 1 >void/f; rm void/f' 2>capture.err
+for url in void file:void 'void?direct=1' 'file:void?past-cache=1'; do
+  refused "what was captured and is empty, as $url" 'this trace captured' fsreplay void.zst "$url"
+done
 mkdir readonly
 mount -t tmpfs -o size=1m none readonly && mount -o remount,ro readonly
 refused 'a read-only target' 'Read-only' fsreplay good.zst readonly
