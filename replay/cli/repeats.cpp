@@ -110,7 +110,7 @@ std::optional<int> Replay::run_alone(double factor, const RunLength& least) {
   input->end_round(report);
   keep_results();
   if (command.json) rounds.push_back(report);
-  if (cluster.size() > 1) latest_ = report;
+  latest_ = report;
   return std::nullopt;
 }
 
@@ -122,8 +122,11 @@ double Replay::of_root(double value) {
   return std::bit_cast<double>(ByteReader(from_root).u64());
 }
 
-// Reports why no further run could begin, for example because the server no longer answers.
-void Replay::end_between(const std::exception& e) const {
+// Reports why no further run could begin, for example because the server no longer answers. The report is that of the last run.
+void Replay::end_between(const std::exception& e) {
+  report = latest_;
+  report.aftermath = fmt::format("no further run could begin: {}", e.what());
+  line.clear();
   if (cluster.root()) fmt::print(stderr, "fsreplay: {}\n", e.what());
 }
 

@@ -249,7 +249,7 @@ void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
                              line.bar("image  ", done, total);
                              send_heartbeat();
                            });
-  if (prepared || cluster.size() == 1) return;
+  if (prepared || (cluster.size() == 1 && !again)) return;
   if (report.interrupted) throw std::runtime_error("interrupted");
   throw std::runtime_error(fmt::format("{} operations that prepare the run failed", format_count(report.prepared.failed)));
 }

@@ -91,7 +91,7 @@ struct Replay {
   // Merges the results of all ranks that are left.
   void gather();
   void lost_between(const LostRank& lost);
-  void end_between(const std::exception& why) const;
+  void end_between(const std::exception& why);
   // Goes on without the lost rank: the results so far are reported, and the exit status is 1.
   void end_without(const LostRank& lost);
   // Collective. True if this was the last round: a rank is lost, was stopped, or passes true for `mine`.
@@ -103,7 +103,7 @@ struct Replay {
   int finish();
 
   bool whole_ = true;     // true: no rank is lost
-  Report latest_;         // with several ranks: the report of the previous round
+  Report latest_;         // the report of the previous round, if it may be needed
   int64_t alive_at_ = 0;  // time of the last heartbeat, on `clock`
 
   // Runs a step that follows the run. If it fails, reports that on stderr and lets the next steps run.

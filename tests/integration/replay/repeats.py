@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from lower_fs import Cases, put_on_path  # noqa: E402
@@ -44,6 +45,35 @@ def repeat():
     report = json.loads(done.stdout)
     rate = report["repeat"]["achieved_per_s"]
     cases.case("JSON has them, too", len(report["runs"]) == 2 and rate["least"] <= rate["median"] <= rate["most"], rate)
+
+
+def no_second_run():
+    """The file system is filled during the first of two runs, so that the second finds no room for its files."""
+    os.mkdir("other")
+    with open("other/big", "wb") as file:
+        file.write(os.urandom(3 << 20))
+    subprocess.run(["fsshim", "capture", "other", "-o", "b.zst", "--", "sh", "-c", "cat other/big >/dev/null; rm other/big; sleep 2; touch other/end"],
+                   check=True, capture_output=True, timeout=60)
+    for name, options in (("is refused", ()), ("can't be prepared", ("--force",))):
+        os.mkdir("small")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=5m", "none", "small"], check=True)
+        with subprocess.Popen(["fsreplay", "b.zst", "file:small/tree", "--repeat", "2", "--json", "-q", *options], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as running:
+            for there in (True, False):
+                while running.poll() is None and os.path.exists("small/tree/big") != there:
+                    time.sleep(0.01)
+            with contextlib.suppress(OSError), open("small/filler", "wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+            out, err = running.communicate(timeout=100)
+        subprocess.run(["umount", "small"], check=True)
+        os.rmdir("small")
+        report = json.loads(out) if out else {}
+        got = {name: report.get(name) for name in ("issued", "exit_status", "not_clean")} | {"runs": len(report.get("runs", []))}
+        cases.case(f"a second run that {name}: the first is reported, and why there is no second",
+                   running.returncode == 1 and "repeat" in report and got["runs"] == 1 and got["issued"] > 0 and got["exit_status"] == 1
+                   and any(reason.startswith("no further run could begin: ") for reason in got["not_clean"]) and len(err.splitlines()) == 1,
+                   (running.returncode, got, err))
 
 
 def find_scale():
@@ -117,6 +147,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.") as scratch:
     os.chdir(scratch)
     capture()
     repeat()
+    no_second_run()
     find_scale()
     requirements()
     config()
