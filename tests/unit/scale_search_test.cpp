@@ -52,6 +52,9 @@ TEST_CASE("a search for a load ends when less load makes no difference, but not 
   CHECK((overloaded.find()->holds > 0.015 && !overloaded.find()->futile));
   ScaleSearch falling([](double factor) { return attempt(8 * std::pow(factor, 0.5), true); });
   CHECK((falling.find()->holds > 0.01 && !falling.find()->futile));
+  // Each halving makes a difference of 7 % only, but the fourth satisfies the condition.
+  ScaleSearch slowly([](double factor) { return attempt(1.3 * std::pow(factor, 0.1), true); });
+  CHECK((slowly.find()->holds > 0.06 && !slowly.find()->futile));
 }
 
 TEST_CASE("the majority of three runs decides unless the first clearly holds") {
