@@ -2,13 +2,18 @@
 #include "direct_io.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 namespace fsr {
 
 uint32_t direct_block(int fd) {
+  struct stat st;
+  int bytes = 0;
+  if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && ioctl(fd, BLKSSZGET, &bytes) == 0) return uint32_t(bytes);
   struct statfs fs;
   if (fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC) return 1;
 #ifdef STATX_DIOALIGN

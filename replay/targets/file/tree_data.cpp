@@ -18,8 +18,7 @@
 
 namespace fsr {
 
-constexpr size_t kPiece = 8 << 20;  // bytes at a time of a read whose content is not wanted, to save memory
-constexpr uint64_t kPage = 4096;    // O_DIRECT reads whole pages
+constexpr uint64_t kPage = 4096;  // O_DIRECT reads whole pages
 
 // Finds the open file of a handle. Without a handle, as in a trace of a stateless protocol, the object is opened for this call.
 int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {

@@ -32,15 +32,6 @@ uint64_t size_of(const Device& device, const struct stat& st) {
   return bytes;
 }
 
-uint32_t block_of(const Device& device, const struct stat& st) {
-  if (S_ISBLK(st.st_mode)) {
-    int bytes = 0;
-    if (ioctl(device.fd.get(), BLKSSZGET, &bytes) != 0) fail(device.path);
-    return uint32_t(bytes);
-  }
-  return direct_block(device.fd.get());
-}
-
 // True: the file has other content than this target's header. A file made for another purpose may have no signature.
 bool foreign_content(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -76,7 +67,7 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   if (!device.fd && errno == EINVAL) fail(path, "is on a file system without O_DIRECT");
   if (!device.fd) fail(path);
   device.size = size_of(device, st);
-  device.block = block_of(device, st);
+  device.block = direct_block(device.fd.get());
   if (device.block == 0 || device.block > kHeaderBytes || (device.block & (device.block - 1)))
     fail(path, "requires blocks of " + std::to_string(device.block) + " bytes, expected at most 4096");
   device.size -= device.size % kHeaderBytes;

@@ -13,13 +13,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "targets/file/direct_io.hpp"
 #include "targets/raw/raw_ops.hpp"
 
 namespace fsr::raw {
 
 namespace {
 
-constexpr uint64_t kPiece = 8 << 20;  // bytes of one read or write of the ring
 constexpr int64_t kFar = 10'000'000;  // ns to a deadline from which on it need not be met exactly
 constexpr unsigned kBatch = 16;       // entries after which they are submitted, even before the next poll()
 
