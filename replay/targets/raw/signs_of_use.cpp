@@ -107,6 +107,7 @@ void signatures(const std::string& path, Signs& signs) {
   blkid_probe_enable_superblocks(probe.get(), 1);
   blkid_probe_set_superblocks_flags(probe.get(), BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL);
   blkid_probe_enable_partitions(probe.get(), 1);
+  blkid_probe_set_partitions_flags(probe.get(), BLKID_PARTS_FORCE_GPT);  // also if only the table at the end is left
   Signs found;
   while (blkid_do_probe(probe.get()) == 0) {
     std::string type = value(probe.get(), "TYPE"), table = value(probe.get(), "PTTYPE"), label = value(probe.get(), "LABEL");
