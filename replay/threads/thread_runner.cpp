@@ -74,6 +74,7 @@ class ThreadRunner::RunnerPass {
   RunnerResult result_;
   unsigned interval_ = 0;      // number of the last interval that was reported
   int64_t interval_from_ = 0;  // clock: start of the present interval
+  Tally not_reported_;         // counts of the present interval that were handed over
   bool warm_ = true;
   uint64_t completions_ = 0;
   int64_t progress_at_ = 0;  // clock: last growth of completions_ since the threads were to end; 0: not yet checked
@@ -171,6 +172,12 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     result_.started = interval_from_ = t;
     if (!last) return;
     counts = {};
+  }
+  counts.merge(std::exchange(not_reported_, {}));
+  // Threads that have ended do not hand over their counts, so all counts since the last report are of the last interval.
+  if (!last && state_.running.load() == 0) {
+    not_reported_ = std::move(counts);
+    return;
   }
   // The interval has its planned length, even if it is reported late.
   const int64_t to = last ? t : interval_from_ + options_.interval;
