@@ -5,6 +5,8 @@
 
 #include <cctype>
 
+#include "workloads/vdbench/language/sections.hpp"
+
 namespace fsr::vdbench {
 
 namespace {
@@ -13,12 +15,17 @@ class Cutter {
  public:
   Cutter(const std::string& text, const std::vector<SourcePosition>& positions) : text_(text), positions_(positions) {}
 
-  Statement cut() {
-    Statement statement;
-    do statement.parameters.push_back(parameter());
-    while (took(','));
+  std::vector<Statement> cut() {
+    std::vector<Statement> statements;
+    do {
+      const Parameter next = parameter();
+      const Section section = section_of(next);
+      if (statements.empty() || (section != Section::general && section >= section_of(statements.back().parameters[0])))
+        statements.emplace_back();
+      statements.back().parameters.push_back(next);
+    } while (took(','));
     if (at_ < text_.size()) fail("expected ',' or the end of the line");
-    return statement;
+    return statements;
   }
 
  private:
@@ -78,7 +85,7 @@ class Cutter {
 
 }  // namespace
 
-Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& positions) {
+std::vector<Statement> cut_statements(const std::string& text, const std::vector<SourcePosition>& positions) {
   return Cutter(text, positions).cut();
 }
 

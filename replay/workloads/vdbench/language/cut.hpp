@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a statement into its parameters. No state.
+// Cuts text into statements and their parameters. No state.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace fsr::vdbench {
 
-// `text`: not empty. `positions`: the position of each of its characters. Throws ParameterError.
-Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& positions);
+// Returns the statements of a line and those that continue it after a ','. A definition may begin after a ',', too. `text`: not
+// empty. `positions`: the position of each of its characters. Throws ParameterError.
+std::vector<Statement> cut_statements(const std::string& text, const std::vector<SourcePosition>& positions);
 
 }  // namespace fsr::vdbench

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/hosts.hpp"
@@ -13,8 +14,6 @@
 namespace fsr::vdbench {
 
 namespace {
-
-constexpr const char* kUnnamed = "expected a name of letters, digits, '_', '.' or '-'";
 
 template <class List>
 std::vector<std::string> names_of(const List& list) {
@@ -50,12 +49,24 @@ std::string without_slash(std::string anchor) {
 class Reader {
  public:
   Definitions read(const std::vector<Statement>& statements) {
-    for (const Statement& statement : join_lines(statements)) section(statement);
+    for (const Statement& statement : join_lines(statements))
+      for (const Statement& one : hosts_.repeat(statement)) attempt([&] { section(one); });
+    if (!mistakes_.empty()) throw std::runtime_error(fmt::format("{}", fmt::join(mistakes_, "\n")));
     finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].position);
     return std::move(all_);
   }
 
  private:
+  // Notes a mistake, so that those behind it are found, too.
+  template <class Act>
+  void attempt(Act act) {
+    try {
+      act();
+    } catch (const ParameterError& e) {
+      mistakes_.emplace_back(e.what());
+    }
+  }
+
   void enter(Section section, const Parameter& p) {
     constexpr const char* kNames[] = {"general parameters", "hosts", "SDs or FSDs", "WDs or FWDs", "RDs"};
     if (section < section_)
@@ -86,7 +97,7 @@ class Reader {
       throw ParameterError(first.position, "rg= is refused: the format of Swat's traces is not public");
     } else {
       for (const Parameter& p : s.parameters)
-        apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd=");
+        attempt([&] { apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd="); });
     }
   }
 
@@ -101,7 +112,7 @@ class Reader {
     const bool fine = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '%' || c == '*';
     });
-    if (!fine) throw ParameterError(p.values[0].position, kUnnamed);
+    if (!fine) throw ParameterError(p.values[0].position, "expected a name of letters, digits, '_', '.' or '-'");
     for (const auto& other : others)
       if (same_word(other.name, name))
         throw ParameterError(p.values[0].position, fmt::format("{} '{}' is defined twice, expected another name", what, name));
@@ -130,7 +141,7 @@ class Reader {
     definition.name = is_the_default ? "default" : name(first, list, section);
     definition.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i)
-      if (!same_word(s.parameters[i].keyword, "count")) apply(table, definition, s.parameters[i], section);
+      if (!same_word(s.parameters[i].keyword, "count")) attempt([&] { apply(table, definition, s.parameters[i], section); });
     if (is_the_default) {
       if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no lun= or anchor= among the defaults");
       defaults = definition;
@@ -160,10 +171,12 @@ class Reader {
     w.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
-      if (same_word(p.keyword, "sd"))
-        w.storages = resolve(p, names_of(all_.storages), "SD");
-      else
-        apply(workload_keywords(), w, p, "wd=");
+      attempt([&] {
+        if (same_word(p.keyword, "sd"))
+          w.storages = resolve(p, names_of(all_.storages), "SD");
+        else
+          apply(workload_keywords(), w, p, "wd=");
+      });
       if (is_short_for(p, "threads") && !all_.general.concatenates)
         throw ParameterError(p.position, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
     }
@@ -182,13 +195,14 @@ class Reader {
     w.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
-      if (same_word(p.keyword, "fsd")) {
-        w.systems = resolve(p, names_of(all_.systems), "FSD");
-      } else if (same_word(p.keyword, "target")) {
-        w.target = resolve(p, names_of(all_.systems), "FSD").at(0);
-      } else {
-        apply(file_workload_keywords(), w, p, "fwd=");
-      }
+      attempt([&] {
+        if (same_word(p.keyword, "fsd"))
+          w.systems = resolve(p, names_of(all_.systems), "FSD");
+        else if (same_word(p.keyword, "target"))
+          w.target = resolve(p, names_of(all_.systems), "FSD").at(0);
+        else
+          apply(file_workload_keywords(), w, p, "fwd=");
+      });
     }
     if (is_default(first)) return void(file_workload_default_ = w);
     if (is_format) return void(format_ = w);
@@ -228,7 +242,7 @@ class Reader {
         rate = &p;
         if (is_short_for(p, kFwdrate)) place_rates(run, p);
       } else {
-        apply(run_keywords(), run, p, "rd=");
+        attempt([&] { apply(run_keywords(), run, p, "rd="); });
       }
     }
     set_rate(run, rate);
@@ -268,6 +282,7 @@ class Reader {
   }
 
   Definitions all_;
+  std::vector<std::string> mistakes_;
   Section section_ = Section::general;
   std::optional<bool> kind_;  // true: trees of files
   Hosts hosts_;

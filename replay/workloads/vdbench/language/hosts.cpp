@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "workloads/vdbench/language/keyword.hpp"
+#include "workloads/vdbench/language/sections.hpp"
 
 namespace fsr::vdbench {
 
@@ -35,6 +36,16 @@ bool is_this_host(const std::string& name) {
          same_word(name, whole.substr(0, whole.find('.')));
 }
 
+// True: `text` has the word.
+bool replace_all(std::string& text, std::string_view word, const std::string& by) {
+  bool found = false;
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, word.size(), by);
+    found = true;
+  }
+  return found;
+}
+
 }  // namespace
 
 void Hosts::define(const Statement& statement) {
@@ -51,6 +62,27 @@ void Hosts::define(const Statement& statement) {
     default_ = host;
   else
     names_.push_back(host.name);
+}
+
+std::vector<Statement> Hosts::repeat(const Statement& statement) const {
+  const Section section = section_of(statement.parameters[0]);
+  if (section <= Section::hosts) return {statement};
+  const size_t first = names_.size() > 1, hosts = names_.size() - first;
+  std::vector<Statement> all;
+  bool repeats = true;
+  for (size_t i = 0; i < hosts && repeats; ++i) {
+    repeats = false;
+    all.push_back(statement);
+    for (Parameter& p : all.back().parameters)
+      for (Value& value : p.values) {
+        replace_all(value.text, "#hosts", std::to_string(hosts));
+        if (section == Section::runs) continue;
+        repeats |= replace_all(value.text, "$host", names_[first + i]);
+        repeats |= replace_all(value.text, "!host", names_[first + i]);
+        repeats |= replace_all(value.text, "#host", std::to_string(i));
+      }
+  }
+  return all;
 }
 
 void Hosts::check(const Statement& statement) const {

@@ -20,9 +20,12 @@ class Hosts {
   // Both throw ParameterError.
   void define(const Statement& statement);       // hd=
   void check(const Statement& statement) const;  // host= of another section
+  // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
+  // number from 0. Replaces #hosts, the number of hosts, also in RDs.
+  std::vector<Statement> repeat(const Statement& statement) const;
 
  private:
-  std::vector<std::string> names_ = {"localhost"};
+  std::vector<std::string> names_ = {"localhost"};  // then those of hd=
   Host default_;
 };
 

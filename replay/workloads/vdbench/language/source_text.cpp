@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "workloads/vdbench/language/cut.hpp"
 
@@ -14,9 +16,10 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// True for variables that the program sets itself for each run. Their values are known only when a command is run.
+// True for variables that the program sets itself: for each host, or for each command that it runs.
 bool is_own_variable(const std::string& name) {
-  return name == "output" || name == "lun" || name == "lba" || name == "size" || name == "sector" || name == "error";
+  return name.starts_with("host") || name == "output" || name == "lun" || name == "lba" || name == "size" || name == "sector" ||
+         name == "error";
 }
 
 std::string directory_of(const std::string& file) {
@@ -43,7 +46,7 @@ std::vector<Statement> StatementReader::read(const std::vector<SourceText>& text
 void StatementReader::take(const SourceText& source, unsigned depth) {
   const auto file = std::make_shared<const std::string>(source.name);
   uint32_t number = 0;
-  size_t at = 0;
+  size_t at = source.text.starts_with("\xEF\xBB\xBF") ? 3 : 0;  // after a byte order mark
   while (at < source.text.size()) {
     const size_t end = std::min(source.text.find('\n', at), source.text.size());
     if (!take_line(file, directory_of(source.name), source.text.substr(at, end - at), ++number, depth)) break;
@@ -93,7 +96,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
   pending_.characters += kept.characters;
   pending_.positions.insert(pending_.positions.end(), kept.positions.begin(), kept.positions.end());
   if (pending_.characters.back() != ',') {
-    statements_.push_back(cut_statement(pending_.characters, pending_.positions));
+    std::ranges::move(cut_statements(pending_.characters, pending_.positions), std::back_inserter(statements_));
     pending_ = {};
   }
   return true;
@@ -146,10 +149,6 @@ StatementReader::Text StatementReader::substitute(const std::shared_ptr<const st
     if (found != substitutions_.end()) {
       used_[name] = true;
       put(found->second, at);
-    } else if (name == "host") {
-      put(c == '#' ? "0" : "localhost", at);
-    } else if (name == "hosts" && c == '#') {
-      put("1", at);
     } else if (c == '$' && !quoted && !is_own_variable(name) && at > 0 &&
                (line[at - 1] == '=' || line[at - 1] == ',' || line[at - 1] == '(')) {
       throw ParameterError({file, number, uint32_t(at + 1)},

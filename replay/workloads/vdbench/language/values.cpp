@@ -72,11 +72,12 @@ std::vector<Number> doubled(const Parameter& parameter, Number from, const Numbe
 std::vector<Number> stepped(const Parameter& parameter, const Number& from, const Number& to, const Number& step) {
   if (step.value <= 0) throw ParameterError(parameter.values[1].position, "expected a step above 0");
   std::vector<Number> all;
-  const bool up = to.value >= from.value;
-  for (double v = from.value; up ? v <= to.value : v >= to.value; v += up ? step.value : -step.value) {
+  double v = from.value;
+  do {
     check_count(parameter, all.size());
     all.push_back({v, from.percent, size_text(v)});
-  }
+    v += step.value;
+  } while (v <= to.value);
   return all;
 }
 
