@@ -69,10 +69,10 @@ void take_words(Options& o) {
   }
 }
 
-std::optional<int64_t> seconds(const std::string& text, const char* option) {
+std::optional<int64_t> seconds(const std::string& text, const char* option, int64_t least = 1) {
   if (text.empty()) return {};
   const int64_t ns = parse_duration(text);
-  if (ns <= 0 || ns % 1'000'000'000) throw std::runtime_error(std::string(option) + " " + text + ": expected whole seconds");
+  if (ns < least || ns % 1'000'000'000) throw std::runtime_error(std::string(option) + " " + text + ": expected whole seconds");
   return ns / 1'000'000'000;
 }
 
@@ -240,7 +240,7 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   if (!demo.empty()) o.program.text = o.program.text.value_or("") + demo;
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");
-  o.program.warmup = seconds(o.warmup, "-w");
+  o.program.warmup = seconds(o.warmup, "-w", 0);
   o.cluster.stop = &stop;
   return on_ranks(o.cluster, command_text(o.program.files) + "\n" + o.program.text.value_or(""), [&](Cluster& cluster) {
     std::unique_ptr<VdbenchDatabase> database;

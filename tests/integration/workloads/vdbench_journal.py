@@ -90,7 +90,7 @@ def recovery_of_a_device():
         file.write(old[1 << 19:(1 << 19) + 8192])
     done, out = vdbench('data_errors="echo saw $lun $lba $size >told"\n' + SD, "-jr", name="kept")
     case("recovery's first error runs the command of data_errors=, and nothing is run", done.returncode == 1 and
-         content("told") == "saw kept 524288 512\n" and "as many as data_errors= allows" in done.stderr and "Starting RD" not in out, (out, done.stderr))
+         content("told") == "saw kept 524288 4096\n" and "as many as data_errors= allows" in done.stderr and "Starting RD" not in out, (out, done.stderr))
     done, out = vdbench(SD.replace("lun=kept", "lun=other"), "-jr", name="other")
     case("refused: recovery of what is not there", done.returncode == 2 and "nothing to recover" in done.stderr, done.stderr)
     with open("sd1.map", "r+b") as file:
@@ -112,6 +112,12 @@ def recovery_of_files():
     told = [line for line in content("files.out/errorlog.html").splitlines() if "Data Validation error" in line]
     case("files that are cut or missing after the end are found by recovery, and told once each", done.returncode == 1 and len(told) == 2 and
          f"file={short[5:]} lba=4096" in told[0] and f"file={gone[5:]} lba=0" in told[1] and all("lost write" in line for line in told), told)
+    with open(files[-1], "ab") as file:
+        file.write(b"more")
+    done, out = vdbench(text, "-jro", name="files")
+    case("a file to which bytes were appended is found by recovery", done.returncode == 1 and
+         f"file={files[-1][5:]}: is longer than " in content("files.out/errorlog.html"), (out, done.stderr, content("files.out/errorlog.html")))
+    os.truncate(files[-1], os.path.getsize(files[-1]) - 4)
     with open("fsd1.jnl", "ab") as file:
         file.write(bytes(24) * 3)
         file.write(b"?" * 24)

@@ -29,6 +29,7 @@ class Anchor {
     uint64_t position = 0;        // offset at which a sequential thread goes on
     uint32_t users = 0;           // number of threads that have claimed it, or kExclusive
     bool exists = false, copied = false;
+    bool longer = false;    // has more bytes than the structure says; set when the tree is surveyed
     bool selected = false;  // chosen once in this run
   };
   struct Directory {

@@ -29,6 +29,7 @@ SimTask SurveyThread::run(SimContext& sim) {
       if (files) {
         anchor.made(uint32_t(n), op.object);
         uint64_t size = found.attr.size;
+        anchor.file(uint32_t(n)).longer = size > structure.size_of(n);
         // A file may be longer than its structure says. Only the part within its structure has keys.
         if (const ValidatedStorage* v = anchor.validated())
           size = std::min(size, structure.size_of(n)) / v->keys.unit() * v->keys.unit();

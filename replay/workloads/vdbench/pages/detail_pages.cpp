@@ -61,7 +61,7 @@ void DetailPages::end(const RunRecord& record) {
   all.pop_back();  // the page of the host has all of them
   for (const RunPart& part : all)
     page(part.name + ".histogram")
-        .put(html_text(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram)));
+        .put(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram));
 }
 
 }  // namespace fsr::vdbench

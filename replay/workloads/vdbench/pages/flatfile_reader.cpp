@@ -72,6 +72,25 @@ void keep_averages(Flat& flat) {
   std::erase_if(flat.rows, [at = flat.column("Interval")](const Row& row) { return !row[at].starts_with("avg"); });
 }
 
+// Returns the name of each run, in order, with the values of its loops: "rd1 xfersize=4k". Takes them from the page of totals,
+// because the flatfile lacks them. Without that page: the names in the flatfile.
+Row names_of(const Flat& flat) {
+  constexpr std::string_view kStart = "Starting RD=", kLoops = "For loops: ";
+  std::ifstream totals(std::filesystem::path(flat.name).replace_filename("totals.html"));
+  Row names;
+  for (std::string line; std::getline(totals, line);) {
+    const size_t start = line.find(kStart), semicolon = line.find(';', start), loops = line.find(kLoops, start);
+    if (start == std::string::npos || loops == std::string::npos) continue;
+    const size_t name = start + kStart.size(), values = loops + kLoops.size();
+    const std::string text = line.substr(name, semicolon - name), of = line.substr(values, line.find('<', values) - values);
+    if (!only_formats(text)) names.push_back(of == "None" ? text : text + " " + of);
+  }
+  if (names.size() == flat.rows.size()) return names;
+  names.clear();
+  for (const Row& row : flat.rows) names.push_back(row[flat.column("Run")]);
+  return names;
+}
+
 double number(const std::string& text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -104,13 +123,17 @@ std::string compare_flat(const std::string& older, const std::string& newer) {
   Flat before = read_flat(older), after = read_flat(newer);
   keep_averages(before);
   keep_averages(after);
+  const Row names = names_of(before), new_names = names_of(after);
   std::multimap<std::string, const Row*> by_name;  // keeps the order of equal names
-  for (const Row& row : after.rows) by_name.emplace(row[after.column("Run")], &row);
-  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>9}{:>12}{:>12}{:>9}\n", "run", "old rate", "new rate", "delta", "old resp",
-                                 "new resp", "delta");
+  for (size_t i = 0; i < after.rows.size(); ++i) by_name.emplace(new_names[i], &after.rows[i]);
+  size_t width = 23;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string text = fmt::format("{:<{}} {:>12}{:>12}{:>9}{:>12}{:>12}{:>9}\n", "run", width, "old rate", "new rate", "delta",
+                                 "old resp", "new resp", "delta");
   size_t missing = 0;
-  for (const Row& row : before.rows) {
-    const std::string& name = row[before.column("Run")];
+  for (size_t i = 0; i < before.rows.size(); ++i) {
+    const Row& row = before.rows[i];
+    const std::string& name = names[i];
     const auto found = by_name.lower_bound(name);
     if (found == by_name.end() || found->first != name) {
       ++missing;
@@ -119,8 +142,8 @@ std::string compare_flat(const std::string& older, const std::string& newer) {
     const Row& other = *found->second;
     const double rate = number(row[before.column("rate")]), resp = number(row[before.column("resp")]);
     const double new_rate = number(other[after.column("rate")]), new_resp = number(other[after.column("resp")]);
-    text += fmt::format("{:<24}{:>12.1f}{:>12.1f}{:>9}{:>12.3f}{:>12.3f}{:>9}\n", name, rate, new_rate, change(rate, new_rate),
-                        resp, new_resp, change(resp, new_resp));
+    text += fmt::format("{:<{}} {:>12.1f}{:>12.1f}{:>9}{:>12.3f}{:>12.3f}{:>9}\n", name, width, rate, new_rate,
+                        change(rate, new_rate), resp, new_resp, change(resp, new_resp));
     by_name.erase(found);
   }
   if (missing) text += fmt::format("{} runs are in {} alone\n", missing, before.name);

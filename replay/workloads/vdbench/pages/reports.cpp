@@ -143,7 +143,7 @@ void Reports::end(const RunRecord& record) {
   totals_.put(columns_->line(record.average));
   for_each_page([&](RunPage& page) { page.end(record); });
   if (options_.general.histogram_shown)
-    histogram_.put(html_text(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram)));
+    histogram_.put(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram));
   if (const std::string limit = limit_of(record); !limit.empty())
     everywhere(boxed(
         clock_ns(CLOCK_REALTIME),

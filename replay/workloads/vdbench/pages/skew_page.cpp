@@ -58,7 +58,7 @@ void SkewPage::end(const RunRecord& record) {
   }
   if (workloads.size() < 2) return;
   page_.put(timed(record.average.wall, "\nCalculated versus requested workload skew. (Delta only shown if > 0.10% absolute)\n"));
-  if (!run.keeps_shares() || run.formats)
+  if (run.rate.kind == Rate::max && (!run.keeps_shares() || run.formats))
     page_.put(timed(record.average.wall,
                     "Note that for an Uncontrolled MAX run workload skew is irrelevant.\nThis was an Uncontrolled MAX run.\n"));
   table(record, part_words(run, PartKind::workload), workloads, true);

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "util/units.hpp"
 #include "workloads/vdbench/files/file_thread.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 
@@ -130,10 +129,8 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
     if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
   });
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
-  if (definitions_.general.validation.on)
-    reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
-                              format_count(checks.wrong)));
   messages.check([&] {
+    end_validation(checks, run, definitions_.general, stop_, reports_);
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   forget_unmade(run);

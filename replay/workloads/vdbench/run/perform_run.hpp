@@ -10,6 +10,7 @@
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
 #include "workloads/vdbench/run/rank_messages.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
 
@@ -40,5 +41,10 @@ void run_commands(const Commands& commands, Reports& reports);
 // Checks the number of errors after a run ("rd=r") or the recovery. At the limit of data_errors=, runs its command and throws
 // std::runtime_error.
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
+
+// Reports the blocks that data validation checked in a run. Throws std::runtime_error if a complete run checked none. A run that
+// only writes each block once may check none.
+void end_validation(const ValidationCounts& counts, const PlannedRun& run, const General& general, const std::atomic<int>& stop,
+                    Reports& reports);
 
 }  // namespace fsr::vdbench
