@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests forms of vdbench's parameters that files of 5.04 use besides the plain ones.
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -112,6 +113,116 @@ TEST_CASE("vdbench's range over the end continues at the beginning") {
     }
     REQUIRE(seen.size() == 127);  // all blocks except block 0
   }
+}
+
+TEST_CASE("vdbench rounds the ends of a range down to the largest transfer, and a WD's range replaces its SD's") {
+  auto offsets = [](const std::string& sd, const std::string& wd, uint64_t size, bool device) {
+    const PlannedRun run =
+        plan_runs(read("sd=sd1,lun=/x,size=16m" + sd + "\nwd=wd1,sd=sd1,rdpct=0" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+    const RawWork& work = run.raw_works.at(0);
+    const Areas areas(work, run.storages[0], size, device);
+    Cursors cursors(1);
+    Chooser chooser(work, run.storages[0], areas, cursors, 0, 1);
+    std::set<uint64_t> seen;
+    for (int i = 0; i < 5000; ++i) {
+      const Chooser::Next next = chooser.next().value();
+      REQUIRE(next.offset + next.length <= size);
+      seen.insert(next.offset);
+    }
+    return seen;
+  };
+  constexpr uint64_t kSize = 10'000'384;
+  auto all_are = [](const std::set<uint64_t>& seen, uint64_t unit, uint64_t more = 0) {
+    return std::ranges::all_of(seen, [&](uint64_t offset) { return offset % unit == more; });
+  };
+  for (const bool device : {false, true})
+    for (const char* seek : {"", ",seekpct=0", ",seekpct=50", ",seekpct=poisson", ",rhpct=50,whpct=50"}) {
+      const std::set<uint64_t> part = offsets(",range=(7,33)", seek, kSize, device);
+      CHECK(all_are(part, 4096));
+      CHECK(*part.begin() == kSize * 7 / 100 / 4096 * 4096);
+      CHECK(all_are(offsets("", std::string(",hotband=(13,57)") + seek, kSize, device), 4096));
+      CHECK(all_are(offsets(",range=(77,133)", std::string(",xfersize=12k") + seek, kSize, device), 12288));
+      CHECK(all_are(offsets(",range=(3,99),offset=512", seek, kSize, device), 4096, 512));
+    }
+  CHECK(all_are(offsets("", ",range=(11,88),xfersize=(4k,50,64k,50)", kSize, false), 4096));
+  const std::set<uint64_t> replaced = offsets(",range=(50,100)", ",range=(10,20)", 16 << 20, false);
+  CHECK(*replaced.begin() == (16u << 20) / 10 / 4096 * 4096);
+  CHECK(*replaced.rbegin() < (16u << 20) / 5);
+}
+
+TEST_CASE("vdbench's format writes an SD from end to end") {
+  PlannedRun run = plan_runs(read(kSd + "wd=wd1,sd=sd1,rdpct=0,seekpct=eof,xfersize=1000k\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+  RawWork& work = run.raw_works.at(0);
+  auto written = [&] {
+    const Areas areas(work, run.storages[0], 5 << 20, false);
+    Cursors cursors(1);
+    Chooser chooser(work, run.storages[0], areas, cursors, 0, 1);
+    uint64_t end = 0;
+    for (auto next = chooser.next(); next; next = chooser.next()) {
+      CHECK(next->offset == end);
+      end += next->length;
+    }
+    return end;
+  };
+  CHECK(written() == 5 * 1000 * 1024);
+  work.is_format = true;
+  CHECK(written() == 5 << 20);
+}
+
+TEST_CASE("vdbench repeats storages and workloads for each host") {
+  const std::string rest = "fwd=fwd_$host,fsd=fsd_!host\nrd=rd1,fwd=fwd*,fwdrate=#hosts\n";
+  const Definitions two =
+      read("hd=a,system=localhost\nhd=b,system=localhost\nfsd=fsd_$host,\nanchor=/d/#host,files=#hosts\n" + rest);
+  REQUIRE(two.systems.size() == 2);
+  CHECK(two.systems[0].anchor == "/d/0");
+  CHECK(two.systems[1].name == "fsd_b");
+  CHECK(two.systems[1].files == 2);
+  REQUIRE(two.file_workloads.size() == 2);
+  CHECK(two.file_workloads[1].systems == std::vector<size_t>{1});
+  CHECK(two.runs[0].file_workloads.size() == 2);
+  CHECK(two.runs[0].rates[0].value == 2);
+  const Definitions one = read("fsd=fsd_$host\nanchor=/d/$host_#host\n" + rest);
+  REQUIRE(one.systems.size() == 1);
+  CHECK(one.systems[0].anchor == "/d/localhost_0");
+}
+
+TEST_CASE("vdbench's ranges of numbers go up, and its titles have the warmup, as in 5.04") {
+  const std::string text =
+      simulate(plan_runs(read("\xEF\xBB\xBF" + kSd + kWd + "rd=rd1,wd=wd1,iorate=10,warmup=15,forrdpct=(100-0,10)\n")));
+  CHECK(text.starts_with("Simulating RD=rd1; I/O rate: 10; elapsed=30 warmup=15; For loops: rdpct=100\n1 runs, 45 seconds"));
+}
+
+TEST_CASE("vdbench notes threads that can't be divided among FSDs and operations") {
+  const std::string fsds = "fsd=fsd,anchor=/d,count=(1,3)\nfwd=fwd1,fsd=fsd*,threads=";
+  const std::string rd = "rd=rd1,fwd=fwd1,fwdrate=10,operations=(read,write)\n";
+  CHECK(plan_runs(read(fsds + "12\n" + rd)).at(0).notes.empty());
+  CHECK(plan_runs(read(fsds + "20\n" + rd)).at(0).notes ==
+        std::vector<std::string>{"rd=rd1,fwd=fwd1: Mismatch between threads requested (20) and used (18)"});
+}
+
+TEST_CASE("vdbench reports every mistake, and none that only follows from another") {
+  std::string said;
+  try {
+    read("port=x\nsd=sd1,lun=/x,colour=red,size=1q\nwd=wd1,sd=sd1,rdpct=200\nrd=rd1,wd=wd1,elapsed=x,iorate=1\n");
+  } catch (const std::runtime_error& e) {
+    said = e.what();
+  }
+  CHECK(std::ranges::count(said, '\n') == 4);
+  for (const char* part : {"f:1:6: ", "\nf:2:15: 'colour' is not known here", "\nf:2:31: '1q'", "\nf:3:21: '200' is out of range",
+                           "\nf:4:23: 'x'"}) {
+    INFO(said);
+    CHECK(said.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("vdbench's parser accepts a comma before the next definition") {
+  const Definitions all = read(
+      "compratio=2,\nsd=sd1,lun=/x,size=16m,\nsd=sd2,lun=/y,size=16m,\nwd=wd1,sd=sd1,\nwd=wd2,\nsd=sd2,rdpct=0,\n"
+      "rd=rd1,wd=wd1,iorate=1,\nrd=rd2,wd=wd2,iorate=2\n");
+  CHECK(all.storages.size() == 2);
+  REQUIRE(all.workloads.size() == 2);
+  CHECK(all.workloads[1].storages == std::vector<size_t>{1});
+  CHECK(all.runs.size() == 2);
 }
 
 TEST_CASE("vdbench refuses an area that has no room for a transfer") {

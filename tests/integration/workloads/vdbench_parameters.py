@@ -7,7 +7,9 @@ import io
 import json
 import os
 import re
+import struct
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
@@ -40,6 +42,10 @@ def options():
                        (["-d27"], "-d: refused"), (["-m", "x"], "-m")):
         done = vdbench("o", three, "-s", *words)
         case(f"{' '.join(words)}: {why or 'taken'}", (done.returncode == 2 and why in done.stderr) if why else done.returncode == 0, done)
+    done = vdbench("o", three.replace("elapsed=4", "elapsed=4,warmup=2"), "-s", "-w", "0")
+    case("-w 0: no warmup", done.returncode == 0 and "elapsed=4; For" in done.stdout, done)
+    done = vdbench("o", "include=/\n" + three, "-s")
+    case("include= of a directory: status 2 and a line", done.returncode == 2 and "o.vdb:1:8: can't include /: Is a directory" in done.stderr, done)
     for word in ("print", "o.vdb"):
         done = run(FSBENCH, "vdbench", word)
         case(f"{word} as the first word: what was expected", done.returncode == 2 and "expected -f FILE, NAME=VALUE" in done.stderr, done)
@@ -81,6 +87,9 @@ def ends():
     case("maxdata=2: twice the size of the SD", done.returncode == 0 and re.search(r"avg_\d-[12] ", done.stdout), done)
     done = vdbench("x", "histogram=(default,100u,100u,300u,1s)\nfsd=f,anchor=x,files=3,size=10000\nfwd=w,fsd=f,xfersize=3000,threads=1\n"
                         "rd=r,fwd=w,fwdrate=40,elapsed=3,format=yes\n")
+    loop = vdbench("y", SD.replace("lun1", "lun6") + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=50,elapsed=2,forxfersize=(4k,8k)\n")
+    compared = run(FSBENCH, "vdbench", "compare", "y.out", "y.out").stdout
+    case("compare names each run of a loop", re.findall(r"^r xfersize=\w+", compared, re.M) == ["r xfersize=4k", "r xfersize=8k"], (compared, loop))
     sizes = {size for run_, interval, size in flatfile("x", "Run", "Interval", "Xfersize") if run_ == "r" and interval.startswith("avg")}
     case("files in transfers of 3000 bytes, the last of 1000", done.returncode == 0 and len(sizes) == 1 and 2300 < float(sizes.pop()) < 2700, (sizes, done))
     with open("x.out/histogram.html", encoding="utf-8") as page:
@@ -105,8 +114,44 @@ def open_flags():
     case("an SD that a command made shorter", done.returncode and "lun4 has 4096 bytes, but had 1048576 before" in done.stderr, done)
 
 
+def write_backup_gpt(name, sectors=20480):
+    """A file with the second header and table of a GPT, and nothing at its beginning."""
+    table, last = bytes(128 * 128), sectors - 1
+    fields = (b"EFI PART", 0x10000, 92, 0, 0, last, 1, 34, last - 33, bytes(range(16)), last - 32, 128, 128, zlib.crc32(table))
+    header = struct.pack("<8sIIIIQQQQ16sQIII", *fields)
+    header = header[:16] + struct.pack("<I", zlib.crc32(header)) + header[20:]
+    with open(name, "wb") as file:
+        file.truncate(sectors * 512)
+        file.seek(last * 512)
+        file.write(header)
+
+
+def storages():
+    """How an SD is made and used: a format from end to end, and no file in place of a device that is not there."""
+    for words in ("range=(1,100)", "range=(10,20)", "offset=512"):
+        done = vdbench("whole", f"sd=sd1,lun=whole,size=20m,{words}\nwd=wd1,sd=sd1,xfersize=64k\nrd=r,wd=wd1,iorate=100,elapsed=2\n")
+        with open("whole", "rb") as file:
+            content = file.read()
+        case(f"a format with {words} is from end to end", done.returncode == 0 and len(content) == 20 << 20 and
+             all(any(content[at:at + 4096]) for at in range(0, len(content), 1 << 20)) and any(content[-512:]), (len(content), done))
+        os.unlink("whole")
+    missing = "Raw device 'sd=sd2,lun={}' does not exist, or no permissions."
+    os.symlink("/dev", "devices")
+    for lun, expected in (("/dev/no-such-disk9", missing), ("devices/no-such-disk9", missing), ("file:/dev/no-such-disk9", missing),
+                          ("raw:/dev/no-such-disk9", missing), (r"\\.\PHYSICALDRIVE1", "lun={}; Lun requested on a non-windows system contains a backslash")):
+        done = vdbench("device", f"sd=default,size=20m\nsd=sd1,lun=made\nsd=sd2,lun={lun}\nwd=wd1,sd=*\nrd=r,wd=wd1,iorate=100,elapsed=2\n")
+        case(f"no file is made for {lun}: status 2 and a line", done.returncode == 2 and expected.format(lun) in done.stderr and
+             done.stderr.count("\n") == 1 and not os.path.exists("made") and not os.path.exists("/dev/no-such-disk9"), done)
+    write_backup_gpt("table")
+    done = vdbench("table", "sd=sd1,lun=raw:table\nwd=wd1,sd=sd1,rdpct=0\nrd=r,wd=wd1,iorate=10,elapsed=2\n")
+    case("a partition table at the end alone is not overwritten", done.returncode == 2 and "a partition table (gpt)" in done.stderr, done)
+    done = vdbench("large", "sd=sd1,lun=lun5,size=64m,openflags=o_direct\nwd=wd1,sd=sd1,xfersize=16m\nwd=wd2,sd=sd1,xfersize=512\n"
+                            "rd=r,wd=wd*,iorate=10,elapsed=2\nrd=s,wd=wd1,iorate=10,elapsed=2\n")
+    case("transfers that are several requests are reported once", done.stdout.count("sd=sd1: transfers of more than 8m are several requests") == 1, done)
+
+
 def main():
-    parts = (options, places, rates_in_turn, ends, open_flags)
+    parts = (options, places, rates_in_turn, ends, open_flags, storages)
     if sys.argv[1:2] == ["--part"]:
         parts[int(sys.argv[2])]()
     else:

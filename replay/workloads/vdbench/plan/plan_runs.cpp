@@ -122,13 +122,23 @@ class Planner {
       const std::vector<Operation> operations = run.operations.empty() ? std::vector{work.workload.operation} : run.operations;
       const std::vector<size_t>& systems = run.systems ? *run.systems : work.workload.systems;
       const size_t parts = operations.size() * systems.size();
+      const unsigned asked_threads = work.workload.threads;
+      const auto threads = unsigned(std::max<size_t>(1, asked_threads / operations.size() / systems.size()));
+      if (threads * parts != asked_threads)
+        planned.notes.push_back(fmt::format("rd={},fwd={}: Mismatch between threads requested ({}) and used ({})", run.name,
+                                            work.workload.name, asked_threads, threads * parts));
+      if (work.workload.read_percent && !work.workload.random_io)
+        planned.notes.push_back(
+            fmt::format("rd={},fwd={}: rdpct= with fileio=sequential, which 5.04.06 refuses: reads and writes "
+                        "follow each other in a file",
+                        run.name, work.workload.name));
       for (Operation operation : operations)
         for (size_t system : systems) {
           FileWork part = work;
           part.workload.operation = operation;
           if (!run.operations.empty() && operation != Operation::read && operation != Operation::write)
             part.workload.read_percent.reset();
-          part.workload.threads = unsigned(std::max<size_t>(1, work.workload.threads / operations.size() / systems.size()));
+          part.workload.threads = threads;
           part.system = system;
           part.share = share / double(parts);
           part.workload.flags.flags |= run.flags.flags | planned.systems[system].flags.flags;

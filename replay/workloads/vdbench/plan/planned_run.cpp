@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fsr::vdbench {
 
@@ -22,6 +23,14 @@ std::string rate_words(const PlannedRun& run) {
 
 }  // namespace
 
+uint64_t RawWork::unit(const Storage& its_storage) const {
+  const TransferSizes& transfers = workload.transfers;
+  uint64_t unit = std::gcd(std::gcd(its_storage.offset, its_storage.align), transfers.align);
+  if (!transfers.align)
+    for (const auto& [bytes, percent] : transfers.shares) unit = std::gcd(unit, bytes);
+  return workload.stride ? std::gcd(unit, uint64_t(workload.stride->first) / 512 * 512) : unit;
+}
+
 bool PlannedRun::keeps_shares() const {
   return !systems.empty() || std::any_of(workloads.begin(), workloads.end(), [](const Workload& w) { return w.skew > 0; });
 }
@@ -34,13 +43,14 @@ bool PlannedRun::works_on(const RawWork& work, size_t storage) const {
 std::string PlannedRun::title() const {
   if (formats && raw_works.empty()) return name;
   if (formats) return fmt::format("{}; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: {}", name, loops);
+  const std::string elapsed = fmt::format("{}{}", run->elapsed, run->warmup > 0 ? fmt::format(" warmup={}", run->warmup) : "");
   if (!systems.empty()) {
     const std::string rate_text = rate.kind == Rate::max     ? "max."
                                   : rate.kind == Rate::curve ? "curve;"
                                                              : fmt::format("{:.0f};", rate.value);
-    return fmt::format("{}; elapsed={}; fwdrate={} For loops: {}", name, run->elapsed, rate_text, loops);
+    return fmt::format("{}; elapsed={}; fwdrate={} For loops: {}", name, elapsed, rate_text, loops);
   }
-  return fmt::format("{}; I/O rate: {}; elapsed={}; For loops: {}", name, rate_words(*this), run->elapsed, loops);
+  return fmt::format("{}; I/O rate: {}; elapsed={}; For loops: {}", name, rate_words(*this), elapsed, loops);
 }
 
 std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate) {

@@ -24,6 +24,10 @@ struct RawWork {
   unsigned threads = 1;
   double share = 100;  // percent of the rate; 0 for a rate of its own in a run with iorate=max
   double rate = 0;     // rate of its own, operations per second; 0: a share
+  bool is_format = false;
+
+  // Returns the number of bytes of which all offsets and lengths of the transfers on `its_storage` are multiples.
+  uint64_t unit(const Storage& its_storage) const;
 };
 
 struct PlannedRun {
@@ -34,6 +38,7 @@ struct PlannedRun {
   bool formats = false;
   ContentSettings content;
   Format format;
+  std::vector<std::string> notes;  // reported before the run
   // Definitions with the values of this round of the loops.
   std::vector<FileSystem> systems;
   std::vector<FileWork> file_works;

@@ -13,20 +13,6 @@ namespace {
 
 constexpr uint64_t kBlock = 512;
 
-// Returns a part of the SD, given as percentages or, above 200, as bytes. A part that ends beyond 100 % continues once at the
-// beginning.
-Area part(const Share& share, const Area& of) {
-  if (!share.given()) return of;
-  auto at = [&](double n) { return n > 200 ? uint64_t(n) : of.low + uint64_t(double(of.width()) * n / 100) / kBlock * kBlock; };
-  const bool wraps = share.to > 100 && share.to <= 200 && of.end == UINT64_MAX;
-  Area area{at(share.from), at(share.to), of.begin, of.end};
-  if (wraps)
-    area.begin = of.low, area.end = of.high / kBlock * kBlock;
-  else
-    area.high = std::min(area.high, of.high);
-  return area;
-}
-
 // Returns the number of which random offsets in an area are multiples; 0: the length of each transfer.
 uint64_t block_align(const RawWork& work, const Storage& storage) {
   return std::max(storage.align, work.workload.transfers.align);
@@ -64,36 +50,34 @@ double hot_offset(double share) {
 
 }  // namespace
 
-uint64_t Area::real(uint64_t at, uint64_t length) const {
-  if (at >= end) return at - end + begin;
-  return at + length <= end ? at : (end - length) / kBlock * kBlock;
-}
+uint64_t Area::real(uint64_t at, uint64_t length) const { return at + length <= end ? at : std::max(at, end) - end + begin; }
 
-Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool spares) : spares_first(spares) {
+Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool spares) {
   const Workload& w = work.workload;
-  misses = {0, size - std::min(size, storage.offset)};
-  const bool any_hits = w.read_hits > 0 || w.write_hits > 0;
-  if (any_hits) {
-    hits = {0, std::min(storage.hit_area, misses.high)};
-    misses.low = hits.high;
+  const uint64_t largest = w.transfers.largest(), align = block_align(work, storage), unit = align ? align : largest;
+  const uint64_t first = spares ? (largest + unit - 1) / unit * unit : 0;  // lowest offset
+  const uint64_t hit_area = w.read_hits > 0 || w.write_hits > 0 ? storage.hit_area : 0;
+  const Share& range = w.range.given() ? w.range : w.hot_band.given() ? w.hot_band : storage.range;
+  auto at = [&](double n) { return n > 200 ? uint64_t(n) : uint64_t(double(size) * n / 100); };
+  auto aligned = [&](uint64_t n) { return n < largest ? first : n / largest * largest; };
+  const bool wraps = range.to > 100 && range.to <= 200;
+  const uint64_t low = at(range.from), high = !range.given() ? size : wraps ? at(range.to) : std::min(at(range.to), size);
+  misses = {aligned(low + hit_area), work.is_format ? high : aligned(high)};
+  misses.high -= std::min(misses.high, storage.offset);
+  if (wraps) {
+    misses.high -= std::min(misses.high, first);
+    misses.begin = first;
+    misses.end = aligned(size - std::min(size, storage.offset));
   }
-  misses = part(storage.range, misses);
-  misses = part(w.range.given() ? w.range : w.hot_band, misses);
-  const uint64_t largest = w.transfers.largest();
-  const bool too_small = misses.high < misses.low || misses.width() < 4 * largest || (any_hits && hits.width() < largest);
-  if (too_small)
+  if (hit_area) hits = {aligned(low), aligned(std::min(low + hit_area, high))};
+  if (work.is_format) return;
+  if (misses.low + 4 * largest > misses.high || (hit_area && hits.width() < largest))
     throw std::runtime_error(
         fmt::format("sd={}, wd={}: the area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
                     w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));
   if (w.streams && misses.width() / w.streams < 2 * largest)
     throw std::runtime_error(fmt::format("sd={}, wd={}: the area of {} bytes is too small for streams={} of xfersize={}",
                                          storage.name, w.name, misses.width(), w.streams, size_text(double(largest))));
-  const uint64_t unit = block_align(work, storage) ? block_align(work, storage) : largest;
-  for (const Area& area : {misses, hits})
-    if (spares && area.low == 0 && area.high != 0 && area.width() < largest + unit)
-      throw std::runtime_error(
-          fmt::format("sd={}, wd={}: in the area of {} bytes only block 0 can be used, which vdbench never uses on a device",
-                      storage.name, w.name, area.width()));
 }
 
 Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread,
@@ -105,7 +89,7 @@ Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas
       align_(block_align(work, storage)),
       shift_(storage.offset),
       random_(seed, thread + 1) {
-  last_end_ = random_in(areas.misses, work.workload.transfers.largest());
+  last_end_ = random_in(areas.misses, std::min(work.workload.transfers.largest(), areas.misses.width()));
 }
 
 uint64_t Chooser::draw_length() {
@@ -130,15 +114,12 @@ uint64_t Chooser::random_in(const Area& area, uint64_t length) {
   const uint64_t unit = align_ ? align_ : length;
   const uint64_t blocks = (area.width() - length) / unit + 1;
   const Workload& w = work_.workload;
-  for (;;) {
-    uint64_t block = random_.below(blocks);
-    if (w.seek == Seek::poisson)
-      block = uint64_t(std::fmod(std::floor(random_.exponential(double(blocks) / w.midpoint)), double(blocks)));
-    else if (w.hot_band.given())
-      block = hot(blocks);
-    const uint64_t offset = area.low + block * unit;
-    if (!areas_.spares_first || area.real(offset, length) != 0) return offset;
-  }
+  uint64_t block = random_.below(blocks);
+  if (w.seek == Seek::poisson)
+    block = uint64_t(std::fmod(std::floor(random_.exponential(double(blocks) / w.midpoint)), double(blocks)));
+  else if (w.hot_band.given())
+    block = hot(blocks);
+  return area.low + block * unit;
 }
 
 std::optional<Chooser::Next> Chooser::next() {
@@ -159,28 +140,26 @@ std::optional<Chooser::Next> Chooser::next() {
     } else if (jumps) {
       at = random_in(all, next.length);
     }
-    if (at + next.length > all.high) at = all.low + (areas_.spares_first && all.low == 0 ? next.length : 0);
+    if (at + next.length > all.high) at = all.low;
     last_end_ = at + next.length;
-    next.offset = all.real(at, next.length);
-    if (next.offset == 0 && areas_.spares_first) next.offset = next.length;
-    next.offset += shift_;
+    next.offset = all.real(at, next.length) + shift_;
     return next;
   }
   // Take the next offset, together with the other threads of the work or stream. Each stream has its part.
   const uint64_t streams = cursors_.next.size();
   const uint64_t width = streams == 1 ? all.width() : all.width() / streams / next.length * next.length;
   const uint64_t whole = width / next.length * next.length, low = all.low + stream_ * width;
-  for (;;) {
-    const uint64_t at = cursors_.next[stream_].fetch_add(next.length, std::memory_order_relaxed);
-    if (w.seek == Seek::once && at + next.length > width) {
-      cursors_.ended = true;
-      return {};
-    }
-    next.offset = all.real(low + (w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock), next.length);
-    if (next.offset == 0 && areas_.spares_first) continue;
-    next.offset += shift_;
-    return next;
+  uint64_t at = cursors_.next[stream_].fetch_add(next.length, std::memory_order_relaxed);
+  if (w.seek == Seek::once && at >= width) {
+    cursors_.ended = true;
+    return {};
   }
+  if (w.seek == Seek::once)
+    next.length = std::min(next.length, width - at);
+  else
+    at = w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock;
+  next.offset = all.real(low + at, next.length) + shift_;
+  return next;
 }
 
 }  // namespace fsr::vdbench

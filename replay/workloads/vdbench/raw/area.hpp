@@ -14,19 +14,19 @@
 
 namespace fsr::vdbench {
 
-// Bytes of an SD from `low` to `high`. Offsets from `end` on mean those from `begin` on: range=(80,120) is the last fifth of the
-// SD and the first one.
+// Bytes of an SD, without its offset=, from `low` to `high`. Offsets from `end` on mean those from `begin` on: range=(80,120) is
+// the last fifth of the SD and the first one.
 struct Area {
   uint64_t low = 0, high = 0;
   uint64_t begin = 0, end = UINT64_MAX;
   uint64_t width() const { return high - low; }
-  uint64_t real(uint64_t at, uint64_t length) const;  // offset on the SD; a transfer past the SD's end is moved back
+  uint64_t real(uint64_t at, uint64_t length) const;  // offset on the SD; a transfer past the SD's end is at its beginning
 };
 
-// The areas of a work. `spares`: block 0 of the SD is not used. Throws std::runtime_error if the SD is too small.
+// The areas of a work. Their ends are multiples of the largest transfer, as in the original. The area of a format is the complete
+// SD. `spares`: block 0 of the SD is not used. Throws std::runtime_error if the SD is too small.
 struct Areas {
   Area misses, hits;  // hits: empty without rhpct= and whpct=
-  bool spares_first;
   Areas(const RawWork& work, const Storage& storage, uint64_t size, bool spares);
 };
 

@@ -7,36 +7,18 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "util/units.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
-namespace {
-
-// Returns the unit of the offsets and lengths of a work's transfers. Throws std::runtime_error if the work can't be validated.
-uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
-  const Workload& w = work.workload;
-  const Areas areas(work, storage, size, false);
-  uint64_t unit = std::gcd(std::gcd(areas.misses.low, areas.hits.low), std::gcd(storage.offset, storage.align));
-  if (areas.misses.end != UINT64_MAX) unit = std::gcd(unit, std::gcd(areas.misses.end, areas.misses.begin));
-  if (w.transfers.align) unit = std::gcd(unit, w.transfers.align);
-  for (const auto& [bytes, share] : w.transfers.shares) unit = std::gcd(unit, bytes);
-  if (unit % kSector)
-    throw std::runtime_error(fmt::format("wd={}: expected multiples of 512 for data validation, not {}", w.name, unit));
-  // Transfers of different lengths, and those with strides, need sectors as unit.
-  return w.transfers.only() && !w.stride ? unit : kSector;
-}
-
-}  // namespace
-
 RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
                  bool force)
     : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), runner_(clock) {}
 
 void RawRuns::open(const std::vector<PlannedRun>& runs) {
+  check_names();
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
     bool writes = false;
     for (const PlannedRun& run : runs)
@@ -63,7 +45,7 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
     uint64_t unit = std::gcd(definitions_.general.format_transfer, storages_[i].size / kSector * kSector);
     for (const PlannedRun& run : runs)
       for (const RawWork& work : run.raw_works)
-        if (work.storage == i) unit = std::gcd(unit, unit_of(work, run.storages[i], storages_[i].size));
+        if (work.storage == i) unit = std::gcd(unit, work.unit(run.storages[i]));
     const Validation& how = definitions_.general.validation;
     if (how.recovers) {
       if (std::find(to_format_.begin(), to_format_.end(), i) != to_format_.end())
@@ -127,6 +109,9 @@ std::vector<PlannedRun> RawRuns::formats() {
     work.workload.read_percent = 0;
     work.workload.seek = Seek::once;
     work.workload.transfers.shares = SizeShares(1, {definitions_.general.format_transfer, 100});
+    work.is_format = true;
+    run.storages[storage].range = {};
+    run.storages[storage].offset = 0;
     run.workloads.push_back(work.workload);
     run.raw_works.push_back(work);
   }
@@ -162,6 +147,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   double own = 0;
   uint64_t largest = 0;
   reopen(run);
+  note_changes(run);
   const std::vector<RankSlice> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
   for (const RawWork& work : run.raw_works) {
     shares.push_back({.share = work.share,
@@ -225,10 +211,8 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   });
   for (const auto& validated : validated_)
     if (validated->journal) validated->journal->begin(validated->keys);
-  if (definitions_.general.validation.on)
-    reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
-                              format_count(validation.wrong)));
   messages.check([&] {
+    end_validation(validation, run, definitions_.general, stop_, reports_);
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   return std::move(performed.record);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,13 @@ class RawRuns final : public Runs {
 
  private:
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
+  void check_names() const;
   void know_keys(const std::vector<PlannedRun>& runs);
   void remove_at(const ErrorLocation& location);
   double size_of(const PlannedRun& run) const;
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
   void reopen(const PlannedRun& run);
+  void note_changes(const PlannedRun& run);
   void sync(const PlannedRun& run, ErrorLog& errors);
 
   const Definitions& definitions_;
@@ -49,6 +52,7 @@ class RawRuns final : public Runs {
   std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each storage; empty: no data validation
   std::deque<std::atomic<bool>> removed_;                     // of each storage; true after an error with data_errors=remove
   std::vector<RecoveredKeys> recovered_;                      // of each storage; empty: no recovery
+  std::set<std::string> noted_;                               // changes that were reported
   std::vector<size_t> to_format_;                             // indices in storages_
   std::vector<std::unique_ptr<Run>> format_settings_;
   uint64_t error_count_ = 0, runs_ = 0;

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 #include "targets/blocking_session.hpp"
+#include "targets/file/direct_io.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
 namespace fsr::vdbench {
@@ -43,7 +46,50 @@ bool is_block_device(const std::string& lun) {
   return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
 }
 
+// Returns the path of a lun on this machine. A path that does not exist: the lun is elsewhere.
+std::string local_path(const std::string& lun) {
+  if (lun.starts_with("raw:")) return lun.substr(4);
+  return lun.starts_with("file:") ? lun.substr(5, lun.find('?') - 5) : lun;
+}
+
+bool is_below_dev(const std::string& lun) {
+  std::error_code error;
+  return std::filesystem::weakly_canonical(local_path(lun), error).string().starts_with("/dev/");
+}
+
+[[noreturn]] void fail_too_small(const Storage& storage, uint64_t size) {
+  throw std::runtime_error(fmt::format("{} has {} bytes, but size= requires {}", storage.lun, size, storage.size));
+}
+
+// Returns why a work's transfers are other requests, or not O_DIRECT. Empty: they are as requested, or not local.
+std::string change_of(const RawWork& work, const Storage& storage, bool device, bool direct) {
+  const bool splits = work.workload.transfers.largest() > kPiece && (device || work.workload.read_percent > 0);
+  if (!direct && !splits) return {};
+  const UniqueFd fd(::open(local_path(storage.lun).c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
+  if (!fd) return errno == EINVAL ? "the file system has no O_DIRECT: the file is used without O_DIRECT" : "";
+  const uint64_t unit = work.unit(storage), block = direct ? direct_block(fd.get()) : 1;
+  if (unit % block)
+    return fmt::format("transfers are multiples of {} bytes, but O_DIRECT needs multiples of {}: {}", unit, block,
+                       device ? "each is widened to whole blocks, and a write reads these blocks first"
+                              : "the kernel refuses others or performs them without O_DIRECT");
+  return splits ? fmt::format("transfers of more than {} are several requests", size_text(double(kPiece))) : "";
+}
+
 }  // namespace
+
+// Refuses names of devices that do not exist, because a file of this name would be in memory.
+void RawRuns::check_names() const {
+  std::string missing;
+  for (const Storage& storage : definitions_.storages) {
+    if (storage.lun.find('\\') != std::string::npos)
+      throw std::runtime_error(
+          fmt::format("lun={}; Lun requested on a non-windows system contains a backslash. Please correct", storage.lun));
+    if (is_below_dev(storage.lun) && access(local_path(storage.lun).c_str(), F_OK) != 0)
+      missing += fmt::format("{}Raw device 'sd={},lun={}' does not exist, or no permissions.", missing.empty() ? "" : " ",
+                             storage.name, storage.lun);
+  }
+  if (!missing.empty()) throw std::runtime_error(missing);
+}
 
 void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
   opened.settings = &storage;
@@ -55,8 +101,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     opened.device = true;
     opened.object = kStorageObject;
     opened.size = targets_.back()->space().total;
-    if (storage.size > opened.size)
-      throw std::runtime_error(fmt::format("{} has {} bytes, but size= requires {}", storage.lun, opened.size, storage.size));
+    if (storage.size > opened.size) fail_too_small(storage, opened.size);
   } else {
     const auto [directory, name] = split_lun(storage.lun);
     targets_.push_back(open_target(directory, {.clock = &clock_}));
@@ -74,6 +119,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
                                ": does not exist here, but rank 0 created this file; use a file that all ranks share");
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
     const bool grows = storage.size > opened.size;
+    if (grows && is_below_dev(storage.lun)) fail_too_small(storage, opened.size);
     if (grows && storage.size % kMiB)
       throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is created", storage.size));
     Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
@@ -133,6 +179,18 @@ void RawRuns::reopen(const PlannedRun& run) {
                         settings.name, settings.lun, found->attr.size, storage.size));
     }
   });
+}
+
+// Reports once for each SD why its transfers are other requests than the file asks for.
+void RawRuns::note_changes(const PlannedRun& run) {
+  for (const RawWork& work : run.raw_works)
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      if (!run.works_on(work, i)) continue;
+      const Storage& storage = run.storages[i];
+      const bool device = storages_[i].device, direct = (storages_[i].flags & O_DIRECT) || storage.lun.ends_with("?direct=1");
+      const std::string why = change_of(work, storage, device, device || direct);
+      if (!why.empty() && noted_.insert(storage.name + why).second) reports_.note(fmt::format("sd={}: {}", storage.name, why));
+    }
 }
 
 // With openflags=fsync, syncs the SDs that a run has written.

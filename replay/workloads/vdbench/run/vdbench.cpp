@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -28,10 +29,8 @@ namespace {
 
 std::string read_file(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
-  if (!file) throw std::runtime_error(name + ": " + strerror(errno));
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) throw std::runtime_error(name + ": can't be read");
-  return text;
+  if (!file || std::filesystem::is_directory(name)) throw std::runtime_error(name + ": " + strerror(file ? EISDIR : errno));
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class VdbenchProgram {
@@ -246,6 +245,7 @@ class VdbenchProgram {
   void perform(Runs& runs, const PlannedRun& planned, Reports& reports) {
     if (!goes_on()) return;
     if (!std::exchange(first_, false)) pause(planned.run->pause);
+    for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
     const RunRecord record = runs.perform(planned, &ends_all_);
     if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
