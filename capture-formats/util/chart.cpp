@@ -14,7 +14,8 @@ namespace fsr {
 namespace {
 
 constexpr int kRight = 20, kBottom = 52;
-constexpr int kNarrow = 500;  // units of width below which there is room for few words
+constexpr int kNarrow = 500;    // units of width below which there is room for few words
+constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
 
 constexpr const char* kStyle =
     "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
@@ -39,6 +40,7 @@ class Drawing {
         from_ = first ? p.x : std::min(from_, p.x);
         to_ = first ? p.x : std::max(to_, p.x);
         first = false;
+        if (is_gap(p)) continue;
         most_ = std::max(most_, p.y);
         if (p.y > 0) least_ = least_ > 0 ? std::min(least_, p.y) : p.y;
       }
@@ -87,7 +89,7 @@ class Drawing {
   int top() const { return 40 + (narrow() && chart_.series.size() > 2 ? 16 * int(chart_.series.size() - 1) / 2 : 0); }
   double bottom() const { return chart_.height - kBottom; }
   std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
-  std::string y_text(double v) const { return chart_.y_text ? chart_.y_text(v) : fmt::format("{:.6g}", v); }
+  std::string y_text(double v) const { return chart_value(chart_, {0, v}); }
 
   void frame() {
     const std::string title = xml_text(chart_.title);
@@ -149,16 +151,31 @@ class Drawing {
               y(points[i].y), std::max(0.5, x(points[i + 1].x) - x(points[i].x) - 0.5), bottom() - y(points[i].y), number);
       return;
     }
-    const bool steps = chart_.style == ChartStyle::areas;
+    lines(number, chart_.style == ChartStyle::areas);
+  }
+
+  // Draws a line for each run of points between two gaps, and a dot for a point alone.
+  void lines(size_t number, bool steps) {
+    const std::vector<ChartPoint>& points = chart_.series[number].points;
     std::string path;
+    auto end = [&] {
+      if (!path.empty()) put("<polyline class=\"l s{}\" style=\"fill:none\" points=\"{}\"/>\n", number, path);
+      path.clear();
+    };
+    auto gap_at = [&](size_t i) { return i >= points.size() || is_gap(points[i]); };
     for (size_t i = 0; i < points.size(); ++i) {
-      if (steps && i) path += fmt::format("{:.1f},{:.1f} ", x(points[i].x), y(points[i - 1].y));
-      path += fmt::format("{:.1f},{:.1f} ", x(points[i].x), y(points[i].y));
+      const ChartPoint& p = points[i];
+      if (steps && i && !gap_at(i - 1)) path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(points[i - 1].y));
+      if (is_gap(p)) {
+        end();
+        continue;
+      }
+      path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
+      const bool alone = (i == 0 || gap_at(i - 1)) && gap_at(i + 1);
+      if (!steps && (alone || points.size() <= kDotted))
+        put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"s{}\"/>\n", x(p.x), y(p.y), number);
     }
-    put("<polyline class=\"l s{}\" style=\"fill:none\" points=\"{}\"/>\n", number, path);
-    if (steps || points.size() > 60) return;
-    for (const ChartPoint& p : points)
-      put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"s{}\"/>\n", x(p.x), y(p.y), number);
+    end();
   }
 
   // Columns from top to bottom, one for each point of the first series, with the values of all series there.
@@ -166,18 +183,30 @@ class Drawing {
     if (chart_.series.empty() || narrow()) return;
     const std::vector<ChartPoint>& points = chart_.series[0].points;
     const bool spans = chart_.style != ChartStyle::lines;
-    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
+    // Gaps part series that may overlap, so that points need not be in order.
+    std::vector<size_t> order;
+    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i)
+      if (spans || has_value_at(i)) order.push_back(i);
+    if (!spans) std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return points[a].x < points[b].x; });
+    for (size_t k = 0; k < order.size(); ++k) {
+      const size_t i = order[k];
       double from = x(points[i].x), to = spans ? x(points[i + 1].x) : from;
       if (!spans) {
-        from = i ? (from + x(points[i - 1].x)) / 2 : from - 10;
-        to = i + 1 < points.size() ? (to + x(points[i + 1].x)) / 2 : to + 10;
+        from = k ? (from + x(points[order[k - 1]].x)) / 2 : from - 10;
+        to = k + 1 < order.size() ? (to + x(points[order[k + 1]].x)) / 2 : to + 10;
       }
       std::string text = xml_text(x_text(points[i].x) + (spans ? " to " + x_text(points[i + 1].x) : ""));
       for (const ChartSeries& s : chart_.series)
-        if (i < s.points.size()) text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + y_text(s.points[i].y));
+        if (i < s.points.size())
+          text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]));
       put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"hit\"><title>{}</title></rect>\n", from, top(),
           std::max(to - from, 0.1), bottom() - top(), text);
     }
+  }
+  // True: a series has a value at its i-th point.
+  bool has_value_at(size_t i) const {
+    return std::any_of(chart_.series.begin(), chart_.series.end(),
+                       [i](const ChartSeries& s) { return i < s.points.size() && !is_gap(s.points[i]); });
   }
 
   const Chart& chart_;
@@ -187,6 +216,19 @@ class Drawing {
 };
 
 }  // namespace
+
+bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
+
+void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+  if (!series.points.empty()) series.points.push_back({series.points.back().x, kGap});
+  series.points.insert(series.points.end(), points.begin(), points.end());
+}
+
+std::string chart_value(const Chart& chart, const ChartPoint& point) {
+  if (is_gap(point)) return "–";
+  return chart.y_text ? chart.y_text(point.y) : fmt::format("{:.6g}", point.y);
+}
 
 std::string xml_text(std::string_view bytes) {
   std::string out;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,18 @@
 namespace fsr {
 
 struct ChartPoint {
-  double x = 0, y = 0;
+  double x = 0, y = 0;  // y is kGap: there is no value
 };
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+bool is_gap(const ChartPoint& point);
 
 struct ChartSeries {
   std::string name;
-  std::vector<ChartPoint> points;  // in order of x
+  std::vector<ChartPoint> points;  // in order of x between two gaps; no line crosses a gap
 };
+
+// Adds points, sorted by x, which no line joins with those before.
+void add_part(ChartSeries& series, std::vector<ChartPoint> points);
 
 enum class ChartStyle : unsigned char {
   lines,    // with a dot at each point
@@ -43,6 +49,8 @@ struct Chart {
 
 // `standalone`: one SVG document that ends in a newline, else an element with a role and a label for screen readers.
 std::string chart_svg(const Chart& chart, bool standalone);
+// Returns the text of a point's value: "–" for a gap.
+std::string chart_value(const Chart& chart, const ChartPoint& point);
 // Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
 std::string xml_text(std::string_view bytes);
 

@@ -10,10 +10,12 @@ namespace fsr {
 
 namespace {
 
+constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is kept on one line
+
 constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;--shade:#0005;
 --c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
-@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;
+@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;--shade:#fff6;
 --c0:#6cabec;--c1:#f09a6c;--c2:#7cc576;--c3:#c79be6}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
@@ -26,22 +28,30 @@ nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;list-style:none;padding:0;m
 dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}
 dl div{background:var(--tile);border-radius:6px;padding:.5rem .75rem}dt{color:var(--soft);font-size:.85rem}
 dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-.scroll{overflow-x:auto;margin:.75rem 0}
+.scroll{overflow-x:auto;margin:.75rem 0;background:linear-gradient(to right,var(--bg) 40%,transparent) left/2rem 100%,
+linear-gradient(to left,var(--bg) 40%,transparent) right/2rem 100%,linear-gradient(to right,var(--shade),transparent) left/.8rem 100%,
+linear-gradient(to left,var(--shade),transparent) right/.8rem 100%;background-repeat:no-repeat;
+background-attachment:local,local,scroll,scroll}
 table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding:.25rem 0}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:baseline;white-space:nowrap}
 th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
-td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}
+td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k,td.k{white-space:nowrap}
 .t thead th{overflow-wrap:normal}thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
 .s3{stroke:var(--c3);fill:var(--c3)}rect.s0,rect.s1,rect.s2,rect.s3{stroke:none}
-.phone{display:none}@media (max-width:34rem){.wide{display:none}.phone{display:block}body{padding:.75rem}}.b{fill:var(--c0)}
+.phone{display:none}.b{fill:var(--c0)}
+@media (max-width:34rem){.wide{display:none}.phone{display:block}body{padding:.75rem}.t tbody th{min-width:6rem}
+table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6rem;max-width:9rem}
+.stack thead{display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
+.stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
+.stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
-body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible}
+body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:0}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )";
@@ -50,8 +60,15 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
 std::string cell_text(const HtmlPage::Cell& cell) {
-  if (cell.value.empty()) return isolated(cell.text);
+  if (cell.value.empty()) return cell.text.empty() ? "" : isolated(cell.text);
   return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>";
+}
+
+// Returns the attribute for the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers
+// would.
+std::string classes(bool text, const HtmlPage::Cell& cell) {
+  const bool kept = !cell.text.empty() && cell.text.size() <= kKept;
+  return text ? fmt::format(" class=\"w{}\"", kept ? " k" : "") : kept ? " class=\"k\"" : "";
 }
 
 }  // namespace
@@ -82,21 +99,31 @@ void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
 void HtmlPage::table(const Table& t) {
   auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
+  // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.
+  const bool stack = t.text_columns && t.headings.size() > 2;
+  auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
-  fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}>\n",
-                 xml_text(t.caption), t.text_columns ? " class=\"t\"" : "", t.id.empty() ? "" : " id=\"" + t.id + "\"");
+  fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
+                 xml_text(t.caption),
+                 stack            ? " class=\"t stack\""
+                 : t.text_columns ? " class=\"t\""
+                                  : "",
+                 role("table"), t.id.empty() ? "" : " id=\"" + t.id + "\"");
   fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
   for (size_t i = 0; i < t.headings.size(); ++i)
     fmt::format_to(out, "<th scope=\"col\"{}>{}</th>", is_text(i) ? " class=\"w\"" : "", xml_text(t.headings[i]));
-  body_ += "</tr></thead>\n<tbody>\n";
+  body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
     for (size_t i = 0; i < t.rows[r].size(); ++i) {
+      const Cell& cell = t.rows[r][i];
       if (i) {
-        fmt::format_to(out, "<td{}>{}</td>", is_text(i) ? " class=\"w\"" : "", cell_text(t.rows[r][i]));
+        const std::string label = stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "";
+        fmt::format_to(out, "<td{}{}{}>{}</td>", t.text_columns || is_text(i) ? classes(is_text(i), cell) : "", role("cell"),
+                       label, cell_text(cell));
         continue;
       }
-      fmt::format_to(out, "<tr><th scope=\"row\">{}", cell_text(t.rows[r][i]));
+      fmt::format_to(out, "<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), cell_text(cell));
       if (r < t.bars.size())
         fmt::format_to(
             out,
@@ -127,9 +154,13 @@ void HtmlPage::chart(const Chart& chart) {
   for (const ChartSeries& s : chart.series) most = std::max(most, s.points.size());
   if (chart.style != ChartStyle::lines && most) --most;
   for (size_t i = 0; i < most; ++i) {
+    const bool parts = chart.style == ChartStyle::lines &&
+                       std::all_of(chart.series.begin(), chart.series.end(),
+                                   [i](const ChartSeries& s) { return i >= s.points.size() || is_gap(s.points[i]); });
+    if (parts) continue;  // nothing but the place where a line ends
     std::vector<Cell> row{""};
     for (const ChartSeries& s : chart.series) {
-      row.push_back(i < s.points.size() ? text(chart.y_text, s.points[i].y) : "");
+      row.push_back(i < s.points.size() ? chart_value(chart, s.points[i]) : "");
       if (row[0].text.empty() && i < s.points.size()) row[0] = text(chart.x_text, s.points[i].x);
     }
     t.rows.push_back(std::move(row));
@@ -143,11 +174,12 @@ std::string HtmlPage::finish() {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}{6}</style>\n</head>\n<body>\n"
+      "{7}<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}{6}</style>\n</head>\n<body>\n"
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header><h1>{2}</h1>\n<nav "
       "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
       "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
-      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "", style_);
+      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "", style_,
+      refresh_ ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_) : "");
 }
 
 }  // namespace fsr

@@ -43,6 +43,8 @@ class HtmlPage {
   void table(const Table& table);
   // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
+  // Makes browsers load the page again after so many seconds.
+  void refresh_every(int seconds) { refresh_ = seconds; }
   // Adds a row of tiles, each with a label and a value.
   void tiles(const std::vector<std::pair<std::string, Cell>>& tiles);
   std::string finish();
@@ -50,6 +52,7 @@ class HtmlPage {
  private:
   std::string title_, style_, contents_, body_;
   bool in_section_ = false;
+  int refresh_ = 0;  // s; 0: never
 };
 
 }  // namespace fsr

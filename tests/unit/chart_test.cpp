@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/chart.hpp"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "catch.hpp"
 #include "util/distinct_count.hpp"
 
@@ -34,4 +38,38 @@ TEST_CASE("a chart has a text for each point, even if it has one point or none")
   const std::string columns = chart_svg(chart, false);
   CHECK(columns.find("<title>2 to 3\ns: 7</title>") != std::string::npos);
   CHECK(columns.find("role=\"img\"") != std::string::npos);
+}
+
+TEST_CASE("no line crosses a gap, and a gap is not a zero") {
+  auto lines = [](const std::string& svg) {
+    std::vector<size_t> points;  // of each line
+    for (size_t at = 0; (at = svg.find(" points=\"", at)) != svg.npos;) {
+      const size_t end = svg.find('"', at += 9);
+      points.push_back(size_t(std::count(svg.begin() + long(at), svg.begin() + long(end), ',')));
+    }
+    return points;
+  };
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .log_y = true};
+  chart.width = 800;
+  chart.series = {{"s", {{0, 100}, {1, 200}, {2, kGap}, {3, 300}, {4, kGap}, {5, 400}, {6, 500}}}};
+  const std::string svg = chart_svg(chart, false);
+  CHECK(lines(svg) == std::vector<size_t>{2, 1, 2});
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(svg.find("<title>2\n") == std::string::npos);
+  // A step lasts from its point to the next, also to a gap.
+  chart.style = ChartStyle::areas;
+  const std::string steps = chart_svg(chart, false);
+  CHECK(lines(steps) == std::vector<size_t>{4, 2, 3});
+  CHECK(steps.find("<title>2 to 3\ns: –</title>") != std::string::npos);
+}
+
+TEST_CASE("parts of a series stay apart, each in order") {
+  ChartSeries series{"s", {}};
+  add_part(series, {{3, 1}, {1, 2}});
+  add_part(series, {{2, 3}});
+  REQUIRE(series.points.size() == 4);
+  CHECK(series.points[0].x == 1);
+  CHECK(series.points[1].x == 3);
+  CHECK(is_gap(series.points[2]));
+  CHECK(series.points[3].x == 2);
 }

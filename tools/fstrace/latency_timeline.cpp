@@ -45,9 +45,10 @@ ChartSeries LatencyTimeline::series(const std::string& name, double quantile, co
                                     OpKind kind) const {
   ChartSeries out{name, {}};
   const double seconds = double(width_) / 1e9;
-  for (size_t i = 0; i < bins_.size(); ++i)
-    if (const Histogram& h = of(bins_[i], kind); h.count())
-      out.points.push_back({(double(i) + 0.5) * seconds, double(h.quantile(quantile))});
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    const Histogram& h = of(bins_[i], kind);
+    out.points.push_back({(double(i) + 0.5) * seconds, h.count() ? double(h.quantile(quantile)) : kGap});
+  }
   return out;
 }
 

@@ -16,7 +16,7 @@ namespace fsr::fstrace {
 class LatencyTimeline {
  public:
   void add(const Op& op);  // in order of start
-  // A point for each stretch of time in which such operations started.
+  // A point for each stretch of time; a gap where no such operation started.
   // The median, the 99th percentile and the longest of all operations.
   Chart of_all() const;
   // The 99th percentile of each of these kinds.

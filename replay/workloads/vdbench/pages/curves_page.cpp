@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
 #include <utility>
 
 #include "util/histogram_chart.hpp"
@@ -19,10 +22,21 @@ constexpr int64_t kColumns = 400;  // approximate number over the time of a run;
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
+constexpr std::pair<const char*, double> kByRate[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
+
 HtmlPage::Cell duration(double ns) { return {format_duration(int64_t(ns)), fmt::format("{:.0f}", ns)}; }
 HtmlPage::Cell per_second(double n) { return {count_text(n), fmt::format("{:.3f}", n)}; }
 
 std::string time_text(double seconds) { return duration_text(seconds * 1e9); }
+
+// Returns the RD of a run and its values of loops, except the rate.
+std::string series_of(const PlannedRun& run) {
+  std::string text = run.run->name;
+  std::istringstream words(run.loops);
+  for (std::string word; words >> word;)
+    if (!word.starts_with("iorate=") && !word.starts_with("fwdrate=")) text += " " + word;
+  return text;
+}
 
 Chart over_time(const char* title, const char* label, std::vector<ChartSeries> series) {
   Chart chart{.title = title, .x_label = "time since the start of the run", .y_label = label, .style = ChartStyle::areas};
@@ -35,7 +49,8 @@ Chart over_time(const char* title, const char* label, std::vector<ChartSeries> s
 
 void CurvesPage::begin(const RunRecord& record, const std::string&) {
   const PlannedRun& run = *record.run;
-  RunCurves drawn{.title = run.loops == "None" ? run.name : run.name + " " + run.loops, .formats = run.formats};
+  RunCurves drawn{
+      .title = run.loops == "None" ? run.name : run.name + " " + run.loops, .series = series_of(run), .formats = run.formats};
   if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
   drawn.rates = {{"achieved", {}}};
   if (drawn.asked > 0) drawn.rates.push_back({"asked", {}});
@@ -65,7 +80,7 @@ void CurvesPage::close_column(double from) {
   if (drawn.asked > 0) drawn.rates[1].points.push_back({from, drawn.asked});
   const Histogram& h = column_.response;
   const double values[] = {double(h.quantile(0.5)), double(h.quantile(0.99)), double(h.quantile(0.999)), double(h.max())};
-  for (size_t i = 0; i < std::size(values); ++i) drawn.responses[i].points.push_back({from, values[i]});
+  for (size_t i = 0; i < std::size(values); ++i) drawn.responses[i].points.push_back({from, h.count() ? values[i] : kGap});
 }
 
 void CurvesPage::end(const RunRecord& record) {
@@ -74,7 +89,7 @@ void CurvesPage::end(const RunRecord& record) {
   // An area ends at its last point, so it needs one at the end of the run.
   for (auto* group : {&drawn.rates, &drawn.responses})
     for (ChartSeries& series : *group)
-      if (!series.points.empty()) series.points.push_back({record.seconds, 0});
+      if (!series.points.empty()) series.points.push_back({record.seconds, kGap});
   drawn.average = record.average.all.requested;
   drawn.seconds = record.average.seconds;
   drawn.limit = limit_of(record);
@@ -88,7 +103,9 @@ void CurvesPage::finish() {
   for (const auto& [name, quantile] : kQuantiles) t.headings.push_back(name);
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
   t.id = "run-table";
-  std::vector<ChartSeries> by_rate = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}};
+  size_t drawn_runs = 0;
+  // A line joins the runs of one RD that differ by their rate only.
+  std::map<std::string, std::array<std::vector<ChartPoint>, std::size(kByRate)>> by_rate;
   for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
     std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? per_second(drawn.asked) : "max",
@@ -100,18 +117,18 @@ void CurvesPage::finish() {
     row.push_back(format_count(all.failed));
     t.rows.push_back(std::move(row));
     if (drawn.formats || all.count == 0) continue;
-    for (ChartSeries& series : by_rate) {
-      const auto* its =
-          std::find_if(std::begin(kQuantiles), std::end(kQuantiles), [&](const auto& q) { return q.first == series.name; });
-      series.points.push_back({rate(all, drawn.seconds), double(all.response.quantile(its->second))});
-    }
+    auto& points = by_rate[drawn.series];
+    for (size_t i = 0; i < points.size(); ++i)
+      points[i].push_back({rate(all, drawn.seconds), double(all.response.quantile(kByRate[i].second))});
+    ++drawn_runs;
   }
   page.table(t);
-  for (ChartSeries& series : by_rate)
-    std::sort(series.points.begin(), series.points.end(), [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
-  if (by_rate[0].points.size() > 1) {
+  if (drawn_runs > 1) {
     Chart chart{.title = "Response by rate", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
-    chart.series = by_rate;
+    for (size_t i = 0; i < std::size(kByRate); ++i) {
+      ChartSeries& series = chart.series.emplace_back(ChartSeries{kByRate[i].first, {}});
+      for (const auto& [name, points] : by_rate) add_part(series, points[i]);
+    }
     chart.x_text = count_text;
     chart.y_text = duration_text;
     page.chart(chart);

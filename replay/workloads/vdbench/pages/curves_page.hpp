@@ -24,7 +24,7 @@ class CurvesPage final : public RunPage {
  private:
   // Curves of one run. A run that formats has no charts over time.
   struct RunCurves {
-    std::string title;
+    std::string title, series;  // runs of a series differ by their rate only
     bool formats = false;
     double asked = 0, seconds = 0;
     KindCounters average;
