@@ -8,6 +8,8 @@
 
 #include "charts.hpp"
 #include "failed_lookups.hpp"
+#include "file_groups.hpp"
+#include "hot_table.hpp"
 #include "latency_timeline.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
@@ -18,7 +20,6 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kHot = 20;   // files, directories, commands and errors that are shown
 constexpr size_t kLines = 4;  // operations in one drawing
 
 struct Options {
@@ -26,11 +27,6 @@ struct Options {
   std::string output;
   bool force = false;
 };
-
-HtmlPage::Cell count(uint64_t n) { return {format_count(n), std::to_string(n)}; }
-HtmlPage::Cell size(uint64_t bytes) { return {format_size(bytes), std::to_string(bytes)}; }
-HtmlPage::Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
-HtmlPage::Cell share(uint64_t part, uint64_t whole) { return percent_text(whole ? double(part) / double(whole) : 0); }
 
 class ReportPage {
  public:
@@ -62,12 +58,9 @@ class ReportPage {
     mix();
     latency();
     sizes();
-    groups("files", "Hot files", "The files that took the most time", "file", files_);
-    if (without_file_)
-      page_.paragraph(
-          fmt::format("{} operations concerned no file, such as lookups of missing names.", format_count(without_file_)));
+    files();
     failed_lookups();
-    groups("commands", "Commands", "The commands that took the most time", "command", commands_);
+    commands();
     pauses();
     concurrency();
     outcomes();
@@ -93,17 +86,17 @@ class ReportPage {
                                                            ? format_count(closing->dropped) + " operations were dropped"
                                                        : !closing->clean ? closing->reason
                                                                          : reader_.damage().front().what));
-    page_.tiles({{"operations", count(all.operations)},
-                 {"failed", count(all.failed)},
-                 {"unfinished", count(all.unfinished)},
-                 {"time", duration(profile_.last - profile_.first)},
+    page_.tiles({{"operations", count_cell(all.operations)},
+                 {"failed", count_cell(all.failed)},
+                 {"unfinished", count_cell(all.unfinished)},
+                 {"time", duration_cell(profile_.last - profile_.first)},
                  {"operations a second", count_text(profile_.rate())},
-                 {"read", size(all.read_bytes)},
-                 {"written", size(all.written_bytes)},
-                 {"latency, p50", duration(all.latency.quantile(0.5))},
-                 {"latency, p99", duration(all.latency.quantile(0.99))},
+                 {"read", size_cell(all.read_bytes)},
+                 {"written", size_cell(all.written_bytes)},
+                 {"latency, p50", duration_cell(all.latency.quantile(0.5))},
+                 {"latency, p99", duration_cell(all.latency.quantile(0.99))},
                  {"in flight, mean", fmt::format("{:.2f}", profile_.concurrency.mean())},
-                 {"files touched", count(set.files)},
+                 {"files touched", count_cell(set.files)},
                  {"working set, about", format_size(set.bytes)}});
   }
 
@@ -134,10 +127,10 @@ class ReportPage {
                      [&](size_t x, size_t y) { return profile_.kinds[x].operations > profile_.kinds[y].operations; });
     for (size_t k : kinds) {
       const Measure& m = profile_.kinds[k];
-      t.rows.push_back({op_name(OpKind(k)), count(m.operations), share(m.operations, profile_.total.operations), count(m.failed),
-                        m.reads ? size(m.read_bytes) : "", m.writes ? size(m.written_bytes) : "",
-                        duration(m.latency.quantile(0.5)), duration(m.latency.quantile(0.9)), duration(m.latency.quantile(0.99)),
-                        duration(m.latency.max())});
+      t.rows.push_back({op_name(OpKind(k)), count_cell(m.operations), share_cell(m.operations, profile_.total.operations),
+                        count_cell(m.failed), m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
+                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.9)),
+                        duration_cell(m.latency.quantile(0.99)), duration_cell(m.latency.max())});
       t.bars.push_back(double(m.operations) / double(profile_.total.operations));
     }
     page_.table(t);
@@ -179,7 +172,8 @@ class ReportPage {
                       .bars = {},
                       .id = "lookups-table"};
     for (const FailedLookups::Directory& d : lookups_.most(kHot)) {
-      t.rows.push_back({paths_.path(d.object), count(d.failed), share(d.failed, d.lookups), duration(d.time), d.example});
+      t.rows.push_back(
+          {paths_.path(d.object), count_cell(d.failed), share_cell(d.failed, d.lookups), duration_cell(d.time), d.example});
       t.bars.push_back(double(d.failed) / double(lookups_.failed()));
     }
     page_.table(t);
@@ -200,32 +194,23 @@ class ReportPage {
     page_.chart(chart);
   }
 
-  void groups(const char* id, const char* heading, const char* caption, const char* what, const StatGroups& groups) {
-    page_.section(id, heading);
-    std::vector<const StatGroups::Group*> sorted;
-    double whole = 0;
-    for (const StatGroups::Group& g : groups.groups()) {
-      sorted.push_back(&g);
-      whole += g.measure.latency.sum();
-    }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](auto* a, auto* b) { return a->measure.latency.sum() > b->measure.latency.sum(); });
-    HtmlPage::Table t{.caption = caption,
-                      .headings = {what, "time", "operations", "failed", "read", "written", "p50", "p99"},
-                      .rows = {},
-                      .bars = {},
-                      .id = std::string(id) + "-table"};
-    for (const StatGroups::Group* g : sorted) {
-      if (t.rows.size() == kHot) break;
-      const Measure& m = g->measure;
-      const std::string name = groups.labels(*g, paths_)[0].text;
-      t.rows.push_back({name.empty() ? "?" : name, duration(int64_t(m.latency.sum())), count(m.operations), count(m.failed),
-                        size(m.read_bytes), size(m.written_bytes), duration(m.latency.quantile(0.5)),
-                        duration(m.latency.quantile(0.99))});
-      t.bars.push_back(whole > 0 ? m.latency.sum() / whole : 0);
-    }
-    page_.table(t);
-    if (sorted.size() > kHot) page_.paragraph(fmt::format("{} more are not shown.", format_count(sorted.size() - kHot)));
+  void files() {
+    const std::vector<FileGroup> by_path = groups_by_path(files_, paths_);
+    std::vector<HotPart> parts;
+    for (const FileGroup& file : by_path)
+      parts.push_back({file.files > 1 ? fmt::format("{} ({} in turn)", file.path, file.files) : file.path, &file.measure});
+    page_.section("files", "Hot files");
+    add_hot_table(page_, "files-table", "The files that took the most time", "file", std::move(parts));
+    if (without_file_)
+      page_.paragraph(
+          fmt::format("{} operations concerned no file, such as lookups of missing names.", format_count(without_file_)));
+  }
+
+  void commands() {
+    std::vector<HotPart> parts;
+    for (const StatGroups::Group& g : commands_.groups()) parts.push_back({commands_.labels(g, paths_)[0].text, &g.measure});
+    page_.section("commands", "Commands");
+    add_hot_table(page_, "commands-table", "The commands that took the most time", "command", std::move(parts));
   }
 
   void pauses() {
@@ -263,7 +248,7 @@ class ReportPage {
       t.rows.push_back({error < 0 ? "unfinished"
                         : error   ? error_name(error)
                                   : "ok",
-                        count(n), share(n, profile_.total.operations)});
+                        count_cell(n), share_cell(n, profile_.total.operations)});
       t.bars.push_back(double(n) / double(profile_.total.operations));
     }
     page_.table(t);

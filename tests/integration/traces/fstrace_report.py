@@ -5,6 +5,7 @@ nothing, and what names hold stays text."""
 import html.parser
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,11 @@ for name in {HOSTILE!r}:
     try: os.stat(b'missing ' + name)
     except OSError: pass
     time.sleep(0.02)
+for turn in range(5):
+    with open('journal', 'wb') as f: f.write(b'x' * 100000 * turn)
+    os.unlink('journal')
+time.sleep(1)
+with open('last', 'wb') as f: f.write(b'x')
 """)
     run("fsshim", "capture", "work", "-o", "<script>odd & 'name'.zst", "--", sys.executable, "work.py")
 
@@ -120,10 +126,15 @@ def main():
     case("the numbers by kind are those of fstrace stat", {row["kind"][0] for row in rows} == set(kinds) and not wrong, wrong[:3])
     case("what is shown is the exact number where that is short",
          all(row["operations"][0] == f"{kinds[row['kind'][0]]['operations']:,}" for row in rows), rows[:2])
-    by_file = [g for g in json.loads(run("fstrace", "stat", "--json", "--by", "file", "--sort", "time", "--top", "21", trace))["groups"]
-               if g["path"] != "none"][:20]
-    case("hot files are those of fstrace stat --by file",
-         [(int(r["time"][1]), int(r["operations"][1])) for r in page.rows("files-table")] == [(g["busy_ns"], g["operations"]) for g in by_file])
+    by_path = {}
+    for g in json.loads(run("fstrace", "stat", "--json", "--by", "file", trace))["groups"]:
+        if g["path"] != "none":
+            files, time, operations = by_path.get(g["path"], (0, 0, 0))
+            by_path[g["path"]] = (files + 1, time + g["busy_ns"], operations + g["operations"])
+    hot = page.rows("files-table")
+    case("hot files are those of fstrace stat --by file, one row for each path",
+         [(int(r["time"][1]), int(r["operations"][1])) for r in hot] == sorted((g[1:] for g in by_path.values()), reverse=True)[:20], (hot, by_path))
+    case("files that had one path in turn are counted", by_path["journal"][0] == 5 and [r for r in hot if r["file"][0] == "journal (5 in turn)"], hot)
     failed = {}
     for line in run("fstrace", "sql", "--json", trace, "select path, duration from ops where op = 'lookup' and error = 'ENOENT'").splitlines():
         op = json.loads(line)
@@ -136,6 +147,9 @@ def main():
     case("outcomes are those of fstrace stat --by outcome",
          {r["outcome"][0]: int(r["operations"][1]) for r in page.rows("outcome-table")} == {g["outcome"]: g["operations"] for g in outcomes})
 
+    latency = re.search(r'<div class="wide"><svg [^>]*aria-label="Latency over time".*?</svg>', open("report.html").read(), re.S)[0]
+    lines = [[float(point.split(",")[0]) for point in line.split()] for line in re.findall(r' points="([^"]*)"', latency)]
+    case("no line crosses the second in which nothing happened", len(lines) > 3 and max(b - a for line in lines for a, b in zip(line, line[1:])) < 100, lines)
     drawings = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
     case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
          2 * tags.count("details") == len(drawings), (len(drawings), tags.count("details")))

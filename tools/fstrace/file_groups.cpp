@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file_groups.hpp"
+
+#include <unordered_map>
+
+namespace fsr::fstrace {
+
+std::vector<FileGroup> groups_by_path(const StatGroups& by_file, const Paths& paths) {
+  std::vector<FileGroup> out;
+  std::unordered_map<std::string, size_t> known;
+  for (const StatGroups::Group& group : by_file.groups()) {
+    std::string path = by_file.labels(group, paths)[0].text;
+    const auto [at, fresh] = known.try_emplace(path, out.size());
+    if (fresh) out.push_back({std::move(path), 0, {}});
+    FileGroup& to = out[at->second];
+    ++to.files;
+    to.measure.merge(group.measure);
+  }
+  return out;
+}
+
+}  // namespace fsr::fstrace
