@@ -21,6 +21,7 @@ Run add_info(Command& command);
 Run add_dump(Command& command);
 Run add_mix(Command& command);
 Run add_stat(Command& command);
+Run add_top(Command& command);
 Run add_sql(Command& command);
 Run add_anonymize(Command& command);
 Run add_compare(Command& command);
