@@ -59,30 +59,41 @@ class Judge {
     return options_.timing == Timing::original ? !kept() : double(r_.silent) > double(r_.elapsed) * kNotable;
   }
 
-  // True: the schedule was kept at its end, by nearly all operations, and nearly all of the time.
-  bool kept() const {
+  // True: nearly all operations that were due were issued, and the run ended about when the schedule did.
+  bool kept_pace() const {
     // The service time of the last operations is no delay of the schedule.
     const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
     return at_end <= std::max(kBehind, int64_t(double(r_.planned) * kKeptShare)) &&
-           double(r_.behind + r_.overdue) <= double(r_.due_in_all()) * kKeptShare &&
+           double(r_.overdue) <= double(r_.due_in_all()) * kKeptShare;
+  }
+  // True: in addition, nearly all operations were issued in time, and that nearly all of the time.
+  bool kept() const {
+    return kept_pace() && double(r_.behind + r_.overdue) <= double(r_.due_in_all()) * kKeptShare &&
            double(r_.behind_time) <= double(r_.elapsed) * kKeptTime;
   }
 
   void original() {
     const std::string lateness = format_duration(r_.lateness.quantile(0.99));
     if (kept()) return set(Limit::none, fmt::format("the schedule was kept (lateness p99 {})", lateness));
+    // A run that kept its pace was not limited, only late for a while.
+    const std::string late = kept_pace() ? fmt::format("the pace was kept, but {} operations were issued more than {} late",
+                                                       format_count(r_.behind), format_duration(kBehind))
+                                         : "";
     if (late_ > waited_)
-      return set(Limit::replayer, fmt::format("fsreplay did not keep up: lateness p99 {}{}", lateness,
-                                              r_.window_full ? fmt::format(", look-ahead window full for {} operations",
-                                                                           format_count(r_.window_full))
-                                                             : ""));
+      return set(
+          Limit::replayer,
+          fmt::format(
+              "{}: lateness p99 {}{}", late.empty() ? "fsreplay did not keep up" : late + " by fsreplay", lateness,
+              r_.window_full ? fmt::format(", look-ahead window full for {} operations", format_count(r_.window_full)) : ""));
     // The streams of a load that was not recorded wait for the target only. Such a load has no recorded service times.
     if (r_.recorded_service <= 0 || (slower_ * options_.scale > kSlower && slower_ > kSlower))
-      set(Limit::target, "the target did not keep up: mean service time " + service_time());
+      set(Limit::target, (late.empty() ? "the target did not keep up" : late + " because of the target") +
+                             ": mean service time " + service_time());
     else
       set(Limit::streams,
-          fmt::format("the recorded order did not allow more: operations waited {} on average for earlier operations, at a mean "
+          fmt::format("{}: operations waited {} on average for earlier operations, at a mean "
                       "service time of {}",
+                      late.empty() ? "the recorded order did not allow more" : late + " because of the recorded order",
                       format_duration(int64_t(waited_ / double(std::max<uint64_t>(1, r_.service.count())))), service_time()));
   }
 

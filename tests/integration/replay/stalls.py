@@ -303,7 +303,7 @@ def random_stops(kind, number):
             fine = "load generator" not in said and stood < 0.2 * lasts and (lasts < 1.05 or silent > 0.55 * lasts and "did not answer" in said)
         else:
             fine = silent == 0 and "did not answer" not in said and (lasts < 0.4 or longest > 0.7 * lasts)
-            fine = fine and (lasts < 0.25 or "load generator" in said or "fsreplay did not keep up" in said)
+            fine = fine and (lasts < 0.25 or "load generator" in said or "fsreplay did not keep up" in said or "late by fsreplay" in said)
         cases.case(f"{kind}, {i}: the {who} is stopped for {lasts:.2f} s, and it alone is named", fine and report["response"]["max_ns"] > 0.7e9 * lasts,
                    f"wire {wire.silence:.2f} s silent, " + str({key: report[key] for key in KEYS if key in report}))
     return cases.status()
