@@ -19,6 +19,7 @@ class ResultRow {
   std::string text(std::string_view name) const;
   int64_t number(std::string_view name) const;
   double real(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }  // false: null or missing
 
  private:
   const SqlValue* find(std::string_view name) const;

@@ -4,371 +4,93 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
-#include "measure/bound.hpp"
+#include "page/result_cells.hpp"
+#include "page/run_part.hpp"
 #include "util/histogram_chart.hpp"
 #include "util/html_page.hpp"
-#include "util/units.hpp"
 
 namespace fsr {
 
+using namespace page;
+
 namespace {
 
-using Cell = HtmlPage::Cell;
+constexpr int kRefresh = 5;  // s after which a browser loads the page of a run that goes on again
 
-Cell count(int64_t n) { return {format_count(uint64_t(n)), std::to_string(n)}; }
-Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
-Cell rate(double per_second) { return {count_text(per_second), fmt::format("{:.3f}", per_second)}; }
-Cell ratio(int64_t is, int64_t was) { return was > 0 ? fmt::format("{:.2f}", double(is) / double(was)) : ""; }
-
-std::string title_of(const ResultRow& run) {
+std::string title_of(const ChosenRun& chosen) {
+  const ResultRow& run = chosen.run;
   const std::string label = run.text("label");
-  std::string text = fmt::format("run {}", run.number("id"));
+  std::string text = fmt::format("run {}", chosen.number());
   if (!label.empty()) text += ", " + label;
   if (run.real("asked_per_s") > 0) text += fmt::format(", {:g} calls/s", run.real("asked_per_s"));
   return text;
 }
 
-// Response times of a run. An operation without an answer has a lower bound.
-class Responses {
+// Response by load. A line joins the runs of one command at several loads. Other runs are dots: repeats, and runs of different
+// targets or settings.
+class LoadCurve {
  public:
-  Responses(ResultsReader& file, int64_t run)
-      : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
-  // Returns the cell of quantile `q`, marked if it is a lower bound. `ns`: its value in the results.
-  Cell cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
-  Cell mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
+  void add(const ChosenRun& chosen, const ResultRow& response) {
+    const ResultRow& run = chosen.run;
+    Series& series = series_[{chosen.file.get(), run.number("series")}];
+    const double load = run.real("achieved_per_s");
+    series.loads.emplace(run.real("asked_per_s"), run.real("scale"));
+    series.p50.push_back({load, double(response.number("p50_ns"))});
+    series.p99.push_back({load, double(response.number("p99_ns"))});
+  }
 
- private:
-  static Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_duration(ns), std::to_string(ns)}; }
-  const Histogram all_, open_;
-};
-
-struct Quantile {
-  const char *name, *column;
-  double share;
-};
-constexpr Quantile kQuantiles[] = {{"p50", "p50_ns", 0.5},      {"p90", "p90_ns", 0.9},         {"p99", "p99_ns", 0.99},
-                                   {"p99.9", "p999_ns", 0.999}, {"p99.99", "p9999_ns", 0.9999}, {"max", "max_ns", 1}};
-
-// Returns the distribution `what` of one kind of operation, or of all (""). Null: there is none.
-const ResultRow* distribution(const std::vector<ResultRow>& rows, std::string_view kind, std::string_view what) {
-  auto it = std::find_if(rows.begin(), rows.end(),
-                         [&](const ResultRow& r) { return r.text("kind") == kind && r.text("what") == what; });
-  return it == rows.end() ? nullptr : &*it;
-}
-
-// Writes one run's part of the page.
-class RunPart {
- public:
-  RunPart(HtmlPage& page, const ChosenRun& chosen, bool several)
-      : page_(page),
-        file_(*chosen.file),
-        run_(chosen.run),
-        id_(run_.number("id")),
-        prefix_(several ? fmt::format("r{}-", id_) : ""),
-        suffix_(several ? fmt::format(" of run {}", id_) : ""),
-        replayed_(!run_.text("ordering").empty()),
-        distributions_(file_.rows("distributions", id_)),
-        responses_(file_, id_) {}
-
-  void write() {
-    summary();
-    load();
-    latency();
-    distributions();
-    kinds();
-    if (replayed_) {
-      slowest();
-      mismatches();
-      limits();
-    } else {
-      parts();
+  Chart chart() const {
+    Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
+    chart.series = {{"p50", {}}, {"p99", {}}};
+    for (const auto& [key, series] : series_) {
+      const bool joined = series.loads.size() > 1;
+      add_points(chart.series[0], series.p50, joined);
+      add_points(chart.series[1], series.p99, joined);
     }
-    environment();
-  }
-
- private:
-  void section(const char* id, const std::string& heading) { page_.section(prefix_ + id, heading + suffix_); }
-  std::string id(const char* name) const { return prefix_ + name; }
-
-  void summary() {
-    section("summary", "Verdict");
-    const std::string reasons = run_.text("not_clean");
-    page_.paragraph(reasons.empty() ? "Clean: every operation was issued and had the expected outcome."
-                                    : "Not clean: " + one_line(reasons) + ".");
-    if (const std::string limit = run_.text("limited_by"); !limit.empty()) page_.paragraph("Limit: " + limit + ".");
-    page_.paragraph(fmt::format("{} on {}, started {} UTC{}", run_.text("input"), run_.text("target"), run_.text("started"),
-                                run_.text("label").empty() ? "" : ": " + run_.text("label")));
-    const ResultRow *response = distribution(distributions_, "", "response"),
-                    *lateness = distribution(distributions_, "", "lateness");
-    std::vector<std::pair<std::string, Cell>> tiles = {{"achieved, op/s", rate(run_.real("achieved_per_s"))}};
-    if (run_.real("offered_per_s") > 0) tiles.push_back({"offered, op/s", rate(run_.real("offered_per_s"))});
-    tiles.push_back({"operations", count(run_.number("issued"))});
-    if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
-    tiles.push_back({"failed", count(run_.number("failed"))});
-    if (const ResultRow* open = distribution(distributions_, "", "open"))
-      tiles.push_back({"without a reply", count(open->number("count"))});
-    tiles.push_back({"time", duration(run_.number("elapsed_ns"))});
-    if (response)
-      for (const Quantile& q : kQuantiles)
-        if (q.share != 0.9 && q.share != 0.9999)
-          tiles.push_back({std::string("response, ") + q.name, responses_.cell(q.share, response->number(q.column))});
-    if (lateness) tiles.push_back({"lateness, p99", duration(lateness->number("p99_ns"))});
-    tiles.push_back({"read", {format_size(uint64_t(run_.number("bytes_read"))), std::to_string(run_.number("bytes_read"))}});
-    tiles.push_back(
-        {"written", {format_size(uint64_t(run_.number("bytes_written"))), std::to_string(run_.number("bytes_written"))}});
-    page_.tiles(tiles);
-  }
-
-  static std::string one_line(std::string text) {
-    for (size_t at; (at = text.find('\n')) != text.npos;) text.replace(at, 1, "; ");
-    return text;
-  }
-
-  // Returns a series over time, in which each value lasts from the beginning to the end of its interval.
-  template <class Value>
-  static ChartSeries series(const char* name, const std::vector<ResultRow>& rows, Value value) {
-    ChartSeries out{name, {}};
-    for (const ResultRow& row : rows) out.points.push_back({double(row.number("from_ns")) / 1e9, value(row)});
-    if (!rows.empty()) out.points.push_back({double(rows.back().number("to_ns")) / 1e9, 0});
-    return out;
-  }
-  static double per_second(const ResultRow& row) {
-    const int64_t span = row.number("to_ns") - row.number("from_ns");
-    return span > 0 ? double(row.number("operations")) * 1e9 / double(span) : 0;
-  }
-  static Chart over_time(const std::string& title, const std::string& label) {
-    Chart chart{.title = title, .x_label = "time since the start of the run", .y_label = label, .style = ChartStyle::areas};
-    chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
+    chart.x_text = count_text;
+    chart.y_text = duration_text;
     return chart;
   }
 
-  void load() {
-    for (const ResultRow& row : file_.rows("intervals", id_))
-      if (row.text("kind").empty()) intervals_.push_back(row);
-    if (intervals_.empty()) return;
-    section("load", "Load over time");
-    Chart chart = over_time("Operations a second", "operations/s");
-    chart.y_text = count_text;
-    chart.series.push_back(series("achieved", intervals_, per_second));
-    if (const std::vector<ResultRow> offered = file_.rows("offered", id_); !offered.empty())
-      chart.series.push_back(series("offered", offered, per_second));
-    else if (const double asked = run_.real("asked_per_s"); !replayed_ && asked > 0)
-      chart.series.push_back(series("asked", intervals_, [asked](const ResultRow&) { return asked; }));
-    page_.chart(chart);
+ private:
+  static void add_points(ChartSeries& to, const std::vector<ChartPoint>& points, bool joined) {
+    if (joined) return add_part(to, points);
+    for (const ChartPoint& point : points) add_part(to, {point});
   }
-
-  void latency() {
-    if (intervals_.empty()) return;
-    section("latency", "Response over time");
-    page_.paragraph("From the time that an operation was due to its completion, in each interval.");
-    Chart chart = over_time("Response", "response");
-    chart.log_y = true;
-    chart.y_text = duration_text;
-    for (const auto& [name, column] : {std::pair("p50", "response_p50_ns"),
-                                       {"p99", "response_p99_ns"},
-                                       {"p99.9", "response_p999_ns"},
-                                       {"max", "response_max_ns"}})
-      chart.series.push_back(
-          series(name, intervals_, [column = column](const ResultRow& row) { return double(row.number(column)); }));
-    page_.chart(chart);
-  }
-
-  void distributions() {
-    section("distributions", "Where the time went");
-    if (replayed_)
-      page_.paragraph(
-          "Lateness is fsreplay's own delay. Waiting is the time until all dependencies of an operation were complete.");
-    page_.paragraph(
-        "Service is the time from issue to completion. Response is the time from due to completion, or so far if no reply came "
-        "(\"> \": at least that long). The chart shows the share of operations that took no longer than a time.");
-    HtmlPage::Table t{.caption = "Distributions",
-                      .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
-    t.id = id("distribution-table");
-    std::vector<NamedHistogram> lines;
-    histograms_.clear();
-    histograms_.reserve(4);
-    for (const char* what : {"lateness", "waiting", "service", "response"}) {
-      const ResultRow* row = distribution(distributions_, "", what);
-      if (!row) continue;
-      std::vector<Cell> cells = {what, count(row->number("count"))};
-      const bool bounds = what == std::string_view("response");
-      for (const Quantile& q : kQuantiles)
-        cells.push_back(bounds ? responses_.cell(q.share, row->number(q.column)) : duration(row->number(q.column)));
-      cells.push_back(bounds ? responses_.mean(row->real("mean_ns")) : duration(int64_t(row->real("mean_ns"))));
-      t.rows.push_back(std::move(cells));
-      histograms_.push_back(file_.histogram(id_, "", what));
-      lines.push_back({what, &histograms_.back()});
-    }
-    page_.table(t);
-    if (!lines.empty()) page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
-  }
-
-  void kinds() {
-    section("kinds", "By kind of operation");
-    const bool recorded = std::any_of(distributions_.begin(), distributions_.end(),
-                                      [](const ResultRow& r) { return r.text("what") == "recorded"; });
-    HtmlPage::Table t{.caption = recorded ? "Recorded beside replayed" : "Operations by kind"};
-    t.id = id("kind-table");
-    t.headings = {"kind", "issued", replayed_ ? "differed" : "failed"};
-    if (recorded)
-      t.headings.insert(t.headings.end(), {"p50 recorded", "replayed", "ratio", "p99 recorded", "replayed", "ratio"});
-    else
-      t.headings.insert(t.headings.end(), {"p50", "p99", "max"});
-    for (const ResultRow& kind : file_.rows("kinds", id_)) {
-      const std::string name = kind.text("kind");
-      const ResultRow *is = distribution(distributions_, name, "service"), *was = distribution(distributions_, name, "recorded");
-      std::vector<Cell> row = {name, count(kind.number("issued")), count(kind.number(replayed_ ? "differed" : "failed"))};
-      for (const char* column : recorded ? std::vector{"p50_ns", "p99_ns"} : std::vector{"p50_ns", "p99_ns", "max_ns"}) {
-        if (recorded) row.push_back(was ? duration(was->number(column)) : Cell(""));
-        row.push_back(is ? duration(is->number(column)) : Cell(""));
-        if (recorded) row.push_back(is && was ? ratio(is->number(column), was->number(column)) : Cell(""));
-      }
-      t.rows.push_back(std::move(row));
-    }
-    page_.table(t);
-  }
-
-  // Writes the parts of a workload that the files of a program name.
-  void parts() {
-    HtmlPage::Table t{.caption = "Averages; response from when an operation was due",
-                      .headings = {"", "operations", "asked %", "p50", "p99", "p99.9", "p99.99", "max"}};
-    t.id = id("part-table");
-    for (const ResultRow& row : file_.rows("parts", id_)) {
-      if (row.number("average") == 0) continue;
-      std::vector<Cell> cells = {escape_text(row.text("part") + "=" + row.text("name")), count(row.number("operations")),
-                                 fmt::format("{:.2f}", row.real("asked_percent"))};
-      for (const char* column : {"p50", "p99", "p999", "p9999", "max"})
-        cells.push_back(duration(row.number(fmt::format("response_{}_ns", column))));
-      t.rows.push_back(std::move(cells));
-    }
-    if (t.rows.empty()) return;
-    section("parts", "By part of the workload");
-    page_.table(t);
-  }
-
-  void slowest() {
-    const std::vector<ResultRow> rows = file_.rows("slowest", id_);
-    if (rows.empty()) return;
-    section("slowest", "The slowest operations");
-    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
-    t.id = id("slowest-table");
-    for (const ResultRow& row : rows) {
-      const std::string name = row.text("name");
-      t.rows.push_back({count(row.number("seq")), row.text("kind"),
-                        name.empty() ? fmt::format("object {}", row.number("object")) : escape_text(name),
-                        duration(row.number("issued_ns")), duration(row.number("service_ns")),
-                        row.number("recorded_ns") ? duration(row.number("recorded_ns")) : Cell("")});
-    }
-    page_.table(t);
-  }
-
-  void mismatches() {
-    section("mismatches", "Outcomes that differed");
-    const std::vector<ResultRow> rows = file_.rows("mismatches", id_);
-    page_.paragraph(fmt::format("{} of {} outcomes differed{}.", format_count(uint64_t(run_.number("differed"))),
-                                format_count(uint64_t(run_.number("matched") + run_.number("differed"))),
-                                rows.empty() ? "" : "; the first ones"));
-    if (rows.empty()) return;
-    HtmlPage::Table t{
-        .caption = "The first ones", .headings = {"operation", "kind", "name", "expected", "got"}, .text_columns = true};
-    t.id = id("mismatch-table");
-    for (const ResultRow& row : rows)
-      t.rows.push_back(
-          {count(row.number("seq")), row.text("kind"), escape_text(row.text("name")), row.text("expected"), row.text("got")});
-    page_.table(t);
-  }
-
-  void facts(const char* table, const std::string& caption, const std::vector<std::pair<std::string, Cell>>& rows) {
-    HtmlPage::Table t{.caption = caption, .headings = {"", ""}, .text_columns = true};
-    t.id = id(table);
-    for (const auto& [name, value] : rows)
-      if (!value.text.empty()) t.rows.push_back({name, value});
-    page_.table(t);
-  }
-
-  void limits() {
-    section("limits", "What delayed the run");
-    std::vector<std::pair<std::string, Cell>> rows = {
-        {"limit", run_.text("limited_by")},
-        {"operations issued more than 10 ms late", count(run_.number("behind"))},
-        {"of those, waited for other operations", count(run_.number("waited"))},
-        {"of those, for their own thread", count(run_.number("waited_own_thread"))},
-        {"time in which more than a tenth was late", duration(run_.number("behind_ns"))},
-        {"time in which the target was unresponsive", duration(run_.number("silent_ns"))},
-        {"time in which the load generator stood still", duration(run_.number("stood_still_ns"))},
-        {"dependencies obeyed", count(run_.number("edges"))},
-        {"dependencies violated", count(run_.number("violations"))},
-        {"times that the look-ahead was full", count(run_.number("window_full"))},
-        {"workers", count(run_.number("workers"))},
-        {"streams", count(run_.number("streams"))},
-        {"objects touched", count(run_.number("objects"))},
-    };
-    for (const ResultRow& counter : file_.rows("counters", id_))
-      if (counter.number("value")) rows.push_back({counter.text("name"), count(counter.number("value"))});
-    facts("limit-table", "Limits, waits and what the target did in addition", rows);
-  }
-
-  void environment() {
-    section("environment", "Environment");
-    auto text = [&](const char* name) { return Cell(escape_text(run_.text(name))); };
-    facts("environment-table", "Where and how the run was made",
-          {{"command", text("command")},
-           {"program", text("program")},
-           {"host", text("host")},
-           {"kernel", text("kernel")},
-           {"processors", fmt::format("{} {}", run_.number("cpus"), escape_text(run_.text("cpu")))},
-           {"memory", format_size(uint64_t(run_.number("memory_bytes")))},
-           {"directory", text("directory")},
-           {"which lies on", text("directory_mount")},
-           {"target lies on", text("target_mount")},
-           {"trace", text("trace_id")},
-           {"mix", text("mix_dialect")},
-           {"seed", run_.text("mix_dialect").empty() ? Cell("") : Cell(std::to_string(run_.number("seed")))},
-           {"acting as", text("uid")}});
-  }
-
-  HtmlPage& page_;
-  ResultsReader& file_;
-  const ResultRow& run_;
-  const int64_t id_;
-  const std::string prefix_, suffix_;
-  const bool replayed_;  // true: a replay; false: a run of a program
-  const std::vector<ResultRow> distributions_;
-  const Responses responses_;
-  std::vector<ResultRow> intervals_;  // of all kinds together
-  std::vector<Histogram> histograms_;
+  struct Series {
+    std::set<std::pair<double, double>> loads;  // calls a second of a mix, scale of a trace
+    std::vector<ChartPoint> p50, p99;
+  };
+  std::map<std::pair<const ResultsReader*, int64_t>, Series> series_;
 };
 
-// Writes a table of all runs, and a curve of the response by load.
+// Writes a table of all runs, and their response by load.
 void overview(HtmlPage& page, const std::vector<ChosenRun>& runs) {
   page.section("runs", "Runs");
   HtmlPage::Table t{.caption = "All runs",
                     .headings = {"run", "target", "offered/s", "achieved/s", "p50", "p99", "p99.9", "differed", "verdict"}};
   t.id = "run-table";
-  ChartSeries p50{"p50", {}}, p99{"p99", {}};
+  LoadCurve curve;
   for (const ChosenRun& chosen : runs) {
     const ResultRow& run = chosen.run;
     const std::vector<ResultRow> rows = chosen.file->rows("distributions", run.number("id"));
     const ResultRow* response = distribution(rows, "", "response");
     const Responses responses(*chosen.file, run.number("id"));
-    auto time = [&](double q, const char* column) { return response ? responses.cell(q, response->number(column)) : Cell(""); };
-    t.rows.push_back({title_of(run), run.text("target"), rate(run.real("offered_per_s")), rate(run.real("achieved_per_s")),
+    auto time = [&](double q, const char* column) {
+      return response ? responses.cell(q, response->number(column)) : HtmlPage::Cell("");
+    };
+    t.rows.push_back({title_of(chosen), run.text("target"), rate(run.real("offered_per_s")), rate(run.real("achieved_per_s")),
                       time(0.5, "p50_ns"), time(0.99, "p99_ns"), time(0.999, "p999_ns"), count(run.number("differed")),
-                      run.text("not_clean").empty() ? "clean" : "not clean"});
-    if (!response) continue;
-    p50.points.push_back({run.real("achieved_per_s"), double(response->number("p50_ns"))});
-    p99.points.push_back({run.real("achieved_per_s"), double(response->number("p99_ns"))});
+                      chosen.running                  ? "running"
+                      : run.text("not_clean").empty() ? "clean"
+                                                      : "not clean"});
+    if (response) curve.add(chosen, *response);
   }
   page.table(t);
-  auto by_load = [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; };
-  std::sort(p50.points.begin(), p50.points.end(), by_load);
-  std::sort(p99.points.begin(), p99.points.end(), by_load);
-  Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
-  chart.series = {p50, p99};
-  chart.x_text = count_text;
-  chart.y_text = duration_text;
-  page.chart(chart);
+  page.chart(curve.chart());
 }
 
 }  // namespace
@@ -377,8 +99,9 @@ std::string results_page(const std::vector<ChosenRun>& runs) {
   const ResultRow& first = runs.front().run;
   HtmlPage page(runs.size() == 1 ? fmt::format("{} on {}", first.text("input"), first.text("target"))
                                  : fmt::format("{} runs of {}", runs.size(), first.text("input")));
+  if (runs.back().running) page.refresh_every(kRefresh);
   if (runs.size() > 1) overview(page, runs);
-  for (const ChosenRun& run : runs) RunPart(page, run, runs.size() > 1).write();
+  for (size_t i = 0; i < runs.size(); ++i) fsr::page::write_run(page, runs[i], runs.size() > 1 ? i + 1 : 0);
   return page.finish();
 }
 

@@ -14,6 +14,9 @@ namespace fsr {
 struct ChosenRun {
   std::shared_ptr<ResultsReader> file;
   ResultRow run;
+  bool running = false;  // true: the results are those so far, and the page is to be loaded again; only the last run of a page
+  int64_t shown_as = 0;  // number of the run; 0: its number in the file
+  int64_t number() const { return shown_as ? shown_as : run.number("id"); }
 };
 
 // Returns the page. Throws std::runtime_error if a file can't be read.

@@ -4,13 +4,17 @@
 HdrHistogram, whose histograms are decoded here as its documentation says."""
 import base64
 import contextlib
+import html
+import json
 import os
 import re
+import shutil
 import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
@@ -44,6 +48,120 @@ def measure():
     for label, scale in ((f"before {name}", "1x"), ("after", "2x")):
         done = run("fsreplay", "a.zst", f"file:tree-{scale}", "-q", "--scale", scale, "--results", "r.sqlite", "--label", label)
         cases.case(f"a run at {scale}", done.returncode == 0, done.stderr)
+
+
+    done = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "100-300,100", "--duration", "1s", "--seed", "7", "-q", "--results", "ramp.sqlite")
+    cases.case("a ramp", done.returncode == 0, done.stderr)
+
+
+# Reports of the page: cells with a number that broke, tables that scroll, those of them without a sign, rows of text that are no blocks.
+PROBE = r"""
+document.querySelectorAll('details').forEach(d => d.open = true);
+const broken = [];
+for (const cell of document.querySelectorAll('td, th, dd'))
+  for (let walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT); walk.nextNode();)
+    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(?!\S)/g)) {
+      const range = document.createRange();
+      range.setStart(walk.currentNode, found.index);
+      range.setEnd(walk.currentNode, found.index + found[0].length);
+      if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.push(found[0]);
+    }
+const scrolls = [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1);
+const unsigned = scrolls.filter(e => !getComputedStyle(e).backgroundImage.includes('gradient'));
+const stacked = [...document.querySelectorAll('table.stack')];
+const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display == 'block' && !scrolls.includes(t.parentElement));
+document.title = JSON.stringify({broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
+"""
+
+
+def probe(page, width, script):
+    """What the page says in its title after a script, in a window of that width."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    with open("probe.html", "w", encoding="utf-8") as file:
+        file.write(text.replace("default-src 'none';", "").replace("</body>", f"<script>{script}</script></body>"))
+    out, _ = browser("probe.html", "--dump-dom", f"--window-size={width},900")
+    return html.unescape(re.search("<title>(.*?)</title>", out)[1])
+
+
+def charts(page, title):
+    """The lines of the wide drawing, each a list of its points."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    drawings = re.findall(rf'<div class="wide"><svg [^>]*aria-label="{title}".*?</svg>', text, re.S)
+    return [[tuple(map(float, point.split(","))) for point in line.split()] for line in re.findall(r' points="([^"]*)"', drawings[0])]
+
+
+def at_a_glance():
+    shutil.copy("r.sqlite", "differed.sqlite")
+    with contextlib.closing(sqlite3.connect("differed.sqlite")) as db, db:
+        path = "a/rather/long/path/of/a/file/" + "x" * 60
+        db.executemany("insert into mismatches values (1, ?, 'copy_file_range', ?, 5, 1, '1,048,576 bytes', '1,044,480 bytes')",
+                       [(1234567 + i, path) for i in range(3)])
+        db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
+    done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
+    cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
+    for width in (390, 768, 1280):
+        found = json.loads(probe("differed.html", width, PROBE))
+        cases.case(f"at {width} pixels no number breaks", not found["broken"], found["broken"][:5])
+        cases.case(f"at {width} pixels, what scrolls has a sign", found["unsigned"] == 0, found)
+        if width == 390:
+            cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 1 and found["scrolls"] > 0, found)
+    with open("differed.html", encoding="utf-8") as file:
+        text = file.read()
+    cases.case("a run that kept its pace has no limit", "Limit: " not in text and "The schedule was kept (lateness" in text)
+    lines = charts("one.html", "Response")
+    pause = rows("select max(gap) from (select to_ns - from_ns as gap, 1 from intervals where run = 1 and kind = '')")[0][0]
+    empty = rows("select count(*) from intervals where run = 1 and kind = '' and operations + failed = 0")[0][0]
+    bottom = max(y for line in lines for _, y in line)
+    cases.case("where nothing completed, no response is drawn", empty > 30 and pause < 1e9 and len(lines) >= 8
+               and all(b[0] - a[0] < 60 for line in lines for a, b in zip(line, line[1:])), (empty, pause, len(lines), bottom))
+    cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
+    lines = charts("both.html", "Response by load")
+    cases.case("no line joins runs of two commands", [len(line) for line in lines] == [1, 1, 1, 1], lines)
+    done = run("fsreplay", "report", "ramp.sqlite", "-o", "ramp.html")
+    lines = charts("ramp.html", "Response by load")
+    cases.case("a line joins the loads of a ramp", done.returncode == 0 and [len(line) for line in lines] == [3, 3], lines)
+
+
+def live():
+    """The page of a run that goes on, and what stays of it."""
+    seen = set()
+    with subprocess.Popen(["fsreplay", "a.zst", "memory:", "-q", "--scale", "0.2x", "--page", "live.html", "--results", "live.sqlite"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as replay:
+        while replay.poll() is None:
+            with contextlib.suppress(FileNotFoundError), open("live.html", encoding="utf-8") as file:
+                seen.add(file.read())
+            time.sleep(0.02)
+        complaint = replay.stderr.read()
+    cases.case("a page is written while a run goes on, whole each time", len(seen) >= 3 and all(text.endswith("</html>\n") for text in seen), (len(seen), complaint))
+    with open("live.html", encoding="utf-8") as file:
+        last = file.read()
+    running = [text for text in seen if 'http-equiv="refresh"' in text]
+    cases.case("a browser loads it again, and it says that the run goes on", len(running) >= 2 and all("Still running" in text for text in running)
+               and "refresh" not in last and "Still running" not in last)
+    counts = sorted(int(re.search(r'<dt>operations</dt><dd><data value="(\d+)"', text)[1]) for text in running)
+    cases.case("its counts grow", counts[0] < counts[-1], counts)
+    with open("running.html", "w", encoding="utf-8") as file:
+        file.write(max(running, key=len))
+    dom, console = browser("running.html", "--dump-dom")
+    cases.case("a browser shows the page of a run that goes on", "</html>" in dom and not console, console)
+    run("fsreplay", "report", "live.sqlite", "-o", "kept.html")
+    with open("kept.html", encoding="utf-8") as file:
+        cases.case("the page that stays is that of the results", file.read() == last)
+    done = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "100-300,100", "--duration", "1s", "-q", "--page", "live.html")
+    cases.case("an earlier page is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
+    done = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "100-300,100", "--duration", "1s", "-q", "--page", "live.html", "--force")
+    with open("live.html", encoding="utf-8") as file:
+        text = file.read()
+    cases.case("a ramp's page has each load", done.returncode == 0 and all(f'id="r{i}-summary"' in text for i in (1, 2, 3)) and "refresh" not in text, done.stderr)
+    done = run("fsreplay", "a.zst", "null:", "-q", "--ranks", "2", "--page", "ranks.html")
+    with contextlib.suppress(FileNotFoundError), open("ranks.html", encoding="utf-8") as file:
+        text = file.read()
+    whole = rows("select issued from run where id = 1")[0][0]
+    cases.case("ranks have one page", f'<dt>operations</dt><dd><data value="{whole}"' in text, done.stderr)
+    left = [name for name in os.listdir("/dev/shm") if name.startswith("fsreplay-page-")]
+    cases.case("nothing else is left", not left and not [f for f in os.listdir() if ".partial" in f], left)
 
 
 def page():
@@ -153,6 +271,8 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     os.chdir(scratch)
     measure()
     page()
+    at_a_glance()
+    live()
     hdr_files()
     refusals()
     os.chdir("/")

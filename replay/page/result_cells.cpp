@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/result_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/bound.hpp"
+#include "util/histogram_chart.hpp"
+#include "util/units.hpp"
+
+namespace fsr::page {
+
+Cell count(int64_t n) { return {format_count(uint64_t(n)), std::to_string(n)}; }
+Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
+Cell rate(double per_second) { return {count_text(per_second), fmt::format("{:.3f}", per_second)}; }
+Cell ratio(int64_t is, int64_t was) { return was > 0 ? fmt::format("{:.2f}", double(is) / double(was)) : ""; }
+
+static Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_duration(ns), std::to_string(ns)}; }
+
+Responses::Responses(ResultsReader& file, int64_t run)
+    : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
+
+Cell Responses::cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
+
+Cell Responses::mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
+
+const ResultRow* distribution(const std::vector<ResultRow>& rows, std::string_view kind, std::string_view what) {
+  auto it = std::find_if(rows.begin(), rows.end(),
+                         [&](const ResultRow& r) { return r.text("kind") == kind && r.text("what") == what; });
+  return it == rows.end() ? nullptr : &*it;
+}
+
+}  // namespace fsr::page
