@@ -30,8 +30,8 @@ struct CommandLine {
   std::string results;                    // SQLite file to which the runs are added; empty: none
   std::string label;                      // name of the runs in that file
   std::string text;                       // the whole command line, quoted for a shell
-  std::string csv, metrics;               // files that are written during the run; empty: none
-  int64_t interval = 1'000'000'000;       // ns between rows of files that are written during the run
+  std::string csv, metrics, page;         // files that are written during the run; empty: none
+  int64_t interval = 0;                   // ns between rows over time; 0: chosen by the length of the run
   int64_t status_interval = 0;            // ns between progress lines without a terminal; 0: none
   std::string record;                     // trace of the replay to write; empty: none
   bool prepare_only = false, reuse = false, force = false, cleanup = false, dry_run = false;

@@ -37,6 +37,7 @@ void Replay::open_outputs() {
   if (several && recording) ranks_recording = std::make_unique<RankRecordings>(command.record);
   if (!command.csv.empty()) csv = std::make_unique<CsvFile>(command.csv, command.force);
   if (!command.metrics.empty()) metrics = std::make_unique<MetricsFile>(command.metrics, command.input, command.target);
+  if (!command.page.empty()) page = std::make_unique<LivePage>(command.page, command.force);
   input->open_outputs();
 }
 
@@ -126,6 +127,7 @@ int Replay::finish() {
 
 void Replay::keep_results() {
   if (results) afterwards([&] { report_database(report, *results); });
+  if (page) afterwards([&] { page->end_run(report); });
 }
 
 // Prints a line for one of several rounds, as soon as it is over.
@@ -158,6 +160,7 @@ void Replay::report_interval(const Interval& interval) {
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {
   if (csv) csv->add(round, series);
   if (metrics) metrics->add(interval, series);
+  if (page) page->add(interval, series, report);
 }
 
 // `left`: no more intervals will arrive.
@@ -209,7 +212,7 @@ bool Replay::over(bool mine) {
 
 // Reports errors of files that were written during the run.
 void Replay::look_at_files() {
-  for (const std::string& failure : {csv ? csv->failure() : "", metrics ? metrics->failure() : ""})
+  for (const std::string& failure : {csv ? csv->failure() : "", metrics ? metrics->failure() : "", page ? page->failure() : ""})
     if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
 }
 
@@ -252,6 +255,18 @@ void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
   if (prepared || (cluster.size() == 1 && !again)) return;
   if (report.interrupted) throw std::runtime_error("interrupted");
   throw std::runtime_error(fmt::format("{} operations that prepare the run failed", format_count(report.prepared.failed)));
+}
+
+// Returns the length of the intervals of a run, the same on all ranks. Collective. The results of a short run have 200 intervals,
+// which show more than its few seconds. Files that other programs read during a run keep their rows of a second.
+int64_t Replay::interval_length() {
+  constexpr int64_t kUsual = 1'000'000'000, kShortest = 10'000'000;  // ns
+  constexpr int64_t kSteps = 200, kStepsOfCapture = 1000;            // a run without a schedule is faster than its capture
+  if (command.interval) return command.interval;
+  const int64_t steps = report.span > 0 ? report.span / kSteps : report.recorded_span / kStepsOfCapture;
+  const bool rows = !command.csv.empty() || !command.metrics.empty() || (command.results.empty() && command.page.empty());
+  const int64_t length = rows || steps == 0 ? kUsual : std::clamp(steps, kShortest, kUsual);
+  return cluster.size() == 1 ? length : int64_t(of_root(double(length)));
 }
 
 std::optional<int> Replay::run_round(RunSteps& steps) {
@@ -297,15 +312,15 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
                    line.replay(p, report.series.intervals(), report.span, report.whole);
                  },
              .on_interval = [this](const Interval& interval) { report_interval(interval); },
-             .interval = command.interval});
+             .interval = interval_length()});
   line.clear();
   return std::nullopt;
 }
 
 // Finds paths for the report. The input is read again only if the report describes single operations.
 void Replay::name_operations(RunSteps& steps) {
-  if (cluster.root() && (results || !report.result.mismatches.empty()))
-    afterwards([&] { steps.name_operations(results != nullptr); });
+  if (cluster.root() && (results || page || !report.result.mismatches.empty()))
+    afterwards([&] { steps.name_operations(results || page); });
 }
 
 int Replay::run_rounds() {
@@ -344,6 +359,7 @@ int Replay::run() {
     const int status = !command.find_scale.empty() ? run_search() : command.repeat > 1 ? run_repeats() : run_rounds();
     if (command.cleanup && whole_) cluster.barrier();  // no rank works in the tree any more
     clean_up();
+    if (page) afterwards([&] { page->finish(); });
     return worse_status(status, int(failed_afterwards));
   } catch (...) {
     clean_up();

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cli/live_page.hpp"
 #include "cli/options.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/rank_recordings.hpp"
@@ -40,6 +41,7 @@ struct Replay {
   std::unique_ptr<ResultsDatabase> results;
   std::unique_ptr<CsvFile> csv;
   std::unique_ptr<MetricsFile> metrics;
+  std::unique_ptr<LivePage> page;
   std::unique_ptr<Target> target;
   bool tree_begun = false, failed_afterwards = false;
   bool again = false;  // true if this is not the first run on this target
@@ -70,6 +72,7 @@ struct Replay {
   int run_rounds();
   // Runs a round. Returns an exit status if there was no run, because of an option or because the preparation failed.
   std::optional<int> run_round(RunSteps& steps);
+  int64_t interval_length();
   void make_ready(RunSteps& steps);
   void prepare_tree(RunSteps& steps, bool& prepared);
   void name_operations(RunSteps& steps);
@@ -85,7 +88,8 @@ struct Replay {
   void finish_recording();
   void merge_recordings();
   void report_interval(const Interval& interval);
-  bool follows() const { return !command.csv.empty() || !command.metrics.empty(); }  // the same on all ranks
+  // The same on all ranks.
+  bool follows() const { return !command.csv.empty() || !command.metrics.empty() || !command.page.empty(); }
   void follow(const Interval& interval, const SeriesInterval& series);
   void follow_ranks(bool left);
   // Merges the results of all ranks that are left.

@@ -109,8 +109,8 @@ class Runner {
   std::exception_ptr failure_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Progress reported_;    // the latest report
-  uint64_t behind_ = 0;  // operations behind the schedule at the latest report
+  Progress judged_;      // progress at the latest look at the target and the schedule
+  uint64_t behind_ = 0;  // operations behind the schedule then
   int64_t behind_time_ = 0;
   UnresponsiveTime unresponsive_{0};
   CpuMeter cpu_;
@@ -224,10 +224,13 @@ void Runner::report(bool last) {
   run_.heartbeat.beat(now);
   p.elapsed = now - run_.start;
   p.last = last;
-  if (10 * (behind - behind_) > p.done - reported_.done) behind_time_ += p.elapsed - reported_.elapsed;
-  unresponsive_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
-  behind_ = behind;
-  reported_ = p;
+  // Short intervals report more often. In a shorter time, too few operations complete to judge by.
+  if (last || p.elapsed - judged_.elapsed >= run_.options.progress_every / 4 * 3) {
+    if (10 * (behind - behind_) > p.done - judged_.done) behind_time_ += p.elapsed - judged_.elapsed;
+    unresponsive_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
+    behind_ = behind;
+    judged_ = p;
+  }
   if (run_.options.progress) run_.options.progress(p);
   if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) report_interval(p.elapsed, last);
 }
@@ -240,7 +243,9 @@ void Runner::report_interval(int64_t now, bool last) {
     auto all = [this] {
       return std::all_of(run_.workers.begin(), run_.workers.end(), [](const auto& worker) { return worker->handed_over(); });
     };
-    for (int looks = 0; looks < 100 && !all(); ++looks) std::this_thread::sleep_for(100us);
+    // Waits for a tenth of a short interval at most, because each look takes processor time.
+    const int64_t most = std::clamp<int64_t>(run_.options.interval / 1'000'000, 1, 100);
+    for (int64_t looks = 0; looks < most && !all(); ++looks) std::this_thread::sleep_for(100us);
   }
   Tally counts;
   for (auto& worker : run_.workers) {

@@ -33,9 +33,10 @@ struct Report {
   std::array<bool, kOpKinds> allowed{};  // kinds that may be left out because the target can't express them
   const char* expected = "recorded";     // correct outcomes are as "recorded", or as "expected" of generated operations
   const char *issued = "operations", *planned = "of the trace";  // words for messages: "N operations" and "of the trace"
-  uint64_t whole = 0;    // number of `issued` that are planned; 0: not known, limited by time only
-  uint64_t streams = 0;  // number of their streams; 0: not known
-  int64_t span = 0;      // ns that they should take; 0: not known
+  uint64_t whole = 0;         // number of `issued` that are planned; 0: not known, limited by time only
+  uint64_t streams = 0;       // number of their streams; 0: not known
+  int64_t span = 0;           // ns that they should take; 0: not known
+  int64_t recorded_span = 0;  // ns that they took in the capture; 0: there is none
   RunOptions options;
   ImageSummary image;
   PrepareResult prepared;

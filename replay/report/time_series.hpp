@@ -40,6 +40,7 @@ class TimeSeries {
   void add(const Progress& progress);
   // Appends an interval and returns it, valid until the next call.
   const SeriesInterval& add(const Interval& interval);
+  void append(SeriesInterval interval) { intervals_.push_back(std::move(interval)); }
   const std::vector<SeriesInterval>& intervals() const { return intervals_; }
   const Heat& heat() const { return heat_; }  // times of all kinds together
 

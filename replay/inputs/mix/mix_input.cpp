@@ -165,7 +165,7 @@ void MixInput::describe(Report& report) {
   report.issued = "calls";
   report.planned = "that were planned";
   report.whole = calls_ + others_calls_;
-  report.span = span_;
+  report.span = options_.loads.empty() ? options_.duration : int64_t(double(planned_calls()) / load() * 1e9);
   report.sections = {std::make_shared<MixSection>(result_, options_.seed, curve_)};
 }
 

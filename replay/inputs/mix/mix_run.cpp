@@ -142,6 +142,15 @@ RunResult result_of(const RunnerResult& measured) {
 MixRun::MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
     : plan_(plan), set_(set), sizes_(sizes), seed_(seed), calls_(calls) {}
 
+// Returns the number of equal steps of an interval, each at most `longest` ns long. Prefers steps of whole nanoseconds, so that
+// the interval keeps its length.
+static unsigned steps_of(int64_t interval, int64_t longest) {
+  const auto least = unsigned((interval + longest - 1) / longest);
+  for (unsigned steps = least; steps < 2 * least; ++steps)
+    if (interval % steps == 0) return steps;
+  return least;
+}
+
 RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   Shared shared;
   ThreadRunner runner(clock, options.inline_workers);
@@ -167,6 +176,10 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   Tally counts;  // of the interval that is not reported yet
   int64_t counts_from = 0;
   unsigned intervals = 0;
+  // Progress is shown more often than intervals are reported. An interval consists of equal steps.
+  const unsigned steps = steps_of(options.interval, options.progress_every);
+  unsigned step = 0;
+  int64_t looked = 0;  // ns since the start of the run: the latest look at the target
   auto on_interval = [&](const Interval& interval) {
     for (Row row = 0; row < kOpKinds; ++row) {
       const KindCounters& cell = interval.counts[row];
@@ -178,18 +191,22 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
     progress.differed = shared.differed;
     progress.elapsed = interval.to;
     progress.last = interval.last;
-    const int64_t now = clock.now();
-    heartbeat.beat(now);
-    silence.look(now - heartbeat.total(), progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
+    if (interval.last || interval.to - looked >= options.progress_every / 4 * 3) {
+      looked = interval.to;
+      const int64_t now = clock.now();
+      heartbeat.beat(now);
+      silence.look(now - heartbeat.total(), progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
+    }
     if (options.progress) options.progress(progress);
     counts.merge(interval.counts);
-    if (!interval.last && interval.to - counts_from < options.interval) return;
+    if (!interval.last && ++step < steps) return;
+    step = 0;
     if (options.on_interval) options.on_interval({++intervals, counts_from, interval.to, counts, interval.last});
     counts = {};
     counts_from = interval.to;
   };
   const RunnerResult measured = runner.run(parts, {.duration = options.duration,
-                                                   .interval = options.progress_every,
+                                                   .interval = options.interval / steps,
                                                    .on_interval = on_interval,
                                                    .record = options.record,
                                                    .heartbeat = &heartbeat,

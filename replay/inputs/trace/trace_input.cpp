@@ -134,7 +134,8 @@ class TraceInput final : public Input {
   void describe(Report& report) override {
     report.whole = counted_.operations;
     report.streams = counted_.streams;
-    report.span = options_.timing == "original" ? int64_t(double(summary_.last - options_.from) / scale()) : 0;
+    report.recorded_span = summary_.last - options_.from;
+    report.span = options_.timing == "original" ? int64_t(double(report.recorded_span) / scale()) : 0;
     auto section = std::make_shared<TraceSection>();
     section->id = header().id;
     section->host = header().host;

@@ -65,6 +65,9 @@ def database():
     cases.case("the heat of a run has each operation once, of a trace with its time in the capture",
                all(w["service"] == w["issued"] and w["recorded"] == w["known"] for w in warm) and warm[0]["known"] > 500, warm)
     cases.case("intervals and histograms add up to what was issued", all(s["issued"] == s["a"] == s["b"] == s["c"] for s in sums), sums)
+    short = rows("r.sqlite", """select elapsed_ns, (select count(*) from intervals where run = id and kind = '') as rows,
+        (select max(to_ns - from_ns) from intervals where run = id and kind = '') as longest from run""")
+    cases.case("runs of a second have a hundred intervals, not one", all(r["rows"] >= 0.4 * r["elapsed_ns"] / 10e6 for r in short), short)
     document = json.loads(first.stdout)
     missing = [k for k, v in runs[0].items() if v is not None and k not in ("id", "series") and k not in document]
     cases.case("JSON has the same names", not missing, missing)
@@ -195,6 +198,10 @@ def live_files():
     strays = [s for s in samples(last) if not any(s.startswith(name) for name, kind in families)]
     cases.case("every sample has its type", not strays and len(families) == len(set(families)), strays)
     node_exporter(last)
+    done = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "max", "--duration", "1s", "-q", "--csv", "mix.csv", "--interval", "250ms")
+    with open("mix.csv", encoding="ascii", newline="") as file:
+        ends = [int(r["to_ns"]) for r in csv.DictReader(file) if r["kind"] == ""]
+    cases.case("intervals of a mix as fast as possible have their length", done.returncode == 0 and ends[:4] == [250_000_000 * i for i in range(1, 5)], ends)
     done = run("fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv")
     cases.case("an earlier CSV file is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
 

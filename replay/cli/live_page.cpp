@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live_page.hpp"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "page/results_page.hpp"
+#include "util/clock_ns.hpp"
+#include "util/output_file.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kEvery = 3'000'000'000;  // ns between two pages
+constexpr int64_t kShare = 50;             // a page takes at most one of so many parts of the time
+
+// Makes a directory in memory if there is one, because the databases are not kept.
+std::string make_directory() {
+  for (std::string name : {"/dev/shm/fsreplay-page-XXXXXX", "/tmp/fsreplay-page-XXXXXX"})
+    if (mkdtemp(name.data())) return name;
+  throw std::runtime_error(std::string("/tmp: ") + strerror(errno));
+}
+
+}  // namespace
+
+LivePage::LivePage(const std::string& path, bool replace) : path_(path) {
+  if (!replace && access(path.c_str(), F_OK) == 0)
+    throw std::runtime_error(path + ": exists already; give --force to replace the file, or another name");
+  const OutputFile probe(path, true, Readers::by_umask);  // throws if the page can't be written
+  directory_ = make_directory();
+}
+
+LivePage::~LivePage() {
+  ended_.reset();
+  unlink((directory_ + "/ended").c_str());
+  unlink((directory_ + "/now").c_str());
+  rmdir(directory_.c_str());
+}
+
+void LivePage::add(const Interval& interval, const SeriesInterval& series, const Report& report) {
+  counts_.merge(interval.counts);
+  differed_ += series.differed;
+  SeriesInterval all = series;
+  all.kinds.clear();  // the page shows all kinds together over time
+  series_.append(std::move(all));
+  const int64_t begin = clock_ns(CLOCK_MONOTONIC);
+  if (begin < next_write_) return;
+  try {
+    const std::string file = directory_ + "/now";
+    unlink(file.c_str());
+    {
+      ResultsDatabase now(file);
+      report_database(so_far(report), now);
+    }
+    write(true);
+  } catch (const std::runtime_error& e) {
+    failure_ = e.what();
+  }
+  const int64_t end = clock_ns(CLOCK_MONOTONIC);
+  next_write_ = end + std::max(kEvery, (end - begin) * kShare);
+}
+
+// Returns what is known of the present run, without what only its end tells.
+Report LivePage::so_far(const Report& report) const {
+  Report out;
+  out.input = report.input;
+  out.target = report.target;
+  out.started = report.started;
+  out.label = report.label;
+  out.program = report.program;
+  out.command = report.command;
+  out.target_mount = report.target_mount;
+  out.environment = report.environment;
+  out.acting_as = report.acting_as;
+  out.options = report.options;
+  out.series = series_;
+  RunResult& r = out.result;
+  for (Row row = 0; row < kOpKinds; ++row) {
+    const KindCounters& cell = counts_[row];
+    KindResult& kind = r.kinds[row];
+    kind.issued = cell.count + cell.failed;
+    kind.ok = cell.count;
+    kind.failed = cell.failed;
+    kind.bytes = cell.bytes;
+    kind.service = cell.service;
+    r.service.merge(cell.service);
+    r.response.merge(cell.response);
+    if (OpKind(row) == OpKind::read) r.bytes_read += cell.bytes;
+    if (OpKind(row) == OpKind::write) r.bytes_written += cell.bytes;
+  }
+  r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet
+  r.elapsed = series_.intervals().back().to;
+  return out;
+}
+
+void LivePage::end_run(const Report& report) {
+  counts_ = {};
+  series_ = {};
+  differed_ = 0;
+  if (!ended_) ended_ = std::make_unique<ResultsDatabase>(directory_ + "/ended");
+  report_database(report, *ended_);
+  ++ended_runs_;
+}
+
+void LivePage::finish() {
+  if (ended_runs_) write(false);
+}
+
+void LivePage::write(bool running) {
+  std::vector<ChosenRun> runs;
+  auto add_runs = [&](const std::string& name) {
+    auto reader = std::make_shared<ResultsReader>(directory_ + name);
+    for (ResultRow& run : reader->runs()) runs.push_back({.file = reader, .run = std::move(run)});
+  };
+  if (ended_runs_) add_runs("/ended");
+  if (running) {
+    add_runs("/now");
+    runs.back().running = true;
+    runs.back().shown_as = ended_runs_ + 1;
+  }
+  OutputFile(path_, true, Readers::by_umask).finish(results_page(runs));
+}
+
+}  // namespace fsr
