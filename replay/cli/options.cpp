@@ -70,7 +70,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "create the initial image and stop");
   tree.flag("--reuse", out.reuse, "keep files of an earlier run, mend what differs");
-  tree.flag("--force", out.force, "use a target with files; replace the --csv or --page file");
+  tree.flag("--force", out.force, "use a target with files; replace --csv and --page");
   tree.flag("--cleanup", out.cleanup, "remove the tree afterwards, if fsreplay made it");
 
   Command results = program.group("Results");
@@ -79,8 +79,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
   results.add("--page", out.page, "keep a page of the run for a browser in this file").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, parse_time_span, "set the interval of reports (default 1s or shorter)")
-      .stands_for("TIME");
+  results.add_with("--interval", out.interval, parse_time_span, "set the interval of reports (1s, or less)").stands_for("TIME");
   results.add("--record", out.record, "write a trace of the operations and outcomes").stands_for("FILE");
   results.flag("--json", out.json, "print the report as JSON on standard output");
   results.add_with("--status-interval", out.status_interval, parse_time_span, "print progress this often without a terminal")
@@ -88,7 +87,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.flag("-q,--quiet", out.quiet, "print no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
-  program.footer("Inputs: " + kinds->help() + "; FILE.vdb, a parameter file of vdbench (FILE.vdb --help)" +
+  program.footer("Inputs: " + kinds->help() + "; FILE.vdb" +
                  "\nSubcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the "
                  "kinds of targets, or drives one by hand (target --help)\nExit status: 0 every outcome as recorded, 1 not "
                  "clean, 2 could not start, 3 a requirement was missed, 4 only inexpressible operations were left out.");

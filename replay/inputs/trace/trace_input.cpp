@@ -282,7 +282,7 @@ class TraceKind final : public InputKind {
  public:
   const char* noun() const override { return "a trace"; }
   const char* plural() const override { return "traces"; }
-  const char* help() const override { return "a trace, recorded by fsshim"; }
+  const char* help() const override { return "a trace of fsshim"; }
 
   void declare(Command& group) override {
     group.add("--timing", options_.timing, "start as original, think, asap (default original)")

@@ -96,7 +96,7 @@ def at_a_glance():
     shutil.copy("r.sqlite", "differed.sqlite")
     with contextlib.closing(sqlite3.connect("differed.sqlite")) as db, db:
         path = "a/rather/long/path/of/a/file/" + "x" * 60
-        db.executemany("insert into mismatches values (1, ?, 'copy_file_range', ?, 5, 1, '1,048,576 bytes', '1,044,480 bytes')",
+        db.executemany("insert into mismatches (run, seq, kind, name, object, thread, expected, got) values (1, ?, 'copy_file_range', ?, 5, 1, '1,048,576 bytes', '1,044,480 bytes')",
                        [(1234567 + i, path) for i in range(3)])
         db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
@@ -155,7 +155,7 @@ def live():
     with open("live.html", encoding="utf-8") as file:
         text = file.read()
     cases.case("a ramp's page has each load", done.returncode == 0 and all(f'id="r{i}-summary"' in text for i in (1, 2, 3)) and "refresh" not in text, done.stderr)
-    done = run("fsreplay", "a.zst", "null:", "-q", "--ranks", "2", "--page", "ranks.html")
+    done = run("fsreplay", "a.zst", "null:", "-q", "--ranks", "2", "--force", "--page", "ranks.html")
     with contextlib.suppress(FileNotFoundError), open("ranks.html", encoding="utf-8") as file:
         text = file.read()
     whole = rows("select issued from run where id = 1")[0][0]
