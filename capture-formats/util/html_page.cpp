@@ -37,7 +37,8 @@ caption{text-align:left;color:var(--soft);padding:.25rem 0}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:baseline;white-space:nowrap}
 th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
 td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k,td.k{white-space:nowrap}
-.t thead th{overflow-wrap:normal}thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
+thead th:first-child,.t thead th{overflow-wrap:normal}
+thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
