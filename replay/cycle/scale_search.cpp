@@ -11,8 +11,8 @@ constexpr double kClear = 0.7;   // part of the limit; if a run stays below it, 
 constexpr double kBetter = 0.9;  // part of the strain at higher loads; above it, a lower load makes no difference
 constexpr int kLeastFutile = 2;  // halvings in a row without a difference, before the search ends
 
-// True: the condition still breaks at the least load, if further halvings change the strain as the last `halvings` have, which
-// began with the strain `before`.
+// True: the condition would still break at the least load. Assumes that further halvings change the strain as the last `halvings`
+// did, which began at `before`.
 static bool stays_broken(double strain, double before, int halvings, double factor) {
   const double change = std::min(1.0, std::pow(strain / before, 1.0 / halvings));
   return strain * std::pow(change, std::log2(factor / ScaleSearch::kLeast)) >= 1;
