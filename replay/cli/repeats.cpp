@@ -218,13 +218,17 @@ int Replay::run_search() {
   const RunLength least = condition.least();
   SeenLoads seen;
   std::optional<int> early;
+  bool reported = false;  // run_alone() has printed a report
   print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<ScaleSearch::Attempt> {
     Pooled pooled;
     bool failed = false;
     do {
       try {
-        if ((early = run_alone(factor, least))) return std::nullopt;
+        if ((early = run_alone(factor, least))) {
+          reported = true;
+          return std::nullopt;
+        }
       } catch (const LostRank& e) {
         lost_between(e);
         early = 1;
@@ -264,7 +268,7 @@ int Replay::run_search() {
   });
   const std::optional<ScaleAnswer> answer = search.find();
   look_at_files();
-  if (!answer) return *early;
+  if (!answer) return command.json && !reported ? worse_status(*early, finish()) : *early;
   const bool between = answer->holds > 0 && answer->breaks > 0;
   std::string text = answer_text(*answer, seen, unit, condition.text());
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import hostile  # noqa: E402
@@ -77,4 +78,13 @@ with subprocess.Popen([*mix, "--find-scale", "p99 < 10s"], stdout=subprocess.PIP
 cases.case("such a load does not hold, however high the limit, and the reason is told",
            "> " in lines[1] and re.match(r" +3000 .*[\d,]+ of [\d,]+ operations that were due were not issued: broken$", lines[1]), lines)
 between.close()
+
+endless = [*mix[:2], "memory:", "--load", "100", "--duration", "1s", "--find-scale", "p99 < 1s", "--json", "-q"]
+with subprocess.Popen(endless, stdout=subprocess.PIPE, text=True) as searching:
+    time.sleep(3.5)
+    searching.send_signal(signal.SIGINT)
+    document = searching.stdout.read()
+report = json.loads(document) if document else {}
+cases.case("a search that is interrupted reports its runs in JSON, too",
+           searching.returncode == 1 and len(report.get("runs", [])) >= 2 and report["exit_status"] == 1, document[-800:])
 sys.exit(cases.status())
