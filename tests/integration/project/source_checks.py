@@ -14,6 +14,7 @@ LINE_LIMIT = 600
 LONGER = {}
 # Words of other programs and protocols that are no mistakes of ours.
 NO_MISTAKES = ("filetest", "parm", "crate", "fro", "oder", "parms", "statics", "tread", "upto", "vresion")
+SUBJECTS_SINCE = "a8a7e388f1f242362d0c204bc95ec6ccf729c2a7"  # subjects of commits up to this one are as they are
 PROC_READERS = ("shim/proc_read.cpp", "shim/start_times.cpp", "shim/unseen_processes.cpp", "shim/command.cpp")
 
 failed = 0
@@ -123,6 +124,13 @@ def complaints(*command):
     return (done.stdout + done.stderr).splitlines() if done.returncode else []
 
 
+def bad_subjects():
+    """Commits whose subject is not "area: verb object" in 72 characters. None where the history is not there."""
+    log = subprocess.run(["git", "log", "--no-merges", "--format=%h %s", f"{SUBJECTS_SINCE}..HEAD"], capture_output=True, text=True, check=False)
+    commits = [line.split(" ", 1) for line in log.stdout.splitlines()]
+    return [f"{commit} {subject}" for commit, subject in commits if len(subject) > 72 or not re.match(r"[\w.,() /-]+: \S", subject)]
+
+
 def main():
     os.chdir(SOURCE)
     files = source_files()
@@ -153,6 +161,7 @@ def main():
 
     case("test cases tagged [threads] are in the TSan build", threads_not_watched(cpp))
     case("benches are built by a build without tests", benches_not_built())
+    case("subjects of commits are as CONTRIBUTING.md asks", bad_subjects())
     case("each row of a table in a page is one line", [f"{f}:{n}" for f in files if f.endswith(".md") for n, line in enumerate(lines_of(f), 1)
                                                        if line.startswith("|") and not line.endswith("|")])
 
