@@ -145,7 +145,7 @@ def refused():
     for name, words, line in (
             ("a missing directory", ["bonnie", "-d", "nowhere", "-u", "0", "--ranks", "2"], f"fsbench bonnie: rank 0 ({HOST}): nowhere: No such file"),
             ("a meeting of another kind", [*BONNIE, "-y", "s", "--ranks", "2"], "fsbench bonnie: -y: not possible with ranks, which wait for each other before each test anyway; leave -y out"),
-            ("fewer processes than ranks", ["nhfsstone", "-p", "2", "--ranks", "3", "d"], f"fsbench nhfsstone: rank 0 ({HOST}): -p 2: expected at least 3,"),
+            ("fewer processes than ranks", ["nhfsstone", "-p", "2", "--ranks", "3", "d"], f"fsbench nhfsstone: rank 0 ({HOST}): -p 2: expected at least 3 processes,"),
             ("no file of commands", ["postmark", "--ranks", "2"], "fsbench postmark: several ranks: expected CONFIG"),
             ("a missing file of commands", ["postmark", "--ranks", "2", "nowhere"], "fsbench postmark: nowhere: No such file")):
         done = run(FSBENCH, *words)
