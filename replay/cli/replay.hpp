@@ -88,7 +88,7 @@ struct Replay {
   void finish_recording();
   void merge_recordings();
   void report_interval(const Interval& interval);
-  // The same on all ranks.
+  // True: a file is written while the run goes on. All ranks return the same.
   bool follows() const { return !command.csv.empty() || !command.metrics.empty() || !command.page.empty(); }
   void follow(const Interval& interval, const SeriesInterval& series);
   void follow_ranks(bool left);

@@ -19,8 +19,8 @@ struct Difference {
   OpKind kind = OpKind::null;
   std::string expected, got;    // "ok", "ENOENT", "fewer bytes", "other content"
   uint64_t count = 0;           // operations
-  int64_t first = 0, last = 0;  // ns since the start of the run: when the earliest and the latest of them were issued
-  uint64_t first_seq = 0;       // lowest number of them
+  int64_t first = 0, last = 0;  // ns since the start of the run: when the earliest and the latest operation were issued
+  uint64_t first_seq = 0;       // number of the earliest operation in the trace
   std::string example;          // name of that operation, later its path if that is found; empty if it has none
 };
 

@@ -224,7 +224,7 @@ void Runner::report(bool last) {
   run_.heartbeat.beat(now);
   p.elapsed = now - run_.start;
   p.last = last;
-  // Short intervals report more often. In a shorter time, too few operations complete to judge by.
+  // Short intervals report more often, but so few operations complete in one that it would be judged wrongly.
   if (last || p.elapsed - judged_.elapsed >= run_.options.progress_every / 4 * 3) {
     if (10 * (behind - behind_) > p.done - judged_.done) behind_time_ += p.elapsed - judged_.elapsed;
     unresponsive_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);

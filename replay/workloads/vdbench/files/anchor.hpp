@@ -50,7 +50,8 @@ class Anchor {
   // std::runtime_error if it does not divide the sizes of the files.
   void validate(const FileSystem& settings, uint64_t unit);
   ValidatedStorage* validated() { return validated_.get(); }  // may be null
-  // The row of all files, whose offsets identify keys, and the beginning of a file in it. Only with data validation.
+  // Return the row of all files, whose offsets identify keys, and the beginning of a file in it. Call them only with data
+  // validation.
   const FileRow& row() const { return *row_; }
   uint64_t base_of(uint32_t file) const { return row_->begin_of(file); }
 
