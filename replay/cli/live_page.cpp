@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "engine/run_merge.hpp"
 #include "page/results_page.hpp"
 #include "util/clock_ns.hpp"
 #include "util/output_file.hpp"
@@ -84,19 +85,7 @@ Report LivePage::so_far(const Report& report) const {
   out.options = report.options;
   out.series = series_;
   RunResult& r = out.result;
-  for (Row row = 0; row < kOpKinds; ++row) {
-    const KindCounters& cell = counts_[row];
-    KindResult& kind = r.kinds[row];
-    kind.issued = cell.count + cell.failed;
-    kind.ok = cell.count;
-    kind.failed = cell.failed;
-    kind.bytes = cell.bytes;
-    kind.service = cell.service;
-    r.service.merge(cell.service);
-    r.response.merge(cell.response);
-    if (OpKind(row) == OpKind::read) r.bytes_read += cell.bytes;
-    if (OpKind(row) == OpKind::write) r.bytes_written += cell.bytes;
-  }
+  add_counts(r, counts_);
   r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet
   r.elapsed = series_.intervals().back().to;
   return out;

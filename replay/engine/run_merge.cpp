@@ -6,6 +6,7 @@
 
 #include "engine/figures.hpp"
 #include "engine/limit.hpp"
+#include "measure/tally.hpp"
 #include "trace/bytes.hpp"
 
 namespace fsr {
@@ -196,6 +197,23 @@ RunResult load_result(ByteReader& in) {
   r.left_out = load_left_out(in);
   if (in.u8()) r.cause = load_cause(in);
   return r;
+}
+
+void add_counts(RunResult& into, const Tally& counts) {
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    const KindCounters& cell = counts[Row(i)];
+    KindResult& kind = into.kinds[i];
+    kind.issued += cell.count + cell.failed;
+    kind.ok += cell.count;
+    kind.failed += cell.failed;
+    kind.bytes += cell.bytes;
+    kind.service.merge(cell.service);
+    kind.recorded.merge(cell.recorded);
+    into.service.merge(cell.service);
+    into.response.merge(cell.response);
+    if (OpKind(i) != OpKind::write) into.bytes_read += cell.bytes;
+    if (OpKind(i) != OpKind::read) into.bytes_written += cell.bytes;
+  }
 }
 
 void add_result(RunResult& into, const RunResult& part) {

@@ -114,20 +114,8 @@ RunResult result_of(const RunnerResult& measured) {
   RunResult r;
   r.elapsed = measured.ended - measured.started;
   r.failing = measured.counts[kFailing].service;
-  for (unsigned i = 0; i < kOpKinds; ++i) {
-    const KindCounters& cell = measured.counts[i];
-    KindResult& kind = r.kinds[i];
-    kind.issued = cell.count + cell.failed;
-    kind.ok = cell.count;
-    kind.failed = cell.failed;
-    kind.bytes = cell.bytes;
-    kind.service = cell.service;
-    r.operations += kind.issued;
-    r.service.merge(cell.service);
-    r.response.merge(cell.response);
-    if (OpKind(i) != OpKind::write) r.bytes_read += cell.bytes;
-    if (OpKind(i) != OpKind::read) r.bytes_written += cell.bytes;
-  }
+  add_counts(r, measured.counts);
+  r.operations = r.issued();
   for (const Unfinished& call : measured.unfinished) {
     ++r.kinds[call.row].issued;
     ++r.operations;
