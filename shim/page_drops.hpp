@@ -9,7 +9,7 @@
 //
 // To drop pages that are being read, the kernel waits uninterruptibly until this process has answered the read. If a thread of
 // this process waited like that when the process is killed, the connection would never end. So a second process asks the kernel.
-// It outlives this one, and then aborts the connection if it is blocked.
+// It outlives this one, and then aborts the connection if it is blocked. Its threads drop pages of other files meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -38,14 +38,14 @@ class PageDrops {
   void filled(uint64_t node);
   // True: an application used sendfile(2), splice(2) or readahead(2).
   bool used() const { return used_.load(std::memory_order_relaxed); }
-  // True: some pages are not dropped, because the second process has ended or hangs.
-  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  // True: some pages are not dropped, because the second process has ended or is blocked by many files.
+  bool lost() const { return lost_->load(std::memory_order_relaxed); }
 
  private:
   int pipe_ = -1;
   pid_t pid_ = -1;
   std::atomic<bool> used_{false};
-  std::atomic<bool> lost_{false};
+  std::atomic<bool>* lost_ = nullptr;  // in memory that the second process shares
   std::unique_ptr<UnwrittenFiles> unwritten_;
 };
 

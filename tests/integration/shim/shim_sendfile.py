@@ -98,6 +98,53 @@ def sendfile(cases, scratch, directory):
     cases.case("a capture that is killed amid sendfile leaves nobody waiting", not left, left)
 
 
+def hung_read(cases, scratch, directory):
+    """The kernel drops the pages of a file only after those that are being read have come; those of other files meanwhile."""
+    hung, images = f"{directory}/hung", f"{scratch.path}/images"
+    os.mkdir(hung)
+    os.mkdir(images)
+    beneath = Capture(images, f"{scratch.path}/beneath.zst")
+    run("truncate", "-s", "64M", f"{images}/ext4")
+    run("mkfs.ext4", "-q", f"{images}/ext4")
+    run("mount", "-o", "loop", f"{images}/ext4", hung)
+    for name in (f"{hung}/a", f"{directory}/other"):
+        with open(name, "wb") as f:
+            f.write(bytes(1024 * PAGE))
+            os.fsync(f.fileno())
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    capture = Capture(directory, f"{scratch.path}/beside.zst")
+    sender = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--send-page", f"{hung}/a", "1000"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    sender.stdout.readline()
+    a, to = os.open(f"{hung}/a", os.O_RDWR), os.open(f"{scratch.path}/sent", os.O_RDWR | os.O_CREAT)
+    os.posix_fadvise(a, 0, 0, os.POSIX_FADV_RANDOM)
+    sent(a, to)  # stays in the page cache of ext4
+    time.sleep(0.1)
+    beneath.process.send_signal(signal.SIGSTOP)
+    sender.stdin.close()
+    wrong = []
+    try:
+        time.sleep(0.5)
+        sent(a, to)
+        with open(f"{directory}/other", "r+b") as other, mmap.mmap(other.fileno(), PAGE) as m:
+            for value in b"\1\2\3":
+                m[0] = value
+                wait_until(lambda: sent(other.fileno(), to) == bytes([value]))  # pylint: disable=cell-var-from-loop
+    except RuntimeError as e:
+        wrong.append(e)
+    if sender.poll() is not None:
+        wrong.append("no read hung")
+    beneath.process.send_signal(signal.SIGCONT)
+    sender.wait()
+    sender.stdout.close()
+    os.close(a)
+    os.close(to)
+    statuses = [capture.end()]
+    run("umount", hung)
+    statuses.append(beneath.end())
+    cases.case("sendfile sends what was stored in one file while a read of another hangs", not wrong and statuses == [0, 0], (wrong, statuses))
+
+
 def kept_pages(cases, scratch, kind, directory, behind):
     """What sendfile read stays in memory only while nobody can change the file."""
     name, trace = f"{directory}/kept", f"{scratch.path}/kept-{kind}.zst"
@@ -173,11 +220,18 @@ def main():
             kept_pages(cases, scratch, kind, directory, behind)
             if kind == "tmpfs":
                 sendfile(cases, scratch, directory)
+                hung_read(cases, scratch, directory)
             run("umount", behind)
     return cases.status()
 
 
-if sys.argv[1:2] == ["--send"]:
+if sys.argv[1:2] == ["--send-page"]:
+    with open(sys.argv[2], "r+b") as sent_file, open("/dev/null", "wb") as null:
+        os.posix_fadvise(sent_file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        print("ready", flush=True)
+        sys.stdin.read()
+        os.sendfile(null.fileno(), sent_file.fileno(), int(sys.argv[3]) * PAGE, PAGE)
+elif sys.argv[1:2] == ["--send"]:
     try:
         send(*sys.argv[2:4])
     except OSError:
