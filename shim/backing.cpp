@@ -42,7 +42,7 @@ std::string problem(const CaptureOptions& options, const std::string& fs_type) {
   if (geteuid() != 0 || !in_first_user_namespace()) return "root is required, outside of user namespaces";
   // The kernel opens backing files with the rights of this process, which servers may not honour.
   if (!is_local_type(fs_type)) return "the directory is on " + fs_type + ", which is not a local file system";
-  if (options.cache == CacheMode::kKernel) return "--cache kernel excludes mappings of the underlying file";
+  if (options.cache == CacheMode::kKernel) return "mappings of the underlying file are not possible with --cache kernel";
   return {};
 }
 

@@ -159,7 +159,7 @@ void Capture::begin() {
   if (setup_.parent) setup_.parent->ready(setup_.directory(), setup_.output);
   notify_service_manager("READY=1");
   if (!setup_.options.verbose) return;
-  dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(setup_.directory()).c_str(),
+  dprintf(STDERR_FILENO, "fsshim: capturing %s (%s), requests by %s, trace %s\n", escape_text(setup_.directory()).c_str(),
           setup_.captured.below.type.c_str(), setup_.header.transport.c_str(), escape_text(setup_.output.trace()).c_str());
   dprintf(STDERR_FILENO,
           "fsshim: syncfs(2) (sync -f) has no effect in the captured directory, because the kernel does not pass syncfs on to "

@@ -32,8 +32,9 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
                                 "refuses FUSE passthrough: ") +
                     strerror(error));
   if (shim_.page_bases.missing() != 0 && first(kBasesMissing))
-    lines.push_back("mapped pages exceed " + format_size(setup_.page_bases) +
-                    ", so fsshim writes the oldest back as a whole: other writes to these pages may be lost");
+    lines.push_back(
+        "more than " + format_size(setup_.page_bases) +
+        " of pages are mapped, so fsshim writes the oldest as whole pages: what others wrote to these pages may be lost");
   if (g_unread_program_ran && first(kUnreadProgram))
     lines.push_back(
         "a user executed a program that the user may not read, and can read the running program in /proc/PID/mem; "

@@ -51,7 +51,7 @@ void refuse_needed(const std::string& directory, int root, const std::string& ty
   const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (over_mount && sockets && is_below(sockets.get(), root))
     throw CaptureError(directory + ": can't be captured, because fsshim's control sockets in " + control +
-                       " would be out of reach; capture a directory inside");
+                       " would be out of reach; capture a subdirectory that does not hold these sockets");
 }
 
 }  // namespace
@@ -135,7 +135,8 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
   return "files are mapped shared and writable by " + names +
-         ": what these and captured processes write may be lost, because the capture has mappings of its own (" +
+         ": data that these and captured processes write may be lost, because captured processes get other mappings of the files "
+         "(" +
          mappings_differ + "); end these processes first, or give --force";
 }
 

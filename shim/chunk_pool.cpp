@@ -19,7 +19,7 @@ ChunkPool::ChunkPool(size_t chunk_bytes, size_t capacity)
     : chunk_bytes_((chunk_bytes + size_t(getpagesize()) - 1) / size_t(getpagesize()) * size_t(getpagesize())),
       chunks_(kMostChunks) {
   if (!grow(std::max(capacity, chunk_bytes_)) && count_ == 0)
-    throw std::system_error(ENOMEM, std::generic_category(), "memory for recorded operations (see --ring)");
+    throw std::system_error(ENOMEM, std::generic_category(), "can't allocate memory for recorded operations (see --ring)");
 }
 
 ChunkPool::~ChunkPool() {

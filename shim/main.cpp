@@ -71,7 +71,7 @@ static int run(int argc, char** argv) {
       .show_default();
   capture_command.flag("--force", capture.force, "start even if a process maps a file of DIR whose data may be lost");
   capture_command
-      .add("--permissions", permissions, "choose who checks permissions before DIR's file system does: auto (nobody), kernel")
+      .add("--permissions", permissions, "choose who checks permissions in addition to DIR's file system: auto (nobody), kernel")
       .stands_for("WHO")
       .one_of({"auto", "kernel"})
       .show_default();

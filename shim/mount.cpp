@@ -186,7 +186,7 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
       throw CaptureError(source + ": no permission to mount over the directory: " + kMountingRoot);
     if (errno == EPERM)
       throw CaptureError(source + ": no permission to mount over the directory: run as root, or give a command after --");
-    throw failed(source + ": mounting over the directory", errno);
+    throw failed(source + ": can't mount over the directory", errno);
   }
   // Find the mount by its source, because the path may lead to another mount by now.
   const std::optional<MountEntry> made = mount_of_source(source);
@@ -286,7 +286,8 @@ Watcher::~Watcher() {
 }
 
 void Watcher::arm(const OwnMount& mount) {
-  if (write(pipe_, &mount, sizeof mount) != ssize_t(sizeof mount)) throw failed("the process that watches the mount", errno);
+  if (write(pipe_, &mount, sizeof mount) != ssize_t(sizeof mount))
+    throw failed("can't send to the process that watches the mount", errno);
 }
 
 bool is_dead_mount(const std::string& path) {

@@ -69,7 +69,9 @@ void MountWatch::look_at(MountTable& table, std::vector<std::string>* lines) {
       add_line(report_.below, what);
       const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV);
       if (flags && !restrict_(flags))
-        lines->push_back("nosuid or nodev of this mount could not be set for the whole capture: " + what);
+        lines->push_back(
+            "set-id programs or devices of this mount work in the capture, because fsshim could not set nosuid or nodev: " +
+            what);
     }
   }
   table.known = std::move(now);

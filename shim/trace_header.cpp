@@ -56,7 +56,8 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.visibility = visible_with(options.cache) + "; " + mappings;
   if (options.kernel_checks)
     header.visibility +=
-        "; permissions kernel: the kernel requests attributes for each component of a path and at each open; not: access, chdir";
+        "; permissions kernel: the kernel requests attributes for each component of a path and at each open; not recorded: "
+        "access, chdir";
   header.transport = transport_text(options.uring);
   header.nfs = nfs_counters_of(below.point);
   return header;

@@ -150,9 +150,9 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   if (!h.mount_type.empty())
     line("mounted",
          fmt::format("{} from {} ({})", escape_text(h.mount_type), escape_text(h.mount_source), escape_text(h.mount_options)));
-  for (const std::string& below : h.mounts_below) line("mount below", escape_text(below));
+  for (const std::string& below : h.mounts_below) line("inner mount", escape_text(below));
   if (c)
-    for (const std::string& below : c->mounts_below) line("mount below", escape_text(below) + ", mounted during the capture");
+    for (const std::string& below : c->mounts_below) line("inner mount", escape_text(below) + ", mounted during the capture");
   line("command", escape_text(h.command));
   line("transport", escape_text(h.transport));
   line("captured", (h.visibility.empty() ? "" : escape_text(h.visibility) + "; ") +

@@ -28,7 +28,7 @@ constexpr Entry kSubcommands[] = {
     {"dump", "prints the operations of a trace, one per line", add_dump},
     {"mix", "makes a mix of NFS requests like the trace, as a mixfile", add_mix},
     {"stat", "prints counts, bytes, latencies and sizes, by group and over time", add_stat},
-    {"top", "shows what kinds, processes and files do, also during a capture", add_top},
+    {"top", "shows the busiest kinds, processes and files, also during a capture", add_top},
     {"sql", "answers an SQL query on a trace", add_sql},
     {"report", "makes an HTML page with charts of a trace", add_report},
     {"compare", "prints how similar two traces are, such as a capture and a replay", add_compare},

@@ -100,7 +100,7 @@ class Top {
       for (const Op& op : batch.ops) add(op);
     }
     const TraceClosing* closing = reader->closing();
-    state_ = !closing ? "not complete yet" : closing->clean ? "complete" : "complete, " + closing->reason;
+    state_ = !closing ? "not complete yet" : closing->clean ? "complete" : "ended, not complete: " + closing->reason;
     // The end of a trace that grows looks like damage. Other damage has an end.
     for (const TraceDamage& d : reader->damage()) {
       if (!closing && d.to < 0) continue;

@@ -351,7 +351,7 @@ def main():
             overlay(cases, scratch.path, index)
         crowd(cases, scratch.path)
         header = run(fstrace_program(), "info", trace)
-        cases.case("the trace names them with their devices", header.count("mount below") == 3 and "other: tmpfs from none on" in header, header)
+        cases.case("the trace names them with their devices", header.count("inner mount") == 3 and "other: tmpfs from none on" in header, header)
     return cases.status()
 
 
