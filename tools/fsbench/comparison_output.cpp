@@ -88,7 +88,7 @@ std::string rounds_text(const Comparison& c) {
   if (c.kept)
     return fmt::format(
         "{}; kept runs: the first runs of all files are compared, then the second ones, and so on. The runs were not made "
-        "in turn, so that whatever else changed between the series is part of the difference",
+        "in turn, so the difference contains whatever else changed between the series",
         c.rounds);
   std::string order;
   for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);

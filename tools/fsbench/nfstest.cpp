@@ -49,8 +49,8 @@ class Test {
     std::vector<uint64_t> sizes, skipped;
     for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
     if (sizes.empty())
-      throw std::runtime_error(
-          fmt::format("S{}: expected a quota for at least the files of size m{}", settings_.space, settings_.least));
+      throw std::runtime_error(fmt::format("S{}: expected a quota that holds all files at their smallest size, m{}",
+                                           settings_.space, settings_.least));
     cluster_.on_all([this] { open(); });
     RankRole role;
     role.rank = cluster_.rank();

@@ -168,7 +168,7 @@ class Nhfsstone {
     if (*background_ <= kMostBackground) return;
     const std::string what =
         fmt::format("too much background activity ({:.0f} calls/sec by this machine's NFS client)", *background_);
-    if (!options_.force) throw std::runtime_error(what + ": end what else uses NFS, or give --force");
+    if (!options_.force) throw std::runtime_error(what + ": end other programs that use NFS, or give --force");
     fmt::print(stderr, "fsbench nhfsstone: {}\n", what);
   }
 

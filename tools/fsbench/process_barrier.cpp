@@ -37,7 +37,7 @@ class Semaphores final : public ProcessBarrier {
   std::string meet(bonnie::Phase phase) override {
     sembuf take{.sem_num = static_cast<unsigned short>(phase), .sem_op = -1, .sem_flg = IPC_NOWAIT};
     sembuf wait{.sem_num = take.sem_num, .sem_op = 0, .sem_flg = 0};
-    if (semop(id_, &take, 1) == -1) return "more processes than -p N created semaphores for";
+    if (semop(id_, &take, 1) == -1) return "the semaphores are for fewer processes; count all processes in -p N";
     while (semop(id_, &wait, 1) == -1)
       if (errno != EINTR) return fmt::format("the semaphores: {}", strerror(errno));
     return "";

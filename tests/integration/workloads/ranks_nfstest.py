@@ -132,7 +132,7 @@ def bad_input():
     for name, words, line in (
             ("an odd letter", ["x5"], "'x5': expected u, m, M, b,"), ("no number", ["nmany"], "'nmany': expected a whole number above 0 after 'n'"),
             ("an odd unit", ["uG"], "'uG': expected the unit b, K or M after 'u'"), ("sizes that shrink", ["m4", "M2"], "M2: expected a largest size of at least m4"),
-            ("a quota for nothing", ["S1", "m4"], "S1: expected a quota for at least the files of size m4"),
+            ("a quota for nothing", ["S1", "m4"], "S1: expected a quota that holds all files at their smallest size, m4"),
             ("a missing directory", ["fnowhere"], f"rank 0 ({HOST}): nowhere: No such file or directory\n"),
             ("a file that can't be written", ["fd", "onowhere/o"], f"rank 0 ({HOST}): nowhere/o: No such file or directory\n")):
         done = run(FSBENCH, "nfstest", "--ranks", "2", *words)
