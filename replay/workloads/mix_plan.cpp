@@ -257,7 +257,8 @@ class Planning {
     for (const PlannedProcedure& p : plan_.procedures) total += p.planned;
     if (total <= 0)
       throw std::runtime_error(target_.name() +
-                               ": expected a mix with operations that this target can express, and with removals for creations");
+                               ": can perform no operation of this mix: expected operations that this target can express, and a "
+                               "removal for each creation");
     for (PlannedProcedure& p : plan_.procedures) p.planned /= total;
   }
 

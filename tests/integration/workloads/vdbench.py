@@ -425,7 +425,7 @@ rd=rd2,wd=h,iorate=500
         told = re.findall(r"sd=sd1: .*", out)
         case("transfers that a device can't make are reported once, those of a range are none of them", done.returncode == 0 and
              out.index("RD=whole") < out.index("sd=sd1: ") and told ==
-             ["sd=sd1: transfers are multiples of 512 bytes, but O_DIRECT needs multiples of 4096: each is widened to whole blocks, and a write reads these blocks first"], out + done.stderr)
+             ["sd=sd1: transfers are multiples of 512 bytes, but O_DIRECT requires multiples of 4096: fsbench widens each to whole blocks, and reads these blocks before a write"], out + done.stderr)
     finally:
         run("losetup", "-d", device)
 

@@ -116,7 +116,7 @@ def recovery_of_files():
         file.write(b"more")
     done, out = vdbench(text, "-jro", name="files")
     case("a file to which bytes were appended is found by recovery", done.returncode == 1 and
-         f"file={files[-1][5:]}: is longer than " in content("files.out/errorlog.html"), (out, done.stderr, content("files.out/errorlog.html")))
+         f"file={files[-1][5:]}: expected " in content("files.out/errorlog.html"), (out, done.stderr, content("files.out/errorlog.html")))
     os.truncate(files[-1], os.path.getsize(files[-1]) - 4)
     with open("fsd1.jnl", "ab") as file:
         file.write(bytes(24) * 3)

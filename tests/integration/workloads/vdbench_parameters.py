@@ -147,7 +147,7 @@ def storages():
     case("a partition table at the end alone is not overwritten", done.returncode == 2 and "a partition table (gpt)" in done.stderr, done)
     done = vdbench("large", "sd=sd1,lun=lun5,size=64m,openflags=o_direct\nwd=wd1,sd=sd1,xfersize=16m\nwd=wd2,sd=sd1,xfersize=512\n"
                             "rd=r,wd=wd*,iorate=10,elapsed=2\nrd=s,wd=wd1,iorate=10,elapsed=2\n")
-    case("transfers that are several requests are reported once", done.stdout.count("sd=sd1: transfers of more than 8m are several requests") == 1, done)
+    case("transfers that are several requests are reported once", done.stdout.count("sd=sd1: transfers of more than 8m are split into several requests") == 1, done)
 
 
 def main():

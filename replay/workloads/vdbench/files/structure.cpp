@@ -100,7 +100,7 @@ std::vector<uint32_t> Structure::part(const FileSystem& settings, const std::vec
       have += sizes_[of[number]];
       tries = 0;
     } else if (++tries > kMostTries) {
-      fail("is too near to the size of all files, expected a smaller one");
+      fail("is too near to the size of all files: make the value smaller, or leave it out");
     }
   }
   std::vector<uint32_t> part;

@@ -216,7 +216,7 @@ const Keyword<General> kGeneral[] = {
     {"deduphotsets", set_hot_sets},
     {"dedupflipflop", set_flips},
     {"dedupacross", nullptr, "duplicates are always within one SD or anchor"},
-    {"dedupmaxkey", nullptr, "dedupflipflop= always has two contents"},
+    {"dedupmaxkey", nullptr, "a duplicate has two contents at most, by dedupflipflop="},
     {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
     {"pattern",
      [](General& g, const Parameter& p) {

@@ -98,7 +98,7 @@ void CurvesPage::end(const RunRecord& record) {
 void CurvesPage::finish() {
   HtmlPage page("vdbench: " + directory_);
   page.section("runs", "Runs");
-  HtmlPage::Table t{.caption = "Averages without the warmup; response from when an operation was due",
+  HtmlPage::Table t{.caption = "Averages without the warmup; a response begins when its operation is due",
                     .headings = {"run", "asked/s", "achieved/s", "MiB/s"}};
   for (const auto& [name, quantile] : kQuantiles) t.headings.push_back(name);
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});

@@ -66,13 +66,13 @@ std::string change_of(const RawWork& work, const Storage& storage, bool device, 
   const bool splits = work.workload.transfers.largest() > kPiece && (device || work.workload.read_percent > 0);
   if (!direct && !splits) return {};
   const UniqueFd fd(::open(local_path(storage.lun).c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
-  if (!fd) return errno == EINVAL ? "the file system has no O_DIRECT: the file is used without O_DIRECT" : "";
+  if (!fd) return errno == EINVAL ? "the file is used without O_DIRECT, because its file system has no O_DIRECT" : "";
   const uint64_t unit = work.unit(storage), block = direct ? direct_block(fd.get()) : 1;
   if (unit % block)
-    return fmt::format("transfers are multiples of {} bytes, but O_DIRECT needs multiples of {}: {}", unit, block,
-                       device ? "each is widened to whole blocks, and a write reads these blocks first"
-                              : "the kernel refuses others or performs them without O_DIRECT");
-  return splits ? fmt::format("transfers of more than {} are several requests", size_text(double(kPiece))) : "";
+    return fmt::format("transfers are multiples of {} bytes, but O_DIRECT requires multiples of {}: {}", unit, block,
+                       device ? "fsbench widens each to whole blocks, and reads these blocks before a write"
+                              : "the kernel refuses other transfers, or performs them without O_DIRECT");
+  return splits ? fmt::format("transfers of more than {} are split into several requests", size_text(double(kPiece))) : "";
 }
 
 }  // namespace

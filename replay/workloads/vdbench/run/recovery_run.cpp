@@ -101,7 +101,7 @@ void RecoveryRun::recover(const RecoveredKeys& known, Anchor& anchor, Target& ta
   const Structure& structure = anchor.structure();
   for (uint32_t n = 0; n < structure.files(); ++n)
     if (anchor.file(n).longer)
-      errors_.add(fmt::format("{} file={}: is longer than {} bytes, so that another program has written to it",
+      errors_.add(fmt::format("{} file={}: expected {} bytes, found more: another program has written to this file",
                               anchor.validated()->what, structure.file_path(n), structure.size_of(n)),
                   {anchor.name() + "/" + structure.file_path(n), structure.size_of(n)});
   TreeSource source(anchor, target, clock_);
