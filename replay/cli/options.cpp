@@ -70,16 +70,17 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "create the initial image and stop");
   tree.flag("--reuse", out.reuse, "keep files of an earlier run, mend what differs");
-  tree.flag("--force", out.force, "use a target with files; replace --csv and --page");
+  tree.flag("--force", out.force, "use a target with files; overwrite --csv, --page");
   tree.flag("--cleanup", out.cleanup, "remove the tree afterwards, if fsreplay made it");
 
   Command results = program.group("Results");
   results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
   results.add("--label", out.label, "name this run in the --results file").stands_for("NAME");
   results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
-  results.add("--page", out.page, "keep a page of the run for a browser in this file").stands_for("FILE");
+  results.add("--page", out.page, "write an HTML page that follows the run").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, parse_time_span, "set the interval of reports (1s, or less)").stands_for("TIME");
+  results.add_with("--interval", out.interval, parse_time_span, "set the length of intervals (default at most 1s)")
+      .stands_for("TIME");
   results.add("--record", out.record, "write a trace of the operations and outcomes").stands_for("FILE");
   results.flag("--json", out.json, "print the report as JSON on standard output");
   results.add_with("--status-interval", out.status_interval, parse_time_span, "print progress this often without a terminal")

@@ -86,7 +86,7 @@ struct Pooled {
     const bool few = sum.issued() < least.operations;
     // The last operations are due a little before the end.
     if (!few && longest() >= least.time - least.time / 10) return "";
-    return fmt::format("uncertain: {} operations in {} of {}; {} in {} are required", format_count(sum.issued()),
+    return fmt::format("uncertain: {} operations in {} of {}; at least {} in {} are required", format_count(sum.issued()),
                        runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest()),
                        format_count(least.operations), format_duration(least.time));
   }

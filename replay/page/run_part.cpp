@@ -175,8 +175,8 @@ class RunPart {
 
   // Writes the parts of a workload that the files of a program name.
   void parts() {
-    HtmlPage::Table t{.caption = "Averages; response from when an operation was due",
-                      .headings = {"", "operations", "asked %", "p50", "p99", "p99.9", "p99.99", "max"}};
+    HtmlPage::Table t{.caption = "Averages; a response begins when its operation is due",
+                      .headings = {"", "operations", "requested %", "p50", "p99", "p99.9", "p99.99", "max"}};
     t.id = id("part-table");
     for (const ResultRow& row : file_.rows("parts", id_)) {
       if (row.number("average") == 0) continue;
@@ -212,7 +212,7 @@ class RunPart {
     const std::vector<ResultRow> rows = file_.rows("mismatches", id_);
     page_.paragraph(fmt::format("{} of {} outcomes differed{}.", format_count(uint64_t(run_.number("differed"))),
                                 format_count(uint64_t(run_.number("matched") + run_.number("differed"))),
-                                rows.empty() ? "" : "; the first ones"));
+                                rows.empty() ? "" : "; the table shows the first"));
     if (rows.empty()) return;
     HtmlPage::Table t{
         .caption = "The first ones", .headings = {"operation", "kind", "name", "expected", "got"}, .text_columns = true};
@@ -264,7 +264,7 @@ class RunPart {
            {"processors", fmt::format("{} {}", run_.number("cpus"), escape_text(run_.text("cpu")))},
            {"memory", format_size(uint64_t(run_.number("memory_bytes")))},
            {"directory", text("directory")},
-           {"which lies on", text("directory_mount")},
+           {"directory lies on", text("directory_mount")},
            {"target lies on", text("target_mount")},
            {"trace", text("trace_id")},
            {"mix", text("mix_dialect")},

@@ -114,7 +114,8 @@ void load_lines(Out out, const Report& report) {
 // Prints groups of all outcomes that differed, because only the first ones have lines of their own.
 void differences(Out out, const RunResult& r, const char* expected) {
   constexpr size_t kGroups = 10;
-  fmt::format_to(out, "differed: {} more; all of them by kind:\n", format_count(r.mismatches_total - r.mismatches.size()));
+  fmt::format_to(out, "differed: {} more; all {}, grouped by kind:\n", format_count(r.mismatches_total - r.mismatches.size()),
+                 format_count(r.mismatches_total));
   const std::vector<Difference> groups = r.differences.list();
   uint64_t left = r.mismatches_total;
   for (size_t i = 0; i < std::min(groups.size(), kGroups); ++i) {
@@ -158,7 +159,7 @@ std::string report_text(const Report& report) {
   for (const auto& times : figures::kTimesOfRun)
     if (times.in_text) histogram_line(out, times.name, r.*times.member, times.lower_bounds ? r.*times.lower_bounds : Histogram());
   load_lines(out, report);
-  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs in any order\n", format_count(r.edges),
+  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs without an order\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));
   if (const ContentCompared& c = r.content; c.blocks || c.unknown)
     fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be compared\n", format_count(c.blocks),

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 std::string deviation_text(const MixDeviation& d) {
   if (d.where.empty()) return "as requested";
-  return fmt::format("off by {:.2f} % in total, by {:.2f} % at most ({})", d.total, d.largest, d.where);
+  return fmt::format("{:.2f} % off the requested mix in total, {:.2f} % at most ({})", d.total, d.largest, d.where);
 }
 
 json deviation(const MixDeviation& d) {

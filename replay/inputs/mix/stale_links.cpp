@@ -19,7 +19,7 @@ unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams)
 
 std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock) try {
   constexpr int64_t kTimeout = 10'000'000'000;  // ns
-  if (url.empty()) return "changing the links as another client requires the server's address, which is not known";
+  if (url.empty()) return "can't change the links through a second client, because the server's address is not known";
   const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
   BlockingSession session(*target, clock, kTimeout);
   auto look_up = [&](ObjectId object, ObjectId parent, const std::string& name) -> const Outcome& {
