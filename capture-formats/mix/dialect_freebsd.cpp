@@ -114,7 +114,7 @@ std::vector<Block> parse(const Lines& lines) {
     interpret(counters, client, "FreeBSD nfsstat", lines, head, &blocks);
     if (headless)
       blocks.back().notes.push_back(
-          fmt::format("line {}: no 'Server Info:' or 'Client Info:' above: the counters are taken for a {}'s", head + 1,
+          fmt::format("line {}: no 'Server Info:' or 'Client Info:' above, so the counters count as those of a {}", head + 1,
                       client ? "client" : "server"));
   }
   return blocks;

@@ -50,7 +50,7 @@ std::vector<Block> parse(const Lines& lines) {
     at = add_rows(lines, at, block);
     if (block.first_missing()) {
       if (at < lines.size() && !words(lines[at]).empty() && !is_head(lines[at]))
-        lines.fail(at, fmt::format("expected a row of names with '{}'", block.first_missing()));
+        lines.fail(at, fmt::format("expected names of procedures, '{}' among them", block.first_missing()));
       lines.fail(at, fmt::format("unexpected EOF: '{}' is missing", block.first_missing()));
     }
     blocks.push_back(std::move(block));

@@ -68,8 +68,8 @@ Block choose(std::vector<Block>& blocks, const MixText& mix, const MixReadOption
       return other.nfs_version == block.nfs_version && other.client == block.client;
     });
     if (again)
-      notes.push_back(fmt::format("line {}: second counters of the NFSv{} {} ignored", block.line + 1, block.nfs_version,
-                                  block.client ? "client" : "server"));
+      notes.push_back(fmt::format("line {}: not used, because counters of an NFSv{} {} stand further up in the file",
+                                  block.line + 1, block.nfs_version, block.client ? "client" : "server"));
     else
       different.push_back(std::move(block));
   }

@@ -108,7 +108,9 @@ struct TraceReader::Impl {
         damaged(i, impossible(1, row), ns(layout.blocks[i].first_start));
       } else if (row.type == RowType::end) {
         if (ends.size() >= kMaxLongOps) {
-          damaged(i, "more operations end in a later block than a reader keeps in memory", op.start);
+          damaged(i,
+                  "expected at most " + std::to_string(kMaxLongOps) + " operations that end in a later block than they began in",
+                  op.start);
           return;
         }
         ends.emplace(op.seq, End{copy_op(op, ends_arena), i});

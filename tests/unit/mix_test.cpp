@@ -83,7 +83,7 @@ TEST_CASE("the reader finds the same mix of NFSv3 in every dialect") {
     CHECK(counts(read(file)) == without_null);
   }
   CHECK(read("freebsd-9-no-head.txt").notes.at(0) ==
-        "line 1: no 'Server Info:' or 'Client Info:' above: the counters are taken for a server's");
+        "line 1: no 'Server Info:' or 'Client Info:' above, so the counters count as those of a server");
   for (const char* file : {"linux-c-3.txt", "linux-list-c-3.txt", "nfs.proc"}) {
     INFO(file);
     const Mix mix = read(file, 3);
