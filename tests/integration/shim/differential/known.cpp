@@ -33,7 +33,7 @@ bool found_first(const Op& op, int bare, int shim) {
   if (is(op, "FS_IOC_SETFLAGS") && bare == ENOTTY && shim == EPERM) return true;
   // To the kernel, mounts inside the captured directory are one file system with it.
   if (is_one_of(bare, {EXDEV, EROFS}) && shim != 0) return true;
-  if (is(op, "connect") && bare == EPERM && shim == ECONNREFUSED) return true;
+  if (is(op, "connect") && is_one_of(bare, {EACCES, EPERM}) && shim == ECONNREFUSED) return true;
   return is_one_of(bare, {EACCES, EPERM}) &&
          is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL, ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO});
 }
