@@ -46,9 +46,8 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
         "are recorded");
   if (drops && drops->lost() && first(kDropsLost))
     lines.push_back(
-        "pages that sendfile and splice read may stay cached from now on, because the process that drops them ended, was stopped "
-        "or "
-        "waits for reads of many files");
+        "pages that sendfile and splice read may stay cached from now on, because the process that drops them ended, was "
+        "stopped or waits for reads of many files");
   if (trace_closed) return lines;
   mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
   for (std::string& line : watch_.look(now)) lines.push_back(std::move(line));

@@ -135,8 +135,8 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
   return "files are mapped shared and writable by " + names +
-         ": data that these and captured processes write may be lost, because captured processes get other mappings of the files "
-         "(" +
+         ": data that these and captured processes write may be lost, because captured processes get other mappings of the "
+         "files (" +
          mappings_differ + "); end these processes first, or give --force";
 }
 

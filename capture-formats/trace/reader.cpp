@@ -109,7 +109,8 @@ struct TraceReader::Impl {
       } else if (row.type == RowType::end) {
         if (ends.size() >= kMaxLongOps) {
           damaged(i,
-                  "expected at most " + std::to_string(kMaxLongOps) + " operations that end in a later block than they began in",
+                  "more than " + std::to_string(kMaxLongOps) +
+                      " operations end in a later block than they began in, so the others count as unfinished",
                   op.start);
           return;
         }

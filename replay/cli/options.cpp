@@ -77,9 +77,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
   results.add("--label", out.label, "name this run in the --results file").stands_for("NAME");
   results.add("--csv", out.csv, "write each interval into this file during the run").stands_for("FILE");
-  results.add("--page", out.page, "write an HTML page that follows the run").stands_for("FILE");
+  results.add("--page", out.page, "write an HTML page, anew every few seconds").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, parse_time_span, "set the length of intervals (default at most 1s)")
+  results.add_with("--interval", out.interval, parse_time_span, "set the length of intervals (default: 1s or less)")
       .stands_for("TIME");
   results.add("--record", out.record, "write a trace of the operations and outcomes").stands_for("FILE");
   results.flag("--json", out.json, "print the report as JSON on standard output");

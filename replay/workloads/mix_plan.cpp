@@ -257,8 +257,8 @@ class Planning {
     for (const PlannedProcedure& p : plan_.procedures) total += p.planned;
     if (total <= 0)
       throw std::runtime_error(target_.name() +
-                               ": can perform no operation of this mix: expected operations that this target can express, and a "
-                               "removal for each creation");
+                               ": can perform no operation of this mix; use a mix with operations that this target can express, "
+                               "and with removals for its creations");
     for (PlannedProcedure& p : plan_.procedures) p.planned /= total;
   }
 

@@ -37,7 +37,8 @@ class Semaphores final : public ProcessBarrier {
   std::string meet(bonnie::Phase phase) override {
     sembuf take{.sem_num = static_cast<unsigned short>(phase), .sem_op = -1, .sem_flg = IPC_NOWAIT};
     sembuf wait{.sem_num = take.sem_num, .sem_op = 0, .sem_flg = 0};
-    if (semop(id_, &take, 1) == -1) return "the semaphores are for fewer processes; count all processes in -p N";
+    if (semop(id_, &take, 1) == -1)
+      return "more processes meet than the semaphores are for; give -p N the number of all processes";
     while (semop(id_, &wait, 1) == -1)
       if (errno != EINTR) return fmt::format("the semaphores: {}", strerror(errno));
     return "";

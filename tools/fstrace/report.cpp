@@ -198,7 +198,8 @@ class ReportPage {
     const std::vector<FileGroup> by_path = groups_by_path(files_, paths_);
     std::vector<HotPart> parts;
     for (const FileGroup& file : by_path)
-      parts.push_back({file.files > 1 ? fmt::format("{} ({} files in turn)", file.path, file.files) : file.path, &file.measure});
+      parts.push_back(
+          {file.files > 1 ? fmt::format("{} ({} files, one after another)", file.path, file.files) : file.path, &file.measure});
     page_.section("files", "Hot files");
     add_hot_table(page_, "files-table", "The files that took the most time", "file", std::move(parts));
     if (without_file_)

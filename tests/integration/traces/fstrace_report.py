@@ -134,7 +134,7 @@ def main():
     hot = page.rows("files-table")
     case("hot files are those of fstrace stat --by file, one row for each path",
          [(int(r["time"][1]), int(r["operations"][1])) for r in hot] == sorted((g[1:] for g in by_path.values()), reverse=True)[:20], (hot, by_path))
-    case("files that had one path in turn are counted", by_path["journal"][0] == 5 and [r for r in hot if r["file"][0] == "journal (5 files in turn)"], hot)
+    case("files that had one path in turn are counted", by_path["journal"][0] == 5 and [r for r in hot if r["file"][0] == "journal (5 files, one after another)"], hot)
     failed = {}
     for line in run("fstrace", "sql", "--json", trace, "select path, duration from ops where op = 'lookup' and error = 'ENOENT'").splitlines():
         op = json.loads(line)

@@ -30,7 +30,7 @@ void set_histogram(General& g, const Parameter& p) {
   if (!same_word(p.values[0].text, "default"))
     throw ParameterError(p.values[0].position, "expected (default,EDGE,...) or (default,suppress)");
   g.histogram.clear();
-  int64_t width = 0;  // of the buckets up to the next edge; 0: a single bucket
+  int64_t width = 0;  // width of the buckets up to the next edge; 0: a single bucket
   auto add = [&](int64_t edge) {
     g.histogram.push_back(edge);
     if (g.histogram.size() >= kMostBuckets) throw ParameterError(p.position, "expected at most 64 buckets");
@@ -216,7 +216,7 @@ const Keyword<General> kGeneral[] = {
     {"deduphotsets", set_hot_sets},
     {"dedupflipflop", set_flips},
     {"dedupacross", nullptr, "duplicates are always within one SD or anchor"},
-    {"dedupmaxkey", nullptr, "a duplicate has two contents at most, by dedupflipflop="},
+    {"dedupmaxkey", nullptr, "dedupflipflop= changes a duplicate between two contents only"},
     {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
     {"pattern",
      [](General& g, const Parameter& p) {
