@@ -126,8 +126,8 @@ class ByHand final : private Completion {
   int64_t end_ = 0;
 };
 
-// Reads with pread(2), or with preadv2(2) that does not wait for a disk, as a target must call it if it has other work. Throws if
-// the file system does not support that.
+// Measures reads per second. `waits`: reads with pread(2), otherwise with preadv2(2) and RWF_NOWAIT, which a target needs if it
+// has other work. Throws if the file system does not support that.
 double by_plain_calls(const std::string& path, Clock& clock, bool waits) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw std::runtime_error(path + ": " + strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what copies of a program send each other, and the results of all together.
+// Tests the messages between copies of a program, and the results that they have together.
 #include <stdexcept>
 #include <string>
 #include <vector>

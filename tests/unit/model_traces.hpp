@@ -299,7 +299,7 @@ inline bool same_outcome(const ModelTrace& trace, const Op& op, const SmallFiles
   return trace.results[op.seq] == again;
 }
 inline SmallFiles::Result perform_again(SmallFiles& files, const Op& op) {
-  // If the trace has no id for the file, the file should not have been made; then it gets a special id.
+  // An operation that failed in the trace has no id. If it makes a file all the same, that file gets an id of its own.
   return files.perform(op, op.object ? op.object : (1u << 20) + op.seq);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of names in neighbouring directories, and of ranges in neighbouring files, differ: numbers of objects follow one another.
+// Tests that names in different directories, and ranges in different files, have different keys although object numbers are
+// consecutive.
 #include "util/name_hash.hpp"
 
 #include <string>

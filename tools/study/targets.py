@@ -78,7 +78,7 @@ def answers(port, host="127.0.0.1"):
 
 
 class Server:
-    """Runs until close(). diod 1.0.24 can die as a connection ends, and is then started again."""
+    """A server process that runs until close(). It is started again if it ends, because diod 1.0.24 can die when a connection ends."""
 
     def __init__(self, port, *command):
         self.command, self.closing = command, False

@@ -291,7 +291,8 @@ def programs(directory):
 
 
 def random_stops(kind, number):
-    """The one that was stopped is named if the report has a word for so short a time (silence from 1 s on, generator 0.2 s), the other never is."""
+    """Stops the server or the load generator at random times. The report must name the stopped one if the stop was long enough to be
+    reported: 1 s for the server, 0.2 s for the generator. It must never name the other one."""
     cases, server, draw = Cases(), Server(kind), random.Random(f"stops of {kind}")
     for i in range(number):
         who, lasts, after = draw.choice(("server", "generator")), draw.uniform(0.1, 5), draw.uniform(0, 2)

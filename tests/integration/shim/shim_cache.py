@@ -109,7 +109,7 @@ def local(scratch):
 
 
 def foreign(scratch):
-    """A capture that keeps nothing is a FUSE file system like one whose files lie on a server."""
+    """Tests captures of a file system that is not local. An inner capture with --cache none stands for the client of a server."""
     lower, outer = f"{scratch}/server", f"{scratch}/client"
     os.makedirs(f"{outer}/share", 0o755)
     os.mkdir(lower, 0o755)

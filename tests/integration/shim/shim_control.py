@@ -86,7 +86,7 @@ def while_closing(image, old, new, look):
 
 
 def same_device(cases, scratch):
-    """A capture that still ends when the number of its mount is given to the next one."""
+    """Tests a capture that is still ending when a newer capture gets the number of its mount: neither is taken for the other."""
     image = scratch.mount("ext4", "64M")
 
     def stopped(capture):

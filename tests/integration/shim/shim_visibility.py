@@ -175,7 +175,7 @@ def trace_counts(path):
 
 
 def mapped(directory):
-    """Page faults and write-back: reads and writes that nobody called."""
+    """Causes page faults and write-back, which are reads and writes without a system call."""
     os.chdir(directory)
     fd = os.open("m", os.O_CREAT | os.O_RDWR)
     os.pwrite(fd, b"z" * 65536, 0)

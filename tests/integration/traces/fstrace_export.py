@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A trace in the formats of other tools: fio makes the requests of an exported iolog, byte by byte; what can be imported again is the
-same again; the others hold every operation."""
+"""Tests exports of a trace to the formats of other tools. fio makes exactly the requests of an exported iolog. If a format can be
+imported, an export and an import return the same trace. Other formats hold every operation."""
 import csv
 import json
 import os

@@ -27,7 +27,7 @@ TIMELESS = {"-f": "1234  openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
 
 
 def reversed_times(data):
-    """The lines behind the first in reverse order; where calls and replies have lines of their own, pairs of them."""
+    """Reverses the order of the lines. The first line stays first, except in nfsdump text, where pairs of call and reply are reversed."""
     first, *others = data.splitlines(keepends=True)
     if b" C3 " not in data:
         return first + b"".join(reversed(others))

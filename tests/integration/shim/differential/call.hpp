@@ -33,7 +33,7 @@ class Random {
 constexpr int kSlots = 8;  // open files of a process
 constexpr int kWatches = 2;
 constexpr int kMaps = 4;     // mappings of a process
-constexpr int kActors = 12;  // the first few are roles, the others children of these
+constexpr int kActors = 12;  // numbers of actors: first those of Role, then child processes of these
 constexpr int kMaxArguments = 7;
 constexpr int64_t kWorkingDirectory = -100;  // AT_FDCWD in place of a slot
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probes of shim_probes.py share."""
+"""Functions that the probes of shim_probes.py share."""
 import ctypes
 import errno
 import fcntl

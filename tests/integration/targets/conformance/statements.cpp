@@ -36,7 +36,7 @@ class Stage {
     if (c.d.can(xattr)) c.ok(xattr);
   }
 
-  // Closes what is open, with what the operation opened. Some of it may be closed already.
+  // Closes all handles, as a file and as a directory. One of the two fails, and both if the operation closed the handle.
   ~Stage() {
     for (auto [shape, handle] : handles_)
       for (OpKind kind : {OpKind::release, OpKind::releasedir}) c_.d.perform({.kind = kind, .handle = handle});
