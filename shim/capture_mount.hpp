@@ -18,7 +18,7 @@ namespace fsr::shim {
 
 class CaptureMount {
  public:
-  // Mounts. The mount goes away again with this object. Throws CaptureError.
+  // Mounts the capture. The destructor removes the mount. Throws CaptureError.
   explicit CaptureMount(CaptureSetup& setup);
   CaptureMount(const CaptureMount&) = delete;
   CaptureMount& operator=(const CaptureMount&) = delete;

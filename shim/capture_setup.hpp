@@ -21,7 +21,7 @@
 
 namespace fsr::shim {
 
-constexpr size_t kMostPageBases = 64 << 20;  // bytes of pages that are mapped through FUSE
+constexpr size_t kMostPageBases = 64 << 20;  // bytes of page contents that are kept to find out what mappings changed
 
 // How mappings are served, and what is recorded of them.
 struct MappingChoice {

@@ -118,7 +118,7 @@ class EntryCache {
   std::atomic<bool> given_up_{false};  // true: the kernel gets no entries to keep any more
   int64_t all_dead_ = 0;               // time at which all kept entries have expired; guarded by mutex_
   std::atomic<uint32_t> epoch_{1};
-  std::mutex mutex_;  // public marks are set, and epochs counted and raised, one at a time
+  std::mutex mutex_;  // held to set or clear public_until, and to end an epoch
 };
 
 }  // namespace fsr::shim

@@ -331,7 +331,7 @@ int InodeTable::acquire(Inode* inode, Guard& guard) {
     guard.lock();
     const bool moved = inode->parent != parent || inode->name != name;
     if (parent) release(parent, guard);
-    if (inode->fd >= 0) {  // another thread was faster, or keeps it for a name that goes away
+    if (inode->fd >= 0) {  // another thread has opened the object meanwhile, or has pinned it
       if (fd >= 0) guard.close_later(fd);
     } else if (fd >= 0) {
       hold(inode, fd);

@@ -70,7 +70,8 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
     trace_fd_ = make_file(directory_fd_, first_file());
     mix_fd_ = make_file(directory_fd_, mix_);
     if (log) log_fd_ = make_file(directory_fd_, log_);
-    // So that it can be written when the trace or another has filled the disk. Where this is not supported, it stays a hope.
+    // Reserve space for the mix, so that it can be written even if the trace fills the disk. Ignore errors, because some file
+    // systems can't reserve space.
     (void)!fallocate(mix_fd_, FALLOC_FL_KEEP_SIZE, 0, kMixBytes);
     struct statfs fs;
     if (fstatfs(trace_fd_, &fs) == 0) {

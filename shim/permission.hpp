@@ -22,7 +22,7 @@ bool has_access_acl(int fd);
 // True: mode bits alone allow `want` (R_OK, W_OK, X_OK or several), to the file's owner, or to any user.
 bool plainly_owned(const Caller& caller, const struct stat& s, int want);
 bool plainly_allowed(const Caller& caller, Inode& inode, int fd, int want);
-// Reads the attributes of a file and checks them likewise. False also for a file that is not local.
+// Like plainly_owned() above, but reads the attributes of the file. False also for a file that is not local.
 bool plainly_owned(const Caller& caller, Inode& inode, int fd, int want);
 
 }  // namespace fsr::shim

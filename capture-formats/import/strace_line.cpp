@@ -42,8 +42,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Parts of `text` between commas, up to the bracket that closes it; strings, brackets, comments and paths are passed over whole.
-// The position of that bracket, or npos.
+// Splits `text` at its commas, up to the closing bracket that it did not open. Commas inside strings, brackets, comments and
+// paths do not count. Returns the position of that closing bracket. npos: there is none.
 size_t split(std::string_view text, std::vector<std::string_view>* out) {
   unsigned depth = 0;
   size_t begin = 0;
@@ -112,7 +112,7 @@ static bool parse_time_of_day(std::string_view text, int64_t* ns) {
   return true;
 }
 
-// The time, and what -r, -n and -i put behind it. Returns what follows, empty where there is no time.
+// Reads the time, and the fields that -r, -n and -i add after it. Returns the rest of the line. Empty: there is no time.
 static std::string_view parse_stamp(std::string_view text, Line* out) {
   out->padded = text.starts_with(' ');
   text = trimmed(text);

@@ -121,7 +121,7 @@ static constexpr std::string_view kNoFile[] = {"_newselect",
                                                "waitid",
                                                "waitpid"};
 
-// Prefixes of such calls: getpid, getuid32, setgroups, semop, msgrcv, shmat, sigaction.
+// Prefixes of the names of further such calls, for example of getpid, setgroups, semop, msgrcv, shmat and sigaction.
 static constexpr std::string_view kFamilies[] = {
     "clock_", "epoll_", "futex_",   "get", "ioprio_", "kexec_", "landlock_", "memfd_", "mq_", "msg",    "perf_",
     "pidfd_", "pkey_",  "process_", "rt_", "sched_",  "sem",    "set",       "shm",    "sig", "timer_", "timerfd_"};

@@ -56,7 +56,7 @@ constexpr Alias kLinuxAliases4[] = {
 
 constexpr Alias kAliases4[] = {
     {"rel_lockowner", "release_lockowner"},  // Solaris
-    // FreeBSD, text cut at 9 or 13 characters, and JSON
+    // FreeBSD: names in its text, which are cut at 9 or 13 characters, and in its JSON
     {"setclid", "setclientid"},
     {"setclidcf", "setclientid_confirm"},
     {"setclientidcf", "setclientid_confirm"},

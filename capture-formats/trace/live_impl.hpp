@@ -16,7 +16,7 @@ struct LiveState::Impl {
   LiveSlab<LiveOpen> opens;
   std::unordered_map<ObjectId, std::vector<LiveLock>> locks;
   std::unordered_map<ObjectId, uint32_t> children;  // known names in a directory
-  uint32_t hand = 0;                                // in `names`: where forget_unused() goes on
+  uint32_t hand = 0;                                // position in `names` at which forget_unused() goes on
   size_t lock_count = 0;                            // in `locks`
   size_t text = 0;                                  // bytes of names and targets
   size_t limit = SIZE_MAX;                          // of memory()

@@ -42,7 +42,7 @@ struct Chart {
   bool binary_x = false, binary_y = false;  // ticks at powers of two: sizes
   std::vector<ChartSeries> series;
   double least_y = 0;  // the axis ends at this or more: 1 for shares
-  // Return the text of a number, for axes and points. Empty: six digits.
+  // Return the text of a number on an axis or of a point. An empty function prints six digits.
   std::function<std::string(double)> x_text, y_text;
   int width = 800, height = 300;
 };

@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kEvery = 3'000'000'000;  // ns between two pages
 constexpr int64_t kShare = 50;             // a page takes at most one of so many parts of the time
 
-// Makes a directory in memory if there is one, because the databases are not kept.
+// Makes a temporary directory for databases: in memory (/dev/shm) if possible, because the databases are not kept.
 std::string make_directory() {
   for (std::string name : {"/dev/shm/fsreplay-page-XXXXXX", "/tmp/fsreplay-page-XXXXXX"})
     if (mkdtemp(name.data())) return name;

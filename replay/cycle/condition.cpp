@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kBroken = 1e6;  // strain of a run that breaks the condition whatever was measured
 constexpr double kMissing =
-    0.01;  // share of the operations due; if more of them got no answer, the others are not enough to judge by
+    0.01;  // share of the operations due; if more were not issued or not answered, the run breaks the condition
 
 constexpr const char* kExpected = "expected a condition such as 'p99 < 10ms' or 'mean < 2ms and errors < 0.1%'";
 
@@ -141,8 +141,8 @@ RunLength Condition::least() const {
   // A share that rests on 25 operations is off by a fifth (one divided by the square root of their number). Near the limit of a
   // target, 5 % more load changes the share by far more.
   constexpr double kBeyond = 25;
-  // If a load is 5 % too high, lateness grows by 5 % of the time elapsed. After 40 times the limit, operations are late by twice
-  // the limit, and by the limit on average.
+  // If a load is 5 % too high, lateness grows by 5 % of the time elapsed. In a run of 40 times the
+  // limit, the last operations are late by twice the limit. The average is the limit.
   constexpr double kTimesLimit = 40;
   RunLength least;
   for (const Bound& bound : bounds_) {

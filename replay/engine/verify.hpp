@@ -54,9 +54,10 @@ class Verifier {
   uint64_t total_ = 0;
   ContentCompared content_;
   Differences differences_;
-  std::vector<Mismatch> mismatches_;                // a heap with the highest number on top
-  std::unordered_map<HandleId, Listing> listings_;  // of open directories, because a target may split a listing in another way
-  Listing listing_;                                 // the latest one compared
+  std::vector<Mismatch> mismatches_;  // a heap with the highest number on top
+  // Listings of open directories, kept between reads because a target may split a listing elsewhere.
+  std::unordered_map<HandleId, Listing> listings_;
+  Listing listing_;  // the latest one compared
 };
 
 // True: a connection reports `error` in place of an answer, because the server can't be reached.

@@ -107,7 +107,7 @@ std::string hlog_text(int64_t start_ns, const std::vector<std::string>& comments
   return out;
 }
 
-// Prints percentiles that come closer and closer to 100 %: five steps for each halving of the rest.
+// Returns a table of percentiles that approach 100 %: five steps for each halving of the distance to 100 %.
 std::string hgrm_text(const Histogram& h) {
   constexpr int kTicks = 5;
   std::string out = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";

@@ -69,7 +69,7 @@ struct Collector {
     else
       use(op.object);
   }
-  // Adds the first operation that tells the target which object an id means.
+  // Adds an access if this is the first operation that tells the target which object an id means.
   void map_id(ObjectId object) {
     if (object > kRootObject && known.insert(object)) list.add(object_key(object, kExists), Access::exclusive, true, true);
   }

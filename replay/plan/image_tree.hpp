@@ -16,7 +16,7 @@
 
 namespace fsr {
 
-// Captured content of files that existed before, in an unlinked temporary file, because it may be larger than memory.
+// An unlinked temporary file with the captured content of files of the image, which may be larger than memory.
 class Spill {
  public:
   ~Spill();

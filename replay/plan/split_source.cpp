@@ -99,7 +99,7 @@ void SplitSource::moved(ObjectId object, const NameInDirectory& from, const Name
   if (object <= kRootObject) return;
   const bool own = !take(object, from) && knows(object);
   found(object, to, op);
-  // Operations reach the files in a directory through it without naming it, so the directory is looked up at once.
+  // Look a moved directory up at once, because operations on files below it don't name the directory itself.
   if (own && directories_.contains(object)) return need(object, op, batch, from);
   if (own) learn(object, op, from, batch);
 }

@@ -147,8 +147,8 @@ std::string Requirement::shown(double value) const {
   }
 }
 
-// Returns how many operations a percentile needs. With fewer it is the maximum, and a run too short to meet a slow operation
-// would pass.
+// Returns how many operations a percentile requires. With fewer operations the percentile equals the maximum, so a run that is
+// too short to meet a slow operation would pass.
 uint64_t Requirement::least_operations() const {
   return figure_ == Figure::quantile && quantile_ < 1 ? uint64_t(std::round(1 / (1 - quantile_))) : 0;
 }

@@ -389,7 +389,7 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       break;
     case Action::allocate:
     case Action::deallocate: {
-      // Behind the end, so that neither size nor content changes.
+      // Use a range behind the end of the file, so that neither its size nor its content changes.
       const WorkingFile& file = open_file();
       on(OpKind::fallocate, file);
       op.offset = file.size;

@@ -29,7 +29,7 @@ struct Input {
   std::string file;
   std::unique_ptr<TraceReader> reader;
   int64_t offset = 0;  // as given by the user, ns
-  int64_t shift = 0;   // from its own time to merged time, ns
+  int64_t shift = 0;   // ns to add to times of this file, so that they become times of the merged trace
   OpBatch batch;
   size_t at = 0;
 

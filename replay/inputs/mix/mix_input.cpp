@@ -151,7 +151,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
   r.notes.insert(r.notes.end(), rehearsal_notes_.begin(), rehearsal_notes_.end());
   if (!options_.loads.empty()) {
     r.load = load() / share_;
-    // The last calls may be a little late, and their service takes time.
+    // Subtract a service time, because the run ends with the reply to its last call.
     const int64_t late = run.elapsed - run.planned - run.service.quantile(0.99);
     r.missed = late > std::max(kLate, int64_t(double(run.planned) * kMissed));
   }

@@ -242,7 +242,7 @@ void FileSession::reap_ring() {
     job->open.reset();
     Outcome& outcome = job->request->outcome;
     if (result == -EAGAIN || result == -EINTR || result == -EINVAL) {
-      // This kernel or file system may not support the request through io_uring. Repeat it as a plain call, which shows that.
+      // This kernel or file system may not support the request through io_uring. Repeat it as a plain call, whose outcome counts.
       outcome = {};
       start_on_thread(std::move(job));
       continue;

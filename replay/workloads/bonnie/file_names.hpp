@@ -22,7 +22,8 @@ struct NamedFile {
 
 std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first);
 void shuffle(Numbers& numbers, std::vector<NamedFile>& names);
-// Returns the number of creation in a name of a sequential test; it may be too high. -1: not such a name.
+// Returns the number at the start of a name of a sequential test. -1: not such a name. The number may be higher
+// than that of any file, so the caller checks it.
 int64_t number_in(std::string_view name);
 
 }  // namespace fsr::bonnie

@@ -12,7 +12,7 @@ namespace fsr::lantest {
 class ServerCalls {
  public:
   // Counts of calls; 0: not readable.
-  using Counts = std::array<uint64_t, 4>;  // reads and writes of afpd, then of cnid_dbd
+  using Counts = std::array<uint64_t, 4>;  // system calls: read by afpd, write by afpd, read by cnid_dbd, write by cnid_dbd
 
   struct Cpu {
     int64_t server = 0, ids = 0;  // ns, of all living threads; 0 if the kernel keeps no account (CONFIG_SCHED_INFO)

@@ -90,7 +90,7 @@ class FioJob final : public ExportFormat {
   static long long random_percent(const Direction& d) {
     return d.count ? std::llround(100.0 * double(d.random) / double(d.count)) : 100;
   }
-  // fio takes 0 for no limit.
+  // Returns at least 1 if there are operations, because fio takes 0 for no limit.
   static uint64_t per_second(const Direction& d, double seconds, uint64_t jobs) {
     return d.count ? std::max<uint64_t>(1, uint64_t(std::llround(double(d.count) / seconds / double(jobs)))) : 0;
   }

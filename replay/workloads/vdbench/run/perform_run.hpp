@@ -26,7 +26,7 @@ ErrorLimits limits_of(const General& general);
 
 // End of one rank's part of a run.
 struct RunOutcome {
-  RunRecord record;  // of all ranks; only on the root
+  RunRecord record;  // merged from all ranks; only set on the root
   RankPart own;
   bool ends_all = false;  // the monitor's file contains "end_vdbench"; only on the root
   std::string failure;    // no other run is possible: a thread threw an exception or did not end; empty: none
