@@ -126,6 +126,8 @@ def run_on(cases, scratch, point, permissions, options):
     cache = "none" if "--outside" in options or "--stops" in options else "auto"
     capture = [shim_program(), "capture", shim, "--permissions", permissions, "--cache", cache]
     command = [DIFFERENTIAL, *(word for word in options if word not in ("--limits", "--fuse", "--stalled")), bare, shim, beneath]
+    if permissions == "kernel":
+        command.append("--kernel-checks")
     if "--stops" in options:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as done:
             captures = start_and_end(done, shim, capture, f"{scratch.path}/{name}")

@@ -123,6 +123,11 @@ const std::vector<Known>& known_differences() {
          return is(op, "faccessat2") && (finds_more || (bare.error != EACCES && shim.error == EACCES));
        },
        Known::After::goes_on},
+      {"access-on-read-only-mount", "access(2) finds that a mount inside may be written that is read-only",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "faccessat2") && bare.error == EROFS && shim.error == 0;
+       },
+       Known::After::goes_on, true},
       {"names-in-namespaces", "capabilities of a user namespace count only if both directories belong to its users",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"renameat2", "ring-renameat", "linkat", "ring-linkat"}) &&

@@ -32,6 +32,7 @@ and what is there afterwards, also in BENEATH, another way to what SHIM shows. E
   --outside USER    that user works in BENEATH, as programs do that run beside a capture
   --mounts          BARE and SHIM have mount points in them: sequences work in themselves and empty them
   --stops           captures of SHIM start and end meanwhile, so that it need not be a FUSE mount
+  --kernel-checks   SHIM is captured with --permissions kernel
   --script FILE     the sequence of that file in place of random ones
   --areas           print the areas
   --known           print the known differences, and the words of fsshim(1) that state them
@@ -41,7 +42,7 @@ struct Options {
   uint64_t seed = 1, calls = 100'000, seconds = UINT64_MAX, differences = 1;
   uint32_t length = 300;
   int outside = -1;
-  bool mounts = false, stops = false;
+  bool mounts = false, stops = false, kernel_checks = false;
   Areas without;
   std::string script;
   std::vector<std::string> directories;
@@ -78,6 +79,8 @@ Options parse_options(int argc, char** argv) {
                                               {"--calls", &options.calls},
                                               {"--seconds", &options.seconds},
                                               {"--differences", &options.differences}};
+  std::map<std::string, bool*> flags = {
+      {"--mounts", &options.mounts}, {"--stops", &options.stops}, {"--kernel-checks", &options.kernel_checks}};
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     if (word == "--areas" || word == "--known") print_and_exit(word);
@@ -85,8 +88,8 @@ Options parse_options(int argc, char** argv) {
       options.directories.push_back(word);
       continue;
     }
-    if (word == "--mounts" || word == "--stops") {
-      (word == "--mounts" ? options.mounts : options.stops) = true;
+    if (flags.contains(word)) {
+      *flags[word] = true;
       continue;
     }
     std::string value = i + 1 < argc ? argv[++i] : "";
@@ -189,5 +192,6 @@ int main(int argc, char** argv) {
   Pair pair(options.directories[0], options.directories[1], options.directories[2], !options.stops);
   pair.sequence().outside = options.outside;
   pair.sequence().mounts = options.mounts;
+  pair.kernel_checks = options.kernel_checks;
   return options.script.empty() ? run_random(options, pair) : run_script(options, pair);
 }

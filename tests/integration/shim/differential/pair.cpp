@@ -129,7 +129,7 @@ Outcome Pair::compare() {
     const Known* why = nullptr;
     for (const Known& k : known_differences()) {
       const bool asked = why == nullptr && (bare != shim || k.after == Known::After::hidden);
-      if (asked && k.applies(op, bare, shim)) why = &k;
+      if (asked && (kernel_checks || !k.kernel_checks) && k.applies(op, bare, shim)) why = &k;
     }
     if (why != nullptr) {
       ++known[why->name];

@@ -23,6 +23,7 @@ class Pair {
   Sequence& sequence() { return *sequence_; }
   Outcome run();                          // executes sequence(). After a hang the mount is dead.
   std::map<std::string, uint64_t> known;  // how often each known difference was met
+  bool kernel_checks = false;             // SHIM is captured with --permissions kernel
 
  private:
   pid_t start(Side& side, const std::string& directory, const std::string& beneath);
