@@ -159,6 +159,12 @@ const std::vector<Known>& known_differences() {
          return (same_owner || is_any(op, {"renameat2", "ring-renameat"})) && bare.error == EROFS && shim.error == 0;
        },
        Known::After::goes_on},
+      {"fifo-at-two-paths", "a FIFO or socket in a directory that is bound at two paths is another one at each",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return bare.error == 0 && ((is_any(op, {"openat", "openat2", "ring-openat"}) && shim.error == ENXIO) ||
+                                    (is(op, "connect") && shim.error == ECONNREFUSED));
+       },
+       Known::After::differs},
       {"crossing-mounts", "openat2(2) with RESOLVE_NO_XDEV and copy_file_range(2) cross them",
        [](const Op& op, const Result& bare, const Result& shim) {
          const bool crosses = is(op, "copy_file_range") || (is(op, "openat2") && (op.args[5] & RESOLVE_NO_XDEV));
