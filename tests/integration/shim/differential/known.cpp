@@ -34,8 +34,8 @@ bool found_first(const Op& op, int bare, int shim) {
   // To the kernel, mounts inside the captured directory are one file system with it.
   if (is_one_of(bare, {EXDEV, EROFS}) && shim != 0) return true;
   if (is(op, "connect") && is_one_of(bare, {EACCES, EPERM}) && shim == ECONNREFUSED) return true;
-  return is_one_of(bare, {EACCES, EPERM}) &&
-         is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL, ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO});
+  return is_one_of(bare, {EACCES, EPERM}) && is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL,
+                                                              ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO, EROFS});
 }
 
 // Of inotify, as calls_sockets.cpp tells them, those that are no IN_ATTRIB.
@@ -127,7 +127,7 @@ const std::vector<Known>& known_differences() {
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "faccessat2") && bare.error == EROFS && shim.error == 0;
        },
-       Known::After::goes_on, true},
+       Known::After::goes_on, Known::Where::kernel_checks},
       {"names-in-namespaces", "capabilities of a user namespace count only if both directories belong to its users",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"renameat2", "ring-renameat", "linkat", "ring-linkat"}) &&
@@ -159,12 +159,13 @@ const std::vector<Known>& known_differences() {
          return (same_owner || is_any(op, {"renameat2", "ring-renameat"})) && bare.error == EROFS && shim.error == 0;
        },
        Known::After::goes_on},
-      {"fifo-at-two-paths", "a FIFO or socket in a directory that is bound at two paths is another one at each",
+      {"directory-at-two-paths", "a directory that is bound at two paths is two",
        [](const Op& op, const Result& bare, const Result& shim) {
-         return bare.error == 0 && ((is_any(op, {"openat", "openat2", "ring-openat"}) && shim.error == ENXIO) ||
-                                    (is(op, "connect") && shim.error == ECONNREFUSED));
+         if (bare.error != 0) return false;
+         return (is_any(op, {"openat", "openat2", "ring-openat"}) && shim.error == ENXIO) ||
+                (is(op, "connect") && shim.error == ECONNREFUSED) || is(op, "events");
        },
-       Known::After::differs},
+       Known::After::differs, Known::Where::mounts},
       {"crossing-mounts", "openat2(2) with RESOLVE_NO_XDEV and copy_file_range(2) cross them",
        [](const Op& op, const Result& bare, const Result& shim) {
          const bool crosses = is(op, "copy_file_range") || (is(op, "openat2") && (op.args[5] & RESOLVE_NO_XDEV));

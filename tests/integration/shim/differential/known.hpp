@@ -17,7 +17,7 @@ struct Known {
     differs,  // what follows can't be compared
     hidden,   // likewise, and the answers may be the same: it is asked about those, too
   } after;
-  bool kernel_checks = false;  // true: only with --permissions kernel
+  enum class Where { everywhere, kernel_checks, mounts } where = Where::everywhere;  // or only with --kernel-checks, or --mounts
 };
 
 const std::vector<Known>& known_differences();

@@ -19,7 +19,6 @@
 #include <new>
 #include <sstream>
 
-#include "known.hpp"
 
 namespace differential {
 
@@ -122,6 +121,10 @@ Outcome Pair::run() {
   return compare();
 }
 
+bool Pair::is_here(Known::Where where) const {
+  return where == Known::Where::everywhere || (where == Known::Where::mounts ? sequence_->mounts : kernel_checks);
+}
+
 Outcome Pair::compare() {
   for (uint32_t i = 0; i < sequence_->count; ++i) {
     const Result &bare = bare_side_->results[i], &shim = shim_side_->results[i];
@@ -129,7 +132,7 @@ Outcome Pair::compare() {
     const Known* why = nullptr;
     for (const Known& k : known_differences()) {
       const bool asked = why == nullptr && (bare != shim || k.after == Known::After::hidden);
-      if (asked && (kernel_checks || !k.kernel_checks) && k.applies(op, bare, shim)) why = &k;
+      if (asked && is_here(k.where) && k.applies(op, bare, shim)) why = &k;
     }
     if (why != nullptr) {
       ++known[why->name];

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "actor.hpp"
+#include "known.hpp"
 
 namespace differential {
 
@@ -29,6 +30,7 @@ class Pair {
   pid_t start(Side& side, const std::string& directory, const std::string& beneath);
   bool wait_for(pid_t pid);
   void cut_off();
+  bool is_here(Known::Where where) const;
   Outcome compare();
   std::string bare_, shim_, beneath_;
   std::string abort_file_;
