@@ -40,13 +40,15 @@ char* thread_buffer(size_t size) {
 // file is cached.
 bool merges(Shim& shim, const OpenHandle& h) { return h.cached || (h.maps && !shim.backings.is_lower(*h.inode)); }
 
-// Writes the bytes that were stored through mappings. Returns how many of `size` bytes are done, or -1 and errno.
+// Writes the bytes that were stored through mappings. Returns `size`, or -1 and errno. The kernel takes a short count for a
+// success.
 ssize_t write_back(Shim& shim, uint64_t node, int fd, const char* data, size_t size, off_t offset) {
   for (const PageBases::Run& run : shim.page_bases.stored(node, uint64_t(offset), data, size))
     for (size_t done = 0; done < run.length;) {
       const size_t at = run.at + done;
       const ssize_t n = pwrite(fd, data + at, run.length - done, offset + off_t(at));
-      if (n <= 0) return at != 0 ? ssize_t(at) : n;
+      if (n == 0) errno = EIO;
+      if (n <= 0) return -1;
       done += size_t(n);
     }
   shim.page_bases.written(node, uint64_t(offset), data, size);
