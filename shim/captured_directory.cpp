@@ -105,6 +105,11 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   if (!root_user && !in_namespace)
     throw CaptureError(directory + ": no permission to mount over the directory: run as root, or give a command after --");
   set_may_switch(root_user);
+  if (root_user && !can_switch())
+    throw CaptureError(
+        "root here lacks CAP_SETUID or CAP_SETGID, without which every user would act as root; give the container --cap-add "
+        "SETUID "
+        "--cap-add SETGID");
   if (!root_user) {
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(limits_without_root()).c_str());
     UniqueFd probe(open_fuse_device());

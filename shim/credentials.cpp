@@ -72,6 +72,11 @@ void note_own_capabilities() {
 
 bool may_switch() { return g_may_switch; }
 
+bool can_switch() {
+  constexpr uint64_t kNeeded = capability(CAP_SETUID) | capability(CAP_SETGID);
+  return (g_own.permitted & kNeeded) == kNeeded;
+}
+
 bool acts_as_root(const Caller& caller) {
   if (!g_may_switch) return true;
   const uint64_t wanted = kRootCapabilities & g_own.permitted;

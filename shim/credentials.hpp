@@ -34,6 +34,8 @@ struct Caller {
 // `may`: this process may take on other identities (root). Called once, before threads start.
 void set_may_switch(bool may);
 bool may_switch();
+// True: this process has the capabilities that taking on other identities requires.
+bool can_switch();
 // Notes the capabilities of this process. Called again after it has entered a user namespace, where it has other ones.
 void note_own_capabilities();
 
