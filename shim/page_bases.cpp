@@ -13,13 +13,13 @@ bool all_zero(const char* data, size_t bytes) { return bytes == 0 || (data[0] ==
 }  // namespace
 
 // Sets the base of one page. `bytes`: size of the data; zeros follow to the end of the page.
-void PageBases::set(Shard& shard, Key key, const char* data, size_t bytes) {
-  auto [at, fresh] = shard.bases.try_emplace(key);
+void PageBases::set(Key key, const char* data, size_t bytes) {
+  auto [at, fresh] = bases_.try_emplace(key);
   Base& base = at->second;
   if (fresh)
-    base.recent = shard.recent.insert(shard.recent.begin(), key);
+    base.recent = recent_.insert(recent_.begin(), key);
   else
-    shard.recent.splice(shard.recent.begin(), shard.recent, base.recent);
+    recent_.splice(recent_.begin(), recent_, base.recent);
   if (all_zero(data, bytes)) {
     base.bytes.reset();
   } else {
@@ -27,28 +27,26 @@ void PageBases::set(Shard& shard, Key key, const char* data, size_t bytes) {
     memcpy(base.bytes.get(), data, bytes);
     memset(base.bytes.get() + bytes, 0, kPage - bytes);
   }
-  if (shard.bases.size() <= most_pages_) return;
-  shard.bases.erase(shard.recent.back());
-  shard.recent.pop_back();
+  if (bases_.size() <= most_pages_) return;
+  bases_.erase(recent_.back());
+  recent_.pop_back();
 }
 
 void PageBases::given(uint64_t node, uint64_t offset, const char* data, size_t bytes, size_t asked) {
-  Shard& shard = shard_of(node);
-  std::lock_guard lock(shard.mutex);
+  std::lock_guard lock(mutex_);
   for (size_t at = 0; at < asked; at += kPage)
-    set(shard, {node, (offset + at) / kPage}, data + std::min(at, bytes), std::min(bytes - std::min(at, bytes), kPage));
+    set({node, (offset + at) / kPage}, data + std::min(at, bytes), std::min(bytes - std::min(at, bytes), kPage));
 }
 
 std::vector<PageBases::Run> PageBases::stored(uint64_t node, uint64_t offset, const char* data, size_t bytes) {
   static constexpr char kZeros[kPage] = {};
   std::vector<Run> runs;
-  Shard& shard = shard_of(node);
-  std::lock_guard lock(shard.mutex);
+  std::lock_guard lock(mutex_);
   for (size_t at = 0, length; at < bytes; at += length) {
     const size_t in_page = (offset + at) % kPage;
     length = std::min(kPage - in_page, bytes - at);
-    const auto base = shard.bases.find({node, (offset + at) / kPage});
-    if (base == shard.bases.end()) {
+    const auto base = bases_.find({node, (offset + at) / kPage});
+    if (base == bases_.end()) {
       missing_.fetch_add(1, std::memory_order_relaxed);
       runs.push_back({at, length});
       continue;
@@ -67,22 +65,20 @@ std::vector<PageBases::Run> PageBases::stored(uint64_t node, uint64_t offset, co
 }
 
 void PageBases::written(uint64_t node, uint64_t offset, const char* data, size_t bytes) {
-  Shard& shard = shard_of(node);
-  std::lock_guard lock(shard.mutex);
-  for (size_t at = 0; at < bytes; at += kPage) set(shard, {node, (offset + at) / kPage}, data + at, std::min(kPage, bytes - at));
+  std::lock_guard lock(mutex_);
+  for (size_t at = 0; at < bytes; at += kPage) set({node, (offset + at) / kPage}, data + at, std::min(kPage, bytes - at));
 }
 
 // A page without a base gets one only if it is whole: the kernel reads it again after only a part was written.
 void PageBases::changed(uint64_t node, uint64_t offset, const char* data, size_t bytes) {
-  Shard& shard = shard_of(node);
-  std::lock_guard lock(shard.mutex);
+  std::lock_guard lock(mutex_);
   for (size_t at = 0, length; at < bytes; at += length) {
     const size_t in_page = (offset + at) % kPage;
     length = std::min(kPage - in_page, bytes - at);
-    const auto base = shard.bases.find({node, (offset + at) / kPage});
+    const auto base = bases_.find({node, (offset + at) / kPage});
     if (length == kPage) {
-      set(shard, {node, (offset + at) / kPage}, data + at, kPage);
-    } else if (base != shard.bases.end()) {
+      set({node, (offset + at) / kPage}, data + at, kPage);
+    } else if (base != bases_.end()) {
       std::unique_ptr<char[]>& old = base->second.bytes;
       if (!old) old.reset(new char[kPage]());
       memcpy(old.get() + in_page, data + at, length);
@@ -91,14 +87,13 @@ void PageBases::changed(uint64_t node, uint64_t offset, const char* data, size_t
 }
 
 void PageBases::zeroed(uint64_t node, uint64_t from, uint64_t to) {
-  Shard& shard = shard_of(node);
-  std::lock_guard lock(shard.mutex);
-  auto at = shard.bases.lower_bound({node, from / kPage});
-  while (at != shard.bases.end() && at->first.node == node && at->first.page * kPage < to) {
+  std::lock_guard lock(mutex_);
+  auto at = bases_.lower_bound({node, from / kPage});
+  while (at != bases_.end() && at->first.node == node && at->first.page * kPage < to) {
     const uint64_t start = at->first.page * kPage, first = std::max(from, start), last = std::min(to, start + kPage);
     if (first == start && last == start + kPage) {
-      shard.recent.erase(at->second.recent);
-      at = shard.bases.erase(at);
+      recent_.erase(at->second.recent);
+      at = bases_.erase(at);
       continue;
     }
     if (at->second.bytes) memset(at->second.bytes.get() + (first - start), 0, last - first);

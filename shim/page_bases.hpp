@@ -9,7 +9,6 @@
 // completely, and counted. Thread-safe; calls for one page must not overlap, which the kernel ensures.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +22,7 @@ namespace fsr::shim {
 
 class PageBases {
  public:
-  explicit PageBases(size_t most_bytes) : most_pages_(most_bytes / kPage / kShards) {}
+  explicit PageBases(size_t most_bytes) : most_pages_(most_bytes / kPage) {}
 
   struct Run {
     size_t at, length;  // range in the data that is written back
@@ -46,7 +45,6 @@ class PageBases {
 
  private:
   static constexpr size_t kPage = 4096;
-  static constexpr size_t kShards = 16;
 
   struct Key {
     uint64_t node, page;
@@ -56,16 +54,12 @@ class PageBases {
     std::unique_ptr<char[]> bytes;  // null: zeros
     std::list<Key>::iterator recent;
   };
-  struct Shard {
-    std::mutex mutex;
-    std::map<Key, Base> bases;
-    std::list<Key> recent;  // front: most recently set
-  };
-  Shard& shard_of(uint64_t node) { return shards_[node % kShards]; }
-  void set(Shard& shard, Key key, const char* data, size_t bytes);
+  void set(Key key, const char* data, size_t bytes);
 
-  const size_t most_pages_;  // bases in one shard
-  std::array<Shard, kShards> shards_;
+  const size_t most_pages_;
+  std::mutex mutex_;  // guards the members below
+  std::map<Key, Base> bases_;
+  std::list<Key> recent_;  // front: most recently set
   std::atomic<uint64_t> missing_{0};
 };
 
