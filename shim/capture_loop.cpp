@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -195,10 +196,16 @@ void CaptureLoop::close_trace(const std::string& reason) {
   live_.clear();
   trace_ = Trace::closing;
   std::atomic<bool> done = false;
-  std::thread closing([&] {
+  const auto close = [&] {
     parts_.close(reason);
     done = true;
-  });
+  };
+  std::thread closing;
+  try {
+    closing = std::thread(close);
+  } catch (const std::system_error&) {  // a limit on processes: this thread has to wait for the disk itself
+    close();
+  }
   bool reported = false;
   for (int waited = 0, step; !done; waited += step) {
     wait(step = std::min(20, 1 + waited / 10));
@@ -212,7 +219,7 @@ void CaptureLoop::close_trace(const std::string& reason) {
       give_up_trace();
     }
   }
-  closing.join();
+  if (closing.joinable()) closing.join();
   trace_ = Trace::closed;
   for (int client : stoppers_) ControlServer::reply(client, status_fields());
   stoppers_.clear();
