@@ -19,6 +19,7 @@ constexpr uint64_t kMostAtOnce = 128 << 10;     // bytes of one operation, at mo
 constexpr int64_t kTogether = 1'000'000;        // ns between two faults that become one operation, at most
 constexpr int64_t kLinger = 1'000'000'000;      // ns after an open in which a file is usually mapped
 constexpr int64_t kRemembered = 1'000'000'000;  // ns after a close until all faults of the open instance have been read
+constexpr size_t kMostFds = 256;
 constexpr int kRoundMs = 10;
 
 }  // namespace
@@ -255,6 +256,11 @@ SharedFd MappingRecorder::size_fd(const std::shared_ptr<File>& file) {
   }
   shim_.inodes.release(inode);
   std::lock_guard lock(mutex_);
+  with_fd_.push_back(file);
+  if (with_fd_.size() > kMostFds) {
+    with_fd_.front()->fd.reset();
+    with_fd_.pop_front();
+  }
   return file->fd = fd;
 }
 

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -76,7 +77,7 @@ class MappingRecorder {
     int64_t since;            // CLOCK_MONOTONIC; earlier events are of another file with the same number
     size_t inodes = 1;        // number of inodes that the kernel has for it: one for each mount
     std::vector<Open> opens;  // includes closed ones for a second
-    SharedFd fd;              // descriptor for asking its size, set when an access is recorded
+    SharedFd fd;              // descriptor for asking its size; of the last kMostFds files with a recorded access
     bool gone = false;
   };
   using Maps = ProcessMaps<File>;
@@ -110,6 +111,7 @@ class MappingRecorder {
   std::mutex mutex_;  // protects the members below; no file is accessed while it is held
   std::map<Key, std::shared_ptr<File>> files_;
   std::unordered_map<const Inode*, std::shared_ptr<File>> by_inode_;
+  std::deque<std::shared_ptr<File>> with_fd_;
   std::unordered_map<pid_t, pid_t> inside_;  // processes that use the capture, with their parents
   size_t opens_ = 0;                         // open instances that are not closed
   int64_t busy_until_ = 0;                   // until a second after the last open
