@@ -12,6 +12,7 @@ namespace {
 
 // ns that a thread is believed to be what it was: at first, and at most.
 constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
+constexpr int kMostNames = 64;  // of a thread, which keeps the last of them; each takes memory until the end
 
 struct Cached {
   pid_t tid = 0;
@@ -31,13 +32,14 @@ const ThreadInfo* ProcessTable::find(pid_t tid, int64_t now) {
 }
 
 void ProcessTable::define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id) {
-  if (!known.info || known.info->command != status.name) commands_.emplace_back(status.name);
+  known.names = known.info && known.info->id == id ? known.names + 1 : 0;
+  if (known.names > kMostNames) return;
   threads_.push_back({.id = id,
                       .tid = tid,
                       .pid = status.pid != 0 ? status.pid : tid,
                       .ppid = status.ppid,
                       .start_ticks = known.start_ticks,
-                      .command = known.info && known.info->command == status.name ? known.info->command : commands_.back()});
+                      .command = *commands_.emplace(status.name).first});
   known.info = &threads_.back();
 }
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -42,6 +43,7 @@ class ProcessTable {
     int64_t until = 0, trust = 0;  // time until which it is trusted, and length of that time; ns
     uint64_t instance = 0;         // ThreadStatus::instance
     uint64_t start_ticks = 0;      // 0: not known yet
+    int names = 0;                 // changes of what the thread is called
   };
   Known refresh(pid_t tid, int64_t now);
   void define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id);
@@ -49,7 +51,7 @@ class ProcessTable {
   std::mutex mutex_;
   ThreadId last_id_ = 0;
   std::deque<ThreadInfo> threads_;
-  std::deque<std::string> commands_;
+  std::set<std::string, std::less<>> commands_;
   std::unordered_map<pid_t, Known> current_;
 };
 
