@@ -272,11 +272,33 @@ int InodeTable::open_handle(const Inode* inode, std::byte* handle) {
   return verified(fd < 0 ? -errno : fd, inode->key);
 }
 
+// Opens the closed ancestors of a directory from the top down, so that reopen() need not call itself for each level of a deep
+// tree.
+void InodeTable::open_ancestors(const Inode* directory) {
+  std::vector<Inode*> closed;
+  {
+    Guard guard(*this);
+    for (Inode* i = directory->parent; i && i->fd < 0; i = i->parent) {
+      ++i->users;
+      closed.push_back(i);
+    }
+  }
+  Inode* above = nullptr;  // stays open until the next one is
+  for (auto at = closed.rbegin(); at != closed.rend(); ++at) {
+    const int fd = acquire(*at);
+    release(*at);
+    if (above) release(above);
+    above = fd >= 0 ? *at : nullptr;
+  }
+  if (above) release(above);
+}
+
 // Without the mutex. The inode, its handle and its parent stay because they have a user.
 int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, bool parent_is_open, const std::string& name) {
   about_to_wait();
   int fd = parent_is_open ? -ESTALE : open_handle(inode, handle);
   if (fd < 0 && parent) {
+    open_ancestors(parent);
     LowerFd dir(*this, parent);
     if (dir.value() < 0) return dir.value();
     fd = openat(dir.value(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -382,6 +404,11 @@ void InodeTable::erase_if_unused(Inode* inode, Guard& guard) {
     if (parent) --parent->children;
     inode = parent;
   }
+}
+
+bool InodeTable::is_last(const Inode& inode, uint64_t lookups) {
+  Guard guard(*this);
+  return inode.lookups <= lookups;
 }
 
 void InodeTable::forget(Inode* inode, uint64_t lookups) {

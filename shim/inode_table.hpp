@@ -133,6 +133,8 @@ class InodeTable {
   FileHandle handle_at(int dirfd, const char* name, const FileKey& key) const;
   // Returns the number of a file for the trace, without counting a lookup.
   ObjectId id_of(const FileKey& key);
+  // Returns whether forget() with as many lookups leaves none.
+  bool is_last(const Inode& inode, uint64_t lookups);
   void forget(Inode* inode, uint64_t lookups);
   // Called before a name is removed. They keep the inode reachable if the kernel knows it: pin() always, keep() only while there
   // are enough descriptors, for files with other names. Both take over `fd`; -1: the inode has a descriptor.
@@ -187,6 +189,7 @@ class InodeTable {
   int verified(int fd, const FileKey& key);
   int acquire(Inode* inode, Guard& guard);
   int open_handle(const Inode* inode, std::byte* handle);
+  void open_ancestors(const Inode* directory);
   int reopen(const Inode* inode, std::byte* handle, Inode* parent, bool parent_is_open, const std::string& name);
   void release(Inode* inode, Guard& guard);
   void hold(Inode* inode, int fd);

@@ -50,8 +50,11 @@ Inode* inode_of(Shim& shim, fuse_ino_t ino) { return shim.inodes.by_node(ino & ~
 
 void forget_one(Shim& shim, fuse_ino_t ino, uint64_t lookups) {
   Inode* inode = inode_of(shim, ino);
-  if (shim.mapping_recorder) shim.mapping_recorder->forgotten(*inode);
-  shim.page_bases.forget(ino);
+  // The kernel also forgets single lookups of a file that is in use, when a name that it knows leads to another file.
+  if (shim.inodes.is_last(*inode, lookups)) {
+    if (shim.mapping_recorder) shim.mapping_recorder->forgotten(*inode);
+    shim.page_bases.forget(ino);
+  }
   shim.inodes.forget(inode, lookups);
 }
 
