@@ -7,6 +7,8 @@ import time
 from lower_fs import run, shim_program
 
 CONNECTIONS = "/sys/fs/fuse/connections"
+# Before a command: 1,024 descriptors, which it can't raise.
+LOW_LIMIT = ("prlimit", "--nofile=1024:1024", "setpriv", "--bounding-set", "-sys_resource", "--inh-caps", "-sys_resource")
 PATIENCE = 20  # seconds for what takes one
 
 

@@ -14,7 +14,8 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
-from lower_fs import Cases, Scratch, fstrace_program, shim_program  # noqa: E402
+from captures import LOW_LIMIT, Capture  # noqa: E402
+from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
 from probe_tools import put  # noqa: E402
 
 PER_DIRECTORY = 1000
@@ -73,6 +74,29 @@ def big_tree(cases, scratch, files):
     cases.case("the capture ends well", shim.returncode == 0, f"status {shim.returncode}")
     info = json.loads(subprocess.check_output([fstrace_program(), "info", "--json", trace]))
     cases.case("nothing was dropped", info["closing"]["dropped"] == 0 and info["by_kind"]["lookup"] >= files, str(info["closing"]))
+
+
+def deep_tree(cases, scratch, depth):
+    """A user goes down where file handles can't be used, and makes the capture close the directories above."""
+    tree = scratch.mount("tmpfs", name="above")
+    os.mkdir(f"{tree}/inside")
+    run("mount", "-t", "tmpfs", "-o", "mode=777,nr_inodes=0", "none", f"{tree}/inside")
+    capture = Capture(tree, f"{scratch.path}/deep.zst", prefix=LOW_LIMIT)
+    user = os.fork()
+    if user == 0:
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        os.chdir(f"{tree}/inside")
+        top = os.open(".", os.O_PATH)
+        for _ in range(depth):
+            os.mkdir("d")
+            os.chdir("d")
+        for i in range(400):
+            os.mkdir(str(i), dir_fd=top)
+        os._exit(0 if os.stat(".").st_nlink else 1)
+    _, status = os.waitpid(user, 0)
+    cases.case(f"{depth} directories, one in the other, with few descriptors", (status, capture.end()) == (0, 0), status)
+    run("umount", f"{tree}/inside")
 
 
 def make_and_remove(directory, rounds):
@@ -135,6 +159,7 @@ def main():
     cases = Cases()
     with Scratch() as scratch:
         big_tree(cases, scratch, int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+        deep_tree(cases, scratch, 30_000)
     with Scratch() as scratch:
         for kind in ("ext4", "xfs", "tmpfs"):
             identities(cases, scratch, kind, 300)

@@ -4,14 +4,17 @@
 caller tries each operation on files of several owners and modes; all answers, and what became of the files, as without a capture."""
 import ast
 import os
+import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
 from callers import (CHOWN, CLONE_NEWUSER, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, LIBC, MKNOD,
                      SYS_ADMIN, Caller)  # noqa: E402
 from captured import Capture, make_scratch, remove  # noqa: E402
+from lower_fs import shim_program  # noqa: E402
 from probe_tools import attempt, put  # noqa: E402
 
 USER, OTHER, GROUP = 1000, 12345, 23456
@@ -186,6 +189,12 @@ def main():
             native, shim = (Caller().does(lambda w=where: enters_a_namespace(f"{scratch}/{w}/private")) for where in ("native", "shim"))
             failed += native != shim
             print(f"{'ok' if native == shim else 'not ok'} - root that enters a namespace: native {native}, shim {shim}", flush=True)
+        for name in ("setuid", "setgid"):
+            done = subprocess.run(["setpriv", "--bounding-set", f"-{name}", shim_program(), "capture", f"{scratch}/shim", "-o", f"{scratch}/t.zst"],
+                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            refused = done.returncode == 2 and "lacks CAP_SETUID or CAP_SETGID" in done.stderr
+            failed += not refused
+            print(f"{'ok' if refused else 'not ok'} - root without CAP_{name.upper()} is refused: {done.returncode} {done.stderr}", flush=True)
     finally:
         remove(scratch)
     return 1 if failed else 0

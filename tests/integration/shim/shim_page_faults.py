@@ -11,7 +11,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from captures import Capture  # noqa: E402
+from captures import LOW_LIMIT, Capture  # noqa: E402
 from lower_fs import built, Cases, Scratch, fstrace_program, run  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -117,11 +117,29 @@ def recorded(cases, scratch, kind):
     run("umount", behind)
 
 
+def many_files(cases, scratch):
+    """Files that were mapped and closed take few descriptors."""
+    directory = scratch.mount("tmpfs", name="many")
+    capture = Capture(directory, f"{scratch.path}/many.zst", prefix=LOW_LIMIT)
+    failed = None
+    try:
+        for i in range(1500):
+            with open(f"{directory}/{i}", "w+b") as f:
+                f.truncate(PAGE)
+                with mmap.mmap(f.fileno(), PAGE) as m:
+                    m[0] = 1
+    except OSError as e:
+        failed = e
+    status = capture.end()
+    cases.case("1,500 files are mapped, one after the other, with 1,024 descriptors", failed is None and status == 0, (failed, status))
+
+
 def main():
     cases = Cases()
     with Scratch() as scratch:
         for kind in ("tmpfs", "ext4", "xfs", "btrfs"):
             recorded(cases, scratch, kind)
+        many_files(cases, scratch)
     return cases.status()
 
 
