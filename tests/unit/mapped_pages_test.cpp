@@ -52,8 +52,7 @@ TEST_CASE("a page has zeros behind the end of the file, also after a truncation"
 }
 
 TEST_CASE("a page without a known earlier content is written back completely, and counted") {
-  constexpr size_t kFew = 16 * 2 * kPage;  // two pages for each of sixteen parts
-  PageBases bases(kFew);
+  PageBases bases(2 * kPage);
   const std::string page(kPage, 'a');
   for (uint64_t i = 0; i < 3; ++i) bases.given(7, i * kPage, page.data(), kPage, kPage);
   CHECK(text(bases.stored(7, 0, page.data(), kPage)) == "0+4096 ");
