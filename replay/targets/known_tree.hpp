@@ -93,9 +93,10 @@ class KnownTree {
     ++moves;
     --renaming_;
     if (!done) return;
+    if (op.object != kNoObject && op.object == op.object2) return;  // two links of one file: rename(2) does nothing
     if (op.flags & RENAME_EXCHANGE) return exchanged(op);
     Object* o = object(op.object);
-    if (op.object2 != op.object || op.object == kNoObject) unlinked(op.object2, op.parent2, op.name2);
+    unlinked(op.object2, op.parent2, op.name2);
     if (!o || o->is_dir()) directory_moved();
     if (!o) return;
     std::erase_if(o->names, [&](const auto& n) { return n.parent == op.parent && n.name == op.name; });

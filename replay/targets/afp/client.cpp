@@ -63,12 +63,14 @@ Rpc& AfpClient::request(OpCall* call, Command command, bool harmless, Dsi dsi) {
   return rpc;
 }
 
+// Requests are sent in the order in which they begin, because begin_removal() relies on it. So a request waits if an earlier one
+// does, even if a request id is free.
 void AfpClient::begin(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
   else if ((rpc.call || !shaking_) && !is_ready())  // its connection broke
     fail(rpc, ENOTCONN);
-  else if (channel_.full())
+  else if (channel_.full() || (!backlog_.empty() && !shaking_))
     backlog_.push_back(&rpc);
   else
     open_and_send(rpc);
@@ -95,9 +97,14 @@ void AfpClient::fail(Rpc& rpc, int error) {
 
 void AfpClient::pump() {
   while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
-    Rpc* next = backlog_.front();
+    Rpc& next = *backlog_.front();
     backlog_.pop_front();
-    begin(*next);
+    if (next.call && next.call->cancelled)
+      fail(next, ECANCELED);
+    else if (!is_ready())
+      fail(next, ENOTCONN);
+    else
+      open_and_send(next);
   }
 }
 

@@ -196,6 +196,7 @@ Task do_record_lock(OpCall& call) {
     if (!locks_of(call, open.object)->table.test(op.owner, range.start, range.end, exclusive)) {
       error = co_await try_lock(call, open.object, range);
       if (!error && locks_of(call, open.object)) error = co_await bring_in_line(call, open.object);
+      if (error == EAGAIN) error = 0;  // the lock is another operation's, which asks for it again
     }
     end_change(call, open.object);
     co_return error;

@@ -43,68 +43,6 @@ Task type_at(OpCall& call, ObjectId object, const NameInDirectory& entry, uint32
   co_return error;
 }
 
-Task move(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
-  Rpc& rpc = call.ask_at(Command::move_and_rename, from.did, false);
-  rpc.out().u32(to.did).path(from.name).path({}).path(to.name);
-  const Reply& reply = co_await call.client().send(rpc);
-  co_return reply.error;
-}
-
-// Moves an open file that loses its last name to a hidden name, because AFP can't remove an open file.
-Task hide(OpCall& call, const NameInDirectory& entry, ObjectId object) {
-  const std::string hidden = call.tree().hidden_name();
-  const NameInDirectory aside{call.client().root(), hidden};
-  if (int error = co_await move(call, entry, aside)) co_return error;
-  ++call.client().counters.hidden;
-  call.tree().hid(object, kRootObject, hidden);
-  co_return 0;
-}
-
-// Sends the request to remove a name, and does not wait for the reply. A server performs the requests of a connection in their
-// order. So if the next request gives the name to another file, no operation finds the name missing.
-void begin_removal(OpCall& call, const NameInDirectory& entry) {
-  Rpc& rpc = call.client().request(nullptr, Command::remove, false);
-  rpc.out().u8(0).u16(call.client().volume()).u32(entry.did).path(entry.name);
-  call.client().begin(rpc);
-}
-
-// Removes a name of a file that has further names. Links are copies on AFP, and the copy at `entry` is the one that was written
-// to, or is open and can't be removed. It replaces another copy, as if both were one file.
-Task replace_copy(OpCall& call, const NameInDirectory& entry, ObjectId object) {
-  const Object* o = call.tree().object(object);
-  if (!o) co_return EBUSY;
-  const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the name that operations use comes first
-  for (const Object::Name& name : names) {
-    NameInDirectory copy;
-    copy.name = to_wire_name(name.name);
-    if (int error = co_await call.tree().find_dir(call, name.parent, &copy.did)) co_return error;
-    if (copy.did == entry.did && copy.name == entry.name) continue;
-    begin_removal(call, copy);
-    int error = co_await move(call, entry, copy);
-    if (error == EEXIST) {  // the server refused to remove the copy
-      error = co_await remove_entry(call, copy);
-      if (!error) error = co_await move(call, entry, copy);
-    }
-    if (error) co_return error;
-    call.tree().set_original(object, name.parent, name.name);
-    co_return 0;
-  }
-  co_return EBUSY;
-}
-
-// `parent` and `name` are the recorded ones of `entry`.
-Task remove_or_hide(OpCall& call, const NameInDirectory& entry, ObjectId object, ObjectId parent, std::string_view name) {
-  if (call.tree().would_be_nameless(object)) co_return co_await hide(call, entry, object);
-  if (call.tree().is_original(object, parent, name)) {
-    call.auxiliary();
-    co_return co_await replace_copy(call, entry, object);
-  }
-  const int error = co_await remove_entry(call, entry);
-  if (error != EBUSY) co_return error;
-  call.auxiliary();
-  co_return co_await replace_copy(call, entry, object);
-}
-
 // Removes the target of a rename as rename(2) would, and fails if rename(2) would fail.
 Task remove_replaced(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
@@ -131,21 +69,20 @@ Task exchange_by_moves(OpCall& call, const NameInDirectory& from, const NameInDi
 
 // Exchanges two names. The server's command swaps the contents of two files; if one is a directory, three moves are needed.
 Task exchange(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
-  const Op& op = call.op();
   Rpc& rpc = call.ask_at(Command::exchange_files, from.did, false);
   rpc.out().u32(to.did).path(from.name).path(to.name);
   const Reply& reply = co_await call.client().send(rpc);
   int error = reply.error;
   if (reply.result == kObjectTypeError) error = co_await exchange_by_moves(call, from, to);
-  if (error) co_return error == ENODATA ? ENOENT : error;
-  Object* one = call.tree().object(op.object);
-  Object* other = call.tree().object(op.object2);
-  if (one && other) {
-    std::swap(one->names, other->names);
-    one->original.reset();
-    other->original.reset();
-  }
-  co_return 0;
+  co_return error == ENODATA ? ENOENT : error;
+}
+
+Task move_or_replace(OpCall& call, const NameInDirectory& from, const NameInDirectory& to) {
+  int error = co_await move(call, from, to);
+  if (error != EEXIST || call.op().flags != 0) co_return error;
+  error = co_await remove_replaced(call, from, to);
+  if (!error) error = co_await move(call, from, to);
+  co_return error;
 }
 
 // Makes a file with the text of a link. The server converts it to a link when it gets a link's type and creator. If the link does
@@ -201,21 +138,6 @@ Task make_file(OpCall& call, const NameInDirectory& entry) {
   if (call.made) co_return 0;
   const int error = co_await create_file(call, entry.did, entry.name);
   call.made = !error;
-  co_return error;
-}
-
-Task remove_entry(OpCall& call, const NameInDirectory& entry) {
-  Rpc& rpc = call.ask_at(Command::remove, entry.did, false);
-  rpc.out().path(entry.name);
-  const Reply& reply = co_await call.client().send(rpc);
-  co_return reply.error;
-}
-
-Task remove_hidden(OpCall& call, const std::string& name) {
-  call.auxiliary();
-  const NameInDirectory entry{call.client().root(), name};
-  const int error = co_await remove_entry(call, entry);
-  if (error) ++call.client().counters.hidden_left;
   co_return error;
 }
 
@@ -290,10 +212,7 @@ Task do_link(OpCall& call) {
     call.tree().unlinked(op.object, hidden.parent, hidden.name);
     co_return 0;
   }
-  Rpc& rpc = call.ask_at(Command::copy_file, from.did, false);
-  rpc.out().u16(call.client().volume()).u32(to.did).path(from.name).path({}).path(to.name);
-  const Reply& reply = co_await call.client().send(rpc);
-  if (reply.error) co_return reply.error;
+  if (int error = co_await copy_file(call, from, to)) co_return error;
   ++call.client().counters.copied_links;
   call.tree().copied(op.object);
   call.tree().map_id(op.object, op.parent2, op.name2, type, 0);
@@ -318,17 +237,20 @@ Task do_rename(OpCall& call) {
   NameInDirectory from, to;
   if (int error = co_await find_parent(call, &from)) co_return error;
   if (int error = co_await find_second(call, &to)) co_return error;
-  if (op.flags == RENAME_EXCHANGE) co_return co_await exchange(call, from, to);
   if (from.did == to.did && from.name == to.name) co_return 0;
-  call.tree().begin_rename();
-  int error = co_await move(call, from, to);
-  if (error == EEXIST && op.flags == 0) {
-    error = co_await remove_replaced(call, from, to);
-    if (!error) error = co_await move(call, from, to);
+  const bool exchanges = op.flags == RENAME_EXCHANGE;
+  // Two links of one file, which are copies here: rename(2) does nothing.
+  if (op.object != kNoObject && op.object == op.object2 && (op.flags == 0 || exchanges)) {
+    Parms parms;
+    co_return co_await stat(call, from, kNodeId, kNodeId, &parms);
   }
-  const bool original = call.tree().is_original(op.object, op.parent, op.name);
-  call.tree().end_rename(op, error == 0);
-  if (original && error == 0) call.tree().set_original(op.object, op.parent2, op.name2);
+  call.tree().begin_rename();
+  int error = 0;
+  if (exchanges)
+    error = co_await exchange(call, from, to);
+  else
+    error = co_await move_or_replace(call, from, to);
+  call.tree().renamed(op, error == 0);
   co_return error;
 }
 

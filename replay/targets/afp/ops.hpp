@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by AFP commands. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
-// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp.
+// The coroutines are in *_ops.cpp, and those that remove names in removal.cpp.
 #pragma once
 
 #include "targets/afp/session.hpp"
@@ -62,7 +62,12 @@ Task set_size(OpCall& call, ForkRef fork, uint64_t size);
 Task create_file(OpCall& call, uint32_t did, std::string_view name);
 Task make_file(OpCall& call, const NameInDirectory& entry);  // creates the operation's file, unless an earlier attempt has
 Task open_at(OpCall& call, const NameInDirectory& entry, uint16_t access, ForkRef* fork);
+Task move(OpCall& call, const NameInDirectory& from, const NameInDirectory& to);
+Task copy_file(OpCall& call, const NameInDirectory& from, const NameInDirectory& to);
 Task remove_entry(OpCall& call, const NameInDirectory& entry);
+// Removes a name of an object. An open file that has no other name gets a hidden one. `parent` and `name`: the recorded ones of
+// `entry`.
+Task remove_or_hide(OpCall& call, const NameInDirectory& entry, ObjectId object, ObjectId parent, std::string_view name);
 Task write_all(OpCall& call, ForkRef fork, std::string_view bytes);
 // Writes zeros to the operation's file, from its offset on.
 Task write_zeros(OpCall& call, uint64_t length);

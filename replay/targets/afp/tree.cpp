@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -77,32 +78,60 @@ Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint16_t acc
 }
 
 void Tree::copied(ObjectId id) {
-  Object* o = object(id);
-  if (!o || o->names.empty()) return;
-  if (o->names.size() == 1) o->outdated = false;
-  if (!o->original) o->original = o->names.back();
+  if (Object* o = object(id); o && !o->original && !o->names.empty()) o->original = o->names.back();
+}
+
+static bool is(const Object::Name& one, ObjectId parent, std::string_view name) {
+  return one.parent == parent && one.name == name;
+}
+
+static bool contains(const std::vector<Object::Name>& names, ObjectId parent, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](const Object::Name& n) { return is(n, parent, name); });
 }
 
 bool Tree::is_original(ObjectId id, ObjectId parent, std::string_view name) {
   const Object* o = object(id);
-  return o && o->names.size() > 1 && o->original && o->original->parent == parent && o->original->name == name;
+  return o && o->names.size() > 1 && o->original && is(*o->original, parent, name);
 }
 
 void Tree::set_original(ObjectId id, ObjectId parent, std::string_view name) {
-  if (Object* o = object(id); o && o->names.size() > 1) o->original = {parent, std::string(name)};
+  Object* o = object(id);
+  if (!o || o->names.size() < 2) return;
+  o->original = {parent, std::string(name)};
+  std::erase_if(o->outdated, [&](const Object::Name& n) { return is(n, parent, name); });
 }
 
 void Tree::changed(ObjectId id) {
-  if (Object* o = object(id); o && o->names.size() > 1 && !o->is_dir()) o->outdated = true;
+  Object* o = object(id);
+  if (!o || o->names.size() < 2 || o->is_dir() || o->outdated.size() == o->names.size() - 1) return;
+  const Object::Name used = o->original ? *o->original : o->names.back();
+  o->outdated = o->names;
+  std::erase_if(o->outdated, [&](const Object::Name& n) { return is(n, used.parent, used.name); });
+}
+
+Tree::Copy Tree::copy(ObjectId id, ObjectId parent, std::string_view name) {
+  const Object* o = object(id);
+  return {.original = is_original(id, parent, name), .outdated = o && contains(o->outdated, parent, name)};
+}
+
+void Tree::keep(const Copy& copy, ObjectId id, ObjectId parent, std::string_view name) {
+  if (copy.original) set_original(id, parent, name);
+  if (Object* o = object(id); copy.outdated && o) o->outdated.push_back({parent, std::string(name)});
+}
+
+void Tree::renamed(const Op& op, bool done) {
+  const Copy one = copy(op.object, op.parent, op.name), other = copy(op.object2, op.parent2, op.name2);
+  end_rename(op, done);
+  if (!done) return;
+  keep(one, op.object, op.parent2, op.name2);
+  if (op.flags & RENAME_EXCHANGE) keep(other, op.object2, op.parent, op.name);
 }
 
 std::vector<std::string> Tree::outdated_copies() const {
   std::vector<std::string> copies;
   each_object([&](const Object& o) {
-    if (!o.outdated || o.names.size() < 2) return;
-    const Object::Name& used = o.original ? *o.original : o.names.back();
-    for (const Object::Name& name : o.names)
-      if (name.parent != used.parent || name.name != used.name) copies.push_back(name.name);
+    if (o.names.size() < 2) return;
+    for (const Object::Name& name : o.outdated) copies.push_back(name.name);
   });
   std::sort(copies.begin(), copies.end());
   return copies;
@@ -111,11 +140,9 @@ std::vector<std::string> Tree::outdated_copies() const {
 // Called if the object lost a name.
 void Tree::forget_paths(ObjectId id) {
   Object* o = object(id);
-  if (!o || !o->original) return;
-  const bool there = std::any_of(o->names.begin(), o->names.end(), [&](const Object::Name& n) {
-    return n.parent == o->original->parent && n.name == o->original->name;
-  });
-  if (!there) o->original.reset();
+  if (!o) return;
+  std::erase_if(o->outdated, [&](const Object::Name& n) { return !contains(o->names, n.parent, n.name); });
+  if (o->original && !contains(o->names, o->original->parent, o->original->name)) o->original.reset();
 }
 
 void Tree::map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {

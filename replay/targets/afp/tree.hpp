@@ -57,7 +57,7 @@ struct Object : KnownObject {
   // Name that operations use while the object has several, because links are copies on AFP and only this one is written to.
   // None: they use the last name.
   std::optional<Name> original;
-  bool outdated = false;  // the file was changed while it had several names, so that copies differ
+  std::vector<Name> outdated;  // names whose copies lack a later change of the file
   // Locks of the replayed owners, whose conflicts are found here, because all are one client to the server. The union of their
   // locks is held on the server by a separate fork, so that it does not depend on the owners' forks.
   struct Locks {
@@ -99,10 +99,17 @@ class Tree final : public KnownTree<Object, Open> {
   // Uses this name from now on, if the object still has several.
   void set_original(ObjectId id, ObjectId parent, std::string_view name);
   void map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did);
-  void changed(ObjectId id);  // called after a change of the file that its further copies lack
+  void changed(ObjectId id);              // called after a change of the file that its further copies lack
+  void renamed(const Op& op, bool done);  // follows begin_rename()
   std::vector<std::string> outdated_copies() const;
 
  private:
+  // What a name of a file with several is: the original, or a copy that lacks a later change.
+  struct Copy {
+    bool original = false, outdated = false;
+  };
+  Copy copy(ObjectId id, ObjectId parent, std::string_view name);
+  void keep(const Copy& copy, ObjectId id, ObjectId parent, std::string_view name);
   void forget_paths(ObjectId id) override;
 
   AfpClient& client_;

@@ -8,17 +8,11 @@
 #include <fstream>
 #include <set>
 
-#include "base/link_copies.hpp"
-#include "target_on_server.hpp"
+#include "afp_mounted.hpp"
 
 using namespace fsr;
 
 namespace {
-
-struct Mounted : TargetOnServer {
-  explicit Mounted(const std::string& options = "")
-      : TargetOnServer(environment("AFP_URL") + options, environment("AFP_DIR"), false, false) {}
-};
 
 // As a network would: of all of this process's connections to the server.
 void cut_connections() {
@@ -134,61 +128,6 @@ TEST_CASE("the target performs operations without an AFP command by other comman
   CHECK(m.counter("hidden names left behind") == 0);
 }
 
-TEST_CASE("copies of a file that lack a later change are named") {
-  Mounted m;
-  const auto outdated = [&] { return dynamic_cast<LinkCopies&>(*m.target).outdated_copies(); };
-  const ObjectId file = m.create("file", 1);
-  REQUIRE(m.run({.kind = OpKind::write, .object = file, .handle = 1, .length = 3}, "one") == 0);
-  REQUIRE(m.run({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "copy"}) == 0);
-  CHECK(outdated().empty());
-  REQUIRE(m.run({.kind = OpKind::write, .object = file, .handle = 1, .length = 3}, "two") == 0);
-  CHECK(outdated() == std::vector<std::string>{"copy"});
-  REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "copy"}) == 0);
-  CHECK(outdated().empty());
-}
-
-TEST_CASE("a question for a lock does not disturb a request for one at the same time") {
-  struct Counter final : Completion {
-    int left = 0;
-    void completed(TargetRequest&) override { --left; }
-  } counter;
-  Mounted m;
-  const ObjectId file = m.create("file", 1);
-  const std::unique_ptr<TargetSession> session = m.target->open_session();
-  for (int i = 0; i < 10; ++i) {
-    const Op ask{.kind = OpKind::getlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 10, .owner = 1};
-    const Op take{.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 20, .owner = 2};
-    TargetRequest first{.op = &ask}, second{.op = &take};
-    for (TargetRequest* request : {&first, &second}) counter.left += session->submit(*request) == Submit::queued;
-    while (counter.left > 0) session->poll(m.clock.now() + 1'000'000'000, -1, counter);
-    CHECK(first.outcome.error == 0);
-    CHECK(second.outcome.error == 0);
-    REQUIRE(m.lock(file, 1, 2, 0, 0, F_UNLCK) == 0);
-  }
-}
-
-TEST_CASE("a copied link is never missing while the original takes its place") {
-  struct Counter final : Completion {
-    int left = 2;
-    void completed(TargetRequest&) override { --left; }
-  } counter;
-  Mounted m;
-  const ObjectId file = m.create("file", 1);
-  REQUIRE(m.release(1) == 0);
-  REQUIRE(m.run({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "copy"}) == 0);
-  const Op unlink{.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"};
-  const Op lookup{.kind = OpKind::lookup, .object = 500, .parent = kDir, .name = "copy"};
-  TargetRequest first{.op = &unlink}, second{.op = &lookup};
-  std::unique_ptr<TargetSession> session = m.target->open_session();
-  REQUIRE(session->submit(first) == Submit::queued);
-  REQUIRE(session->submit(second) == Submit::queued);
-  while (counter.left > 0) session->poll(m.clock.now() + 1'000'000'000, -1, counter);
-  CHECK(first.outcome.error == 0);
-  CHECK(second.outcome.error == 0);
-  CHECK(fs::exists(m.disk / "copy"));
-  CHECK(!fs::exists(m.disk / "file"));
-}
-
 TEST_CASE("the target keeps names with decomposed characters, a colon or 255 bytes") {
   Mounted m;
   for (const std::string name : {"\xc3\xa4", "a:b", "\xe2\x82\xac \xf0\x9f\x98\x80"}) {
@@ -199,23 +138,6 @@ TEST_CASE("the target keeps names with decomposed characters, a colon or 255 byt
   }
   m.create(std::string(255, 'n'), 1);
   CHECK(fs::exists(m.disk / std::string(255, 'n')));
-}
-
-TEST_CASE("the server refuses a lock that conflicts with a lock of another session") {
-  Mounted m, other;
-  ObjectId file = m.create("file", 1);
-  REQUIRE(other.run({.kind = OpKind::lookup, .object = 70, .parent = kRootObject, .name = m.dir_name}) == 0);
-  REQUIRE(other.run({.kind = OpKind::lookup, .object = 71, .parent = 70, .name = "file"}) == 0);
-  REQUIRE(other.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = 71, .handle = 5}) == 0);
-  const Op theirs{.kind = OpKind::setlk, .mode = F_WRLCK, .object = 71, .handle = 5, .offset = 15, .length = 1, .owner = 9};
-  REQUIRE(m.lock(file, 1, 1, 10, 10, F_RDLCK) == 0);
-  REQUIRE(m.lock(file, 1, 2, 5, 30, F_RDLCK) == 0);
-  CHECK(other.run(theirs) == EAGAIN);
-  REQUIRE(m.lock(file, 1, 2, 10, 10, F_UNLCK) == 0);
-  CHECK(other.run(theirs) == EAGAIN);  // owner 1 has it
-  REQUIRE(m.lock(file, 1, 1, 0, 0, F_UNLCK) == 0);
-  CHECK(other.run(theirs) == 0);
-  CHECK(m.lock(file, 1, 1, 0, 0) == EAGAIN);
 }
 
 TEST_CASE("the target logs in with every version of AFP and every method of authentication") {

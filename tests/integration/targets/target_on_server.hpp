@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -96,6 +98,23 @@ struct TargetOnServer {
     FAIL("no counter " << name);
     return 0;
   }
+};
+
+// Operations in flight at once, on sessions of one target.
+struct InFlight final : Completion {
+  explicit InFlight(TargetOnServer& t) : on(t) {}
+  void completed(TargetRequest& request) override {
+    --left;
+    if (then) then(request);
+  }
+  void submit(TargetSession& session, TargetRequest& request) { left += session.submit(request) == Submit::queued; }
+  void await(std::initializer_list<TargetSession*> sessions) {
+    while (left > 0)
+      for (TargetSession* session : sessions) session->poll(on.clock.now() + 1'000'000, -1, *this);
+  }
+  TargetOnServer& on;
+  int left = 0;
+  std::function<void(TargetRequest&)> then;  // called when one completes
 };
 
 inline std::string pattern(size_t size) {

@@ -114,6 +114,22 @@ void links(Case& c) {
   c.expect({.kind = OpKind::link, .object = dir, .parent2 = c.top, .name2 = "third"}, {EPERM, EISDIR, EINVAL});
 }
 
+// rename(2) of one name of a file to another does nothing.
+void links_renamed(Case& c) {
+  auto f = c.create(c.top, "first");
+  c.write(f, 0, "content");
+  c.close(f);
+  Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "second"};
+  if (!c.d.can(link)) return;
+  c.ok(link);
+  c.ok(c.rename_op(c.top, "first", c.top, "second", f.object, f.object));
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "second"});
+  HandleId h = c.open(f.object, O_RDONLY);
+  require(c.read({f.object, h}, 0, 100) == "content", "content is not reached through the first name");
+  c.close({f.object, h});
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "first"});
+}
+
 void symlinks(Case& c) {
   const std::string longest(3500, 'x');  // a path is a page less one byte at most
   for (std::string_view to : {std::string_view("/etc/passwd"), std::string_view("../../..\xff"), std::string_view(longest)}) {
@@ -310,6 +326,7 @@ std::vector<NamedCase> name_cases() {
           {"unsafe names", unsafe_names},
           {"attributes", attributes},
           {"hard links", links},
+          {"a hard link renamed to another", links_renamed},
           {"symlinks", symlinks},
           {"special files", special_files},
           {"renames", renames},
