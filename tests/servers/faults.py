@@ -259,6 +259,31 @@ class EntryGone(Fault):
         return link.wire.framed(body)
 
 
+class LateOpen(Fault):
+    """A 9P2000.L server that answers the first Tlopen after so many Tlock."""
+    TLOPEN, RLOCK = 12, 53
+
+    def __init__(self, locks):
+        self.left, self.tag, self.held = locks, None, None
+
+    def request(self, link, body):
+        if body[0] == self.TLOPEN and self.tag is None:
+            self.tag = body[1:3]
+        return body
+
+    def reply(self, link, body):
+        if self.held is None and body[1:3] == self.tag and body[0] == self.TLOPEN + 1:
+            self.held = body
+            return b""
+        octets = link.wire.framed(body)
+        if body[0] == self.RLOCK and self.held:
+            self.left -= 1
+            if self.left == 0:
+                self.times += 1
+                octets += link.wire.framed(self.held)
+        return octets
+
+
 class OtherDialect(Fault):
     """A 9P server that does not answer when 9P2000.L is offered, or hangs up; so often."""
 

@@ -11,6 +11,7 @@ export tests=$FSR_BUILD/tests/integration
   "$tests/target_conformance" "$P9_UNIX_URL/local" --privileged || failed=1
   "$FSR_SOURCE/tests/integration/harness/wire_lines" "$P9_URL" Tgetattr || failed=1
   "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/ninep_target_test" || failed=1
+  "$FSR_SOURCE/tests/integration/targets/ninep_reordered.py" "$tests/ninep_target_test" || failed=1
   exit $failed' || failures_=1
 check_status "a tree that is named by path and by aname= is refused" 2 'the tree is named twice' \
   fsreplay target stat '9p://127.0.0.1:1/a?aname=/b' .

@@ -90,6 +90,29 @@ TEST_CASE("a session that ends withdraws its waiting requests") {
   CHECK(a.run({.kind = OpKind::getattr, .object = file}) == 0);
 }
 
+// Run by ninep_reordered.py: the reply to the first Tlopen comes after two replies to Tlock.
+TEST_CASE("a lock that is asked for while another owner gives up the last lock is granted", "[.reordered]") {
+  Attached a("&timeout=5");
+  const ObjectId file = a.create("file", 1);
+  const auto lock = [&](uint64_t owner, uint32_t type) {
+    return Op{
+        .kind = OpKind::setlk, .mode = type, .object = file, .handle = 1, .offset = owner * 20, .length = 10, .owner = owner};
+  };
+  const Op locks[] = {lock(1, F_WRLCK), lock(2, F_WRLCK)}, unlocks[] = {lock(1, F_UNLCK), lock(2, F_UNLCK)};
+  TargetRequest requests[] = {{.op = &locks[0]}, {.op = &locks[1]}}, given_up;
+  const std::unique_ptr<TargetSession> session = a.target->open_session();
+  InFlight flight(a);
+  flight.then = [&](TargetRequest& done) {
+    if (given_up.op) return;
+    given_up.op = &unlocks[&done - requests];
+    flight.submit(*session, given_up);
+  };
+  for (TargetRequest& request : requests) flight.submit(*session, request);
+  flight.await({session.get()});
+  for (const TargetRequest& request : requests) CHECK(request.outcome.error == 0);
+  CHECK(given_up.outcome.error == 0);
+}
+
 TEST_CASE("a failure to open the target is one clear line") {
   using Catch::Contains;
   const std::string at = "9p://127.0.0.1:" + environment("P9_PORT");
