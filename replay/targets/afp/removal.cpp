@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes names. A hard link is a copy on AFP, and an open file can't be removed, so that removing a name may move or copy a
-// file.
+// Removes names. A hard link is a copy on AFP, and an open file can't be removed. So the removal of a name may move a file.
 #include <errno.h>
 
 #include "targets/afp/ops.hpp"

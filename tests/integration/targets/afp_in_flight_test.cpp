@@ -34,9 +34,9 @@ TEST_CASE("a question for a lock does not disturb a request for one at the same 
     const Op ask{.kind = OpKind::getlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 10, .owner = 1};
     const Op take{.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 20, .owner = 2};
     TargetRequest first{.op = &ask}, second{.op = &take};
-    InFlight flight(m);
-    for (TargetRequest* request : {&first, &second}) flight.submit(*session, *request);
-    flight.await({session.get()});
+    Concurrent all(m);
+    for (TargetRequest* request : {&first, &second}) all.submit(*session, *request);
+    all.await({session.get()});
     CHECK(first.outcome.error == 0);
     CHECK(second.outcome.error == 0);
     REQUIRE(m.lock(file, 1, 2, 0, 0, F_UNLCK) == 0);
@@ -54,9 +54,9 @@ TEST_CASE("a question for a lock does not fail because another client has the lo
   const Op ask{.kind = OpKind::getlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 10, .owner = 1};
   const Op take{.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .offset = 20, .length = 10, .owner = 2};
   TargetRequest first{.op = &ask}, second{.op = &take};
-  InFlight flight(m);
-  for (TargetRequest* request : {&first, &second}) flight.submit(*session, *request);
-  flight.await({session.get()});
+  Concurrent all(m);
+  for (TargetRequest* request : {&first, &second}) all.submit(*session, *request);
+  all.await({session.get()});
   CHECK(first.outcome.error == 0);
   CHECK(second.outcome.error == EAGAIN);
 }
@@ -77,11 +77,11 @@ TEST_CASE("requests beyond 128 in flight are sent in their order") {
   std::vector<TargetRequest> sets(127, {.op = &set});
   TargetRequest first{.op = &getattr}, removal{.op = &unlink};
   const std::unique_ptr<TargetSession> many = m.target->open_session(), one = m.target->open_session();
-  InFlight flight(m);
-  flight.submit(*many, first);
-  for (TargetRequest& request : sets) flight.submit(*many, request);
-  flight.submit(*one, removal);
-  flight.await({many.get(), one.get()});
+  Concurrent all(m);
+  all.submit(*many, first);
+  for (TargetRequest& request : sets) all.submit(*many, request);
+  all.submit(*one, removal);
+  all.await({many.get(), one.get()});
   CHECK(removal.outcome.error == 0);
   for (const TargetRequest& request : sets) CHECK(request.outcome.error == 0);
   CHECK(fs::exists(m.disk / "copy"));

@@ -68,10 +68,10 @@ TEST_CASE("a copied link is never missing while the original takes its place") {
   const Op lookup{.kind = OpKind::lookup, .object = 500, .parent = kDir, .name = "copy"};
   TargetRequest first{.op = &unlink}, second{.op = &lookup};
   std::unique_ptr<TargetSession> session = m.target->open_session();
-  InFlight flight(m);
-  flight.submit(*session, first);
-  flight.submit(*session, second);
-  flight.await({session.get()});
+  Concurrent all(m);
+  all.submit(*session, first);
+  all.submit(*session, second);
+  all.await({session.get()});
   CHECK(first.outcome.error == 0);
   CHECK(second.outcome.error == 0);
   CHECK(fs::exists(m.disk / "copy"));

@@ -101,14 +101,14 @@ TEST_CASE("a lock that is asked for while another owner gives up the last lock i
   const Op locks[] = {lock(1, F_WRLCK), lock(2, F_WRLCK)}, unlocks[] = {lock(1, F_UNLCK), lock(2, F_UNLCK)};
   TargetRequest requests[] = {{.op = &locks[0]}, {.op = &locks[1]}}, given_up;
   const std::unique_ptr<TargetSession> session = a.target->open_session();
-  InFlight flight(a);
-  flight.then = [&](TargetRequest& done) {
+  Concurrent all(a);
+  all.then = [&](TargetRequest& done) {
     if (given_up.op) return;
     given_up.op = &unlocks[&done - requests];
-    flight.submit(*session, given_up);
+    all.submit(*session, given_up);
   };
-  for (TargetRequest& request : requests) flight.submit(*session, request);
-  flight.await({session.get()});
+  for (TargetRequest& request : requests) all.submit(*session, request);
+  all.await({session.get()});
   for (const TargetRequest& request : requests) CHECK(request.outcome.error == 0);
   CHECK(given_up.outcome.error == 0);
 }

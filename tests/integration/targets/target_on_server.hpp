@@ -101,8 +101,8 @@ struct TargetOnServer {
 };
 
 // Operations in flight at once, on sessions of one target.
-struct InFlight final : Completion {
-  explicit InFlight(TargetOnServer& t) : on(t) {}
+struct Concurrent final : Completion {
+  explicit Concurrent(TargetOnServer& t) : on(t) {}
   void completed(TargetRequest& request) override {
     --left;
     if (then) then(request);
