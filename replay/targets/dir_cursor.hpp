@@ -35,10 +35,13 @@ class DirCursor {
 // replayed tree.
 inline bool is_own_entry(ObjectId directory, std::string_view name) { return directory == kRootObject && name == kMarkerName; }
 
+// True: the recorded readdir returned entries, whose number readdir_limit() then returns.
+inline bool has_recorded_entries(const Op& op) { return op.error == 0 && !op.has(kOpUnfinished) && op.result > 0; }
+
 // Returns how many entries one readdir asks for. If the recorded readdir returned entries, it is their number, so that batches
 // are comparable between targets. Otherwise it is estimated from the size of the recorded buffer.
 inline size_t readdir_limit(const Op& op) {
-  if (op.error == 0 && !op.has(kOpUnfinished) && op.result > 0) return size_t(std::min<uint64_t>(op.result, 1u << 20));
+  if (has_recorded_entries(op)) return size_t(std::min<uint64_t>(op.result, 1u << 20));
   constexpr uint64_t kTypicalEntry = 40;  // header and a name of 16 bytes
   return size_t(std::clamp<uint64_t>(op.length / kTypicalEntry, 1, 1u << 16));
 }

@@ -218,6 +218,16 @@ void FileObjects::enter(OpenRef directory) {
   open_directories_.push_back(std::move(directory));
 }
 
+bool FileObjects::leave(ObjectId directory) {
+  if (by_path_ != PathNaming::relative) return false;
+  std::lock_guard lock(cache_mutex_);
+  if (auto it = cache_.find(directory); it != cache_.end()) {
+    recent_.erase(it->second);
+    cache_.erase(it);
+  }
+  return true;
+}
+
 bool FileObjects::unlink(OpenFile& open) {
   bool last = true;
   if (!open.object) return last;

@@ -82,6 +82,7 @@ class FileObjects {
   void renamed(const Op& op);
   void add_open(HandleId handle, OpenRef open);
   void enter(OpenRef directory);                     // a directory that was opened; add_open() follows
+  bool leave(ObjectId directory);                    // true: paths are relative, and it is no current directory from now on
   OpenRef remove_open(HandleId handle, bool* last);  // returns null if not open; *last: no other handle of the object is open
 
  private:

@@ -198,8 +198,9 @@ bool FileSession::start_on_ring(TargetRequest& request, const OpenRef& open) {
   if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
   if (open->block) return false;  // O_DIRECT may have to be turned off while the request is in flight
   const bool reads = op.kind == OpKind::read;
-  // io_uring repeats a read that ends early, which v9fs sends to the server again.
-  if (reads && shared_->type == V9FS_MAGIC) return false;
+  // io_uring repeats a read that ends early, which v9fs sends to the server again. It also closes a file later than close(2), and
+  // v9fs looks up no directory of an open file.
+  if (shared_->type == V9FS_MAGIC) return false;
   std::unique_ptr<Job> job = take_job(request);
   const bool aligns = op.kind == OpKind::write && open->direct;
   const size_t length = size_t(std::min<uint64_t>(op.length, reads ? op.length : request.payload.size()));

@@ -235,7 +235,7 @@ int FileTree::remove(Context& c, int flags) {
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   // Keep the removed directory in the cache for a while, because it may still be a process's working directory.
   SharedFd kept;
-  if (flags == AT_REMOVEDIR && c.op.object) objects_.directory(c.op.object, &kept);
+  if (flags == AT_REMOVEDIR && c.op.object && !objects_.leave(c.op.object)) objects_.directory(c.op.object, &kept);
   {
     ActAs act(c.who);
     if (unlinkat(at.fd(), at.name.c_str(), flags) != 0) return errno;
@@ -267,9 +267,11 @@ struct KernelEntry {  // struct linux_dirent64
 
 constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // bytes: one entry with the longest name; the buffer of C libraries
 
-// Returns the bytes that `wanted` entries need if their names are as long as the recorded ones.
+// Returns the bytes that `wanted` entries need if their names are as long as the recorded ones. If none were recorded, it is the
+// size of the recorded buffer.
 size_t buffer_for(const Op& op, size_t wanted) {
   constexpr size_t kHead = 24, kTypicalName = 16;
+  if (!has_recorded_entries(op)) return size_t(std::clamp<uint64_t>(op.length, kLeastBuffer, kBuffer));
   size_t names = 0;
   for (const DirEntry& e : op.entries) names += e.name.size();
   const size_t entry = kHead + (op.entries.empty() ? kTypicalName : names / op.entries.size());
@@ -284,7 +286,10 @@ int FileTree::readdir(Context& c) {
   if (!buffer) return ENOMEM;
   c.reply.names.clear();
   c.reply.entries.clear();
-  size_t limit = readdir_limit(c.op);
+  // Without a recorded result, a readdir is one getdents64, as programs call it, because a second one may be a request to a
+  // server.
+  const bool one_part = !has_recorded_entries(c.op);
+  const size_t limit = one_part ? SIZE_MAX : readdir_limit(c.op);
   std::lock_guard lock(open->mutex);
   int fd = open->fd.get();
   // Entries that getdents64 returned beyond `limit` are kept for the next readdir, because v9fs can't resume between them.
@@ -300,6 +305,7 @@ int FileTree::readdir(Context& c) {
   std::vector<size_t> lengths;
   while (lengths.size() < limit) {
     if (left.empty()) {
+      if (one_part && !lengths.empty()) break;
       long n = syscall(SYS_getdents64, fd, buffer, buffer_for(c.op, limit - lengths.size()));
       if (n < 0) return errno;
       if (n == 0) break;

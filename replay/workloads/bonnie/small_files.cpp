@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -66,6 +67,7 @@ Task SmallFiles::remove_directory(unsigned number) {
 }
 
 Task SmallFiles::remove_top() {
+  if (int error = co_await may_search(top_, 0, run_.name)) co_return error;
   const Op op{.kind = OpKind::rmdir, .object = top_, .parent = kRootObject, .name = run_.name};
   if (int error = (co_await sim_.perform(op)).error) co_return fail("remove directory", run_.name, error);
   top_ = kNoObject;
@@ -186,9 +188,24 @@ Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId kn
   co_return co_await sync_directory(directory);
 }
 
+// Asks whether a directory may be searched, as chdir(2) does to enter it, and to leave it by "..". A target that lacks this
+// request has no such right.
+Task SmallFiles::may_search(ObjectId directory, HandleId handle, const std::string& name) {
+  const Op op{.kind = OpKind::access, .mode = X_OK, .object = directory, .handle = handle};
+  const int error = (co_await sim_.perform(op)).error;
+  co_return error&& error != EOPNOTSUPP ? fail("search directory", name, error) : 0;
+}
+
+// The original changes to a subdirectory. It opens the directory by opendir(3), which also asks for the attributes.
 Task SmallFiles::begin_list(unsigned directory) {
-  directories_[directory].listed = 0;
-  co_return co_await open_directory(directories_[directory].object, &directories_[directory].to_list);
+  Directory& d = directories_[directory];
+  d.listed = 0;
+  if (int error = co_await open_directory(d.object, &d.to_list)) co_return error;
+  if (d.object != top_)
+    if (int error = co_await may_search(d.object, d.to_list, d.name)) co_return error;
+  const Op getattr{.kind = OpKind::getattr, .object = d.object, .handle = d.to_list};
+  const int error = (co_await sim_.perform(getattr)).error;
+  co_return error ? fail("stat directory", d.name, error) : 0;
 }
 
 Task SmallFiles::list(unsigned directory, std::vector<std::string>* names) {
@@ -204,7 +221,10 @@ Task SmallFiles::list(unsigned directory, std::vector<std::string>* names) {
 }
 
 Task SmallFiles::end_list(unsigned directory) {
-  co_return co_await close_directory(directories_[directory].object, &directories_[directory].to_list);
+  Directory& d = directories_[directory];
+  if (d.object != top_)
+    if (int error = co_await may_search(d.object, d.to_list, d.name)) co_return error;
+  co_return co_await close_directory(d.object, &d.to_list);
 }
 
 }  // namespace fsr::bonnie

@@ -56,6 +56,7 @@ class SmallFiles {
   Task make_directory(ObjectId parent, const std::string& name, ObjectId* made);
   Task open_directory(ObjectId directory, HandleId* handle);
   Task close_directory(ObjectId directory, HandleId* handle);
+  Task may_search(ObjectId directory, HandleId handle, const std::string& name);
   Task sync_directory(unsigned directory);
   Task follow(ObjectId symlink, uint64_t* size);
   Task read(const std::string& name, ObjectId object, uint64_t size);

@@ -7,9 +7,8 @@ of 9P2000.u, each of 1024 entries of a directory is listed.
 Each program runs on a mount of its own, whose attributes do not expire and whose data is written when a file is closed or synced: how
 slow the emulated processor is decides nothing.
 
---all compares bonnie's small files, too, by hand: that takes minutes. They are alike on NFSv3 only. On 9P fsbench sends 17 of 21,555 Twalk
-and 21 of 15,385 Tgetattr less, and one Treaddir more for each listing; on NFSv4.1 it sends 5 of 4,118 ACCESS less. The original changes
-its directory, which fsbench does not. --only TEXT: the mounts and programs in whose names that is."""
+--all compares bonnie's small files, too, by hand: that takes minutes. --only TEXT: the mounts and programs in whose
+names that is."""
 import collections
 import json
 import os

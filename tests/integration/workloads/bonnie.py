@@ -41,6 +41,17 @@ def beside_original():
         case(f"{name}: ends well, nothing is left", done.returncode == 0 and not left, (done, left))
 
 
+def listings():
+    """Of three directories: the parts that getdents64 gives to the original, which stands in each, and to ours."""
+    parts = {}
+    for program, *command in (("theirs", "bonnie++"), ("ours", FSBENCH, "bonnie")):
+        os.mkdir(program)
+        run("strace", "-f", "-y", "-e", "trace=getdents64", "-o", f"{program}.strace", *command, "-d", program, *WITHOUT_BYTES, "-s", "0", "-n", "1:0:0:3")
+        with open(f"{program}.strace", encoding="utf-8") as lines:
+            parts[program] = [found.groups() for found in (re.search(r"/Bonnie[^/>]*/(\d+)>.* (\d+) entries \*/, (\d+)", line) for line in lines) if found]
+    case("three directories are listed by as many calls as the original's", parts["theirs"] == parts["ours"] and len(parts["theirs"]) == 12, parts)
+
+
 def server_goes_away(url):
     run_ = Prompted("-d", url, "-s", "4", "-n", "0")
     run_.await_test(1)
@@ -182,6 +193,7 @@ def main():
         sys.exit(1 if failed else 0)
     with scratch(in_memory=True):
         beside_original()
+        listings()
         layouts()
         failures()
         interrupted()
