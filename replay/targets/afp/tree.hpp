@@ -104,7 +104,7 @@ class Tree final : public KnownTree<Object, Open> {
   std::vector<std::string> outdated_copies() const;
 
  private:
-  // What a name of a file with several is: the original, or a copy that lacks a later change.
+  // State of one of several names of a file: the original, or a copy that lacks a later change.
   struct Copy {
     bool original = false, outdated = false;
   };
