@@ -162,7 +162,8 @@ def compare(cases, share, counting):
         mount, program, _ = RUNS[number]
         theirs, ours = (counts_of(n, share, counting) for n in (number, number + 1))
         statuses = [content(f"{share}/{n}.status").strip() for n in (number, number + 1)]
-        cases.case(f"{mount}, {program}: both end well", statuses == ["0", "0"], f"{statuses} {content(f'{share}/{number + 1}.out')[-300:]}")
+        said = content(f"{share}/{number + 1}.out")
+        cases.case(f"{mount}, {program}: both end well", statuses == ["0", "0"], f"{statuses} {said[:300]} ... {said[-300:]}")
         timed = TIMED if program == "bonnie, big file" and mount.startswith("NFS") else set()
         differing = {kind: (theirs[kind], ours[kind]) for kind in theirs | ours
                      if kind.split(":")[-1] not in timed and not alike(kind, ours[kind] - theirs[kind])}
