@@ -22,13 +22,8 @@ constexpr const char* kStyle =
     ".s0{stroke:#1f5fa8;fill:#1f5fa8}.s1{stroke:#b5502a;fill:#b5502a}.s2{stroke:#3a7d34;fill:#3a7d34}.s3{stroke:#7a4f9a;fill:#"
     "7a4f9a}</style>\n";
 
-// A round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten, or a power of two.
 double step_of(double most, int ticks, bool binary) {
-  if (binary) return std::exp2(std::ceil(std::log2(most / ticks)));
-  const double rough = most / ticks, power = std::pow(10, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= rough) return factor * power;
-  return 10 * power;
+  return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
 }
 
 class Drawing {
@@ -216,6 +211,13 @@ class Drawing {
 };
 
 }  // namespace
+
+double round_step(double most, int ticks) {
+  const double rough = most / ticks, power = std::pow(10, std::floor(std::log10(rough)));
+  for (double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough) return factor * power;
+  return 10 * power;
+}
 
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 

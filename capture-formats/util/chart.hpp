@@ -51,6 +51,8 @@ struct Chart {
 std::string chart_svg(const Chart& chart, bool standalone);
 // Returns the text of a point's value: "–" for a gap.
 std::string chart_value(const Chart& chart, const ChartPoint& point);
+// Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
+double round_step(double most, int ticks);
 // Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
 std::string xml_text(std::string_view bytes);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "page/heat.hpp"
 #include "page/over_time.hpp"
 #include "page/result_cells.hpp"
 #include "util/histogram_chart.hpp"
@@ -26,6 +27,7 @@ class RunPart {
         run_(chosen.run),
         running_(chosen.running),
         id_(run_.number("id")),
+        alone_(number == 0),
         prefix_(number ? fmt::format("r{}-", number) : ""),
         suffix_(number ? fmt::format(" of run {}", chosen.number()) : ""),
         replayed_(!run_.text("ordering").empty()),
@@ -116,6 +118,7 @@ class RunPart {
     section("latency", "Response over time");
     page_.paragraph("From the time that an operation was due to its completion, in each interval. No line: nothing completed.");
     page_.chart(response_over_time(intervals_));
+    if (alone_) write_heat_maps(page_, file_.rows("heat", id_));
   }
 
   void distributions() {
@@ -209,18 +212,25 @@ class RunPart {
 
   void mismatches() {
     section("mismatches", "Outcomes that differed");
-    const std::vector<ResultRow> rows = file_.rows("mismatches", id_);
-    page_.paragraph(fmt::format("{} of {} outcomes differed{}.", format_count(uint64_t(run_.number("differed"))),
-                                format_count(uint64_t(run_.number("matched") + run_.number("differed"))),
-                                rows.empty() ? "" : "; the table shows the first"));
-    if (rows.empty()) return;
-    HtmlPage::Table t{
-        .caption = "The first ones", .headings = {"operation", "kind", "name", "expected", "got"}, .text_columns = true};
-    t.id = id("mismatch-table");
-    for (const ResultRow& row : rows)
-      t.rows.push_back(
-          {count(row.number("seq")), row.text("kind"), escape_text(row.text("name")), row.text("expected"), row.text("got")});
-    page_.table(t);
+    page_.paragraph(fmt::format("{} of {} outcomes differed.", format_count(uint64_t(run_.number("differed"))),
+                                format_count(uint64_t(run_.number("matched") + run_.number("differed")))));
+    HtmlPage::Table groups{.caption = "By kind and outcome",
+                           .headings = {"kind", "expected", "got", "operations", "first at", "example"},
+                           .text_columns = true};
+    groups.id = id("difference-table");
+    for (const ResultRow& row : file_.rows("differences", id_))
+      groups.rows.push_back({row.text("kind"), row.text("expected"), row.text("got"), count(row.number("count")),
+                             duration(row.number("first_ns")), escape_text(row.text("example"))});
+    if (!groups.rows.empty()) page_.table(groups);
+    HtmlPage::Table first{.caption = "The first ones",
+                          .headings = {"operation", "kind", "at", "name", "expected", "got"},
+                          .text_columns = true,
+                          .folded = "The first ones"};
+    first.id = id("mismatch-table");
+    for (const ResultRow& row : file_.rows("mismatches", id_))
+      first.rows.push_back({count(row.number("seq")), row.text("kind"), duration(row.number("issued_ns")),
+                            escape_text(row.text("name")), row.text("expected"), row.text("got")});
+    if (!first.rows.empty()) page_.table(first);
   }
 
   void facts(const char* table, const std::string& caption, const std::vector<std::pair<std::string, Cell>>& rows) {
@@ -277,6 +287,7 @@ class RunPart {
   const ResultRow& run_;
   const bool running_;
   const int64_t id_;
+  const bool alone_;  // on its page, which has room for more pictures then
   const std::string prefix_, suffix_;
   const bool replayed_;  // true: a replay; false: a run of a program
   const std::vector<ResultRow> distributions_;
