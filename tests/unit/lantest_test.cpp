@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
+#include "workloads/lantest/server_calls.hpp"
 
 using namespace fsr;
 using namespace fsr::lantest;
@@ -163,6 +164,56 @@ TEST_CASE("lantest reads the statistics of Netatalk's directory cache from the l
   files.write("afpd.log", std::string(200'000, 'x') + "\n" + text);
   CHECK(dircache_statistics(conf) == head + "dircache statistics (LRU)" + rest + "\ndircache statistics (hints)" + rest +
                                          "\ndircache statistics (AD)" + rest + "\n\n");
+}
+
+TEST_CASE("lantest names the server's processes as the original") {
+  const Scratch proc;
+  auto add = [&proc](int pid, const std::string& program, const std::string& command, const std::string& uid,
+                     bool counts = true) {
+    const std::string name = std::to_string(pid);
+    std::filesystem::create_directory(proc.path(name));
+    proc.write(name + "/comm", program + "\n");
+    proc.write(name + "/cmdline", command);
+    proc.write(name + "/status", "Name:\t" + program + "\nUid:\t" + uid + "\t" + uid + "\t0\t0\n");
+    if (counts) proc.write(name + "/io", "rchar: 1\nsyscr: 7\nsyscw: 8\n");
+  };
+  const std::string server =
+      "Found privilege-dropped afpd process for user 'root': PID 70\nIO monitoring enabled (afpd: 70, cnid_dbd: ";
+  const std::string other("cnid_dbd\0-u\0rooted\0", 19), dbd("cnid_dbd\0-l\0f\0-u\0root\0", 22);
+  add(60, "cnid_dbd", other, "0");
+  add(70, "afpd", "afpd", "0");
+  add(71, "afpd", "afpd", "4711");
+  {
+    ServerCalls calls(proc.directory, "root");
+    REQUIRE(calls.find());
+    CHECK(calls.found() ==
+          "No matching processes found\ncnid_dbd not found (optional), continuing...\n" + server + "not found)\n");
+    CHECK(calls.warnings().empty());
+  }
+  const std::string database = "Found cnid_dbd process for user 'root': PID ";
+  add(61, "cnid_dbd", dbd, "0");
+  {
+    ServerCalls calls(proc.directory, "root");
+    REQUIRE(calls.find());
+    CHECK(calls.found() == database + "61\n" + server + "61)\n");
+    CHECK(calls.now() == ServerCalls::Counts{7, 8, 7, 8});
+  }
+  add(62, "cnid_dbd", dbd, "0", false);
+  add(69, "afpd", "afpd", "0");
+  {
+    ServerCalls calls(proc.directory, "root");
+    REQUIRE(calls.find());
+    CHECK(calls.found() == database + "62\n" + server + "not found)\n");
+    CHECK(calls.warnings() ==
+          "Warning: Multiple cnid_dbd processes with -u root found (61, 62), using highest: 62\n"
+          "Warning: Multiple afpd processes owned by root found (69, 70), using highest: 70\n"
+          "Warning: Cannot read " +
+              proc.directory + "/62/io for cnid_dbd (optional)\n");
+  }
+  add(80, "afpd", "afpd", "0", false);
+  ServerCalls calls(proc.directory, "root");
+  CHECK_FALSE(calls.find());
+  CHECK(calls.problem() == "can't read " + proc.directory + "/80/io of afpd");
 }
 
 TEST_CASE("lantest counts each operation that it issues") {

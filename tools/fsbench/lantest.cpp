@@ -223,9 +223,8 @@ class Lantest {
       for (AfpSession& s : sessions) s.calls.reset();
       return false;
     }
-    if (calls.ids()) report_.print_text(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls.ids()));
-    report_.print_text(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls.server()));
-    report_.print_text(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls.server(), calls.ids()));
+    fmt::print(stderr, "{}", calls.warnings());
+    report_.print_text(calls.found());
     sessions.back().calls.emplace(calls);
     return true;
   }

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace fsr::lantest {
 
@@ -50,6 +51,7 @@ bool ServerCalls::look(const std::vector<int>& others) {
     return false;
   }
   const uint64_t uid = entry->pw_uid;
+  std::vector<int> servers, databases;
   std::error_code error;
   for (const auto& found : std::filesystem::directory_iterator(proc_, error)) {
     const std::string name = found.path().filename();
@@ -58,18 +60,53 @@ bool ServerCalls::look(const std::vector<int>& others) {
     if (wrong != std::errc() || end != name.data() + name.size()) continue;
     const std::string program = text(pid, "comm");
     if (program == "cnid_dbd\n" && text(pid, "cmdline").find(std::string("\0-u\0", 4) + user_ + '\0') != std::string::npos)
-      ids_ = pid;
+      databases.push_back(pid);
     if (program != "afpd\n" || std::find(others.begin(), others.end(), pid) != others.end()) continue;
     const std::array<uint64_t, 2> uids = numbers_behind(text(pid, "status"), "Uid");
-    if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the last one, if there are several
+    if (uids[0] == uid || uids[1] == uid) servers.push_back(pid);
   }
-  if (!server_) problem_ = fmt::format("no process afpd of user '{}' in {}", user_, proc_);
-  return server_ != 0;
+  if (servers.empty()) {
+    problem_ = fmt::format("no process afpd of user '{}' in {}", user_, proc_);
+    return false;
+  }
+  named_ = ids_ = highest(std::move(databases), "cnid_dbd processes with -u " + user_);
+  server_ = highest(std::move(servers), "afpd processes owned by " + user_);
+  return true;
+}
+
+// Returns the highest process id, which is most likely the youngest process. 0: there is none.
+int ServerCalls::highest(std::vector<int> pids, const std::string& which) {
+  if (pids.empty()) return 0;
+  std::sort(pids.begin(), pids.end());
+  if (pids.size() > 1)
+    warnings_ += fmt::format("Warning: Multiple {} found ({}), using highest: {}\n", which, fmt::join(pids, ", "), pids.back());
+  return pids.back();
+}
+
+// Looks whether the counters can be read. This takes privileges for processes of other users.
+bool ServerCalls::readable() {
+  auto has_counters = [this](int pid) { return numbers_behind(text(pid, "io"), "syscr")[0] != UINT64_MAX; };
+  if (!has_counters(server_)) {
+    problem_ = fmt::format("can't read {}/{}/io of afpd", proc_, server_);
+    return false;
+  }
+  if (ids_ && !has_counters(ids_)) {
+    warnings_ += fmt::format("Warning: Cannot read {}/{}/io for cnid_dbd (optional)\n", proc_, ids_);
+    ids_ = 0;
+  }
+  return true;
+}
+
+std::string ServerCalls::found() const {
+  const std::string database = named_ ? fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user_, named_)
+                                      : "No matching processes found\ncnid_dbd not found (optional), continuing...\n";
+  return database + fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user_, server_) +
+         fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", server_, ids_ ? std::to_string(ids_) : "not found");
 }
 
 bool ServerCalls::find(const std::vector<int>& others) {
   for (unsigned i = 0; i < kAttempts; ++i) {
-    if (look(others)) return true;
+    if (look(others)) return readable();
     sleep(1);
   }
   return false;

@@ -27,17 +27,23 @@ class ServerCalls {
   int server() const { return server_; }  // process id of afpd
   int ids() const { return ids_; }        // process id of cnid_dbd; 0: there is none, as with other databases
   const std::string& problem() const { return problem_; }
+  // Returns the original's lines about the processes: what was found, and on standard error what is doubtful.
+  std::string found() const;
+  const std::string& warnings() const { return warnings_; }
   Counts now() const;
   Cpu cpu() const;
 
  private:
   bool look(const std::vector<int>& others);
+  bool readable();
+  int highest(std::vector<int> pids, const std::string& which);
   int64_t cpu_of(int pid) const;
   std::string text(int pid, const char* file) const;
 
   const std::string proc_, user_;
   int server_ = 0, ids_ = 0;
-  std::string problem_;
+  int named_ = 0;  // process id of cnid_dbd, even if its counters can't be read
+  std::string problem_, warnings_;
 };
 
 }  // namespace fsr::lantest

@@ -103,6 +103,9 @@ def more_than_text():
     case("calls of the server are counted, one write for each of 2000 commands", server and line and row and line.groups() == row.groups() and
          2000 <= int(line[2]) < 2100, done.stdout + done.stderr)
     subprocess.run(["umount", "/etc/passwd"], check=True)
+    lines = "No matching processes found\ncnid_dbd not found (optional), continuing...\nFound privilege-dropped afpd process for user 'tester': PID "
+    case("lines about the processes as the original's", server and lines + f"{server[1]}\nIO monitoring enabled (afpd: {server[1]}, cnid_dbd: not found)\n" in done.stdout,
+         done.stdout + done.stderr)
     (kept,) = rows("afp.sqlite", "select input, command, afpd_reads, afpd_writes, client_cpu_ns > 0, server_cpu_ns > 0, name, count from run join tests on tests.run = id "
                    "join distributions d on d.run = id and what = 'test 4' and kind = 'FPByteRangeLock'")
     case("the database has calls and CPU of the server, and no password", line and kept[0] == "lantest, 10 %" and os.environ["AFP_PASSWORD"] not in kept[1] and
