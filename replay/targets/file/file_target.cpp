@@ -13,6 +13,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/opens_by_name.hpp"
 #include "base/past_cache.hpp"
 #include "mount_requests.hpp"
 #include "session.hpp"
@@ -27,7 +28,7 @@ constexpr std::string_view kDirectOption = "?direct=1", kPastCacheOption = "?pas
 
 constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
 
-class FileTarget final : public Target, public PastCache {
+class FileTarget final : public Target, public PastCache, public OpensByName {
  public:
   FileTarget(std::string path, FileAccess access, const TargetOptions& options)
       : path_(std::move(path)), access_(access), options_(options) {
@@ -61,6 +62,11 @@ class FileTarget final : public Target, public PastCache {
   bool past_cache() const override {
     std::lock_guard lock(mutex_);
     return shared_ && shared_->tree.past_cache();
+  }
+
+  bool opens_by_name() const override {
+    std::lock_guard lock(mutex_);
+    return shared_ && shared_->tree.opens_by_name();
   }
 
   std::string server_url() const override { return mount_url(path_); }

@@ -45,6 +45,7 @@ static PathNaming paths_of(FileAccess access) {
 FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess access)
     : options_(options),
       objects_(std::move(root), cached_directories(), paths_of(access)),
+      by_name_(access == FileAccess::as_recorded || access == FileAccess::direct),
       past_cache_(access == FileAccess::past_cache && on_nfs(objects_.root())),
       direct_(access == FileAccess::direct || past_cache_) {}
 

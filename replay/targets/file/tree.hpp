@@ -56,6 +56,8 @@ class FileTree {
   static Fidelity expressible(const Op& op, bool privileged);
   // True: FileAccess::past_cache was requested, and the root is on a mounted NFS.
   bool past_cache() const { return past_cache_; }
+  // Privileged, nothing is opened whose type is not known. Some ways of access send a lookup to a server on purpose.
+  bool opens_by_name() const { return !options_.privileged && by_name_; }
   // Performs one operation and fills in the request's outcome, except its time. Returns EAGAIN in the outcome if another owner
   // holds the lock, even if the request would wait for it. The memory of the outcome is in `reply`. True: a lock may have been
   // released.
@@ -90,6 +92,7 @@ class FileTree {
   int lookup(Context& c);
   int create(Context& c);
   int open_existing(Context& c, const PathAt& at);
+  int open_by_name(Context& c);
   int tmpfile(Context& c);
   int make(Context& c);
   int link(Context& c);
@@ -139,6 +142,7 @@ class FileTree {
 
   TargetOptions options_;
   FileObjects objects_;
+  const bool by_name_;
   const bool past_cache_;
   const bool direct_;
   std::mutex locks_mutex_;

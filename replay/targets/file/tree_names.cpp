@@ -117,9 +117,29 @@ int FileTree::create(Context& c) {
 }
 
 int FileTree::open(Context& c) {
+  if (c.op.object == kNoObject && opens_by_name()) return open_by_name(c);
   PathAt at;
   if (int error = objects_.path_at(c.op.object, &at)) return error;
   return open_existing(c, at);
+}
+
+// Opens a file whose type is not known, by one name and without a request for its attributes. As in create(), a pipe is opened
+// without waiting, and closed again.
+int FileTree::open_by_name(Context& c) {
+  PathAt at;
+  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  int flags = kept_flags(c.op.open_flags) & ~O_EXCL;
+  ActAs act(c.who);
+  int fd = open_here(at.fd(), at.name.c_str(), flags | O_NONBLOCK);
+  if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
+    ++direct_left_out_;
+    flags &= ~O_DIRECT;
+    fd = open_here(at.fd(), at.name.c_str(), flags | O_NONBLOCK);
+  }
+  if (fd < 0 && errno == EAGAIN) fd = open_here(at.fd(), at.name.c_str(), flags);  // a regular file, on which another has a lease
+  if (fd < 0) return errno;
+  if (!is_file(fd) || fcntl(fd, F_SETFL, flags) != 0) return close(fd), ENXIO;
+  return finish_open(c, fd, S_IFREG, false);
 }
 
 // Opens an existing file, but never a device or a pipe, because opening these has side effects.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/opens_by_name.hpp"
 #include "threads/sim_context.hpp"
 #include "workloads/stdio.hpp"
 
@@ -45,7 +46,7 @@ unsigned reader_shift(const std::vector<std::string>& hosts) {
   return best;
 }
 
-RankWork::RankWork(const Settings& settings, const RankRole& role) : settings_(settings), role_(role) {}
+RankWork::RankWork(const Settings& settings, const RankRole& role) : settings_(settings), role_(role), objects_(role.ranks) {}
 
 void RankWork::set_size(uint64_t units) {
   size_ = units * settings_.unit_bytes();
@@ -55,6 +56,12 @@ void RankWork::set_size(uint64_t units) {
 }
 
 std::string RankWork::name_of(unsigned rank, uint64_t file) { return fmt::format("nfstest.{}.{}", rank, file); }
+
+ObjectId& RankWork::object_of(unsigned writer, uint64_t file) {
+  std::vector<ObjectId>& objects = objects_[writer];
+  if (objects.size() <= file) objects.resize(file + 1);
+  return objects[file];
+}
 
 int RankWork::fail(const char* what, const Stream& stream, int error) {
   if (report_.error.empty())
@@ -93,7 +100,7 @@ Task RankWork::write_file(SimContext& sim, uint64_t file) {
   }
   Stream stream;
   stream.name = name_of(role_.rank, file);
-  ObjectId& object = objects_[{role_.rank, file}];
+  ObjectId& object = object_of(role_.rank, file);
   if (object == kNoObject) object = sim.new_object();
   stream.object = object;
   stream.handle = sim.new_handle();
@@ -179,13 +186,20 @@ Task RankWork::take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* 
 Task RankWork::read_file(SimContext& sim, unsigned writer, uint64_t file) {
   Stream stream;
   stream.name = name_of(writer, file);
-  ObjectId& object = objects_[{writer, file}];
-  if (object == kNoObject) object = sim.new_object();
-  stream.object = object;
   stream.handle = sim.new_handle();
-  const Op lookup{.kind = OpKind::lookup, .object = stream.object, .parent = kRootObject, .name = stream.name};
-  if (int error = (co_await sim.perform(lookup, kLookups)).error) co_return fail("find", stream, error);
-  const Op open{.kind = OpKind::open, .open_flags = O_RDONLY, .object = stream.object, .handle = stream.handle};
+  if (!by_name_) {
+    ObjectId& object = object_of(writer, file);
+    if (object == kNoObject) object = sim.new_object();
+    stream.object = object;
+    const Op lookup{.kind = OpKind::lookup, .object = stream.object, .parent = kRootObject, .name = stream.name};
+    if (int error = (co_await sim.perform(lookup, kLookups)).error) co_return fail("find", stream, error);
+  }
+  const Op open{.kind = OpKind::open,
+                .open_flags = O_RDONLY,
+                .object = stream.object,
+                .parent = kRootObject,
+                .handle = stream.handle,
+                .name = by_name_ ? std::string_view(stream.name) : std::string_view()};
   int error = (co_await sim.perform(open, kOpens)).error;
   if (error) co_return fail("open", stream, error);
   Stdio stdio;
@@ -219,6 +233,8 @@ Task RankWork::read_file(SimContext& sim, unsigned writer, uint64_t file) {
 }
 
 Task RankWork::read(SimContext& sim) {
+  const auto* target = dynamic_cast<const OpensByName*>(&sim.target());
+  by_name_ = target && target->opens_by_name();
   const int64_t from = sim.now();
   int error = 0;
   for (uint64_t file = 0; file < settings_.files && error == 0 && !sim.ended(); ++file)
@@ -231,7 +247,7 @@ Task RankWork::remove_files(SimContext& sim, unsigned rank) {
   for (uint64_t file = 0; file < (rank == role_.rank ? written_ : settings_.files); ++file) {
     Stream stream;
     stream.name = name_of(rank, file);
-    const Op op{.kind = OpKind::unlink, .object = objects_[{rank, file}], .parent = kRootObject, .name = stream.name};
+    const Op op{.kind = OpKind::unlink, .object = object_of(rank, file), .parent = kRootObject, .name = stream.name};
     const int error = (co_await sim.perform(op, kUncounted)).error;
     if (error && error != ENOENT) fail("remove", stream, error);
   }

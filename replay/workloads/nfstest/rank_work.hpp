@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +61,7 @@ class RankWork {
   };
 
   static std::string name_of(unsigned rank, uint64_t file);
+  ObjectId& object_of(unsigned writer, uint64_t file);
   Task write_file(SimContext& sim, uint64_t file);
   Task read_file(SimContext& sim, unsigned writer, uint64_t file);
   Task put(SimContext& sim, Stream& stream, uint64_t length);
@@ -73,10 +73,11 @@ class RankWork {
 
   const Settings& settings_;
   const RankRole role_;
-  uint64_t size_ = 0, buffer_size_ = 0;                        // bytes
-  PageBuffer buffer_;                                          // filled with the byte of this rank
-  std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number of the file
-  uint64_t written_ = 0;                                       // files that this rank has created or tried to create
+  uint64_t size_ = 0, buffer_size_ = 0;         // bytes
+  PageBuffer buffer_;                           // filled with the byte of this rank
+  std::vector<std::vector<ObjectId>> objects_;  // by writer and number of the file
+  uint64_t written_ = 0;                        // files that this rank has created or tried to create
+  bool by_name_ = false;                        // files are opened without a lookup
   unsigned lost_ = 0;
   StageReport report_;
 };

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/opens_by_name.hpp"
 #include "base/target.hpp"
 
 namespace fsr {
@@ -60,6 +61,11 @@ class Driver final : Completion {
     Pending pending(op, payload);
     start(pending);
     return wait(pending);
+  }
+
+  bool opens_by_name() const {
+    const auto* target = dynamic_cast<const OpensByName*>(&target_);
+    return target && target->opens_by_name();
   }
 
   // One operation under way; its Op's strings must outlive it.

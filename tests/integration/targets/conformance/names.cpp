@@ -4,6 +4,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <initializer_list>
+#include <string_view>
+#include <tuple>
+
 #include "case.hpp"
 
 namespace fsr {
@@ -156,6 +160,43 @@ void special_files(Case& c) {
     require((c.getattr(op.object).mode & S_IFMT) == type, "mknod made another type");
     c.ok({.kind = OpKind::unlink, .object = op.object, .parent = c.top, .name = name});
   }
+}
+
+// For targets that need no lookup before an open.
+void opens_by_name(Case& c) {
+  if (!c.d.opens_by_name()) return;
+  auto error_of = [&c](std::string_view name, uint32_t flags = O_RDONLY) {
+    const HandleId handle = Driver::new_handle();
+    const Answer answer =
+        c.d.perform({.kind = OpKind::open, .open_flags = flags, .parent = c.top, .handle = handle, .name = name});
+    if (answer.error == 0) {
+      require(c.read({kNoObject, handle}, 0, 10) == "content", "a file that was opened by name has other content");
+      require(c.getattr(kNoObject, handle).size == 7, "a file that was opened by name has another size");
+      c.close({kNoObject, handle});
+    }
+    return answer.error;
+  };
+  auto file = c.create(c.top, "file");
+  c.write(file, 0, "content");
+  c.close(file);
+  c.mkdir(c.top, "dir");
+  c.ok({.kind = OpKind::mknod, .mode = S_IFIFO | 0600, .object = Driver::new_object(), .parent = c.top, .name = "pipe"});
+  c.ok({.kind = OpKind::symlink, .object = Driver::new_object(), .parent = c.top, .name = "link", .data = "file"});
+  for (const auto& [name, flags, error] :
+       std::initializer_list<std::tuple<const char*, uint32_t, int>>{{"file", O_RDONLY, 0},
+                                                                     {"file", O_RDWR, 0},
+                                                                     {"nothing", O_RDONLY, ENOENT},
+                                                                     {"dir", O_RDONLY, ENXIO},
+                                                                     {"pipe", O_RDONLY, ENXIO},
+                                                                     {"pipe", O_WRONLY, ENXIO},
+                                                                     {"pipe", O_RDWR, ENXIO},
+                                                                     {"link", O_RDONLY, ELOOP},
+                                                                     {"../file", O_RDONLY, EINVAL}}) {
+    const int found = error_of(name, flags);
+    require(found == error, fmt::format("to open {} by name gave {}, not {}", name, error_text(found), error_text(error)));
+  }
+  c.lookup(c.top, "file", file.object);  // it still has its identity
+  c.ok({.kind = OpKind::unlink, .object = file.object, .parent = c.top, .name = "file"});
 }
 
 // For protocols that rename within a directory only.
@@ -329,6 +370,7 @@ std::vector<NamedCase> name_cases() {
           {"a hard link renamed to another", links_renamed},
           {"symlinks", symlinks},
           {"special files", special_files},
+          {"opens by name", opens_by_name},
           {"renames", renames},
           {"rename flags", rename_flags},
           {"big directory", big_directory},
