@@ -48,6 +48,11 @@ unsigned reader_shift(const std::vector<std::string>& hosts) {
 
 RankWork::RankWork(const Settings& settings, const RankRole& role) : settings_(settings), role_(role), objects_(role.ranks) {}
 
+void RankWork::enter(const Target& target) {
+  const auto* opens = dynamic_cast<const OpensByName*>(&target);
+  by_name_ = opens && opens->opens_by_name();
+}
+
 void RankWork::set_size(uint64_t units) {
   size_ = units * settings_.unit_bytes();
   buffer_size_ = settings_.buffer ? settings_.buffer * settings_.unit_bytes() : size_;
@@ -61,6 +66,14 @@ ObjectId& RankWork::object_of(unsigned writer, uint64_t file) {
   std::vector<ObjectId>& objects = objects_[writer];
   if (objects.size() <= file) objects.resize(file + 1);
   return objects[file];
+}
+
+// Returns the identity of a file. It gets one if it has none.
+ObjectId RankWork::identity(SimContext& sim, unsigned writer, uint64_t file) {
+  if (by_name_) return kNoObject;
+  ObjectId& object = object_of(writer, file);
+  if (object == kNoObject) object = sim.new_object();
+  return object;
 }
 
 int RankWork::fail(const char* what, const Stream& stream, int error) {
@@ -100,9 +113,7 @@ Task RankWork::write_file(SimContext& sim, uint64_t file) {
   }
   Stream stream;
   stream.name = name_of(role_.rank, file);
-  ObjectId& object = object_of(role_.rank, file);
-  if (object == kNoObject) object = sim.new_object();
-  stream.object = object;
+  stream.object = identity(sim, role_.rank, file);
   stream.handle = sim.new_handle();
   written_ = std::max(written_, file + 1);
   const Op create{.kind = OpKind::create,
@@ -186,11 +197,9 @@ Task RankWork::take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* 
 Task RankWork::read_file(SimContext& sim, unsigned writer, uint64_t file) {
   Stream stream;
   stream.name = name_of(writer, file);
+  stream.object = identity(sim, writer, file);
   stream.handle = sim.new_handle();
   if (!by_name_) {
-    ObjectId& object = object_of(writer, file);
-    if (object == kNoObject) object = sim.new_object();
-    stream.object = object;
     const Op lookup{.kind = OpKind::lookup, .object = stream.object, .parent = kRootObject, .name = stream.name};
     if (int error = (co_await sim.perform(lookup, kLookups)).error) co_return fail("find", stream, error);
   }
@@ -233,8 +242,6 @@ Task RankWork::read_file(SimContext& sim, unsigned writer, uint64_t file) {
 }
 
 Task RankWork::read(SimContext& sim) {
-  const auto* target = dynamic_cast<const OpensByName*>(&sim.target());
-  by_name_ = target && target->opens_by_name();
   const int64_t from = sim.now();
   int error = 0;
   for (uint64_t file = 0; file < settings_.files && error == 0 && !sim.ended(); ++file)
@@ -258,6 +265,9 @@ Task RankWork::remove(SimContext& sim) { return remove_files(sim, role_.rank); }
 
 Task RankWork::remove_lost(SimContext& sim) { return remove_files(sim, lost_); }
 
-SimTask WorkThread::run(SimContext& sim) { co_await (work_.*stage_)(sim); }
+SimTask WorkThread::run(SimContext& sim) {
+  work_.enter(sim.target());
+  co_await (work_.*stage_)(sim);
+}
 
 }  // namespace fsr::nfstest

@@ -17,7 +17,8 @@
 
 namespace fsr {
 class SimContext;
-}
+class Target;
+}  // namespace fsr
 
 namespace fsr::nfstest {
 
@@ -41,7 +42,8 @@ class RankWork {
   // `settings` must outlive this.
   RankWork(const Settings& settings, const RankRole& role);
 
-  void set_size(uint64_t units);  // units of each file, in the next stages
+  void enter(const Target& target);  // begins a stage
+  void set_size(uint64_t units);     // units of each file, in the next stages
   Task write(SimContext& sim);
   Task read(SimContext& sim);
   Task remove(SimContext& sim);  // removes the files of this rank
@@ -62,6 +64,7 @@ class RankWork {
 
   static std::string name_of(unsigned rank, uint64_t file);
   ObjectId& object_of(unsigned writer, uint64_t file);
+  ObjectId identity(SimContext& sim, unsigned writer, uint64_t file);
   Task write_file(SimContext& sim, uint64_t file);
   Task read_file(SimContext& sim, unsigned writer, uint64_t file);
   Task put(SimContext& sim, Stream& stream, uint64_t length);
@@ -77,7 +80,7 @@ class RankWork {
   PageBuffer buffer_;                           // filled with the byte of this rank
   std::vector<std::vector<ObjectId>> objects_;  // by writer and number of the file
   uint64_t written_ = 0;                        // files that this rank has created or tried to create
-  bool by_name_ = false;                        // files are opened without a lookup
+  bool by_name_ = false;                        // files are used by their names alone, without a lookup or an identity
   unsigned lost_ = 0;
   StageReport report_;
 };
