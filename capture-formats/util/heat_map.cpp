@@ -25,7 +25,7 @@ namespace {
 constexpr int kClasses = 6;
 constexpr int kADecade = 4;  // buckets
 constexpr double kRow = 9;   // units of height
-constexpr int kLeft = 62, kRight = 20, kTop = 52, kBottom = 40;
+constexpr int kRight = 20, kTop = 52, kBottom = 40;
 constexpr int kTicks = 8, kFewTicks = 3;  // of the time
 constexpr int kNarrow = 500;              // units of width below which there is room for few ticks
 
@@ -39,7 +39,7 @@ class HeatDrawing {
     const double height = bottom() + kBottom;
     put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n<text x=\"{}\" y=\"20\" "
         "font-size=\"15\">{}</text>\n",
-        map_.width, height, xml_text(map_.title), kLeft, xml_text(map_.title));
+        map_.width, height, xml_text(map_.title), left(), xml_text(map_.title));
     key();
     cells();
     axes();
@@ -52,7 +52,9 @@ class HeatDrawing {
   void put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
   }
-  double x(double seconds) const { return kLeft + seconds / map_.end * (map_.width - kLeft - kRight); }
+  bool narrow() const { return map_.width < kNarrow; }
+  int left() const { return narrow() ? 62 : 90; }  // as in charts, so that times stand under each other
+  double x(double seconds) const { return left() + seconds / map_.end * (map_.width - left() - kRight); }
   double y(int bucket) const { return bottom() - kRow * (bucket - map_.first); }  // of its lower bound
   double bottom() const { return kTop + kRow * (map_.last + 1 - map_.first); }
   // Each class begins at most^(1/6) times the count of the one before.
@@ -64,7 +66,7 @@ class HeatDrawing {
   }
 
   void key() {
-    int at = kLeft;
+    int at = left();
     for (int i = 0; i < kClasses; ++i) {
       const std::string text = count_text(std::ceil(begin_of(i)));
       if (i && text == count_text(std::ceil(begin_of(i - 1)))) continue;
@@ -90,19 +92,19 @@ class HeatDrawing {
     for (int bucket = map_.first; bucket <= map_.last + 1; bucket += kADecade)
       put("<line x1=\"{0}\" y1=\"{1:.0f}\" x2=\"{2}\" y2=\"{1:.0f}\" class=\"{3}\"/><text x=\"{4}\" y=\"{5:.0f}\" "
           "text-anchor=\"end\">{6}</text>\n",
-          kLeft, y(bucket), map_.width - kRight, bucket == map_.first ? "axis" : "grid", kLeft - 8, y(bucket) + 4,
+          left(), y(bucket), map_.width - kRight, bucket == map_.first ? "axis" : "grid", left() - 8, y(bucket) + 4,
           xml_text(duration_text(lower_bound_ns(bucket))));
-    const double step = round_step(map_.end, map_.width < kNarrow ? kFewTicks : kTicks);
+    const double step = round_step(map_.end, narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= map_.end * (1 + 1e-9); at += step)
       put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x(at), bottom() + 18,
           xml_text(duration_text(at * 1e9)));
     put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">time since the start of the run</text>\n",
-        (kLeft + map_.width - kRight) / 2, bottom() + 34);
+        (left() + map_.width - kRight) / 2, bottom() + 34);
   }
 
   // Writes a text for each stretch, which appears while the pointer rests on it.
   void hits() {
-    if (map_.width < kNarrow) return;
+    if (narrow()) return;
     struct Stretch {
       double to = 0;
       int low = 0, high = 0;

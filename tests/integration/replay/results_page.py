@@ -98,6 +98,8 @@ def at_a_glance():
         path = "a/rather/long/path/of/a/file/" + "x" * 60
         db.executemany("insert into mismatches (run, seq, kind, name, object, thread, expected, got) values (1, ?, 'copy_file_range', ?, 5, 1, '1,048,576 bytes', '1,044,480 bytes')",
                        [(1234567 + i, path) for i in range(3)])
+        db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
+            values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
         db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
@@ -106,9 +108,17 @@ def at_a_glance():
         cases.case(f"at {width} pixels no number breaks", not found["broken"], found["broken"][:5])
         cases.case(f"at {width} pixels, what scrolls has a sign", found["unsigned"] == 0, found)
         if width == 390:
-            cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 1 and found["scrolls"] > 0, found)
+            cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 2 and found["scrolls"] > 0, found)
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
+    group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
+    cases.case("outcomes that differed stand by kind, with the first time and a file", all(
+        part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
+    table = re.search(r"<caption>Operations by time</caption>.*?</table>", text, re.S)[0]
+    shown = [[int(value) for value in re.findall(r'<td[^>]*><data value="(\d+)"', row)] for row in table.split("<tr>")[2:]]
+    counted = [rows(f"select sum(count) from heat where run = 1 and what = '{what}'")[0][0] for what in ("recorded", "service", "response")]
+    cases.case("heat maps have each operation of the results", [sum(column) for column in zip(*shown)] == counted
+               and text.count('aria-label="Service in the capture"') == 2 and text.count('<path class="h') >= 6, (shown, counted))
     cases.case("a run that kept its pace has no limit", "Limit: " not in text and "The schedule was kept (lateness" in text)
     lines = charts("one.html", "Response")
     pause = rows("select max(gap) from (select to_ns - from_ns as gap, 1 from intervals where run = 1 and kind = '')")[0][0]
