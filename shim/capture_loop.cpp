@@ -16,6 +16,7 @@
 
 #include "process_limits.hpp"
 #include "signals.hpp"
+#include "util/clock_ns.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -25,6 +26,15 @@ namespace {
 constexpr int kGraceMs = 500;        // ms for releases that follow the last close
 constexpr int kLeftBehindMs = 5000;  // ms for processes that a command left in the background
 constexpr int kCloseMs = 5000;       // ms for the trace's disk, before the user gets a message
+
+// Time that has passed. Waits end early at signals, requests and mounts, so their number says nothing about time.
+class Elapsed {
+ public:
+  int64_t ms() const { return (clock_ns(CLOCK_MONOTONIC) - since_) / 1'000'000; }
+
+ private:
+  const int64_t since_ = clock_ns(CLOCK_MONOTONIC);
+};
 
 std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
@@ -207,9 +217,9 @@ void CaptureLoop::close_trace(const std::string& reason) {
     close();
   }
   bool reported = false;
-  for (int waited = 0, step; !done; waited += step) {
-    wait(step = std::min(20, 1 + waited / 10));
-    if (waited < kCloseMs) continue;
+  for (const Elapsed waited; !done;) {
+    wait(int(std::min<int64_t>(20, 1 + waited.ms() / 10)));
+    if (waited.ms() < kCloseMs) continue;
     if (!std::exchange(reported, true)) {
       dprintf(
           STDERR_FILENO,
@@ -236,7 +246,7 @@ void CaptureLoop::give_up_trace() {
 void CaptureLoop::end_over_mount(const std::string& reason) {
   serve_mapped(reason);
   still_mounted_ = parts_.detach();
-  for (int waited = 0; waited < kGraceMs && !parts_.session.ended() && !cut_off_; waited += 20) wait(20);
+  for (const Elapsed waited; waited.ms() < kGraceMs && !parts_.session.ended() && !cut_off_;) wait(20);
   if (trace_ == Trace::open) close_trace(reason);
   serve_leftovers();
 }
@@ -282,10 +292,10 @@ void CaptureLoop::serve_leftovers() {
 
 void CaptureLoop::end_command() {
   // The connection ends with the mount, the mount with its namespace, and that with the last process in it.
-  for (int waited = 0; waited < kLeftBehindMs && !parts_.session.ended(); waited += 50) wait(50);
+  for (const Elapsed waited; waited.ms() < kLeftBehindMs && !parts_.session.ended();) wait(50);
   const bool cut = !parts_.session.ended();
   if (cut) parts_.detach();
-  for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
+  for (const Elapsed waited; waited.ms() < kGraceMs && !parts_.session.ended();) wait(20);
   if (cut && !parts_.session.ended())
     dprintf(STDERR_FILENO, "fsshim: processes that the command left behind lose their open files\n");
   while (!command_ended_) wait(200);  // the mount went first

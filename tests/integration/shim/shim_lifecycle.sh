@@ -202,6 +202,15 @@ started=$SECONDS
 check "a process left behind does not hold the capture for ever" fsshim capture d -o left.zst -- sh -c 'sleep 60 <d/file >/dev/null 2>&1 & echo $! >left.pid'
 check "it ended soon" test $((SECONDS - started)) -lt 20
 kill "$(cat left.pid)"
+# Mounts elsewhere wake the capture up.
+mkdir elsewhere
+(while mount -t tmpfs none elsewhere && umount elsewhere; do :; done) &
+mounting=$!
+own_process $mounting
+check "the time for what a command leaves behind does not run faster beside mounts" eval 'fsshim capture d -o beside.zst -- sh -c "(for i in 1 2 3 4 5; do sleep 0.5; echo \$i; done >d/beside 2>/dev/null) & exit 0" && [ "$(tail -n 1 d/beside)" = 5 ]'
+kill $mounting
+wait $mounting 2>/dev/null
+mountpoint -q elsewhere && umount elsewhere
 check "a grandchild that ends in time is captured" eval 'fsshim capture d -o late.zst -- sh -c "(sleep 0.5; echo late >d/late) & exit 0" && fstrace dump late.zst | grep -q "create late"'
 check "all operations are there" eval 'fsshim capture d -o count.zst -- sh -c "for i in \$(seq 500); do echo >d/n; done" && [ "$(fstrace dump count.zst | grep -c " write n ")" = 500 ]'
 fsshim capture d -o names.zst -- sh -c 'echo >"d/a
