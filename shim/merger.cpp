@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "merger.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <thread>
@@ -82,13 +83,34 @@ void Merger::write_start(Source& source, int64_t start) {
 
 bool Merger::any_open() const {
   int64_t start;
-  for (const Source& source : sources_)
-    if (source.ring->open_since(&start) != Ring::Open::kNone) return true;
-  return false;
+  auto open = [&](const Source& source) { return source.ring->open_since(&start) != Ring::Open::kNone; };
+  return std::any_of(sources_.begin(), sources_.end(), open) || std::any_of(parked_.begin(), parked_.end(), open);
+}
+
+// Keeps requests that wait for long, of which there may be thousands, out of the round. What comes after such a request in its
+// ring starts after this call, so it does not belong to the round.
+void Merger::park() {
+  auto waits = [](const Source& source) {
+    int64_t start = 0;
+    return source.early && source.ring->open_since(&start) == Ring::Open::kSince && start == source.early_start;
+  };
+  auto move = [](std::deque<Source>& from, std::deque<Source>& to, auto chosen) {
+    const auto moved = std::stable_partition(from.begin(), from.end(), [&](const Source& source) { return !chosen(source); });
+    to.insert(to.end(), moved, from.end());
+    from.erase(moved, from.end());
+  };
+  move(parked_, sources_, [&](const Source& source) { return !waits(source); });
+  move(sources_, parked_, [&](const Source& source) { return waits(source) && !source.ring->front(); });
+}
+
+void Merger::unpark_all() {
+  sources_.insert(sources_.end(), parked_.begin(), parked_.end());
+  parked_.clear();
 }
 
 size_t Merger::round(int64_t now) {
   size_t written = 0;
+  park();
   for (;;) {
     int64_t bound;
     Source* oldest = holder(now, &bound);
@@ -101,6 +123,7 @@ size_t Merger::round(int64_t now) {
 
 size_t Merger::discard() {
   size_t lost = 0;
+  unpark_all();
   for (Source& source : sources_)
     while (const Ring::Record* record = source.ring->front()) {
       source.ring->pop(*record);
@@ -112,6 +135,7 @@ size_t Merger::discard() {
 size_t Merger::finish() {
   size_t written = 0;
   full_ = full_ || sink_.full();
+  unpark_all();
   for (;;) {
     int64_t bound;
     Source* oldest = holder(kForever, &bound);

@@ -4,7 +4,7 @@
 // Used by the writer thread only. An operation is written once no earlier one can appear. The watermark is the start of the
 // oldest request in flight, or the time when the round began. A request may hold the watermark for longer than kLate, or while
 // the rings' memory runs out. It is then written as a start record and holds the watermark no longer; its end is written when it
-// comes.
+// comes. Its ring is parked until then: rounds pass over it.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,15 @@ class Merger {
   Merger(OpSink& sink, const ChunkPool& pool) : sink_(sink), pool_(pool) {}
 
   void add_ring(Ring& ring) { sources_.push_back({&ring}); }
+  // Gives up the rings of which `unused` is true, once all in them is written. Calls `gone` for each.
+  template <class Unused, class Gone>
+  void remove_rings(Unused unused, Gone gone) {
+    std::erase_if(sources_, [&](const Source& source) {
+      if (!unused(*source.ring) || source.early || source.ring->front()) return false;
+      gone(*source.ring);
+      return true;
+    });
+  }
   // Writes the operations that can be written, and returns their number. `now`: read before the caller got the list of all rings.
   size_t round(int64_t now);
   // Last round: writes all completed operations, and those in flight as unfinished.
@@ -41,13 +50,15 @@ class Merger {
     uint64_t early_seq = 0;
   };
 
+  void park();
+  void unpark_all();
   Source* holder(int64_t now, int64_t* bound);
   size_t write_before(int64_t bound);
   void write_start(Source& source, int64_t start);
 
   OpSink& sink_;
   const ChunkPool& pool_;
-  std::deque<Source> sources_;
+  std::deque<Source> sources_, parked_;
   Ring::View view_;
   bool unknown_ = false, full_ = false;
   size_t not_asked_ = 0;  // bytes of operations written since the sink was asked whether it is full

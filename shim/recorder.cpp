@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace fsr::shim {
 
@@ -35,23 +36,42 @@ int64_t Recorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
 
 Ring* Recorder::borrow() {
   std::lock_guard lock(mutex_);
-  if (!free_.empty()) {
-    Ring* ring = free_.back();
-    free_.pop_back();
-    return ring;
-  }
-  try {
-    rings_.push_back(std::make_unique<Ring>(pool_));
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-  return rings_.back().get();
+  if (free_.empty()) try {
+      rings_.push_back(std::make_unique<Ring>(pool_));
+      free_.push_back(rings_.back().get());
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+  Ring* ring = free_.back();
+  free_.pop_back();
+  ring->lent = true;
+  if (!std::exchange(ring->merged, true)) unmerged_.push_back(ring);
+  return ring;
 }
 
 void Recorder::give_back(Ring* ring) {
   if (!ring) return;
   std::lock_guard lock(mutex_);
+  ring->lent = false;
   free_.push_back(ring);
+}
+
+size_t Recorder::merged_rings() const {
+  std::lock_guard lock(mutex_);
+  return merged_;
+}
+
+// The merger looks at each of its rings for each operation, so it gets only those in use.
+void Recorder::update_rings() {
+  std::lock_guard lock(mutex_);
+  merger_.remove_rings([](const Ring& ring) { return !ring.lent; },
+                       [this](Ring& ring) {
+                         ring.merged = false;
+                         --merged_;
+                       });
+  for (Ring* ring : unmerged_) merger_.add_ring(*ring);
+  merged_ += unmerged_.size();
+  unmerged_.clear();
 }
 
 // Sets the time before the count, so that each drop that the writer sees has a time.
@@ -167,10 +187,7 @@ void Recorder::write_all() {
   for (;;) {
     bool stopping = stop_.load(std::memory_order_acquire);
     int64_t t = now();
-    {
-      std::lock_guard lock(mutex_);
-      for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
-    }
+    update_rings();
     const int64_t held = hold_.load(std::memory_order_relaxed);
     merger_.round(held < t && t - held < kMostHeld ? held : t);
     follow_load(t);
@@ -194,6 +211,7 @@ void Recorder::run() {
   try {
     write_all();
     recording_.store(false, std::memory_order_relaxed);
+    update_rings();
     // Requests that are being answered at this moment belong to the trace; a request that blocks is not waited for.
     for (int i = 0; i < 50 && merger_.any_open(); ++i) {
       merger_.round(now());

@@ -74,8 +74,10 @@ class Recorder {
     return load_.load(std::memory_order_relaxed);
   }  // the highest so far, bytes in the rings per second
   size_t ring_bytes() const { return pool_.capacity(); }
+  size_t merged_rings() const;  // rings in use, or with operations that are not written yet
 
  private:
+  void update_rings();
   bool make_room(Ring& ring, size_t bytes);
   void run();
   void write_all();
@@ -97,9 +99,10 @@ class Recorder {
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Ring>> rings_;
   std::vector<Ring*> free_;
+  std::vector<Ring*> unmerged_;  // borrowed, and the merger does not look at them yet
+  size_t merged_ = 0;            // rings that the merger looks at
   std::string reason_, failure_;
   Merger merger_;
-  size_t known_rings_ = 0;   // number of rings_ that the merger has
   int64_t measured_at_ = 0;  // time of the last measurement of the load; total_then_: bytes through the rings until then
   uint64_t total_then_ = 0;
   std::thread writer_;

@@ -56,6 +56,9 @@ class Ring {
   uint64_t total() const { return head_.load(std::memory_order_relaxed); }
   size_t fill() const { return size_t(total() - tail_.load(std::memory_order_relaxed)); }
 
+  // The recorder's, with its mutex held. Whether a thread has borrowed the ring, and whether the merger looks at it.
+  bool lent = false, merged = false;
+
   // Writer.
   enum class Open { kNone, kUnknown, kSince };
   Open open_since(int64_t* start) const;

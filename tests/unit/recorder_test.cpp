@@ -272,6 +272,68 @@ TEST_CASE("the merger returns operations of several rings in the order of their 
   CHECK(sink.ops.back().start == 20);
 }
 
+TEST_CASE("the merger passes over rings that nobody uses, and loses nothing", "[threads]") {
+  constexpr int kThreads = 4, kTurns = 500;
+  KeepingSink sink;
+  Recorder recorder(sink, small(kChunk), clock_ns(CLOCK_MONOTONIC));
+  auto turn = [&recorder](int operations) {
+    Ring* ring = recorder.borrow();
+    for (int i = 0; i < operations; ++i) {
+      Op op = op_at(0);
+      recorder.begin(ring, op);
+      recorder.end(*ring, op);
+    }
+    recorder.give_back(ring);
+  };
+  std::vector<std::thread> threads;
+  for (int n = 0; n < kThreads; ++n)
+    threads.emplace_back([&] {
+      for (int i = 0; i < kTurns; ++i) {
+        turn(3);
+        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (int i = 0; i < 1000 && recorder.merged_rings() != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(recorder.merged_rings() == 0);
+  turn(1);
+  recorder.stop("end");
+  CHECK(sink.ops.size() == kThreads * kTurns * 3 + 1);
+  CHECK(sink.in_order());
+}
+
+TEST_CASE("requests that wait for long are parked, and their ends are written when they come") {
+  KeepingSink sink;
+  ChunkPool pool(kChunk, kChunk);
+  Merger merger(sink, pool);
+  Ring a(pool), b(pool);
+  merger.add_ring(a);
+  merger.add_ring(b);
+  Op waits = op_at(10, "waits");
+  open_in(a, waits);
+  merger.round(11 + Merger::kLate);
+  put(b, op_at(12));
+  merger.round(13 + Merger::kLate);
+  CHECK(merger.any_open());
+  waits.error = 4;
+  a.finish(waits);
+  Op next = op_at(14 + Merger::kLate, "next");
+  open_in(a, next);
+  put(b, op_at(15 + Merger::kLate));
+  merger.round(16 + Merger::kLate);
+  CHECK(sink.ended[0].error == 4);
+  CHECK(sink.ops.size() == 2);  // held back by "next"
+  a.finish(next);
+  merger.round(16 + Merger::kLate);
+  CHECK(sink.ops.size() == 4);
+  open_in(a, op_at(17 + Merger::kLate, "last"));
+  merger.round(18 + 2 * Merger::kLate);
+  merger.round(18 + 2 * Merger::kLate);
+  merger.finish();
+  CHECK(sink.ops.size() == 5);
+  CHECK(sink.in_order());
+}
+
 TEST_CASE("a late operation takes its place in the order if the merger waited for it", "[threads]") {
   KeepingSink sink;
   Recorder recorder(sink, small(kChunk), clock_ns(CLOCK_MONOTONIC));
