@@ -34,6 +34,8 @@ uint64_t user_id(const std::string& text) {
 void PathMap::put(ObjectId parent, std::string_view name, ObjectId object) {
   if (!object || object == kRootObject || !parent || name.empty()) return;
   Name& entry = names_[object];
+  if (entry.parent != parent || entry.name != name)
+    if (entry.parent || some_unknown_) ++renames_;
   entry.parent = parent;
   entry.name = name;
   entry.removed = false;
@@ -59,20 +61,31 @@ void PathMap::learn(const Op& op) {
 }
 
 std::string PathMap::path(ObjectId object) const {
-  std::string out;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
-    if (object == kRootObject) return out.empty() ? "." : out;
-    auto at = names_.find(object);
-    if (at == names_.end()) break;
-    out = out.empty() ? at->second.name : at->second.name + "/" + out;
-    object = at->second.parent;
+  if (object == kRootObject) return ".";
+  auto at = names_.find(object);
+  return at == names_.end() ? std::string() : path(at->second.parent, at->second.name);
+}
+
+// A user can make directories that are thousands deep, and the writer asks for a path at each operation there.
+const std::string& PathMap::directory_path(ObjectId directory) const {
+  Known& known = known_[directory % known_.size()];
+  if (known.directory == directory && known.renames == renames_) return known.path;
+  std::vector<const std::string*> names;
+  ObjectId object = directory;
+  for (auto at = names_.begin(); object != kRootObject && names.size() < kMaxDepth; object = at->second.parent) {
+    if (at = names_.find(object); at == names_.end()) break;
+    names.push_back(&at->second.name);
   }
-  return {};
+  known = {directory, renames_, {}};
+  some_unknown_ |= object != kRootObject;
+  if (object == kRootObject)
+    for (; !names.empty(); names.pop_back()) known.path += (known.path.empty() ? "" : "/") + *names.back();
+  return known.path;
 }
 
 std::string PathMap::path(ObjectId parent, std::string_view name) const {
   if (parent == kRootObject) return std::string(name);
-  std::string above = path(parent);
+  const std::string& above = directory_path(parent);
   return above.empty() ? above : above + "/" + std::string(name);
 }
 

@@ -7,6 +7,7 @@
 // alone asks: the request path does not know of filters.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -33,10 +34,20 @@ class PathMap {
     std::string name;
     bool removed = false;
   };
+  // A directory's path, as long as no object got another name.
+  struct Known {
+    ObjectId directory = kNoObject;
+    uint64_t renames = 0;
+    std::string path;
+  };
+  const std::string& directory_path(ObjectId directory) const;
   void put(ObjectId parent, std::string_view name, ObjectId object);
   void remove(ObjectId parent, std::string_view name, ObjectId object);
   std::unordered_map<ObjectId, Name> names_;
   std::deque<ObjectId> removed_;
+  uint64_t renames_ = 0;  // changes that may have given a directory another path
+  mutable std::array<Known, 64> known_;
+  mutable bool some_unknown_ = false;  // known_ has an empty path
 };
 
 class OpFilter {

@@ -3,6 +3,7 @@
 
 #include <linux/fs.h>
 
+#include <chrono>
 #include <stdexcept>
 
 #include "catch.hpp"
@@ -98,6 +99,23 @@ TEST_CASE("a deleted file keeps its path while it is open, and an exchange swaps
     paths.learn(named(OpKind::unlink, kRootObject, "t", id));
   }
   CHECK(paths.path(kFile).empty());
+}
+
+TEST_CASE("paths far below are known, and follow renames of directories above") {
+  PathMap paths;
+  ObjectId last = kRootObject;
+  for (ObjectId id = 10; id < 3010; last = id++) paths.learn(named(OpKind::mkdir, last, "d", id));
+  CHECK(paths.path(last).size() == 2 * 3000 - 1);
+  CHECK(paths.path(last, "f") == paths.path(last) + "/f");
+  Op moved{.kind = OpKind::rename, .object = 10, .parent = kRootObject, .parent2 = kRootObject, .name = "d", .name2 = "other"};
+  paths.learn(moved);
+  CHECK(paths.path(last, "f").starts_with("other/d/"));
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10'000; ++i) (void)paths.path(last, "f").size();
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(paths.path(5000, "f").empty());
+  paths.learn(named(OpKind::mkdir, kRootObject, "new", 5000));
+  CHECK(paths.path(5000, "f") == "new/f");
 }
 
 TEST_CASE("the filter refuses a rule that it can't parse") {
