@@ -30,8 +30,14 @@ void LockRanges::clear(const LockRange& range) {
   held_ = std::move(kept);
 }
 
-void LockRanges::set(const LockRange& range) {
+void LockRanges::set(LockRange range) {
   clear(range);
+  std::erase_if(held_, [&range](const LockRange& r) {
+    const bool before = range.first != 0 && r.last == range.first - 1, after = r.first != 0 && range.last == r.first - 1;
+    if ((!before && !after) || r.exclusive != range.exclusive || r.pid != range.pid) return false;
+    (before ? range.first : range.last) = before ? r.first : r.last;
+    return true;
+  });
   held_.push_back(range);
 }
 

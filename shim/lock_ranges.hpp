@@ -22,10 +22,11 @@ LockRange range_of(const struct flock& lock);  // l_start counted from the start
 
 class LockRanges {
  public:
-  void set(const LockRange& range);  // replaces what it overlaps, as fcntl(2) does
+  void set(LockRange range);  // replaces what it overlaps and joins neighbours, as fcntl(2) does
   void clear(const LockRange& range);
   // Returns a range held here that conflicts with `wanted` of another owner. Null: there is none.
   const LockRange* conflict(const LockRange& wanted) const;
+  size_t size() const { return held_.size(); }
 
  private:
   std::vector<LockRange> held_;

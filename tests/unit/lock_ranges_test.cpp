@@ -36,6 +36,18 @@ TEST_CASE("an unlock in the middle splits a range, and a new type replaces the o
   CHECK_FALSE(held.conflict({0, UINT64_MAX, true, 0}));
 }
 
+TEST_CASE("a lock joins its neighbours of the same type") {
+  LockRanges held;
+  for (uint64_t at : {2, 0, 1, 3}) held.set({at, at, true, 1});
+  CHECK(held.size() == 1);
+  CHECK(held.conflict({0, 0, true, 0})->last == 3);
+  held.set({4, 4, false, 1});
+  CHECK(held.size() == 2);
+  held.set({5, UINT64_MAX, false, 1});
+  held.set({0, 0, false, 1});
+  CHECK(held.size() == 3);
+}
+
 TEST_CASE("a lock of length 0 reaches to the end") {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
