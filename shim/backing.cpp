@@ -109,4 +109,10 @@ std::string mappings_text(Mappings mappings, const std::string& why, const std::
 
 uint32_t stack_depth(const std::string& fs_type) { return fs_type == "overlay" ? 2 : 1; }
 
+std::string why_seen_inside(const std::string& fs_type, const std::string& directory_type) {
+  if (fs_type == "devtmpfs") return {};  // the kernel opens devices itself
+  if (!is_local_type(fs_type)) return fs_type + ", which is not a local file system";
+  return stack_depth(fs_type) > stack_depth(directory_type) ? "an overlay in a directory that is none" : "";
+}
+
 }  // namespace fsr::shim

@@ -57,5 +57,8 @@ Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_ty
 std::string mappings_text(Mappings mappings, const std::string& why, const std::string& why_no_faults);
 // Depth of the file systems stacked below the capture: 2 for an overlay, above which no further overlay is possible.
 uint32_t stack_depth(const std::string& fs_type);
+// The reason why files of a file system inside the directory are mapped through the capture although those of the directory are
+// not. Empty: they are not.
+std::string why_seen_inside(const std::string& fs_type, const std::string& directory_type);
 
 }  // namespace fsr::shim

@@ -39,7 +39,7 @@ TraceHeader header_of(const CaptureSetup& setup) {
   const MappingChoice& mappings = setup.mappings;
   TraceHeader header = describe(setup.options, setup.directory(), setup.captured.below,
                                 mappings_text(mappings.how, mappings.why_seen, mappings.why_no_faults));
-  report_limits(setup.captured, header, setup.options.force ? "" : mappings.why_seen);
+  report_limits(setup.captured, header, mappings.why_seen, setup.options.force);
   return header;
 }
 

@@ -17,6 +17,7 @@
 #include <sstream>
 #include <utility>
 
+#include "backing.hpp"
 #include "bound_sockets.hpp"
 #include "capture_error.hpp"
 #include "control.hpp"
@@ -145,12 +146,23 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
          mappings_differ + "); end these processes first, or give --force";
 }
 
-void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
+std::string mapping_problem_inside(const std::string& directory, const std::string& type) {
+  for (const MountEntry& m : mounts_inside(directory))
+    if (const std::string why = why_seen_inside(m.type, type); !why.empty())
+      if (std::string problem = mapping_problem(processes_below(m.point).mapping, m.point + " is on " + why); !problem.empty())
+        return problem;
+  return {};
+}
+
+void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ, bool force) {
   const std::string& directory = captured.path;
   report_mounts(captured, header);
   UnseenProcesses holders = processes_below(directory);
-  if (const std::string problem = mapping_problem(holders.mapping, mappings_differ); !problem.empty())
-    throw CaptureError(directory + ": " + problem);
+  if (!force && !holders.mapping.empty()) {
+    const std::string problem = mappings_differ.empty() ? mapping_problem_inside(directory, captured.below.type)
+                                                        : mapping_problem(holders.mapping, mappings_differ);
+    if (!problem.empty()) throw CaptureError(directory + ": " + problem);
+  }
   for (const std::string& process : header.not_seen = std::move(holders.processes))
     dprintf(STDERR_FILENO, "fsshim: not seen, because files below the directory were held before the capture: %s\n",
             escape_text(process).c_str());

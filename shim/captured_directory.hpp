@@ -31,8 +31,11 @@ CapturedDirectory find_captured(CaptureOptions& options);
 // through the capture will not be one with theirs; empty: it will be. Empty: nothing is in the way.
 std::string mapping_problem(const std::vector<std::string>& processes, const std::string& mappings_differ);
 
-// Prints what the capture will not see or not allow, and adds it to the header. Throws CaptureError if mapping_problem() returns
-// a reason.
-void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
+// The same for file systems mounted inside, whose mappings may differ where those of the directory, on `type`, do not.
+std::string mapping_problem_inside(const std::string& directory, const std::string& type);
+
+// Prints what the capture will not see or not allow, and adds it to the header. Unless `force`, throws CaptureError if
+// mapping_problem() or mapping_problem_inside() returns a reason.
+void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ, bool force);
 
 }  // namespace fsr::shim

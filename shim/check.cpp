@@ -82,13 +82,15 @@ void print_refused() {
   line(heading, kRefusedAlways);
 }
 
-// The reason why mappings differ in a capture with default options. Empty: mappings are the underlying files' own.
-std::string why_mappings_differ(const std::string& directory) {
+// The reason why a capture with default options would not start beside these processes. Empty: it would.
+std::string why_not_started(const std::string& directory, const std::vector<std::string>& mapping) {
+  if (mapping.empty()) return {};
   const UniqueFd root(open_directory(directory));
   const std::optional<MountEntry> mount = mount_of(root.get());
+  const std::string type = mount ? mount->type : "";
   std::string why;
-  choose_mappings({}, mount ? mount->type : "", &why);
-  return why;
+  choose_mappings({}, type, &why);
+  return why.empty() ? mapping_problem_inside(directory, type) : mapping_problem(mapping, why);
 }
 
 void print_unseen(const UnseenProcesses& holders) {
@@ -122,8 +124,7 @@ int run_check(const std::string& directory, bool calls_only) {
   print_cost(time_calls(path.get()), captured, uring.get());
   if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
   print_refused();
-  if (const std::string problem = mapping_problem(holders.mapping, why_mappings_differ(path.get())); !problem.empty())
-    line("not started", problem);
+  if (const std::string problem = why_not_started(path.get(), holders.mapping); !problem.empty()) line("not started", problem);
   print_unseen(holders);
   return 0;
 }

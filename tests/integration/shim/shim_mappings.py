@@ -276,6 +276,28 @@ def refused(cases, scratch, directory):
             cases.case("the same with default options", (done.returncode == 0) == LOWER, done.stderr)
 
 
+def refused_inside(cases, scratch, directory):
+    """An overlay inside a directory that is none: its mappings are seen, although those of the directory are not."""
+    inside = f"{directory}/inside"
+    for name in ("low", "up", "work"):
+        os.mkdir(f"{directory}/{name}")
+    os.mkdir(inside)
+    run("mount", "-t", "overlay", "-o", f"lowerdir={directory}/low,upperdir={directory}/up,workdir={directory}/work", "none", inside)
+    try:
+        with open(f"{inside}/mapped", "w+b") as f:
+            f.write(bytes(PAGE))
+            f.flush()
+            command = [shim_program(), "capture", directory, "-o", f"{scratch.path}/inside.zst"]
+            with mmap.mmap(f.fileno(), PAGE):
+                done = subprocess.run([*command, "--", "true"], capture_output=True, text=True, check=False)
+                cases.case("a file that is mapped for writing, on an overlay inside: refused", done.returncode == 2 and
+                           f"{os.getpid()} " in done.stderr and f"{inside} is on an overlay" in done.stderr, done)
+                done = subprocess.run([*command, "--force", "--", "true"], capture_output=True, text=True, check=False)
+                cases.case("the same with --force", done.returncode == 0, done.stderr)
+    finally:
+        run("umount", inside)
+
+
 def main():
     cases = Cases()
     with Scratch() as scratch:
@@ -290,6 +312,8 @@ def main():
             merged(cases, scratch, kind, directory, behind)
             if kind == "tmpfs":
                 refused(cases, scratch, directory)
+                if LOWER:
+                    refused_inside(cases, scratch, directory)
                 seen_to_the_end(cases, scratch, directory)
                 database_at_the_stop(cases, scratch, directory)
             run("umount", behind)
