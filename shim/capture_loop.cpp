@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -50,7 +51,7 @@ CaptureLoop::~CaptureLoop() {
 }
 
 int CaptureLoop::run() {
-  while (stop_reason_.empty() && !command_ended_ && !parts_.session.ended()) wait(200);
+  while (stop_reason_.empty() && !command_ended_ && !parts_.session.ended() && !disconnected_) wait(200);
   const ReservedDescriptors to_end;
   if (parts_.command)
     end_command();
@@ -63,9 +64,13 @@ void CaptureLoop::wait(int milliseconds) {
   pollfd fds[] = {{signal_fd_, POLLIN, 0},
                   {parts_.control.fd(), POLLIN, 0},
                   {parts_.news_fd, POLLPRI, 0},
-                  {parts_.session.ended_fd(), POLLIN, 0}};
-  // An ended connection stays readable; then only time is waited for.
-  poll(fds, parts_.session.ended() ? 3 : 4, milliseconds);
+                  {parts_.session.ended_fd(), POLLIN, 0},
+                  {parts_.session.connection_fd(), 0, 0}};
+  // What has ended stays readable; then only time is waited for. A command's mount is in a namespace of its own.
+  if (parts_.session.ended()) fds[3].fd = -1;
+  if (parts_.session.ended() || parts_.command || disconnected_) fds[4].fd = -1;
+  poll(fds, std::size(fds), milliseconds);
+  if (fds[4].revents) disconnected_ = true;
   if (fds[0].revents) on_signal();
   if (fds[1].revents) on_control();
   remind_interrupted_locks();
@@ -254,11 +259,11 @@ void CaptureLoop::end_over_mount(const std::string& reason) {
 // Leaves the mount in place while mappings beneath it differ from those of the directory. Otherwise a process that opens a file
 // anew would have another mapping than processes beneath the mount, and its data would be lost.
 void CaptureLoop::serve_mapped(const std::string& reason) {
-  if (parts_.session.ended() || cut_off_ || (served_ = parts_.shim.processes_keeping_pages()).empty()) return;
+  if (parts_.session.ended() || disconnected_ || cut_off_ || (served_ = parts_.shim.processes_keeping_pages()).empty()) return;
   close_trace(reason);
   dprintf(STDERR_FILENO, "fsshim: stopped recording; still serving %s; ^C or 'fsshim stop --now' cuts these processes off\n",
           escape_text(served_).c_str());
-  while (!served_.empty() && !parts_.session.ended() && !cut_off_) {
+  while (!served_.empty() && !parts_.session.ended() && !disconnected_ && !cut_off_) {
     wait(200);
     served_ = parts_.shim.processes_keeping_pages();
   }
@@ -280,7 +285,11 @@ void CaptureLoop::serve_leftovers() {
     std::lock_guard lock(parts_.shim.handles_mutex);
     files = parts_.shim.handles.size();
   }
-  if (files > 0)
+  if (disconnected_)
+    dprintf(STDERR_FILENO,
+            "fsshim: connection gone, but the underlying file system has not answered all requests; fsshim ends when it has (^C "
+            "ends at once)\n");
+  else if (files > 0)
     dprintf(STDERR_FILENO, "fsshim: applications still hold %zu open files; serving until the last is closed (^C ends at once)\n",
             files);
   else

@@ -76,6 +76,7 @@ class CaptureLoop {
   std::string rotation_failure_;  // already reported
   int64_t measured_at_ = 0;       // for the rates in status replies: counts at that time, and the rates until then
   uint64_t operations_then_ = 0, data_bytes_then_ = 0, rate_ = 0, data_rate_ = 0;
+  bool disconnected_ = false;  // the connection is gone; the session ends when the file system beneath has answered all requests
   bool command_ended_ = false, reported_failure_ = false, cut_off_ = false;
 };
 

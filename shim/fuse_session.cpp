@@ -70,6 +70,8 @@ bool FuseSession::stop() {
   return finish_all_locks(kLockTimeout);
 }
 
+int FuseSession::connection_fd() const { return fuse_session_fd(session_); }
+
 FuseSession::~FuseSession() {
   while (!stop()) continue;
   fuse_session_destroy(session_);

@@ -12,7 +12,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness"]
-from lower_fs import Cases, Scratch, run, shim_program, take_descriptors  # noqa: E402
+from lower_fs import Cases, Scratch, fstrace_program, run, shim_program, take_descriptors  # noqa: E402
 
 STUCK = 80
 PATIENCE = 30
@@ -93,6 +93,9 @@ def hung_beneath(cases, scratch):
         cases.case("it is not aborted for that", "aborted" not in said(top) and all(p.poll() is None for p in stuck))
         cases.case("abort ends it", answers(shim_program(), "abort", top) == 0)
         cases.case("whoever waits gets an error", all(p.wait(PATIENCE) != 0 for p in stuck))
+        cases.case("the directory is usable at once", wait_until(lambda: not os.path.ismount(top)) and answers("touch", f"{top}/good/g") == 0)
+        cases.case("the trace is complete at once", wait_until(lambda: listed(top).get("state") == "serving") and
+                   answers(fstrace_program(), "verify", trace) == 0, (listed(top), said(top)[-300:]))
     finally:
         run("fsfreeze", "-u", image)
     cases.case("the capture ends", capture.wait(PATIENCE) in (0, 1), said(top)[-300:])
