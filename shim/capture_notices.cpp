@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture_notices.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "abort.hpp"
 #include "process_limits.hpp"
 #include "unread_programs.hpp"
+#include "util/clock_ns.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -49,6 +51,12 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
         "pages that sendfile and splice read may stay cached from now on, because the process that drops them ended, was "
         "stopped or waits for reads of many files");
   if (trace_closed) return lines;
+  // Neither the recorder's clock nor the trace's wall times follow a change of the clock; the former stands still in a
+  // suspension.
+  const int64_t off = clock_ns(CLOCK_REALTIME) - (setup_.header.epoch + now);
+  if (std::abs(off) > kSecond && first(kClockSet))
+    lines.push_back("the clock was set, or the machine suspended: dates of operations in this trace are " +
+                    format_duration(std::abs(off)) + (off > 0 ? " early" : " late") + " from now on");
   mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
   for (std::string& line : watch_.look(now)) lines.push_back(std::move(line));
   return lines;

@@ -27,7 +27,7 @@ class CaptureNotices {
   bool aborted() const { return noted_[kAborted]; }
 
  private:
-  enum Cause { kEnded, kAborted, kMappingsRefused, kBasesMissing, kUnreadProgram, kPageFills, kDropsLost, kCauses };
+  enum Cause { kEnded, kAborted, kMappingsRefused, kBasesMissing, kUnreadProgram, kPageFills, kDropsLost, kClockSet, kCauses };
   bool first(Cause cause);  // true the first time
 
   CaptureSetup& setup_;

@@ -82,6 +82,7 @@ def main():
         with open(errors, encoding="utf-8") as f:
             said = f.read()
         cases.case("a capture ends well and calls nothing stalled", status == 0 and "without a reply" not in said, (status, said))
+        cases.case("it says that dates in the trace are wrong from then on", said.count("the clock was set") == 1, said)
         operations = [json.loads(line) for line in run(fstrace_program(), "dump", "--json", trace).splitlines()]
         operations = [o for o in operations if "start" in o]
         starts = [o["start"] for o in operations]
