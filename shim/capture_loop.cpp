@@ -15,9 +15,9 @@
 #include <thread>
 #include <utility>
 
+#include "elapsed.hpp"
 #include "process_limits.hpp"
 #include "signals.hpp"
-#include "util/clock_ns.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -27,15 +27,6 @@ namespace {
 constexpr int kGraceMs = 500;        // ms for releases that follow the last close
 constexpr int kLeftBehindMs = 5000;  // ms for processes that a command left in the background
 constexpr int kCloseMs = 5000;       // ms for the trace's disk, before the user gets a message
-
-// Time that has passed. Waits end early at signals, requests and mounts, so their number says nothing about time.
-class Elapsed {
- public:
-  int64_t ms() const { return (clock_ns(CLOCK_MONOTONIC) - since_) / 1'000'000; }
-
- private:
-  const int64_t since_ = clock_ns(CLOCK_MONOTONIC);
-};
 
 std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
@@ -66,7 +57,7 @@ void CaptureLoop::wait(int milliseconds) {
                   {parts_.news_fd, POLLPRI, 0},
                   {parts_.session.ended_fd(), POLLIN, 0},
                   {parts_.session.connection_fd(), 0, 0}};
-  // What has ended stays readable; then only time is waited for. A command's mount is in a namespace of its own.
+  // A descriptor stays readable once its object has ended. A command's mount is in a namespace of its own.
   if (parts_.session.ended()) fds[3].fd = -1;
   if (parts_.session.ended() || parts_.command || disconnected_) fds[4].fd = -1;
   poll(fds, std::size(fds), milliseconds);

@@ -87,8 +87,8 @@ bool Merger::any_open() const {
   return std::any_of(sources_.begin(), sources_.end(), open) || std::any_of(parked_.begin(), parked_.end(), open);
 }
 
-// Keeps requests that wait for long, of which there may be thousands, out of the round. What comes after such a request in its
-// ring starts after this call, so it does not belong to the round.
+// Keeps requests that wait for long, of which there may be thousands, out of the round. Later requests in such a
+// ring start after this call, so they do not belong to the round.
 void Merger::park() {
   auto waits = [](const Source& source) {
     int64_t start = 0;
