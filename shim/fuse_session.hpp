@@ -26,7 +26,7 @@ class FuseSession {
   int ended_fd() const { return ended_fd_; }  // readable once the connection is gone
   bool ended() const { return ended_.load(); }
   int connection_fd() const;  // has POLLERR once the connection is gone, while threads may still hang in the file system beneath
-  bool over_uring() const;  // waits for the connection's first exchange
+  bool over_uring() const;    // waits for the connection's first exchange
   bool wait_ended(int milliseconds) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 struct Map {
   const char *what, *title, *heading;
 };
-// What was recorded stands first, above what is to be compared with it.
+// The recorded times stand above those that are compared with them.
 constexpr std::array<Map, 3> kMaps = {{{"recorded", "Service in the capture", "in the capture"},
                                        {"service", "Service", "service"},
                                        {"response", "Response", "response"}}};

@@ -19,7 +19,6 @@
 #include <new>
 #include <sstream>
 
-
 namespace differential {
 
 namespace {
