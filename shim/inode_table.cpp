@@ -237,7 +237,11 @@ void InodeTable::hold(Inode* inode, int fd) {
 
 void InodeTable::drop_fd(Inode* inode, Guard& guard) {
   if (inode->fd < 0) return;
-  if (!inode->pinned) recent_.erase(inode->recent);
+  if (inode->pinned)
+    give_back_pin(inode->pinned_for);
+  else
+    recent_.erase(inode->recent);
+  inode->pinned = false;
   guard.close_later(inode->fd);
   inode->fd = -1;
 }
@@ -428,14 +432,15 @@ Inode* InodeTable::take_fd(const FileKey& key, int fd, Guard& guard) {
   return inode;
 }
 
-bool InodeTable::pin(const FileKey& key, int fd) {
+bool InodeTable::pin(const FileKey& key, int fd, uid_t uid) {
   Guard guard(*this);
   Inode* inode = take_fd(key, fd, guard);
   if (!inode) return false;
   ++inode->removals;
-  if (inode->pinned || inode->fd < 0) return true;
+  if (inode->pinned || inode->fd < 0 || !take_pin(uid)) return true;
   recent_.erase(inode->recent);
   inode->pinned = true;
+  inode->pinned_for = uid;
   return true;
 }
 
@@ -451,6 +456,7 @@ void InodeTable::unpin(const FileKey& key) {
   // Another may be removing it, or have done so.
   if (at == inodes_.end() || --at->second->removals != 0 || !at->second->pinned) return;
   at->second->pinned = false;
+  give_back_pin(at->second->pinned_for);
   hold(at->second.get(), at->second->fd);
 }
 

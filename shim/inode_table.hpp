@@ -8,7 +8,8 @@
 // recently used are closed, and opened again when needed. They are opened by parent and name, or by file handle if the file
 // system can be trusted with it. A handle leads to a file that was moved outside of the capture. The identity is checked then. If
 // another file has taken the name and there is no handle, the result is ESTALE, and the kernel looks the path up anew. A file
-// that is about to lose a name is pinned: its descriptor stays until the kernel forgets the inode.
+// that is about to lose a name is pinned: its descriptor stays until the kernel forgets the inode. It counts as a descriptor of
+// the user who removes the name. If this user may have no more, the file is reachable while it is open or recently used.
 #pragma once
 
 #include <sys/stat.h>
@@ -99,6 +100,7 @@ struct Inode {
   uint32_t children = 0;  // inodes that name this one as parent
   int fd = -1;
   bool pinned = false;
+  uid_t pinned_for = 0;  // user whose descriptor that is
   Inode* parent = nullptr;
   std::string name;
   FileHandle handle;
@@ -112,6 +114,10 @@ class InodeTable {
   InodeTable(int root_fd, int by_handle_fd, size_t max_fds);
   // Opens an O_PATH descriptor through an open instance, for an inode without a known name. Set before use.
   std::function<int(const Inode*)> open_by_instance = [](const Inode*) { return -ESTALE; };
+  // Count a pinned descriptor as the user's, and no longer. take_pin: false: the user may have no more. They never block. Set
+  // before use.
+  std::function<bool(uid_t)> take_pin = [](uid_t) { return true; };
+  std::function<void(uid_t)> give_back_pin = [](uid_t) {};
   ~InodeTable();
 
   Inode* root() { return &root_; }
@@ -138,7 +144,7 @@ class InodeTable {
   void forget(Inode* inode, uint64_t lookups);
   // Called before a name is removed. They keep the inode reachable if the kernel knows it: pin() always, keep() only while there
   // are enough descriptors, for files with other names. Both take over `fd`; -1: the inode has a descriptor.
-  bool pin(const FileKey& key, int fd);  // true: the kernel knows the inode
+  bool pin(const FileKey& key, int fd, uid_t uid);  // true: the kernel knows the inode
   void keep(const FileKey& key, int fd);
   void unpin(const FileKey& key);  // after pin() has returned true: the name was not removed
   void moved(const FileKey& key, Inode* parent, std::string_view name);

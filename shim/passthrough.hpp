@@ -115,6 +115,14 @@ struct Shim {
         descriptors(descriptor_limits),
         waits(thread_limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
+    inodes.take_pin = [this](uid_t uid) {
+      std::lock_guard counting(shares_mutex);
+      return descriptors.try_take(uid);
+    };
+    inodes.give_back_pin = [this](uid_t uid) {
+      std::lock_guard counting(shares_mutex);
+      descriptors.give_back(uid);
+    };
   }
   Recorder& recorder;
   InodeTable& inodes;

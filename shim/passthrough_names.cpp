@@ -116,7 +116,8 @@ struct Target {
   uid_t uid = 0;
   gid_t gid = 0;
 
-  Target(Shim& shim, const Inode* parent, int dir, const char* name, bool goes) {
+  Target(Request& r, const Inode* parent, int dir, const char* name, bool goes) {
+    Shim& shim = r.shim;
     int fd = open_at(shim, dir, name, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0) return;
     struct statx s;
@@ -132,7 +133,7 @@ struct Target {
     // Another name keeps a file reachable.
     last = goes && (s.stx_nlink <= 1 || S_ISDIR(mode));
     if (last)
-      pinned = shim.inodes.pin(key, fd);
+      pinned = shim.inodes.pin(key, fd, r.caller.uid);
     else
       shim.inodes.keep(key, fd);
   }
@@ -163,7 +164,7 @@ void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
   NameChanges::Scope changing(parent->name_changes);
-  Target victim(r.shim, parent, dir.value(), name, true);
+  Target victim(r, parent, dir.value(), name, true);
   r.op.object = victim.id(r.shim.inodes);
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK);
   int error;
@@ -196,7 +197,7 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
   LowerFd dir(r.shim.inodes, parent), new_dir(r.shim.inodes, new_parent);
   if (dir.value() < 0 || new_dir.value() < 0) return r.fail(-std::min(dir.value(), new_dir.value()));
   NameChanges::Scope changing(parent->name_changes), changing_new(new_parent->name_changes);
-  Target moving(r.shim, parent, dir.value(), name, false), victim(r.shim, new_parent, new_dir.value(), new_name, true);
+  Target moving(r, parent, dir.value(), name, false), victim(r, new_parent, new_dir.value(), new_name, true);
   r.op.object = moving.id(r.shim.inodes);
   r.op.object2 = victim.id(r.shim.inodes);
   bool own = moving.known && !S_ISDIR(moving.mode) && !S_ISDIR(victim.mode) &&

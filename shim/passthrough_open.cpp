@@ -174,7 +174,7 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
     close(fd);
     return r.fail(error);
   }
-  r.shim.inodes.pin(r.inode(entry.ino)->key, -1);
+  r.shim.inodes.pin(r.inode(entry.ino)->key, -1, r.caller.uid);
   make_handle(r, fd, r.inode(entry.ino), fi);
   r.end(0);
   if (fuse_reply_create(req, &entry, fi) == -ENOENT) {

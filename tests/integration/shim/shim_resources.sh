@@ -43,6 +43,39 @@ many_of_one() { (ulimit -n 2048; (ulimit -n 512; few fsshim capture d -o one.zst
   while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
   python3 open-many.py; fsshim stop d >/dev/null; wait $capture); }
 check "one user's open files leave room for others'" eval 'many_of_one 2>/dev/null | grep -q "ENFILE True root opens more"'
+cat >remove-many.py <<'END'
+# A user opens files, or only reaches them (O_PATH), and removes them; prints whether root may open more, and what the user has.
+import os
+os.mkdir("d/own")
+os.chmod("d/own", 0o777)
+ready, done = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.setgid(1000)
+    os.setuid(1000)
+    held = []
+    try:
+        for i in range(1500):
+            name = f"d/own/{i}"
+            held.append((os.open(name, os.O_RDWR | os.O_CREAT), False))
+            if i % 2:
+                os.close(held.pop()[0])
+                held.append((os.open(name, os.O_PATH), True))
+            os.unlink(name)
+    except OSError:
+        pass
+    ends = sum(os.pwrite(fd, b"abc", 0) == 3 and os.fstat(fd).st_nlink == 0 for fd, path in held if not path)
+    os.write(ready[1], b"kept" if ends == sum(not path for _, path in held) > 30 else str((ends, len(held))).encode())
+    os.close(done[1])
+    os.read(done[0], 1)
+    os._exit(0)
+said = os.read(ready[0], 99).decode()
+held = [os.open("d/g", os.O_RDWR) for _ in range(20)]
+print(said, len(os.listdir("d")) > 0, "root opens more")
+END
+many_removed() { (ulimit -n 4096; (ulimit -n 512; few fsshim capture d -o removed.zst) & capture=$!
+  while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
+  python3 remove-many.py; fsshim stop d >/dev/null; wait $capture); }
+check "one user's removed files leave room for others, and stay" eval 'many_removed 2>&1 | tee removed.out | grep -q "kept True root opens more"'
 cat >lock-many.py <<'END'
 # 40 processes of one user lock 60 files each; prints how that ended for them, and whether root may lock.
 import errno, fcntl, os
