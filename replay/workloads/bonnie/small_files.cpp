@@ -189,11 +189,11 @@ Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId kn
 }
 
 // Asks whether a directory may be searched, as chdir(2) does to enter it, and to leave it by "..". A target that lacks this
-// request has no such right.
+// request has no such right. One that refuses it without asking a server may be wrong; what follows then shows whether it is.
 Task SmallFiles::may_search(ObjectId directory, HandleId handle, const std::string& name) {
   const Op op{.kind = OpKind::access, .mode = X_OK, .object = directory, .handle = handle};
   const int error = (co_await sim_.perform(op)).error;
-  co_return error&& error != EOPNOTSUPP ? fail("search directory", name, error) : 0;
+  co_return error&& error != EOPNOTSUPP&& error != EACCES ? fail("search directory", name, error) : 0;
 }
 
 // The original changes to a subdirectory. It opens the directory by opendir(3), which also asks for the attributes.
