@@ -99,7 +99,10 @@ AfpClient::~AfpClient() {
   bool done = false;
   if (is_ready()) log_out(&done);
   const int64_t until = settings.clock->now() + kLogoutTimeout;
-  while (is_ready() && !done && settings.clock->now() < until) channel_.poll(until, -1);
+  while (is_ready() && !done && settings.clock->now() < until) {
+    channel_.poll(until, -1);
+    pump();  // the logout may wait for requests in flight
+  }
   channel_.reset();  // ends a handshake or logout that is not finished
 }
 

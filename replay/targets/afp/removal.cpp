@@ -30,7 +30,8 @@ void begin_removal(OpCall& call, const NameInDirectory& entry) {
 Task copy_again(OpCall& call, const NameInDirectory& from, const NameInDirectory& copy, ObjectId object, Object::Name name) {
   call.auxiliary();
   const int error = co_await copy_file(call, from, copy);
-  if (error && error != EEXIST && !connection_broke(error)) call.tree().unlinked(object, name.parent, name.name);
+  const bool unknown = error == ETIMEDOUT || error == ECANCELED || connection_broke(error);
+  if (error && error != EEXIST && !unknown) call.tree().unlinked(object, name.parent, name.name);
   co_return error;
 }
 
