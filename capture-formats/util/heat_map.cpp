@@ -29,7 +29,10 @@ constexpr int kRight = 20, kTop = 52, kBottom = 40;
 constexpr int kTicks = 8, kFewTicks = 3;  // of the time
 constexpr int kNarrow = 500;              // units of width below which there is room for few ticks
 
-double lower_bound_ns(int bucket) { return std::pow(10, double(bucket) / kADecade); }
+// Returns the text of the time at which a bucket begins, or ends if it is the one before.
+std::string bound_text(int bucket) {
+  return bucket > HeatMap::kLastBucket ? "more" : duration_text(std::pow(10, double(bucket) / kADecade));
+}
 
 class HeatDrawing {
  public:
@@ -69,7 +72,7 @@ class HeatDrawing {
     int at = left();
     for (int i = 0; i < kClasses; ++i) {
       const std::string text = count_text(std::ceil(begin_of(i)));
-      if (i && text == count_text(std::ceil(begin_of(i - 1)))) continue;
+      if (i + 1 < kClasses && text == count_text(std::ceil(begin_of(i + 1)))) continue;  // no count has this class
       put("<rect x=\"{}\" y=\"30\" width=\"10\" height=\"10\" class=\"h{}\"/><text x=\"{}\" y=\"39\">{}</text>\n", at, i, at + 14,
           xml_text(text));
       at += 26 + 7 * int(text.size());
@@ -93,7 +96,7 @@ class HeatDrawing {
       put("<line x1=\"{0}\" y1=\"{1:.0f}\" x2=\"{2}\" y2=\"{1:.0f}\" class=\"{3}\"/><text x=\"{4}\" y=\"{5:.0f}\" "
           "text-anchor=\"end\">{6}</text>\n",
           left(), y(bucket), map_.width - kRight, bucket == map_.first ? "axis" : "grid", left() - 8, y(bucket) + 4,
-          xml_text(duration_text(lower_bound_ns(bucket))));
+          xml_text(bound_text(bucket)));
     const double step = round_step(map_.end, narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= map_.end * (1 + 1e-9); at += step)
       put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x(at), bottom() + 18,
@@ -121,8 +124,8 @@ class HeatDrawing {
       put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{} to {}\n{} operations\n{} to "
           "{}</title></rect>\n",
           x(from), kTop, std::max(x(s.to) - x(from), 0.1), bottom() - kTop, xml_text(duration_text(from * 1e9)),
-          xml_text(duration_text(s.to * 1e9)), xml_text(count_text(double(s.count))),
-          xml_text(duration_text(lower_bound_ns(s.low))), xml_text(duration_text(lower_bound_ns(s.high + 1))));
+          xml_text(duration_text(s.to * 1e9)), xml_text(count_text(double(s.count))), xml_text(bound_text(s.low)),
+          xml_text(bound_text(s.high + 1)));
   }
 
   const HeatMap& map_;

@@ -11,6 +11,7 @@
 namespace fsr {
 
 struct HeatMap {
+  static constexpr int kLastBucket = 39;  // has all longer times, too
   struct Cell {
     double from = 0, to = 0;  // seconds
     int bucket = 0;           // from 10^(bucket/4) ns on, below 10^((bucket+1)/4) ns

@@ -25,7 +25,7 @@ constexpr int kPhone = 360;  // units of width
 HeatMap map_of(const Map& kind, const std::vector<ResultRow>& rows) {
   HeatMap map{.title = kind.title, .cells = {}};
   for (const ResultRow& row : rows)
-    if (row.text("what") == kind.what)
+    if (row.text("what") == kind.what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
       map.cells.push_back({double(row.number("from_ns")) / 1e9, double(row.number("to_ns")) / 1e9, int(row.number("bucket")),
                            uint64_t(row.number("count"))});
   return map;
@@ -64,7 +64,9 @@ void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& rows) {
   if (maps.empty()) return;
   share_scales(maps);
   page.style(kHeatMapStyle);
-  page.paragraph("A cell has the number of operations that began then and took so long. All maps have the same colours.");
+  page.paragraph(
+      "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "
+      "out. All maps have the same colours.");
   for (HeatMap& map : maps) {
     std::string html = "<figure>\n<div class=\"wide\">" + heat_map_svg(map) + "</div>\n";
     map.width = kPhone;

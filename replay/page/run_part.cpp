@@ -218,9 +218,14 @@ class RunPart {
                            .headings = {"kind", "expected", "got", "operations", "first at", "example"},
                            .text_columns = true};
     groups.id = id("difference-table");
-    for (const ResultRow& row : file_.rows("differences", id_))
+    int64_t shown = 0;
+    for (const ResultRow& row : file_.rows("differences", id_)) {
+      shown += row.number("count");
       groups.rows.push_back({row.text("kind"), row.text("expected"), row.text("got"), count(row.number("count")),
                              duration(row.number("first_ns")), escape_text(row.text("example"))});
+    }
+    if (!groups.rows.empty() && shown < run_.number("differed"))
+      groups.rows.push_back({"others", "", "", count(run_.number("differed") - shown), "", ""});
     if (!groups.rows.empty()) page_.table(groups);
     HtmlPage::Table first{.caption = "The first ones",
                           .headings = {"operation", "kind", "at", "name", "expected", "got"},
