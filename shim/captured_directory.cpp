@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -111,6 +112,8 @@ CapturedDirectory find_captured(CaptureOptions& options) {
         "root here lacks CAP_SETUID or CAP_SETGID, without which every user would act as root; give the container --cap-add "
         "SETUID "
         "--cap-add SETGID");
+  // Each thread that serves has a umask and a working directory of its own (prepare_thread()).
+  if (unshare(CLONE_FS) != 0) throw failed("unshare(CLONE_FS), which keeps users' umasks apart", errno);
   if (!root_user) {
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(limits_without_root()).c_str());
     UniqueFd probe(open_fuse_device());
