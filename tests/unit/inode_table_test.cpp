@@ -133,7 +133,7 @@ TEST_CASE("the inode table reaches files with few descriptors while they are ren
     for (int i = 0; i < 500; ++i) {
       Inode* directory = files[0];
       const char* names[] = {"d0", "moved"};
-      inodes.pin(directory->key, openat(root, names[i % 2], O_PATH | O_CLOEXEC));
+      inodes.pin(directory->key, openat(root, names[i % 2], O_PATH | O_CLOEXEC), 0);
       if (renameat(root, names[i % 2], root, names[(i + 1) % 2]) != 0) ++wrong;
       inodes.moved(directory->key, inodes.root(), names[(i + 1) % 2]);
       inodes.unpin(directory->key);
