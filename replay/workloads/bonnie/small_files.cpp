@@ -189,7 +189,7 @@ Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId kn
 }
 
 // Asks whether a directory may be searched, as chdir(2) does to enter it, and to leave it by "..". A target that lacks this
-// request has no such right. One that refuses it without asking a server may be wrong; what follows then shows whether it is.
+// request has no such right. A client that refuses it without asking its server may be wrong; the next request shows it.
 Task SmallFiles::may_search(ObjectId directory, HandleId handle, const std::string& name) {
   const Op op{.kind = OpKind::access, .mode = X_OK, .object = directory, .handle = handle};
   const int error = (co_await sim_.perform(op)).error;
