@@ -27,7 +27,7 @@ bool is_one_of(int error, std::initializer_list<int> errors) {
 // Whether the directory's file system refuses for want of permission what the kernel finds impossible before it asks anybody.
 bool found_first(const Op& op, int bare, int shim) {
   if (is_any(op, {"read-to-map", "write-from-map"})) return bare == EINVAL && shim == EFAULT;
-  if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP});
+  if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EROFS, EXDEV, EINVAL, EOPNOTSUPP});
   if (is_any(op, {"getxattr", "fgetxattr", "mmap"}) && bare == EACCES && shim == EOPNOTSUPP) return true;
   if (is_one_of(bare, {EACCES, EPERM}) && is_one_of(shim, {EACCES, EPERM})) return true;
   if (is(op, "FS_IOC_SETFLAGS") && bare == ENOTTY && shim == EPERM) return true;
@@ -125,9 +125,14 @@ const std::vector<Known>& known_differences() {
        Known::After::goes_on},
       {"access-on-read-only-mount", "access(2) finds that a mount inside may be written that is read-only",
        [](const Op& op, const Result& bare, const Result& shim) {
-         return is(op, "faccessat2") && bare.error == EROFS && shim.error == 0;
+         return is(op, "faccessat2") && is_one_of(bare.error, {EROFS, EPERM}) && shim.error == 0;
        },
        Known::After::goes_on, Known::Where::kernel_checks},
+      {"access-of-link-on-read-only-mount", "a symbolic link itself may be written in a mount inside that is read-only",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "faccessat2") && (op.args[3] & AT_SYMLINK_NOFOLLOW) && bare.error == EROFS && shim.error == 0;
+       },
+       Known::After::goes_on, Known::Where::mounts},
       {"names-in-namespaces", "capabilities of a user namespace count only if both directories belong to its users",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"renameat2", "ring-renameat", "linkat", "ring-linkat"}) &&
