@@ -168,7 +168,7 @@ const std::vector<Known>& known_differences() {
        [](const Op& op, const Result& bare, const Result& shim) {
          if (bare.error != 0) return false;
          return (is_any(op, {"openat", "openat2", "ring-openat"}) && shim.error == ENXIO) ||
-                (is(op, "connect") && shim.error == ECONNREFUSED) || is(op, "events");
+                (is(op, "connect") && shim.error == ECONNREFUSED) || is_any(op, {"events", "content"});
        },
        Known::After::differs, Known::Where::mounts},
       {"crossing-mounts", "openat2(2) with RESOLVE_NO_XDEV and copy_file_range(2) cross them",
