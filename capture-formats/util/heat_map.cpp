@@ -23,15 +23,14 @@ const std::string_view kHeatMapStyle = R"(
 namespace {
 
 constexpr int kClasses = 6;
-constexpr int kADecade = 4;  // buckets
-constexpr double kRow = 9;   // units of height
+constexpr double kRow = 9;  // units of height
 constexpr int kRight = 20, kTop = 52, kBottom = 40;
 constexpr int kTicks = 8, kFewTicks = 3;  // of the time
 constexpr int kNarrow = 500;              // units of width below which there is room for few ticks
 
 // Returns the text of the time at which a bucket begins, or ends if it is the one before.
 std::string bound_text(int bucket) {
-  return bucket > HeatMap::kLastBucket ? "more" : duration_text(std::pow(10, double(bucket) / kADecade));
+  return bucket > HeatMap::kLastBucket ? "more" : duration_text(std::pow(10, double(bucket) / HeatMap::kPerDecade));
 }
 
 class HeatDrawing {
@@ -92,7 +91,7 @@ class HeatDrawing {
   }
 
   void axes() {
-    for (int bucket = map_.first; bucket <= map_.last + 1; bucket += kADecade)
+    for (int bucket = map_.first; bucket <= map_.last + 1; bucket += HeatMap::kPerDecade)
       put("<line x1=\"{0}\" y1=\"{1:.0f}\" x2=\"{2}\" y2=\"{1:.0f}\" class=\"{3}\"/><text x=\"{4}\" y=\"{5:.0f}\" "
           "text-anchor=\"end\">{6}</text>\n",
           left(), y(bucket), map_.width - kRight, bucket == map_.first ? "axis" : "grid", left() - 8, y(bucket) + 4,
@@ -147,8 +146,8 @@ void share_scales(std::vector<HeatMap>& maps) {
     }
   for (HeatMap& map : maps) {
     map.end = std::max(all.end, 1e-9);
-    map.first = all.first / kADecade * kADecade;
-    map.last = all.last / kADecade * kADecade + kADecade - 1;
+    map.first = all.first / HeatMap::kPerDecade * HeatMap::kPerDecade;
+    map.last = all.last / HeatMap::kPerDecade * HeatMap::kPerDecade + HeatMap::kPerDecade - 1;
     map.most = all.most;
   }
 }

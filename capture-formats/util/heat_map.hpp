@@ -11,6 +11,7 @@
 namespace fsr {
 
 struct HeatMap {
+  static constexpr int kPerDecade = 4;    // buckets
   static constexpr int kLastBucket = 39;  // has all longer times, too
   struct Cell {
     double from = 0, to = 0;  // seconds

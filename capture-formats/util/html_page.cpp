@@ -139,14 +139,17 @@ void HtmlPage::table(const Table& t) {
   if (!t.folded.empty()) body_ += "</details>\n";
 }
 
+std::string HtmlPage::drawings(const std::string& wide_svg, const std::string& phone_svg) {
+  return "<div class=\"wide\">" + wide_svg + "</div>\n<div class=\"phone\">" + phone_svg + "</div>\n";
+}
+
 void HtmlPage::chart(const Chart& chart) {
   // A drawing shrunk to a phone's width could not be read.
   Chart phone = chart;
-  phone.width = 360;
+  phone.width = kPhoneWidth;
   phone.height = 280;
-  body_ += "<figure>\n<div class=\"wide\">" + chart_svg(chart, false) + "</div>\n<div class=\"phone\">" +
-           chart_svg(phone, false) + "</div>\n<details><summary>The values of “" + xml_text(chart.title) +
-           "” as a table</summary>\n";
+  body_ += "<figure>\n" + drawings(chart_svg(chart, false), chart_svg(phone, false)) + "<details><summary>The values of “" +
+           xml_text(chart.title) + "” as a table</summary>\n";
   Table t{.caption = chart.title, .headings = {chart.x_label}, .rows = {}, .bars = {}, .id = {}};
   auto text = [](const std::function<std::string(double)>& f, double v) { return f ? f(v) : fmt::format("{:.6g}", v); };
   for (const ChartSeries& s : chart.series) t.headings.push_back(s.name.empty() ? chart.y_label : s.name);

@@ -41,6 +41,9 @@ class HtmlPage {
     std::string id;  // may be empty
   };
   void table(const Table& table);
+  static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
+  // Returns markup for two drawings, of which a browser shows the one that fits its window.
+  static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
   // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
   // Makes browsers load the page again after so many seconds.

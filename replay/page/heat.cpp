@@ -20,8 +20,6 @@ constexpr std::array<Map, 3> kMaps = {{{"recorded", "Service in the capture", "i
                                        {"service", "Service", "service"},
                                        {"response", "Response", "response"}}};
 
-constexpr int kPhone = 360;  // units of width
-
 HeatMap map_of(const Map& kind, const std::vector<ResultRow>& rows) {
   HeatMap map{.title = kind.title, .cells = {}};
   for (const ResultRow& row : rows)
@@ -68,9 +66,9 @@ void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& rows) {
       "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "
       "out. All maps have the same colours.");
   for (HeatMap& map : maps) {
-    std::string html = "<figure>\n<div class=\"wide\">" + heat_map_svg(map) + "</div>\n";
-    map.width = kPhone;
-    page.markup(html + "<div class=\"phone\">" + heat_map_svg(map) + "</div>\n</figure>\n");
+    const std::string wide = heat_map_svg(map);
+    map.width = HtmlPage::kPhoneWidth;
+    page.markup("<figure>\n" + HtmlPage::drawings(wide, heat_map_svg(map)) + "</figure>\n");
   }
   write_counts(page, maps, headings);
 }

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "measure/tally.hpp"
+#include "util/heat_map.hpp"
 
 namespace fsr {
 
 class Heat {
  public:
   static constexpr unsigned kStretches = 150;
-  static constexpr unsigned kPerDecade = 4;
-  static constexpr unsigned kBuckets = 40;  // the last one has everything above 10^9.75 ns
+  static constexpr unsigned kPerDecade = HeatMap::kPerDecade;
+  static constexpr unsigned kBuckets = HeatMap::kLastBucket + 1;  // the last one has everything above 10^9.75 ns
 
   struct Stretch {
     using Counts = std::array<uint64_t, kBuckets>;
