@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 namespace fsr::shim {
 
@@ -36,17 +35,19 @@ int64_t Recorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
 
 Ring* Recorder::borrow() {
   std::lock_guard lock(mutex_);
-  if (free_.empty()) try {
+  try {
+    if (free_.empty()) {
       rings_.push_back(std::make_unique<Ring>(pool_));
       free_.push_back(rings_.back().get());
-    } catch (const std::exception&) {
-      return nullptr;
     }
-  Ring* ring = free_.back();
-  free_.pop_back();
-  ring->lent = true;
-  if (!std::exchange(ring->merged, true)) unmerged_.push_back(ring);
-  return ring;
+    Ring* ring = free_.back();
+    if (!ring->merged) unmerged_.push_back(ring);
+    free_.pop_back();
+    ring->lent = ring->merged = true;
+    return ring;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 void Recorder::give_back(Ring* ring) {
@@ -203,7 +204,7 @@ void Recorder::write_all() {
 }
 
 void Recorder::run() {
-  // Its waking must not push aside a worker or an application in the middle of a request.
+  // SCHED_BATCH: when the writer wakes up, it does not preempt a worker or an application in the middle of a request.
   sched_param none{};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   bool clean = true;

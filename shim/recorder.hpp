@@ -69,7 +69,7 @@ class Recorder {
   uint64_t unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   double ring_fill() const;   // used part of the memory that rings share, 0 to 1
-  int64_t ring_time() const;  // as RecorderState has it
+  int64_t ring_time() const;  // see RecorderState
   uint64_t ring_load() const {
     return load_.load(std::memory_order_relaxed);
   }  // the highest so far, bytes in the rings per second
