@@ -23,7 +23,7 @@ class CaptureMount {
   CaptureMount(const CaptureMount&) = delete;
   CaptureMount& operator=(const CaptureMount&) = delete;
 
-  int take_fuse_fd() { return fuse_.release(); }  // the caller closes it
+  int take_fuse_fd() { return fuse_.release(); }  // the caller closes the descriptor
   int proc_fd() const { return proc_.get(); }     // /proc/self/fd
   CapturedCommand* command() const { return command_.get(); }
   PageDrops* page_drops() const { return page_drops_.get(); }  // null: no mapping is one of an underlying file

@@ -51,7 +51,7 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
         "pages that sendfile and splice read may stay cached from now on, because the process that drops them ended, was "
         "stopped or waits for reads of many files");
   if (trace_closed) return lines;
-  // The trace's dates count from its start by the recorder's clock, which nobody sets, and which stands still in a suspension.
+  // Dates in the trace are its start plus CLOCK_MONOTONIC, which can't be set and does not count a suspension.
   const int64_t off = clock_ns(CLOCK_REALTIME) - (setup_.header.epoch + now);
   if (std::abs(off) > kSecond && first(kClockSet))
     lines.push_back("the clock was set, or the machine suspended: dates of operations in this trace are " +

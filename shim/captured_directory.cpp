@@ -110,8 +110,7 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   if (root_user && !can_switch())
     throw CaptureError(
         "root here lacks CAP_SETUID or CAP_SETGID, without which every user would act as root; give the container --cap-add "
-        "SETUID "
-        "--cap-add SETGID");
+        "SETUID --cap-add SETGID");
   // Each thread that serves has a umask and a working directory of its own (prepare_thread()).
   if (unshare(CLONE_FS) != 0) throw failed("unshare(CLONE_FS), which keeps users' umasks apart", errno);
   if (!root_user) {

@@ -297,7 +297,7 @@ void InodeTable::open_ancestors(const Inode* directory) {
   if (above) release(above);
 }
 
-// Without the mutex. The inode, its handle and its parent stay because they have a user.
+// Opens a descriptor of the inode. Call this without the mutex. Users keep the inode, its handle and its parent.
 int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, bool parent_is_open, const std::string& name) {
   about_to_wait();
   int fd = parent_is_open ? -ESTALE : open_handle(inode, handle);

@@ -52,8 +52,8 @@ std::optional<MountEntry> mount_of_source(const std::string& source, const std::
   return newest;
 }
 
-// Enters the mount namespace that holds `mount`, by way of any process there. That process may end at any moment, as the
-// children of a shell do, so the next one is tried; false when nobody is left.
+// Enters the mount namespace that holds `mount`, through any process there. A process may end meanwhile, as children of a shell
+// do. Then the next one is tried. False: no process is left.
 static bool enter_namespace_of(const OwnMount& mount) {
   for (bool one_ended = true; one_ended;) {
     one_ended = false;

@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// For one open directory. Not thread-safe.
+// Maps recorded cursors of one open directory to those of the target. Not thread-safe.
 class DirCursor {
  public:
   // Returns the target's own cursor for a recorded one. 0: the start. A recorded cursor that was not seen before continues where

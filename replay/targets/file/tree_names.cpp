@@ -117,7 +117,7 @@ int FileTree::create(Context& c) {
 }
 
 int FileTree::open(Context& c) {
-  // Only workloads open without an object. An open of a trace without one is damaged.
+  // A workload may open by name, without an object. In a trace, an open without an object is damaged.
   if (c.op.kind == OpKind::open && c.op.object == kNoObject && !c.op.name.empty() && opens_by_name()) return open_by_name(c);
   PathAt at;
   if (int error = objects_.path_at(c.op.object, &at)) return error;

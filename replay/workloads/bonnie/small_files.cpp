@@ -193,7 +193,8 @@ Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId kn
 Task SmallFiles::may_search(ObjectId directory, HandleId handle, const std::string& name) {
   const Op op{.kind = OpKind::access, .mode = X_OK, .object = directory, .handle = handle};
   const int error = (co_await sim_.perform(op)).error;
-  co_return error&& error != EOPNOTSUPP&& error != EACCES ? fail("search directory", name, error) : 0;
+  if (error == 0 || error == EOPNOTSUPP || error == EACCES) co_return 0;
+  co_return fail("search directory", name, error);
 }
 
 // The original changes to a subdirectory. It opens the directory by opendir(3), which also asks for the attributes.

@@ -27,7 +27,7 @@ class SmallFiles {
   bool exist() const { return top_ != kNoObject; }
 
   Task make_directories();
-  Task remove_directory(unsigned number);  // also closes it
+  Task remove_directory(unsigned number);  // closes its handle, too
   Task remove_top();                       // after the subdirectories were removed
   Task sync_everything();
 

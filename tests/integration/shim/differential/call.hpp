@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // System calls as data: what a call is named, which arguments it takes, and how each argument is chosen, printed and read back.
 //
-// A sequence is a list of Ops. The same list is executed on two directories, and the Results are compared byte by byte, so that a
-// Result holds only what has to agree: no inode numbers, no process ids, and of times only whether they are recent.
+// A sequence is a list of Ops. The same list is executed on two directories, and the Results are compared byte by byte. So a
+// Result holds only what has to agree. It has no inode numbers and no process ids. Of a time, it says only whether it is recent.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ struct Result {
   void say(const std::string& s);           // readable, cut to fit; all of it goes to the hash
 };
 
-// Of the fields of a Result.
+// Indices of fields of a Result.
 constexpr size_t kAfterAllocation = 11, kSetId = 12, kAfterMapping = 13, kTimeOfAccess = 14;
 constexpr size_t kOnDirectory = 15;  // 1: counted from its end, 2: from the position
 

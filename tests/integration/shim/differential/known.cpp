@@ -38,7 +38,7 @@ bool found_first(const Op& op, int bare, int shim) {
                                                               ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO, EROFS});
 }
 
-// Of inotify, as calls_sockets.cpp tells them, those that are no IN_ATTRIB.
+// Returns the events of inotify in a Result, as calls_sockets.cpp writes them, without IN_ATTRIB.
 std::string without_attributes(const Result& events) {
   std::istringstream all(events.text.data());
   std::string kept;
