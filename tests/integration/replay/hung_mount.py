@@ -10,7 +10,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from captures import Capture  # noqa: E402
+from captures import Capture, wait_until  # noqa: E402
 from lower_fs import Cases, Scratch, put_on_path, run  # noqa: E402
 
 BETWEEN = 0.3  # seconds between two ^C
@@ -22,15 +22,30 @@ def processes_of(capture):
     return [capture.process.pid, *map(int, children.split())]
 
 
+def stopped_between_requests(capture):
+    """Its processes, stopped while they serve no request: nothing ends a caller whose request they have taken."""
+    processes = processes_of(capture)
+
+    def stopped():
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        with open(f"{capture.connection}/waiting", encoding="ascii") as waiting:
+            if waiting.read() == "0\n":
+                return True
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+        return False
+    wait_until(stopped)
+    return processes
+
+
 def left_by_third(capture, *command):
     """Empty, or how the program ended otherwise. It works on the capture's directory for a second, and then that answers no more."""
     program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1)
     if program.poll() is not None:
         return f"ended too early, with status {program.returncode}"
-    stopped = processes_of(capture)
-    for process in stopped:
-        os.kill(process, signal.SIGSTOP)
+    stopped = stopped_between_requests(capture)
     try:
         for number in range(3):
             time.sleep(BETWEEN)
