@@ -16,8 +16,9 @@ Each has a mount namespace of its own too: a test that makes one would copy the 
 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
 instead of failed: the machine's other work disturbed it. Its first output is kept in BUILD/test-logs as NAME.first.log. What a
-sanitizer reported and mounts left behind stay failures. Where more than three scripts failed, only those are run again in whose
-output a program of ours says that the machine stood still, or that its host took the processors away.
+sanitizer reported and mounts left behind stay failures. Where more than three scripts failed, only those are run again that were
+disturbed: the machine stood still meanwhile, or its host took the processors away. MachineWatch notices that, or a program of ours says
+it in the script's output.
 """
 import argparse
 import concurrent.futures
@@ -35,6 +36,8 @@ import threading
 import time
 import xml.etree.ElementTree as xml
 
+sys.dont_write_bytecode = True
+from machine_watch import MachineWatch  # noqa: E402
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -107,16 +110,17 @@ def suites_of(test):
 class TestRun:
     """One test: its counts, and the lines that tell of its failures."""
 
-    def __init__(self, test, build, catch_filter):
+    def __init__(self, test, build, catch_filter, machine):
         self.test, self.name = test, test["name"]
         self.build = build
+        self.machine = machine
         self.catch_filter = catch_filter
         self.logs = os.path.join(build, "test-logs")
         self.passed = 0
         self.failed = 0
         self.seconds = None  # how long it took; None: it has not ended
         self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
-        self.disturbed = False  # the machine stood still during the test
+        self.disturbed = False  # the test failed while the machine did not run as it should
         self.lines = []
         self.child = None
 
@@ -208,6 +212,7 @@ class TestRun:
         self.passed += passed
 
     def run_script(self):
+        start = time.monotonic()
         status, output = self.run_logged(self.test["cmd"])
         passed = len(re.findall(r"^ok - ", output, re.M))
         bad = re.findall(r"^not ok - (.*)", output, re.M)
@@ -222,7 +227,7 @@ class TestRun:
         elif status == 0 and not passed:
             self.case_failed("reported no case")
         if bad or status != 0:
-            self.disturbed = DISTURBED.search(output) is not None
+            self.disturbed = self.machine.disturbed(start) or DISTURBED.search(output) is not None
             self.lines += ["    " + line for line in output.splitlines()[-60:]]
         self.passed += passed
 
@@ -233,7 +238,7 @@ class TestRun:
         log = os.path.join(self.logs, f"{self.name}.log")
         os.replace(log, os.path.join(self.logs, f"{self.name}.first.log"))
         for _ in range(2):
-            again = TestRun(self.test, self.build, self.catch_filter)
+            again = TestRun(self.test, self.build, self.catch_filter, self.machine)
             again.run()
             if again.failed:
                 return False
@@ -308,14 +313,14 @@ def main():
     build = os.path.abspath(options.build)
     os.makedirs(os.path.join(build, "test-logs"), exist_ok=True)
     listing = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True)
-    runs = []
+    runs, machine = [], MachineWatch()
     for test in json.loads(listing.stdout):
         suites = suites_of(test)
         if options.names and test["name"] not in options.names:
             continue
         if (options.suite and not suites & set(options.suite)) or suites & set(options.not_suite):
             continue
-        runs.append(TestRun(test, build, options.filter))
+        runs.append(TestRun(test, build, options.filter, machine))
     run_all(runs, options.jobs)
     if options.write_times:
         write_times(runs)

@@ -186,7 +186,10 @@ def beside_server(kind, mix, as_table):
              status == 1 and report["stood_still_ns"] > 0.8e9 * STOPPED and "load generator itself stood still" in report["limited_by"]
              and complains(report, "load generator") and report["silent_ns"] == 0
              and report["service"]["max_ns"] < 1e9 * STOPPED and wire.longest < STOPPED, status, report, wire)
-    status, report, wire = beset(server, "slow", lambda _: slowed(server), "max")
+    for attempt in range(3):  # a run during which this machine stood still says nothing of the server
+        status, report, wire = beset(server, f"slow-{attempt}", lambda _: slowed(server), "max")
+        if not report["stood_still_ns"]:
+            break
     case("is slow, load max", "a slow server: its time is the response, of whatever was issued",
          status == 0 and report["response"]["p99_ns"] > 15e6 and wire.longest < 1 and report["silent_ns"] == report["stood_still_ns"] == 0
          and "target" in report["limited_by"], status, report, wire)
