@@ -60,7 +60,7 @@ def below(url, directory):
 
 
 def short(report):
-    return {key: report[key] for key in ("issued", "matched", "differed", "violations", "not_clean")} | {
+    return {key: report[key] for key in ("issued", "matched", "differed", "free_pairs", "violations", "not_clean")} | {
         "mismatches": report["mismatches"][:3]}
 
 
@@ -69,7 +69,8 @@ def as_recorded(name, report, impossible=frozenset()):
     fine = (report["violations"] == 0 and report["issued"] > 0
             and report["issued"] + sum(kind["impossible"] + kind["refused"] for kind in kinds.values()) == report["operations"]
             and {kind for kind, counts in kinds.items() if counts["impossible"]} <= impossible
-            and report["differed"] == 0
+            # A read may see a write that it overlapped in the capture, or not: that order is free.
+            and report["differed"] <= report["free_pairs"]
             and report["matched"] >= 0.9 * report["issued"])
     cases.case(name, fine, str(short(report)))
 
