@@ -96,7 +96,7 @@ void lseek_(Process& p, const int64_t* a, Result& r) {
 // Copying a file onto itself depends on which pages a pipe still refers to.
 bool same_file(const Process& p, int64_t from, int64_t to) {
   struct stat s, t;
-  return fstat(p.fd(from), &s) == 0 && fstat(p.fd(to), &t) == 0 && s.st_ino == t.st_ino;
+  return fstat(p.fd(from), &s) == 0 && fstat(p.fd(to), &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
 }
 void ftruncate_(Process& p, const int64_t* a, Result& r) { answer(r, ftruncate(p.fd(a[0]), a[1])); }
 void truncate_(Process& p, const int64_t* a, Result& r) { answer(r, truncate(path_text(a[0]), a[1])); }
