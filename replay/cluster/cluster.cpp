@@ -47,7 +47,7 @@ void Cluster::on_all(const std::function<void()>& step) {
     failure = e.what();
   }
   failure = first_failure(failure);
-  if (!failure.empty()) throw std::runtime_error(failure);
+  if (!failure.empty()) throw CommonFailure(failure);
 }
 
 std::string Cluster::name_of(unsigned rank) const {

@@ -27,6 +27,11 @@ struct LostRank : std::runtime_error {
   unsigned rank;
 };
 
+// Error that all ranks throw together, so that they may go on together.
+struct CommonFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Difference between a rank's CLOCK_MONOTONIC and the root's: the rank's clock is ahead by `offset` ns. The error of `offset` is
 // at most `error` ns in either direction.
 struct ClockOffset {
@@ -77,7 +82,7 @@ class Cluster {
   // Returns on all ranks the first `mine` that is not empty, in the order of ranks, with the name of its rank in front. Empty: no
   // rank has failed.
   std::string first_failure(std::string_view mine);
-  // Calls `step`. If it throws on a rank, throws std::runtime_error on all ranks, with the message of the first rank that failed.
+  // Calls `step`. If it throws on a rank, throws CommonFailure on all ranks, with the message of the first rank that failed.
   // Passes LostRank on unchanged.
   void on_all(const std::function<void()>& step);
   // Returns "rank 3 (HOST)", or an empty string if there is only one rank. Not collective.

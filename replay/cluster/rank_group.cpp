@@ -79,7 +79,17 @@ void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks*
     if (callbacks && callbacks->lost) callbacks->lost();
   }
   worker.join();
-  if (failure) std::rethrow_exception(failure);
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const LostRank&) {
+    throw;
+  } catch (const std::exception& e) {
+    // The root learns only that this rank has ended.
+    if (!cluster_.root())
+      fmt::print(stderr, "{}: {}: {}\n", program_invocation_short_name, cluster_.name_of(cluster_.rank()), e.what());
+    throw;
+  }
 }
 
 // Sends heartbeats and, with `callbacks`, exchanges reports. Returns when the work is done: without `callbacks` on this rank,

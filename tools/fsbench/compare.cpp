@@ -85,6 +85,7 @@ class Compare {
       if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
+    if (!comparison_.kept && comparison_.rounds == 0) throw std::runtime_error("interrupted in round 1: nothing to report");
     comparison_.load_after = load_now();
     if (!comparison_.kept) report_caches();
     if (options_.json)

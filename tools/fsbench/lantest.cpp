@@ -229,6 +229,12 @@ class Lantest {
     return true;
   }
 
+  // A rank may be stopped alone: its session is not complete then.
+  template <class Tests>
+  std::string failure_of(const Tests& tests) const {
+    return tests.failure().empty() && stop_.load() != 0 ? "interrupted" : tests.failure();
+  }
+
   SessionEnd perform(AfpSession& afp, unsigned i, CommonStart& start) const {
     AfpTests::Trace trace;
     const std::string who = report_.name_of(session(i));
@@ -242,7 +248,7 @@ class Lantest {
         },
         trace);
     run.run();
-    end = {run.results(), run.failure(), run.directory(), run.made(), run.removed(), run.original_status()};
+    end = {run.results(), failure_of(run), run.directory(), run.made(), run.removed(), run.original_status()};
     afp.commands.reset();  // logs out
     return end;
   }
@@ -287,7 +293,7 @@ class Lantest {
     ranks_.work_with_barriers([&] { measured = runner.run(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;
     for (const OpTests* t : tests)
-      ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !measured.abandoned});
+      ends.push_back({t->results(), failure_of(*t), t->directory(), t->made(), t->removed() && !measured.abandoned});
     const int status = finish(ends, targets[0]->name());
     if (status == 0 && cluster_.root() && !tests[0]->impossible().empty())
       fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests[0]->impossible());

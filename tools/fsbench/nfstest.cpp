@@ -18,6 +18,7 @@
 #include "nfstest_output.hpp"
 #include "personality.hpp"
 #include "threads/thread_runner.hpp"
+#include "util/memory.hpp"
 #include "workloads/nfstest/nfstest.hpp"
 
 namespace fsr::fsbench {
@@ -51,7 +52,13 @@ class Test {
     if (sizes.empty())
       throw std::runtime_error(fmt::format("S{}: expected a quota that holds all files at their smallest size, m{}",
                                            settings_.space, settings_.least));
-    cluster_.on_all([this] { open(); });
+    cluster_.on_all([&] {
+      check_memory(sizes.back());
+      open();
+    });
+    cluster_.on_all([this] {  // last, because it empties the output file
+      if (cluster_.root()) printer_.emplace(settings_, cluster_, options_.output);
+    });
     RankRole role;
     role.rank = cluster_.rank();
     role.ranks = cluster_.size();
@@ -71,8 +78,14 @@ class Test {
  private:
   bool fits(uint64_t size) const { return settings_.space == 0 || size * settings_.files * cluster_.size() <= settings_.space; }
 
+  void check_memory(uint64_t size) const {
+    const uint64_t needed = settings_.buffer_bytes(size), memory = 2 * memory_budget();
+    if (needed > memory)
+      throw std::runtime_error(fmt::format("files of {}{}: a buffer of {} bytes, expected at most the memory of {} bytes; set b",
+                                           size, settings_.unit_name(), needed, memory));
+  }
+
   void open() {
-    if (cluster_.root()) printer_.emplace(settings_, cluster_, options_.output);
     target_ = open_existing(settings_.folder, clock_);
     runner_ = std::make_unique<ThreadRunner>(clock_);
     runner_->add(*target_, 1);

@@ -79,7 +79,11 @@ class Postmark {
     for (;;) {
       const std::string from_root = cluster_.broadcast("");
       if (from_root.empty()) return 0;
-      run_postmark(Settings::load(from_root));
+      try {
+        run_postmark(Settings::load(from_root));
+      } catch (const CommonFailure&) {
+        // The root reports it as an error of its command, and goes on to the next.
+      }
     }
   }
 
@@ -151,7 +155,12 @@ class Postmark {
     stopped_ |= all.stopped;
     if (all.out_of_files != 0 || all.stopped) return "";
     const nlohmann::json document = json(all, ranks);
-    kept_->keep(load(settings), places(settings), rows_of(document), all.elapsed, failed_ ? 1 : 0);
+    try {
+      kept_->keep(load(settings), places(settings), rows_of(document), all.elapsed, failed_ ? 1 : 0);
+    } catch (const std::exception& e) {  // the report is worth more than its copy
+      fmt::print(stderr, "Error: {}\n", e.what());
+      failed_ = true;
+    }
     if (options_.json) return document.dump(2) + "\n";
     const std::string of_ranks = rank_table(ranks);
     return report(all.counts, all.transactions, settings.verbose) + (of_ranks.empty() ? "" : "\n" + of_ranks) +

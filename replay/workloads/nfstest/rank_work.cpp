@@ -56,8 +56,8 @@ void RankWork::enter(const Target& target) {
 void RankWork::set_size(uint64_t units) {
   size_ = units * settings_.unit_bytes();
   buffer_size_ = settings_.buffer ? settings_.buffer * settings_.unit_bytes() : size_;
-  const uint64_t used = std::max(std::min(buffer_size_, size_), uint64_t(Stdio::kBuffer));
-  buffer_ = PageBuffer(used, char(byte_of(role_.rank)));
+  buffer_ = {};  // before the next is allocated
+  buffer_ = PageBuffer(settings_.buffer_bytes(units), char(byte_of(role_.rank)));
 }
 
 std::string RankWork::name_of(unsigned rank, uint64_t file) { return fmt::format("nfstest.{}.{}", rank, file); }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "workloads/stdio.hpp"
+
 namespace fsr::nfstest {
 
 namespace {
@@ -99,6 +101,11 @@ void check_product(const Settings& s, unsigned ranks) {
 uint64_t Settings::unit_bytes() const { return unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1; }
 
 const char* Settings::unit_name() const { return unit == 'M' ? "Mb" : unit == 'K' ? "Kb" : "b"; }
+
+uint64_t Settings::buffer_bytes(uint64_t size) const {
+  const uint64_t used = buffer ? std::min(buffer, size) : size;
+  return std::max(used * unit_bytes(), uint64_t(Stdio::kBuffer));
+}
 
 std::vector<uint64_t> Settings::sizes() const {
   std::vector<uint64_t> all;

@@ -24,7 +24,8 @@ struct Settings {
   bool verbose = false, check = false;
 
   uint64_t unit_bytes() const;
-  const char* unit_name() const;  // "Kb"
+  const char* unit_name() const;               // "Kb"
+  uint64_t buffer_bytes(uint64_t size) const;  // size of the buffer for files of `size` units
   // Returns the sizes of the files, in units, ascending from `least` to `most`. The last one is `most`, even if it is no multiple
   // of the step.
   std::vector<uint64_t> sizes() const;

@@ -128,7 +128,10 @@ void Commands::set_location(const std::string& argument) {
   const char sign = location.name[0];
   if (sign == '+' || sign == '-') location.name.erase(0, 1);
   if (location.name.empty()) return error("no directory name specified");
-  if (int64_t weight; words >> weight && weight > 0) location.weight = weight;
+  if (int64_t weight; words >> weight && weight > 0) {
+    if (weight > INT_MAX) return error(fmt::format("invalid weight: expected at most {}", INT_MAX));
+    location.weight = weight;
+  }
   if (sign == '-') {
     if (std::erase_if(settings_.locations, [&](const Location& l) { return l.name == location.name; }) == 0)
       error("cannot find location '" + location.name + "'");

@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
+
+#include "util/memory.hpp"
 
 namespace fsr::postmark {
 
@@ -47,11 +50,18 @@ PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t
       prints_(prints),
       random_(uint32_t(settings.seed + copy)),
       junk_(size_t(settings.size_high) * 2, ' '),
-      files_(size_t(settings.files) * 2),
+      files_(slots_for(settings.files)),
       directories_(std::max<size_t>(settings.locations.size(), 1)) {
   for (char& c : junk_) c = char(32 + random_.below(95));
   for (size_t i = 0; i < settings.locations.size(); ++i)
-    weighted_.insert(weighted_.end(), size_t(settings.locations[i].weight), uint32_t(i));
+    weights_up_to_.push_back((i ? weights_up_to_.back() : 0) + settings.locations[i].weight);
+}
+
+size_t PostmarkThread::slots_for(int64_t files) {
+  const size_t slots = size_t(files) * 2, needed = slots * sizeof(File), memory = 2 * memory_budget();
+  if (needed > memory)
+    throw std::runtime_error(fmt::format("set number {}: needs {} bytes of memory, expected at most {}", files, needed, memory));
+  return slots;
 }
 
 void PostmarkThread::print(const char* text) const {
@@ -250,7 +260,11 @@ Task PostmarkThread::create(SimContext& sim) {
   File& file = *slot;
   const int64_t from = sim.now();
   file.number = ++number_;
-  file.location = weighted_.empty() || directories_.size() == 1 ? 0 : weighted_[size_t(random_.below(int64_t(weighted_.size())))];
+  file.location = 0;
+  if (directories_.size() > 1)
+    file.location =
+        uint32_t(std::upper_bound(weights_up_to_.begin(), weights_up_to_.end(), random_.below(weights_up_to_.back())) -
+                 weights_up_to_.begin());
   file.subdirectory = settings_.subdirectories > 1 ? int32_t(random_.below(settings_.subdirectories)) : -1;
   file.size = settings_.size_low + random_.below(settings_.size_high - settings_.size_low);
   file.object = sim.new_object();

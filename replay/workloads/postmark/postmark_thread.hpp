@@ -42,6 +42,8 @@ class PostmarkThread final : public SimThread {
     uint32_t location = 0;
     ObjectId object = kNoObject;
   };
+  // Throws std::runtime_error if there is not memory for so many files.
+  static size_t slots_for(int64_t files);
   struct Directory {
     ObjectId root = kNoObject;
     std::vector<ObjectId> subdirectories;
@@ -92,7 +94,7 @@ class PostmarkThread final : public SimThread {
   size_t next_slot_ = 0;
   size_t lowest_free_ = 0;  // all slots below this one are used
   int64_t number_ = 0;
-  std::vector<uint32_t> weighted_;  // indices of locations, each repeated by its weight
+  std::vector<int64_t> weights_up_to_;  // by location: sum of the weights of this one and all before
   std::vector<Directory> directories_;
   uint32_t location_ = UINT32_MAX;  // current target of the thread
   bool in_transactions_ = false, out_of_files_ = false;

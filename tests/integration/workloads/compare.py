@@ -163,6 +163,15 @@ def endings():
     out, err = running.communicate(timeout=60)
     case("^C: status 1, a line, the rounds so far, nothing left", running.returncode == 1 and "interrupted in round" in err
          and err.count("\n") == 1 and "seq_create" in out and not os.listdir("c"), (running.returncode, err, out))
+    os.mkdir("first")
+    running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "first", "memory:", "--rounds", "3", "--html", "first.html", "--results", "first.sqlite",
+                                "--", "nhfsstone", "-l", "10", "-t", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not os.listdir("first") and running.poll() is None:
+        time.sleep(0.002)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    case("^C in the first round: status 2, a line, no page", running.returncode == 2 and not out and not os.path.exists("first.html")
+         and err.splitlines()[-1] == "fsbench compare: interrupted in round 1: nothing to report", (running.returncode, err, out))
     os.mkdir("goes")
     running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "memory:", "goes", "--rounds", "100", "--all-rounds", *LITTLE],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -55,6 +55,18 @@ def every_program():
              and all(abs(r["against"][0]["ratio"] - 1) < 1e-9 and not r["against"][0]["decided"] for r in result["rows"]), result)
 
 
+def full_disk():
+    """PostMark's report is printed when its database has no room for it."""
+    os.mkdir("small")
+    run("mount", "-t", "tmpfs", "-o", "size=2m", "none", "small")
+    with open("full.pm", "w", encoding="ascii") as file:
+        file.write("set number 20\nset transactions 20\nrun\n!dd if=/dev/zero of=small/fill bs=1k count=4000\nrun\nquit\n")
+    done = run(FSBENCH, "postmark", "full.pm", "--results", "small/kept.sqlite")
+    case("postmark: a database without room costs no report", done.returncode == 1 and done.stdout.count("seconds total") == 2
+         and "Error: small/kept.sqlite: " in done.stderr, done)
+    run("umount", "small")
+
+
 def loads():
     """Three runs at each of two loads: the same loads meet, and times that are put in at a tenth are found."""
     for load in ("1000", "4000"):
@@ -119,6 +131,7 @@ def main():
         with open("p.pm", "w", encoding="ascii") as config:
             config.write(POSTMARK)
         every_program()
+        full_disk()
         loads()
         replays()
         refusals()

@@ -135,10 +135,16 @@ def bad_input():
             ("an odd unit", ["uG"], "'uG': expected the unit b, K or M after 'u'"), ("sizes that shrink", ["m4", "M2"], "M2: expected a largest size of at least m4"),
             ("a quota for nothing", ["S1", "m4"], "S1: expected a quota that holds all files at their smallest size, m4"),
             ("a missing directory", ["fnowhere"], f"rank 0 ({HOST}): nowhere: No such file or directory\n"),
+            ("no memory", ["fd", "uM", "m2000000"], f"rank 0 ({HOST}): files of 2000000Mb: a buffer of 2097152000000 bytes, expected at most the memory of "),
             ("a file that can't be written", ["fd", "onowhere/o"], f"rank 0 ({HOST}): nowhere/o: No such file or directory\n")):
         done = run(FSBENCH, "nfstest", "--ranks", "2", *words)
         case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.startswith("fsbench nfstest: " + line)
              and done.stderr.count("\n") == 1 and not done.stdout, done)
+    with open("kept", "w", encoding="ascii") as file:
+        file.write("older results")
+    done = run(FSBENCH, "nfstest", "--ranks", "2", "fnowhere", "okept")
+    with open("kept", encoding="ascii") as file:
+        case("a test that can't start leaves its output file as it was", done.returncode == 2 and file.read() == "older results", done)
 
 
 def on_server():

@@ -52,6 +52,17 @@ def postmark():
     done = run(FSBENCH, "postmark", "--ranks", "3", "several.pm")
     case("postmark: each run of a file of commands, by all", done.returncode == 1 and done.stdout.count("Deleting files...Done") == 2
          and done.stderr == f"Error: rank 0 ({HOST}): nowhere: No such file or directory\n" and lines_of_ranks(open("terse.txt", encoding="ascii").read(), 3), done)
+    with open("later.pm", "w", encoding="ascii") as file:
+        file.write("set number 20\nset transactions 30\nset location nowhere\nrun\nset location d\nrun\nquit\n")
+    done = run(FSBENCH, "postmark", "--ranks", "2", "later.pm")
+    case("postmark: a run that can't start ends no rank, the next is made by all", done.returncode == 1 and lines_of_ranks(done.stdout, 2)
+         and done.stderr == f"Error: rank 0 ({HOST}): nowhere: No such file or directory\n", done)
+    with open("many.pm", "w", encoding="ascii") as file:
+        file.write("set number 1000000000\nset location d\nrun\nquit\n")
+    done = run(FSBENCH, "postmark", "--ranks", "2", "many.pm")
+    why = "set number 1000000000: needs 64000000000 bytes of memory, expected at most "
+    case("postmark: a rank that fails at work says why", done.returncode == 1 and f"\nfsbench: rank 1 ({HOST}): {why}" in "\n" + done.stderr
+         and f"\nError: {why}" in "\n" + done.stderr, done)
     case("postmark: nothing is left", not os.listdir("d"), os.listdir("d"))
 
 
@@ -141,6 +152,24 @@ def interrupted():
         subprocess.run("rm -rf d/*", shell=True, check=True)
 
 
+def stopped_alone():
+    """One rank of lantest gets a signal: its session is not complete, whatever the root knows of the signal."""
+    run_, others = start("lantest", "-n", "200", "-f", "5", "d", "--ranks", "3")
+    os.kill(others[1], signal.SIGTERM)
+    time.sleep(0.5)
+    run_.send_signal(signal.SIGINT)
+    out, err = run_.communicate(timeout=60)
+    case("lantest, a rank is stopped alone: status 1, and no library's words", run_.returncode == 1 and "vector" not in err and "interrupted" in err,
+         (run_.returncode, out[-300:], err))
+    subprocess.run("rm -rf d/*", shell=True, check=True)
+    run_, others = start("lantest", "-n", "30", "-f", "5", "d", "--ranks", "3")
+    os.kill(others[1], signal.SIGTERM)
+    out, err = run_.communicate(timeout=60)
+    case("lantest, a rank is stopped alone: it is named and left out", run_.returncode == 1 and err.endswith("fsbench lantest: session 3: interrupted\n"),
+         (run_.returncode, out[-300:], err))
+    subprocess.run("rm -rf d/*", shell=True, check=True)
+
+
 def refused():
     for name, words, line in (
             ("a missing directory", ["bonnie", "-d", "nowhere", "-u", "0", "--ranks", "2"], f"fsbench bonnie: rank 0 ({HOST}): nowhere: No such file"),
@@ -176,6 +205,7 @@ def main():
         nhfsstone()
         lantest("d")
         interrupted()
+        stopped_alone()
         refused()
         on_servers(__file__)
     sys.exit(1 if failed else 0)
