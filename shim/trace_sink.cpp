@@ -163,7 +163,7 @@ void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
   }
   TraceClosing end = closing(now, recorder);
   end.clean = true;
-  end.reason = "rotated";
+  end.reason = kRotated;
   header_.piece = number + 1;
   header_.nfs = end.nfs;
   const int old = writer_->rotate(fd, header_, std::move(end));

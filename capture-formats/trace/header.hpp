@@ -49,6 +49,8 @@ struct DroppedSpan {
   uint64_t operations = 0;
 };
 
+inline constexpr std::string_view kRotated = "rotated";  // reason of a piece that another one continues
+
 // Counts that the recorder vouches for, of this file.
 struct TraceClosing {
   bool clean = false;  // false: written by recovery or after a recorder failure

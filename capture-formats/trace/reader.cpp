@@ -21,7 +21,8 @@ constexpr size_t kMaxLive = 2ull << 30;        // bytes of live state: some eigh
 constexpr size_t kMaxLongOps = 1 << 18;        // operations with an end record that a reader keeps in memory, about 80 MB
 
 struct TraceReader::Impl {
-  explicit Impl(InputFiles inputs) : layout(find_series_layout(inputs)), files(std::move(inputs)), decoder(unit()) {
+  explicit Impl(InputFiles inputs, bool series = false)
+      : layout(find_series_layout(inputs, series)), files(std::move(inputs)), decoder(unit()) {
     for (const auto& file : files) {
       file_begins.push_back(bytes);
       bytes += file->size();
@@ -292,10 +293,10 @@ TraceReader::TraceReader(int fd, const std::string& name) {
   files.push_back(std::make_unique<InputFile>(fd, name));
   impl_ = std::make_unique<Impl>(std::move(files));
 }
-TraceReader::TraceReader(const std::vector<std::string>& paths) {
+TraceReader::TraceReader(const std::vector<std::string>& paths, bool series) {
   InputFiles files;
   for (const std::string& path : paths) files.push_back(std::make_unique<InputFile>(path));
-  impl_ = std::make_unique<Impl>(std::move(files));
+  impl_ = std::make_unique<Impl>(std::move(files), series);
 }
 TraceReader::~TraceReader() = default;
 

@@ -89,6 +89,14 @@ void check_joint(const Piece& before, const Piece& after, TraceLayout& all) {
   all.damage.push_back({.from = time(before.layout, true), .to = time(after.layout, false), .what = what});
 }
 
+// A piece that was rotated has a successor.
+void check_last(const Piece& last, uint32_t clock_unit, TraceLayout& all) {
+  if (!last.layout.has_closing || last.layout.closing.reason != kRotated) return;
+  const int64_t from = all.blocks.empty() ? 0 : trace_ns(all.blocks.back().last_start, clock_unit);
+  all.damage.push_back(
+      {.from = from, .to = -1, .what = "the pieces after piece " + std::to_string(last.number()) + " are missing"});
+}
+
 }  // namespace
 
 std::string piece_name(const std::string& series, unsigned piece) {
@@ -113,9 +121,9 @@ std::vector<std::string> series_files(const std::string& name) {
 
 std::string file_prefix(const InputFiles& files, size_t file) { return files.size() > 1 ? files[file]->name() + ": " : ""; }
 
-TraceLayout find_series_layout(InputFiles& files) {
+TraceLayout find_series_layout(InputFiles& files, bool series) {
   if (files.empty()) throw std::runtime_error("no trace given");
-  if (files.size() == 1) return find_layout(*files[0]);
+  if (files.size() == 1 && !series) return find_layout(*files[0]);
   if (files.size() > UINT16_MAX) throw std::runtime_error("a series of more than 65535 pieces");
   std::vector<Piece> pieces;
   for (auto& file : files) {
@@ -146,6 +154,7 @@ TraceLayout find_series_layout(InputFiles& files) {
     all.has_closing &= piece.layout.has_closing;
     if (piece.layout.has_closing) add_closing(all.closing, piece.layout.closing);
   }
+  check_last(pieces.back(), all.header.clock_unit, all);
   for (size_t i = 0; i < pieces.size(); ++i) files[i] = std::move(pieces[i].file);
   return all;
 }

@@ -26,8 +26,9 @@ std::string piece_name(const std::string& series, unsigned piece);
 std::vector<std::string> series_files(const std::string& name);
 
 // Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. Throws
-// std::runtime_error if several files are not pieces of one series; one file alone may be any trace.
-TraceLayout find_series_layout(InputFiles& files);
+// std::runtime_error if several files are not pieces of one series. One file alone may be any trace, and may be any piece unless
+// `series` says that it was found by the name of a series.
+TraceLayout find_series_layout(InputFiles& files, bool series = false);
 
 // Returns "NAME: " if there are several files; otherwise nothing.
 std::string file_prefix(const InputFiles& files, size_t file);
