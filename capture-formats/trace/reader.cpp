@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "block_decoder.hpp"
+#include "end_records.hpp"
 #include "frame_codec.hpp"
 #include "layout.hpp"
 #include "live_state.hpp"
@@ -18,24 +18,26 @@ namespace fsr {
 constexpr size_t kBatchOps = 2048;
 constexpr size_t kMaxCheckpoint = 512u << 20;  // bytes
 constexpr size_t kMaxLive = 2ull << 30;        // bytes of live state: some eight million files, what a largest checkpoint holds
-constexpr size_t kMaxLongOps = 1 << 18;        // operations with an end record that a reader keeps in memory, about 80 MB
 
 struct TraceReader::Impl {
   explicit Impl(InputFiles inputs, bool series = false)
-      : layout(find_series_layout(inputs, series)), files(std::move(inputs)), decoder(unit()) {
+      : layout(find_series_layout(inputs, series)),
+        files(std::move(inputs)),
+        decoder(unit()),
+        ends([this](size_t i, const EndRecords::Visit& visit) { read_ends(i, visit); }),
+        ends_decoder(unit()) {
     for (const auto& file : files) {
       file_begins.push_back(bytes);
       bytes += file->size();
     }
     for (size_t i = 0; i < layout.blocks.size(); ++i)
-      if (layout.blocks[i].ends && !layout.blocks[i].checkpoint()) collect_ends(i);
+      if (layout.blocks[i].ends && !layout.blocks[i].checkpoint() && !ends.collect(i))
+        damaged(i,
+                "more than " + std::to_string(ends.most()) +
+                    " operations end in a later block than they began in, so the others count as unfinished",
+                ns(layout.blocks[i].first_start));
     rewind(0);
   }
-
-  struct End {
-    Op op;
-    size_t block;
-  };
 
   TraceLayout layout;
   InputFiles files;
@@ -48,8 +50,9 @@ struct TraceReader::Impl {
   int64_t skip_before = INT64_MIN;
   uint64_t skip_seq = 0;
   int64_t last_start = 0;
-  std::unordered_map<uint64_t, End> ends;
-  Arena ends_arena;
+  EndRecords ends;
+  FrameDecompressor ends_zstd;
+  BlockDecoder ends_decoder;   // decoder may be inside a block meanwhile
   std::vector<bool> reported;  // blocks whose damage is in the list already
 
   uint32_t unit() const { return layout.header.clock_unit; }
@@ -71,27 +74,26 @@ struct TraceReader::Impl {
   }
 
   // Decompresses the record of a block. False: the block is damaged, and is in the list of damage.
-  bool record_of(size_t i, std::string_view* record) {
+  bool record_of(size_t i, std::string_view* record, FrameDecompressor& by) {
     const IndexEntry& e = layout.blocks[i];
     std::string_view whole = files[e.file]->at(e.offset, e.bytes);
     if (whole.size() < e.bytes) return damaged(i, "can't be read", ns(e.first_start)), false;
     auto section = parse_section(whole.substr(0, kBlockHeaderSize));
     auto header = section && section->type == SectionType::block ? parse_block_header(section->body) : std::nullopt;
     std::string why;
-    if (!zstd.decompress(whole.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
+    if (!by.decompress(whole.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
     // The index leads to the frame even where the header in front of it is broken.
     if (!header || header->first_seq != e.first_seq || header->ops != e.ops)
       damaged(i, "header damaged, operations undamaged", ns(e.first_start), false);
     return true;
   }
 
-  bool open_block(size_t i) {
+  bool open_block(size_t i, FrameDecompressor& by, BlockDecoder& into) {
     std::string_view record;
     const IndexEntry& e = layout.blocks[i];
-    if (!record_of(i, &record)) return false;
-    if (!decoder.begin(record) || decoder.rows_left() != uint64_t(e.ops) + e.ends || decoder.first_seq() != e.first_seq)
+    if (!record_of(i, &record, by)) return false;
+    if (!into.begin(record) || into.rows_left() != uint64_t(e.ops) + e.ends || into.first_seq() != e.first_seq)
       return damaged(i, "the record can't be decoded", ns(e.first_start)), false;
-    last_start = ns(e.first_start);
     return true;
   }
 
@@ -99,26 +101,18 @@ struct TraceReader::Impl {
     return std::to_string(count) + " or more operations with impossible " + first.impossible;
   }
 
-  void collect_ends(size_t i) {
-    if (!open_block(i)) return;
+  void read_ends(size_t i, const EndRecords::Visit& visit) {
+    if (!open_block(i, ends_zstd, ends_decoder)) return;
     OpBatch batch;
     for (Row row;;) {
       Op op;
-      if (!decoder.next(&op, &row, batch.arena)) break;
-      if (row.impossible) {
+      if (!ends_decoder.next(&op, &row, batch.arena)) break;
+      if (row.impossible)
         damaged(i, impossible(1, row), ns(layout.blocks[i].first_start));
-      } else if (row.type == RowType::end) {
-        if (ends.size() >= kMaxLongOps) {
-          damaged(i,
-                  "more than " + std::to_string(kMaxLongOps) +
-                      " operations end in a later block than they began in, so the others count as unfinished",
-                  op.start);
-          return;
-        }
-        ends.emplace(op.seq, End{copy_op(op, ends_arena), i});
-      }
+      else if (row.type == RowType::end)
+        visit(op);
       batch.clear();
-      decoder.new_batch();
+      ends_decoder.new_batch();
     }
   }
 
@@ -136,7 +130,9 @@ struct TraceReader::Impl {
       if (!in_block) {
         while (block < layout.blocks.size() && layout.blocks[block].checkpoint()) ++block;
         if (block == layout.blocks.size()) return false;
-        in_block = open_block(block++);
+        in_block = open_block(block, zstd, decoder);
+        if (in_block) last_start = ns(layout.blocks[block].first_start);
+        ++block;
         if (!in_block) continue;
       }
       fill(batch);
@@ -176,14 +172,14 @@ struct TraceReader::Impl {
   }
 
   void join(Op& op, Arena& arena) {
-    auto it = ends.find(op.seq);
-    if (it == ends.end() || it->second.op.kind != op.kind) {
+    const Op* end = ends.find(op.seq);
+    if (!end || end->kind != op.kind) {
       op.op_flags |= kOpUnfinished;
       return;
     }
     const uint64_t seq = op.seq;
     const int64_t start = op.start;
-    op = copy_op(it->second.op, arena);
+    op = copy_op(*end, arena);
     op.seq = seq;
     op.start = start;
   }
@@ -219,7 +215,7 @@ struct TraceReader::Impl {
       std::string_view record;
       if (i >= layout.blocks.size() || !layout.blocks[i].checkpoint())
         return damaged(i - 1, "truncated checkpoint", ns(layout.blocks[i - 1].first_start), false), false;
-      if (!record_of(i, &record)) return false;
+      if (!record_of(i, &record, zstd)) return false;
       if (record.size() < 8 || record[0] != 'C')
         return damaged(i, "the checkpoint can't be decoded", ns(layout.blocks[i].first_start), false), false;
       whole += record.substr(8);
@@ -266,11 +262,7 @@ struct TraceReader::Impl {
       }
     }
     // Operations under way when the checkpoint was made are not in it.
-    std::vector<const Op*> in_flight;
-    for (const auto& [number, end] : ends)
-      if (number < seq && end.block > from) in_flight.push_back(&end.op);
-    std::sort(in_flight.begin(), in_flight.end(), [](const Op* a, const Op* b) { return a->end() < b->end(); });
-    for (const Op* op : in_flight) state.apply(*op);
+    ends.each_across(seq, from, [&](const Op& op) { state.apply(op); });
 
     rewind(from);
     OpBatch batch;

@@ -2,8 +2,8 @@
 // Reads a trace file, or the files of a series as one: in order, from a time, from an operation number, cut or damaged. Layout:
 // docs/trace-format.md.
 //
-// One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and the operations that outlived their
-// block. A trace is untrusted input. Lengths and decompressed sizes are checked before memory is allocated. An operation with a
+// One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and what end_records.hpp keeps of the
+// operations that outlived their block. A trace is untrusted input. Lengths and decompressed sizes are checked before memory is allocated. An operation with a
 // name that is no valid component is counted as damaged.
 #pragma once
 

@@ -153,3 +153,33 @@ TEST_CASE("a trace is a zstd file whose content is the stream of records") {
   CHECK(at == got);
   CHECK(records == 2);
 }
+
+TEST_CASE("the reader joins more long operations than it keeps in memory") {
+  constexpr uint64_t kCount = 300'000;
+  constexpr int64_t kStep = 100'000, kLong = 2'000'000'000;  // ns: 20,000 operations are in flight
+  const int fd = memory_file();
+  auto long_op = [](uint64_t n) {
+    Op op{.kind = OpKind::read, .object = 5, .length = n, .result = n};
+    op.start = int64_t(n) * kStep;
+    op.duration = kLong + int64_t(n % 7) * kStep;
+    return op;
+  };
+  TraceWriter writer(dup(fd), sample_header(1), {.level = 1});
+  for (uint64_t n = 0, ended = 0; ended < kCount; ++n) {
+    if (n < kCount) writer.add_start(begun(long_op(n)));
+    if (n >= 20'000) writer.add_end(ended, long_op(ended)), ++ended;
+  }
+  writer.finish({.clean = true});
+  TraceReader reader("/proc/self/fd/" + std::to_string(fd));
+  OpBatch batch;
+  uint64_t seen = 0, wrong = 0;
+  while (reader.next(batch))
+    for (const Op& op : batch.ops) {
+      const Op expected = long_op(seen++);
+      wrong += op.has(kOpUnfinished) || op.duration != expected.duration || op.result != expected.result;
+    }
+  close(fd);
+  CHECK(seen == kCount);
+  CHECK(wrong == 0);
+  CHECK(reader.damage().empty());
+}
