@@ -2,19 +2,31 @@
 // Inside of LiveState, shared by its rules (live_state.cpp) and its serial form (live_serial.cpp).
 #pragma once
 
+#include <compare>
+#include <map>
 #include <unordered_map>
-#include <vector>
 
 #include "live_tables.hpp"
 
 namespace fsr {
 
 struct LiveState::Impl {
+  // Locks of an object, those of one owner side by side and in order of their ranges.
+  struct LockKey {
+    bool flock;
+    uint64_t owner;  // the open instance of flock(2)
+    uint64_t offset;
+    static LockKey of(const LiveLock& l) { return {l.flock, l.flock ? l.handle : l.owner, l.offset}; }
+    bool same_owner(const LockKey& k) const { return flock == k.flock && owner == k.owner; }
+    auto operator<=>(const LockKey&) const = default;
+  };
+  using Locks = std::map<LockKey, LiveLock>;
+
   Discovered discovered;
   LiveSlab<LiveObject> objects;
   LiveSlab<LiveName> names;
   LiveSlab<LiveOpen> opens;
-  std::unordered_map<ObjectId, std::vector<LiveLock>> locks;
+  std::unordered_map<ObjectId, Locks> locks;
   std::unordered_map<ObjectId, uint32_t> children;  // known names in a directory
   uint32_t hand = 0;                                // position in `names` at which forget_unused() goes on
   size_t lock_count = 0;                            // in `locks`
@@ -55,6 +67,7 @@ struct LiveState::Impl {
   void grow(ObjectId id, uint64_t end);
   void allocated(const Op& op);
   void locked(const Op& op, bool flock);
+  static void put_lock(Locks& held, LiveLock lock, uint64_t from, uint64_t end);
   void unlock_owner(const Op& op);
   void renamed(const Op& op);
   void removed(const Op& op, uint32_t type);

@@ -82,7 +82,7 @@ void LiveState::Impl::serialize(const Sink& sink) const {
   for (const auto& [id, list] : locks) held += list.size();
   out.varint(held);
   for (const auto& [id, list] : locks)
-    for (const LiveLock& l : list) {
+    for (const auto& [key, l] : list) {
       for (uint64_t v : {l.object, l.handle, l.owner, l.offset, l.length, uint64_t(l.mode), uint64_t(l.flock)}) out.varint(v);
       full();
     }
@@ -130,8 +130,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     l.mode = uint32_t(in.varint());
     l.flock = in.varint() != 0;
     if (!in.ok() || l.object > kMostId || l.handle > kMostId) return false;
-    locks[l.object].push_back(l);
-    ++lock_count;
+    lock_count += locks[l.object].insert_or_assign(LockKey::of(l), l).second;
     check_size();
   }
   return in.ok();
@@ -153,8 +152,12 @@ void LiveState::Impl::rename_into(Impl& to, const Renaming& renaming) const {
     op.handle = h.handle;
     to.opened(op, h.directory);
   });
-  to.locks = locks;
   to.lock_count = lock_count;
+  for (const auto& [id, list] : locks)
+    for (auto [key, l] : list) {
+      if (renaming.owner) l.owner = renaming.owner(l.owner);
+      to.locks[id].emplace(LockKey::of(l), l);
+    }
 }
 
 LiveState LiveState::renamed(const Renaming& renaming) const {

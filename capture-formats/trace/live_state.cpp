@@ -59,7 +59,7 @@ void LiveState::Impl::drop_locks(ObjectId id) {
 }
 
 size_t LiveState::Impl::memory() const {
-  // 64: each object with locks has a list of them, to which the heap adds.
+  // 64: nodes of maps, to which the heap adds.
   return objects.memory() + names.memory() + opens.memory() + text + children.size() * kDirectory +
          lock_count * (2 * sizeof(LiveLock) + 64);
 }
@@ -199,7 +199,7 @@ void LiveState::Impl::closed(const Op& op) {
   opens.erase(op.handle, *h);
   // Locks of the open file description end here, too. Locks of a process ended with an earlier close.
   if (auto it = locks.find(id); it != locks.end()) {
-    lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle; });
+    lock_count -= std::erase_if(it->second, [&](const auto& l) { return l.second.handle == op.handle; });
     if (it->second.empty()) locks.erase(it);
   }
   if (LiveObject* o = find(id); o && o->opens) --o->opens;
@@ -222,49 +222,56 @@ void LiveState::Impl::allocated(const Op& op) {
     o->attr.size = std::max(o->attr.size, op.offset + op.length);
 }
 
+static uint64_t end_of(const LiveLock& l) { return l.length ? l.offset + l.length : UINT64_MAX; }
+
+// Does what the kernel does: the new lock replaces the owner's old locks in its range, parts of them on either side stay, and
+// neighbours of one mode become one lock. Otherwise a program that locks byte after byte would hold more and more locks here.
 void LiveState::Impl::locked(const Op& op, bool flock) {
-  std::vector<LiveLock>& held = locks[op.object];
-  const uint64_t from = flock ? 0 : op.offset;
-  const uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
-  // The new lock replaces the owner's old locks in its range; parts of them on either side stay.
-  std::vector<LiveLock> kept;
-  for (const LiveLock& l : held) {
-    const uint64_t l_end = l.length ? l.offset + l.length : UINT64_MAX;
-    const bool same = l.flock == flock && (flock ? l.handle == op.handle : l.owner == op.owner);
-    if (!same || l.offset >= end || l_end <= from) {
-      kept.push_back(l);
+  Locks& held = locks[op.object];
+  const size_t before = held.size();
+  const bool takes = op.mode != uint32_t(flock ? LOCK_UN : F_UNLCK);
+  LiveLock taken{.object = op.object, .handle = op.handle, .owner = op.owner, .mode = op.mode, .flock = flock};
+  uint64_t from = flock ? 0 : op.offset;
+  uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
+  const LockKey first{flock, flock ? op.handle : op.owner, from};
+  auto it = held.upper_bound(first);
+  if (it != held.begin() && std::prev(it)->first.same_owner(first)) --it;
+  while (it != held.end() && it->first.same_owner(first) && it->second.offset <= end) {
+    const LiveLock old = it->second;
+    const uint64_t old_end = end_of(old);
+    const bool joins = takes && old.mode == op.mode && old.handle == op.handle;
+    const bool touches = joins ? old_end >= from : old_end > from && old.offset < end;
+    const auto place = it++;
+    if (!touches) continue;
+    held.erase(place);
+    if (joins) {
+      from = std::min(from, old.offset);
+      end = std::max(end, old_end);
       continue;
     }
-    if (l.offset < from) {
-      kept.push_back(l);
-      kept.back().length = from - l.offset;
-    }
-    if (l_end > end) {
-      kept.push_back(l);
-      kept.back().offset = end;
-      kept.back().length = l_end == UINT64_MAX ? 0 : l_end - end;
-    }
+    if (old.offset < from) put_lock(held, old, old.offset, from);
+    if (old_end > end) put_lock(held, old, end, old_end);
   }
-  if (op.mode != uint32_t(flock ? LOCK_UN : F_UNLCK))
-    kept.push_back({.object = op.object,
-                    .handle = op.handle,
-                    .owner = op.owner,
-                    .offset = from,
-                    .length = end == UINT64_MAX ? 0 : end - from,
-                    .mode = op.mode,
-                    .flock = flock});
-  lock_count += kept.size() - held.size();
-  if (kept.empty())
-    locks.erase(op.object);
-  else
-    held = std::move(kept);
+  if (takes) put_lock(held, taken, from, end);
+  lock_count += held.size() - before;
+  if (held.empty()) locks.erase(op.object);
+}
+
+void LiveState::Impl::put_lock(Locks& held, LiveLock lock, uint64_t from, uint64_t end) {
+  lock.offset = from;
+  lock.length = end == UINT64_MAX ? 0 : end - from;
+  held.insert_or_assign(LockKey::of(lock), lock);
 }
 
 void LiveState::Impl::unlock_owner(const Op& op) {
   auto it = locks.find(op.object);
   if (it == locks.end() || op.owner == 0) return;
-  lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return !l.flock && l.owner == op.owner; });
-  if (it->second.empty()) locks.erase(it);
+  const LockKey first{false, op.owner, 0};
+  Locks& held = it->second;
+  const size_t before = held.size();
+  for (auto lock = held.lower_bound(first); lock != held.end() && lock->first.same_owner(first);) lock = held.erase(lock);
+  lock_count -= before - held.size();
+  if (held.empty()) locks.erase(it);
 }
 
 void LiveState::Impl::renamed(const Op& op) {
@@ -455,7 +462,7 @@ void LiveState::each_name(const std::function<void(ObjectId, std::string_view, O
 void LiveState::each_open(const std::function<void(const LiveOpen&)>& visit) const { impl_->opens.each(visit); }
 void LiveState::each_lock(const std::function<void(const LiveLock&)>& visit) const {
   for (const auto& [id, held] : impl_->locks)
-    for (const LiveLock& l : held) visit(l);
+    for (const auto& [key, l] : held) visit(l);
 }
 
 }  // namespace fsr

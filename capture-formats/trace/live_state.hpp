@@ -70,10 +70,11 @@ class LiveState {
   void serialize(const Sink& sink) const;
   std::string serialize() const;
   bool restore(std::string_view serialized);  // false: not one
-  // Returns a copy with other names and attributes. Each function changes one member; empty: the member stays.
+  // Returns a copy with other names, attributes and owners of locks. Each function changes one member; empty: the member stays.
   struct Renaming {
     std::function<std::string(std::string_view)> name, target;
     std::function<void(Attr&)> attr;
+    std::function<uint64_t(uint64_t)> owner;
   };
   LiveState renamed(const Renaming& renaming) const;
   size_t objects() const;
