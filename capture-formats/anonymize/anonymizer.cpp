@@ -131,6 +131,7 @@ Op Anonymizer::map(const Op& op, Arena& arena) {
   Op out = op;
   out.uid = pseudonyms_.user(op.uid);
   out.gid = pseudonyms_.user(op.gid);
+  out.owner = pseudonyms_.owner(op.owner);
   if (op.who) out.who = map(*op.who, arena);
   out.name = arena.copy(traits & kHasXattr ? pseudonyms_.xattr(op.name) : pseudonyms_.name(op.name));
   out.name2 = arena.copy(pseudonyms_.name(op.name2));
@@ -174,7 +175,8 @@ Op Anonymizer::map(const Op& op, Arena& arena) {
 LiveState Anonymizer::map(const LiveState& state) {
   return state.renamed({.name = [this](std::string_view name) { return pseudonyms_.name(name); },
                         .target = [this](std::string_view target) { return pseudonyms_.path(target); },
-                        .attr = [this](Attr& attr) { map(attr); }});
+                        .attr = [this](Attr& attr) { map(attr); },
+                        .owner = [this](uint64_t owner) { return pseudonyms_.owner(owner); }});
 }
 
 TraceHeader Anonymizer::map(const TraceHeader& header) {

@@ -289,6 +289,9 @@ int32_t Pseudonyms::process(int32_t pid) {
   return int32_t(to);
 }
 
+// The kernel scrambles the owners that it gives to FUSE. Importers use the process, as the owner of its POSIX locks.
+uint64_t Pseudonyms::owner(uint64_t owner) { return owner <= INT32_MAX ? uint64_t(process(int32_t(owner))) : owner; }
+
 uint64_t Pseudonyms::print(uint64_t hash) {
   if (hash == 0) return 0;
   if (prints_.size() > kRecent) prints_.clear();

@@ -33,6 +33,7 @@ class Pseudonyms {
   std::string value(std::string_view bytes);  // as many bytes
   uint32_t user(uint32_t id);                 // 0, 65534 and "none" stay
   int32_t process(int32_t pid);               // 0 stays
+  uint64_t owner(uint64_t owner);             // of locks: a process if it may be one; other numbers stay
   uint64_t print(uint64_t hash);              // of a block; 0 stays
 
   // Names that can't be turned back into the original; on the way back: texts that were no pseudonyms.

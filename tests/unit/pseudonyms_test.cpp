@@ -233,6 +233,14 @@ TEST_CASE("an anonymized trace contains none of its original strings") {
   CHECK(to.map(h).mount_type.find(marker) == std::string::npos);
   CHECK(back.map(to.map(h)).mount_type == h.mount_type);
 
+  who.pid = 4711;
+  Op locks{.kind = OpKind::setlk, .mode = 1, .object = 2, .owner = 4711};
+  locks.who = &who;
+  const Op renamed = to.map(locks, arena);
+  CHECK(renamed.owner != 4711);
+  CHECK(renamed.owner == uint64_t(renamed.who->pid));
+  CHECK(back.map(renamed, arena).owner == 4711);
+
   LiveState state;
   const Attr link{.valid = kAttrMode, .mode = 0120777};
   Op op{.kind = OpKind::symlink, .object = 2, .parent = kRootObject, .name = kMarker, .data = contents[1]};
@@ -240,4 +248,6 @@ TEST_CASE("an anonymized trace contains none of its original strings") {
   state.apply(op);
   REQUIRE(state.serialize().find(marker) != std::string::npos);
   CHECK(to.map(state).serialize().find(marker) == std::string::npos);
+  state.apply(locks);
+  to.map(state).each_lock([&](const LiveLock& l) { CHECK(l.owner == renamed.owner); });
 }

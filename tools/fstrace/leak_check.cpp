@@ -99,6 +99,7 @@ void LeakCheck::learn_words(std::string_view text) {
 void LeakCheck::learn_op(const Op& op) {
   each_name(op, [&](std::string_view name) { learn_secret(name); });
   if (op.who) learn_words(op.who->command);
+  if (op.who) original_processes_.insert(uint64_t(op.who->pid));
   // Short values of attributes may be common; only values of this length are secrets. Values that the kernel interprets are left
   // out, because they may contain only modes.
   if (kind_traits(op.kind) & kHasXattr && op.data.size() >= kAnywhere && plain_xattr(op.name) < op.name.size())
@@ -153,8 +154,18 @@ void LeakCheck::check_words(std::string_view text, const char* where) {
 void LeakCheck::check_op(const Op& op) {
   each_name(op, [&](std::string_view name) { check_text(name, "is in a name"); });
   if (op.who) check_words(op.who->command, "is in a command");
+  if (op.who) processes_.insert(uint64_t(op.who->pid));
+  if (op.owner && op.owner <= INT32_MAX) owners_.insert(op.owner);
   if (!op.data.empty() && op.kind != OpKind::symlink && op.kind != OpKind::readlink)
     search(op.data, op.data.size(), kWithin, "is in data");
+}
+
+// Pseudonyms of processes may by chance be numbers of the original, too. But the owner of a lock that is a process of the
+// original, and none of this trace, was not renamed.
+void LeakCheck::check_owners() {
+  for (uint64_t owner : owners_)
+    if (original_processes_.contains(owner) && !processes_.contains(owner))
+      found("process " + std::to_string(owner), "is the owner of a lock");
 }
 
 void LeakCheck::check_strings(TraceReader& trace) {
@@ -170,6 +181,10 @@ void LeakCheck::check_strings(TraceReader& trace) {
   state.each_object([&](const LiveObject& o) { check_words(o.target, "is in a symlink at the start"); });
   for (OpBatch batch; trace.next(batch);)
     for (const Op& op : batch.ops) check_op(op);
+  state.each_lock([&](const LiveLock& l) {
+    if (l.owner && l.owner <= INT32_MAX) owners_.insert(l.owner);
+  });
+  check_owners();
 }
 
 void LeakCheck::check_bytes(const std::string& file) {

@@ -39,11 +39,13 @@ class LeakCheck {
   void check_text(std::string_view text, const char* where);
   void check_words(std::string_view text, const char* where);
   void check_op(const Op& op);
+  void check_owners();
   // Secrets of at least `least` bytes within `bytes`, which begin before `end`.
   void search(std::string_view bytes, size_t end, size_t least, const char* where);
   void found(std::string_view secret, const char* where);
 
   std::unordered_set<std::string> secrets_;
+  std::unordered_set<uint64_t> original_processes_, processes_, owners_;
   // Secrets by their first eight bytes, and the pairs of first two bytes that occur.
   std::unordered_multimap<uint64_t, std::string_view> by_start_;
   std::vector<bool> starts_ = std::vector<bool>(1 << 16);

@@ -100,6 +100,23 @@ check_status "an attribute's name is looked for from its first letter" 1 'acmeco
   fstrace anonymize --check log.zst log.zst
 check "and is not left" fstrace anonymize --check log.zst log.public.zst --marker acmecorpsecretproject
 
+# The owner of a POSIX lock is its process, in imported traces by number.
+n=0
+for call in 'openat(AT_FDCWD, "/w/f", O_RDWR) = 3' 'fcntl(3, F_SETLK, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=1}) = 0' \
+  'read(3, "x", 1) = 1' 'close(3) = 0'; do
+  echo "47110815 1.00000$((n++)) $call"
+done > locks.log
+fstrace import locks.log --directory /w -o locks.zst >/dev/null
+fstrace cut --from 2us locks.zst -o later.zst >/dev/null
+for trace in locks later; do
+  fstrace anonymize --key key $trace.zst -o $trace.public.zst >/dev/null
+  check "$trace: no number of a process is left" fstrace anonymize --check $trace.zst $trace.public.zst
+  fstrace dump --json $trace.public.zst | grep -q 'owner":471108' && not_ok "$trace: nor in a lock" || ok "$trace: nor in a lock"
+  fstrace anonymize --key key --reverse $trace.public.zst -o $trace.back.zst >/dev/null
+  cmp -s <(fstrace dump --json $trace.zst) <(fstrace dump --json $trace.back.zst) && ok "$trace: owners come back" ||
+    not_ok "$trace: owners come back"
+done
+
 check_status "another key is no way back" 2 'anonymized with another key' fstrace anonymize --key other_key --reverse git.public.zst -o none.zst
 check_status "what was not anonymized has no way back" 2 'was not written by' fstrace anonymize --key key --reverse git.zst -o none.zst
 check_status "once is enough" 2 'is anonymized already' fstrace anonymize --key key git.public.zst -o none.zst
