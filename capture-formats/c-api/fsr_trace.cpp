@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "trace/live_state.hpp"
 #include "trace/paths.hpp"
 #include "trace/reader.hpp"
 #include "trace/series.hpp"
@@ -19,7 +20,14 @@ static void set_error(const char** to, const std::string& what) {
 }  // namespace fsr
 
 struct fsr_trace {
-  explicit fsr_trace(const char* file) : reader(fsr::series_files(file)) {}
+  explicit fsr_trace(const char* file) : reader(fsr::series_files(file)) {
+    // Names that were known before the first operation: the trace may be part of another one.
+    fsr::LiveState state;
+    reader.load_state(INT64_MIN, state);
+    state.each_name([this](fsr::ObjectId parent, std::string_view name, fsr::ObjectId object, uint32_t) {
+      paths.learn(parent, name, object);
+    });
+  }
 
   fsr::TraceReader reader;
   fsr::Paths paths;
