@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <map>
 
 #include "import_text.hpp"
@@ -20,6 +21,7 @@ constexpr int64_t kDay = 86400 * kSecond;
 
 struct Line {
   int64_t time = 0;  // ns since midnight
+  int64_t day = -1;  // ns since the Unix epoch to that midnight; -1: the line has no date
   bool success = false;
   int32_t pid = 0;
   uint32_t uid = 0;
@@ -35,6 +37,18 @@ bool parse_clock(std::string_view text, int64_t* time) {
   std::replace(seconds.begin(), seconds.end(), ',', '.');
   if (h < 0 || h > 23 || m < 0 || m > 59 || !parse_seconds(seconds, &s) || s > 61 * kSecond) return false;
   *time = (h * 3600 + m * 60) * kSecond + s;
+  return true;
+}
+
+// "2019-01-31" or "2019/01/31".
+bool parse_date(std::string_view text, int64_t* day) {
+  unsigned year, month, date;
+  if (text.size() != 10 || (text[4] != '-' && text[4] != '/') || text[7] != text[4] || !parse_whole(text.substr(0, 4), &year) ||
+      !parse_whole(text.substr(5, 2), &month) || !parse_whole(text.substr(8), &date) || year < 1970 || year > 2200)
+    return false;
+  const std::chrono::year_month_day ymd{std::chrono::year(int(year)), std::chrono::month(month), std::chrono::day(date)};
+  if (!ymd.ok()) return false;
+  *day = std::chrono::sys_days(ymd).time_since_epoch().count() * kDay;
   return true;
 }
 
@@ -63,6 +77,7 @@ bool parse(std::string_view text, Line* out) {
       out->message = head;
       return true;
     }
+    if (!timed) parse_date(word, &out->day);
     timed |= parse_clock(word, &out->time);
     head.remove_prefix(std::min(end + 1, head.size()));
   }
@@ -288,7 +303,10 @@ void Log::message(std::string_view text) {
 
 void Log::line(const Line& line) {
   // Without a date: a clock that goes back by half a day has passed midnight.
-  if (line.time + day_ < last_ - kDay / 2) day_ += kDay;
+  if (line.day >= 0)
+    day_ = line.day;
+  else if (line.time + day_ < last_ - kDay / 2)
+    day_ += kDay;
   last_ = std::max(last_, line.time + day_);
   const ThreadInfo*& who = threads_[line.pid];
   const int32_t pid = std::max(line.pid, 1);
@@ -328,7 +346,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
 const Importer kLoggedfsImporter = {
     "loggedfs",
     "LoggedFS log",
-    "the wall clock since midnight of the first day, seconds or milliseconds as logged; dates are not read",
+    "the logged wall clock taken for UTC, seconds or milliseconds as logged; without dates, since midnight of the first day",
     "durations, errors of failed calls (ENOENT is assumed for getattr, access and readlink), open flags other than the access "
     "mode, "
     "groups, "
