@@ -81,6 +81,7 @@ class TraceSink final : public ImportSink {
     Op op = given;
     if (__builtin_sub_overflow(op.start, output_ ? epoch_ : given.start, &op.start)) op.start = INT64_MAX;
     if (op.kind == OpKind::read || op.kind == OpKind::write) {
+      if (op.result > kMostMoved) note(ImportNotes::changed, "reads and writes of more than 2 GiB - 4 KiB, shortened to that", 1);
       op.length = std::min(op.length, kMostMoved);
       op.result = std::min(op.result, op.length);
     }
