@@ -10,6 +10,8 @@
 
 namespace fsr::strace {
 
+constexpr std::string_view kNoEnd = "calls whose end the log does not show";
+
 void Calls::line(const Line& line) {
   if (line.kind == Line::other) return;
   if (line.kind == Line::ended) {
@@ -24,24 +26,31 @@ void Calls::line(const Line& line) {
   std::string whole;
   start_ = line.time;
   if (line.kind == Line::unfinished) {
-    thread.pending = line.text;
-    thread.pending_since = line.time;
+    if (!processes_.resume(thread).empty()) note(ImportNotes::lost, kNoEnd);
+    processes_.suspend(thread, line.text, line.time);
     return;
   }
   if (line.kind == Line::resumed) {
     if (!std::string_view(thread.pending).starts_with(line.name))
       return note(ImportNotes::lost, "calls whose beginning the log does not show");
-    whole = std::move(thread.pending) + std::string(line.text);
-    thread.pending.clear();
+    whole = processes_.resume(thread) + std::string(line.text);
     start_ = thread.pending_since;
   }
   const bool good = parse_call(whole.empty() ? line.text : std::string_view(whole), &call_);
   end_ = call_.duration >= 0 ? start_ + call_.duration : line.time;
   thread_ = &thread;
+  // A thread is in one call at a time.
+  if (!processes_.resume(thread).empty()) note(ImportNotes::lost, kNoEnd);
   if (!good)
     note(ImportNotes::lost, kNotUnderstood);
   else
     call();
+  // strace -qq does not report the end of a thread.
+  if (good && !call_.returned && (call_.name == "exit" || call_.name == "exit_group")) {
+    ended();
+    processes_.erase(line.tid);
+    thread_ = nullptr;
+  }
   sink_.passed(std::min(processes_.oldest_pending(), start_));
 }
 

@@ -238,11 +238,8 @@ void Calls::set_descriptor(int fd, std::shared_ptr<Description> open, bool close
 
 void Calls::ended() {
   call_ = {};
-  if (!thread_->pending.empty()) {
-    const bool waits = thread_->pending.starts_with("exit");
-    if (!waits) note(Notes::lost, "calls that never returned");
-    thread_->pending.clear();
-  }
+  const std::string pending = processes_.resume(*thread_);
+  if (!pending.empty() && !pending.starts_with("exit")) note(Notes::lost, "calls that never returned");
   if (processes_.last_user(*thread_)) close_all(*thread_, begin(OpKind::null), false);
 }
 

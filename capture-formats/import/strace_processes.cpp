@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strace_processes.hpp"
 
-#include <algorithm>
-
 namespace fsr::strace {
 
 static bool makes_thread(std::string_view pending) {
@@ -17,9 +15,11 @@ Thread* Processes::find(int32_t tid) {
 Thread& Processes::thread(int32_t tid) {
   if (Thread* known = find(tid)) return *known;
   Thread* parent = nullptr;
-  for (auto& [id, t] : threads_)
-    if (makes_thread(t.pending) && !t.made && (!parent || t.pending_since < parent->pending_since)) parent = &t;
-  if (parent) parent->made = tid;
+  if (!clones_.empty()) {
+    parent = find(clones_.begin()->second);
+    parent->made = tid;
+    clones_.erase(clones_.begin());
+  }
   if (!parent && !threads_.empty())
     sink_.note(ImportNotes::changed, "processes whose fork the log does not show: their inherited descriptors are not known");
   return add(tid, parent, parent ? std::string_view(parent->pending) : std::string_view());
@@ -28,6 +28,7 @@ Thread& Processes::thread(int32_t tid) {
 Thread& Processes::add(int32_t tid, const Thread* parent, std::string_view arguments) {
   auto has = [&](std::string_view flag) { return parent && arguments.find(flag) != std::string_view::npos; };
   Thread t;
+  t.tid = tid;
   const int32_t number = tid ? tid : 1;  // 0 would mean the kernel
   const int32_t pid = has("CLONE_THREAD") ? parent->who->pid : number;
   t.who = sink_.thread(number, pid, parent ? (pid == number ? parent->who->pid : parent->who->ppid) : 0,
@@ -68,19 +69,22 @@ void Processes::set_cwd(Thread& t, NodeId node) {
 void Processes::erase(int32_t tid) {
   auto it = threads_.find(tid);
   if (it == threads_.end()) return;
+  resume(it->second);
   if (it->second.directory.use_count() == 1) tree_.drop(it->second.directory->cwd);
   threads_.erase(it);
 }
 
-int64_t Processes::oldest_pending() const {
-  int64_t oldest = INT64_MAX;
-  for (const auto& [tid, t] : threads_)
-    if (!t.pending.empty()) oldest = std::min(oldest, t.pending_since);
-  return oldest;
+void Processes::suspend(Thread& t, std::string_view call, int64_t start) {
+  t.pending = call;
+  t.pending_since = start;
+  pending_.insert({start, t.tid});
+  if (makes_thread(call) && !t.made) clones_.insert({start, t.tid});
 }
 
-uint64_t Processes::pending() const {
-  return uint64_t(std::count_if(threads_.begin(), threads_.end(), [](const auto& t) { return !t.second.pending.empty(); }));
+std::string Processes::resume(Thread& t) {
+  pending_.erase({t.pending_since, t.tid});
+  clones_.erase({t.pending_since, t.tid});
+  return std::exchange(t.pending, {});
 }
 
 }  // namespace fsr::strace

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "import_tree.hpp"
 
@@ -32,6 +34,7 @@ struct Directory {  // what CLONE_FS shares
 };
 
 struct Thread {
+  int32_t tid = 0;
   const ThreadInfo* who = nullptr;
   std::shared_ptr<Descriptors> files;
   std::shared_ptr<Directory> directory;
@@ -53,9 +56,13 @@ class Processes {
   void renamed(Thread& thread, std::string_view command);  // by an exec
   void set_cwd(Thread& thread, NodeId node);
   void erase(int32_t tid);
+  // A call has begun in `thread`, which has none pending, and will return later.
+  void suspend(Thread& thread, std::string_view call, int64_t start);
+  // Returns the text of the pending call, which then is none any more; empty: there was none.
+  std::string resume(Thread& thread);
   bool last_user(const Thread& thread) const { return thread.files.use_count() == 1; }
-  int64_t oldest_pending() const;  // INT64_MAX: none
-  uint64_t pending() const;
+  int64_t oldest_pending() const { return pending_.empty() ? INT64_MAX : pending_.begin()->first; }  // INT64_MAX: none
+  uint64_t pending() const { return pending_.size(); }
 
  private:
   Thread& add(int32_t tid, const Thread* parent, std::string_view arguments);
@@ -63,6 +70,8 @@ class Processes {
   ImportTree& tree_;
   ImportSink& sink_;
   std::map<int32_t, Thread> threads_;
+  std::set<std::pair<int64_t, int32_t>> pending_;  // start and thread
+  std::set<std::pair<int64_t, int32_t>> clones_;   // those of `pending_` whose child was not seen yet
 };
 
 }  // namespace fsr::strace
