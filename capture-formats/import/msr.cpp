@@ -2,6 +2,9 @@
 // SNIA IOTTA, MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, one line for each block request.
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "import_lanes.hpp"
 #include "import_text.hpp"
 
@@ -52,6 +55,7 @@ bool sniff(std::string_view head) {
 void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   ImportFiles files(options.directory, sink);
   ImportLanes lanes(sink);
+  std::map<std::string, int32_t> disks;  // several hosts may have one of a number
   std::string_view text;
   Request r;
   while (next_text_line(input, sink, &text)) {
@@ -62,7 +66,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
       continue;
     }
     Op op{.start = r.start, .duration = r.duration, .kind = r.write ? OpKind::write : OpKind::read};
-    lanes.assign(op, int32_t(r.number) + 1, r.disk);
+    lanes.assign(op, disks.try_emplace(r.disk, int32_t(disks.size() + 1)).first->second, r.disk);
     if (!files.at(r.disk, op, &file)) {
       sink.note(ImportNotes::lost, "disks whose names can't be file names");
       continue;
