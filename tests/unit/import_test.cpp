@@ -166,6 +166,30 @@ TEST_CASE("the strace import reads calls of 32-bit programs and of other archite
   CHECK(i.notes.total(ImportNotes::lost) == 0);
 }
 
+TEST_CASE("the strace import counts a call whose end is not in the log") {
+  Imported i("strace",
+             "7 1.000000 openat(AT_FDCWD, \"/w/f\", O_RDONLY) = 3 <0.000010>\n"
+             "7 1.000100 read(3,  <unfinished ...>\n"
+             "7 1.000200 read(3,  <unfinished ...>\n"
+             "7 1.000300 <... read resumed>\"x\", 1) = 1 <0.000010>\n"
+             "7 1.000400 read(3,  <unfinished ...>\n"
+             "7 1.000500 read(3, \"x\", 1) = 1 <0.000010>\n");
+  CHECK(i.count(OpKind::read) == 2);
+  CHECK(i.notes.counts[ImportNotes::lost].at("calls whose end the log does not show").count == 2);
+}
+
+TEST_CASE("the strace import ends a thread at its exit, as strace -qq does not report more") {
+  Imported i("strace",
+             "7 1.000000 openat(AT_FDCWD, \"/w/f\", O_RDONLY) = 3 <0.000010>\n"
+             "7 1.000100 exit_group(0) = ?\n"
+             "8 1.000200 openat(AT_FDCWD, \"/w/f\", O_RDONLY) = 3 <0.000010>\n"
+             "8 1.000300 exit(0 <unfinished ...>\n"
+             "8 1.000400 <... exit resumed>) = ?\n"
+             "7 1.000500 read(3, \"x\", 1) = 1 <0.000010>\n");
+  CHECK(i.count(OpKind::release) == 2);
+  CHECK(i.count(OpKind::read) == 0);  // of another process with the number of the first
+}
+
 TEST_CASE("the strace import names an unknown call on a file") {
   Imported i("strace",
              "1 1.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3 <0.1>\n"
@@ -273,6 +297,31 @@ TEST_CASE("overlapping requests of a block trace get different threads") {
   CHECK(i.op(OpKind::read, 0).duration == 100'000);
   CHECK(i.op(OpKind::read, 0).start == 1'172'163'600'306'162'900);
   CHECK(i.op(OpKind::release).start == i.op(OpKind::read, 1).end());
+}
+
+TEST_CASE("disks of several hosts in a block trace are different processes") {
+  Imported i("msr",
+             "128166372003061629,usr,0,Read,0,512,1000\n"
+             "128166372003071629,src1,0,Read,0,512,1000\n",
+             "/");
+  REQUIRE(i.count(OpKind::read) == 2);
+  CHECK(i.op(OpKind::read, 0).who->pid != i.op(OpKind::read, 1).who->pid);
+  CHECK(i.op(OpKind::read, 1).who->command == "src1.0");
+}
+
+TEST_CASE("the import of a LoggedFS log reads dates, and guesses midnight without") {
+  constexpr int64_t kHour = 3600'000'000'000;
+  const std::string rest = " (src/loggedfs.cpp:136) getattr /w/a {SUCCESS} [ pid = 8700 kded uid = 1000 ]\n";
+  Imported dated("loggedfs", "2019-01-01 23:00:00,123" + rest + "2019/01/03 22:00:00,123" + rest + "22:00:01,123" + rest);
+  REQUIRE(dated.count(OpKind::getattr) == 3);
+  CHECK(dated.op(OpKind::getattr).start == 1'546'383'600'123'000'000);
+  CHECK(dated.op(OpKind::getattr, 1).start - dated.op(OpKind::getattr).start == 47 * kHour);
+  CHECK(dated.op(OpKind::getattr, 2).start - dated.op(OpKind::getattr, 1).start == 1'000'000'000);
+  Imported bare("loggedfs", "23:00:00" + rest + "2:00:00" + rest + "02:00:00" + rest + "2019-02-30 03:00:00" + rest);
+  REQUIRE(bare.count(OpKind::getattr) == 3);
+  CHECK(bare.op(OpKind::getattr).start == 23 * kHour);
+  CHECK(bare.op(OpKind::getattr, 1).start == 26 * kHour);
+  CHECK(bare.op(OpKind::getattr, 2).start == 27 * kHour);
 }
 
 TEST_CASE("the import sorts operations within a window") {

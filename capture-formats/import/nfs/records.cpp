@@ -88,7 +88,10 @@ void Records::bytes(int64_t time, std::string_view fresh, bool gap) {
 }
 
 void Records::finish() {
-  if (!in_step_) pass(buffer_.size());
+  if (!in_step_)
+    pass(buffer_.size());
+  else if (!buffer_.empty() || !message_.empty())
+    sink_.note(ImportNotes::lost, "RPC messages whose end was not captured", 1);
   if (passed_) sink_.note(ImportNotes::ignored, "bytes of TCP connections without NFS", passed_);
 }
 

@@ -121,9 +121,13 @@ void TcpStreams::tcp(const FlowKey& addresses, int64_t time, std::string_view by
   Flow& flow = flows_[key];
   const uint32_t seq = net32(bytes, 4);
   if (flags & kSyn) {
+    if (flow.known && flow.at == 0 && flow.next == seq + 1) return;  // sent again
+    // A client may connect again from the same port. The messages of the former connection end with it.
+    while (!flow.waiting.empty()) skip_gap(key, flow);
+    const bool again = flow.known;
     flow = {};
     flow.known = true;
-    flow.gap = false;
+    flow.gap = again;
     flow.next = seq + 1;
     return;
   }

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What foreign input may look like, for every importer: a clear message or a counted skip, never a crash, never success without an
 operation, never half a trace."""
+import itertools
 import os
+import struct
 import subprocess
 import sys
 
@@ -78,6 +80,46 @@ def operations(trace):
     return subprocess.run([fstrace_program(), "dump", trace], capture_output=True, check=False).stdout.count(b"\n")
 
 
+def reconnected(half):
+    """A capture of NFSv3 calls over two connections from one port. The first ends in the middle of a call, or behind a lost packet."""
+    client, server = b"\x0a\0\0\1", b"\x0a\0\0\2"
+    data, clock = [struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101)], itertools.count(1)
+
+    def packet(up, seq, ack, flags, payload):
+        segment = struct.pack(">HHIIBBHHH", *((900, 2049) if up else (2049, 900)), seq, ack, 5 << 4, flags, 65535, 0, 0) + payload
+        addresses = client + server if up else server + client
+        whole = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, 6, 0) + addresses + segment
+        data.append(struct.pack("<IIII", 1700000000, next(clock), len(whole), len(whole)) + whole)
+
+    def record(body):
+        return struct.pack(">I", 0x80000000 | len(body)) + body
+
+    def call(xid):
+        return record(struct.pack(">11I", xid, 0, 2, 100003, 3, 1, 0, 0, 0, 0, 8) + b"rootroot")
+
+    def reply(xid):
+        attributes = struct.pack(">5IQQIIQQ6I", 1, 0o644, 1, 0, 0, 100, 4096, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0)
+        return record(struct.pack(">7I", xid, 1, 0, 0, 0, 0, 0) + attributes)
+
+    xid = 0
+    for seq, calls in ((1000, 5), (500000, 10)):
+        back = seq + 1000
+        packet(True, seq, 0, 2, b"")
+        packet(False, back, seq + 1, 0x12, b"")
+        seq, back = seq + 1, back + 1
+        for _ in range(calls):
+            xid += 1
+            packet(True, seq, back, 0x18, call(xid))
+            seq += len(call(xid))
+            packet(False, back, seq, 0x18, reply(xid))
+            back += len(reply(xid))
+        if calls == 5 and half:
+            packet(True, seq, back, 0x18, call(99)[:40])
+        elif calls == 5:
+            packet(True, seq + len(call(98)), back, 0x18, call(99))
+    return b"".join(data)
+
+
 def main():
     cases = Cases()
     with Scratch() as scratch:
@@ -108,6 +150,16 @@ def main():
                 file.write(line * 3)
             status, said = run("import", spoilt, "-o", out, "--force")
             cases.case(f"strace {options}, without times", status == 2 and "strace log without times" in said, said)
+        for half, words in ((True, "RPC messages with bytes that were lost"), (False, "calls whose reply was not seen")):
+            with open(spoilt, "wb") as file:
+                file.write(reconnected(half))
+            status, said = run("import", spoilt, "-o", out, "--force")
+            cases.case(f"a connection from the port of one that ended {'in a call' if half else 'behind a gap'}",
+                       status == 1 and operations(out) == 15 and words in said, f"{operations(out)} operations: {said}")
+        with open(spoilt, "w", encoding="ascii") as file:
+            file.write("fio version 3 iolog\n1 /a add\n2 /a open\n3 /a write 0 4294967295\n4 /a read 0 4096\n")
+        status, said = run("import", spoilt, "-o", out, "--force")
+        cases.case("a write that Linux would shorten", status == 1 and "changed 1: reads and writes of more than 2 GiB" in said, said)
         status, said = run("import", f"{DATA}/msr.csv", "--format", "nonsense", "-o", out, "--force")
         cases.case("an unknown format", status == 2 and "expected one of" in said, said)
         status, said = run("import", f"{DATA}/../golden-v1.zst", "-o", out, "--force")
