@@ -71,7 +71,7 @@ class Processes {
   ImportSink& sink_;
   std::map<int32_t, Thread> threads_;
   std::set<std::pair<int64_t, int32_t>> pending_;  // start and thread
-  std::set<std::pair<int64_t, int32_t>> clones_;   // those of `pending_` whose child was not seen yet
+  std::set<std::pair<int64_t, int32_t>> clones_;   // calls of `pending_` whose child was not seen yet
 };
 
 }  // namespace fsr::strace

@@ -38,6 +38,7 @@ struct LiveState::Impl {
   LiveObject& take(ObjectId id);  // finds or adds
   LiveName* find_name(ObjectId parent, std::string_view name);
   void apply(const Op& op);
+  bool grants(const Op& op) const;
   size_t memory() const;
   void forget_unused(size_t bytes, size_t steps);
   void check_size() const {

@@ -224,7 +224,7 @@ void LiveState::Impl::allocated(const Op& op) {
 
 static uint64_t end_of(const LiveLock& l) { return l.length ? l.offset + l.length : UINT64_MAX; }
 
-// Does what the kernel does: the new lock replaces the owner's old locks in its range, parts of them on either side stay, and
+// Does what the kernel does. The new lock replaces the owner's old locks in its range, parts of them on either side stay, and
 // neighbours of one mode become one lock. Otherwise a program that locks byte after byte would hold more and more locks here.
 void LiveState::Impl::locked(const Op& op, bool flock) {
   Locks& held = locks[op.object];
@@ -255,6 +255,20 @@ void LiveState::Impl::locked(const Op& op, bool flock) {
   if (takes) put_lock(held, taken, from, end);
   lock_count += held.size() - before;
   if (held.empty()) locks.erase(op.object);
+}
+
+bool LiveState::Impl::grants(const Op& op) const {
+  const auto held = locks.find(op.object);
+  if (held == locks.end()) return true;
+  const bool flock = op.kind == OpKind::flock;
+  const uint64_t owner = flock ? op.handle : op.owner, from = flock ? 0 : op.offset;
+  const uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
+  auto exclusive = [&](uint32_t mode) { return flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK; };
+  return std::none_of(held->second.begin(), held->second.end(), [&](const auto& entry) {
+    const auto& [key, l] = entry;
+    return key.flock == flock && key.owner != owner && (exclusive(op.mode) || exclusive(l.mode)) && l.offset < end &&
+           from < end_of(l);
+  });
 }
 
 void LiveState::Impl::put_lock(Locks& held, LiveLock lock, uint64_t from, uint64_t end) {
@@ -444,6 +458,7 @@ void LiveState::apply(const Op& op) {
 void LiveState::forget_unused(size_t bytes, size_t steps) { impl_->forget_unused(bytes, steps); }
 size_t LiveState::memory() const { return impl_->memory(); }
 void LiveState::limit(size_t bytes) { impl_->limit = bytes; }
+bool LiveState::grants(const Op& op) const { return impl_->grants(op); }
 const LiveObject* LiveState::object(ObjectId id) const { return impl_->find(id); }
 const LiveOpen* LiveState::open(HandleId handle) const {
   return impl_->opens.find(handle, [&](const LiveOpen& h) { return h.handle == handle; });

@@ -56,6 +56,9 @@ class LiveState {
 
   void apply(const Op& op);  // in order of effect
 
+  // True if no other owner holds a lock that prevents `op`, a setlk or flock, from being granted.
+  bool grants(const Op& op) const;
+
   const LiveObject* object(ObjectId id) const;
   const LiveOpen* open(HandleId handle) const;
   // kNoObject and false: not known; kNoObject and true: known to exist, object never seen.

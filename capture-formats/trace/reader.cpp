@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -18,6 +21,7 @@ namespace fsr {
 constexpr size_t kBatchOps = 2048;
 constexpr size_t kMaxCheckpoint = 512u << 20;  // bytes
 constexpr size_t kMaxLive = 2ull << 30;        // bytes of live state: some eight million files, what a largest checkpoint holds
+constexpr size_t kMostLocks = 1 << 16;         // requests for locks that wait at one time, of as many threads
 
 struct TraceReader::Impl {
   explicit Impl(InputFiles inputs, bool series = false)
@@ -261,21 +265,43 @@ struct TraceReader::Impl {
         break;
       }
     }
+    std::vector<Op> locks;
+    auto apply = [&](const Op& op) {
+      if (!asks_for_lock(op) || op.end() < start)
+        state.apply(op);
+      else if (locks.size() < kMostLocks)
+        locks.push_back({.start = op.start,
+                         .duration = op.duration,
+                         .kind = op.kind,
+                         .mode = op.mode,
+                         .object = op.object,
+                         .handle = op.handle,
+                         .offset = op.offset,
+                         .length = op.length,
+                         .owner = op.owner});
+    };
     // Operations under way when the checkpoint was made are not in it.
-    ends.each_across(seq, from, [&](const Op& op) { state.apply(op); });
+    ends.each_across(seq, from, apply);
 
     rewind(from);
     OpBatch batch;
-    while (next(batch)) {
-      for (const Op& op : batch.ops) {
-        if (op.start >= start) {
-          seek_time(start);
-          return;
-        }
-        state.apply(op);
-      }
-    }
+    for (bool before = true; before && next(batch);)
+      for (const Op& op : batch.ops)
+        if ((before = op.start < start))
+          apply(op);
+        else
+          break;
+    // Locks asked for before `start` and granted later: no operation from `start` on asks for them again. A lock that waited for
+    // a lock held at `start` can't be held beside it.
+    std::stable_sort(locks.begin(), locks.end(), [](const Op& a, const Op& b) { return a.end() < b.end(); });
+    for (const Op& op : locks)
+      if (state.grants(op)) state.apply(op);
     seek_time(start);
+  }
+
+  static bool asks_for_lock(const Op& op) {
+    return !op.error && !op.has(kOpUnfinished) &&
+           ((op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && op.mode != LOCK_UN));
   }
 };
 

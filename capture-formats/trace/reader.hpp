@@ -54,9 +54,10 @@ class TraceReader final : public OpSource {
   // Seeks: the next batch begins with the first operation that started at or after `start`, or with number `seq`.
   void seek_time(int64_t start);
   void seek_op(uint64_t seq);
-  // Loads the state of the tree just before `start`, from the nearest checkpoint and the operations behind it. Then the reader is
-  // at the position of seek_time(start). Throws std::runtime_error when the state would take more than 2 GiB or memory_budget(),
-  // and limits it to that (LiveState::limit).
+  // Loads the state of the tree just before `start`, from the nearest checkpoint and the operations that started after it. An
+  // operation in flight at `start` counts as done, except for one that waits for a lock. Then the reader is at the position of
+  // seek_time(start). Throws std::runtime_error when the state would take more than 2 GiB or memory_budget(), and limits it to
+  // that (LiveState::limit).
   void load_state(int64_t start, LiveState& state);
   // Reads all checkpoints, and adds their errors to damage().
   void check_checkpoints();

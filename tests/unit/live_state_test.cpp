@@ -358,6 +358,47 @@ TEST_CASE("the live state counts operations in flight at a checkpoint with their
   }
 }
 
+TEST_CASE("a lock that is waited for at the start of a range is not held there") {
+  const int fd = memory_file(), keep = dup(fd);
+  auto lock = [](int64_t start, int64_t end, uint64_t owner, uint64_t offset, uint32_t mode = F_WRLCK) {
+    return Op{.start = start,
+              .duration = end - start,
+              .kind = K::setlk,
+              .mode = mode,
+              .object = 7,
+              .offset = offset,
+              .length = 10,
+              .owner = owner};
+  };
+  {
+    TraceWriter writer(fd, sample_header(1), {.block_ops = 2, .checkpoint_bytes = 1});
+    const Op waits = lock(2'000, 9'000, 2, 0), late = lock(2'500, 9'500, 3, 0);
+    writer.add(lock(1'000, 1'100, 1, 0));
+    const uint64_t seq = writer.add_start(waits), other = writer.add_start(late);
+    writer.add(lock(4'900, 5'100, 4, 50));  // under way at 5,000, waits for no lock
+    for (int64_t i = 0; i < 10; ++i) writer.add({.start = 6'000 + i, .kind = K::getattr, .object = 9});
+    writer.add(lock(8'000, 8'100, 1, 0, F_UNLCK));
+    writer.add_end(seq, waits);
+    writer.add(lock(9'200, 9'300, 2, 0, F_UNLCK));
+    writer.add_end(other, late);
+    writer.add({.start = 10'000, .kind = K::getattr, .object = 9});
+    writer.finish({.clean = true});
+  }
+  TraceReader reader(keep, "memory");
+  auto owners = [&](int64_t start) {
+    LiveState state;
+    reader.load_state(start, state);
+    std::string out;
+    state.each_lock([&](const LiveLock& l) { out += std::to_string(l.owner) + " "; });
+    return out;
+  };
+  CHECK(owners(1'500) == "1 ");
+  CHECK(owners(5'000) == "1 4 ");
+  CHECK(owners(6'009) == "1 4 ");
+  CHECK(owners(8'500) == "2 4 ");  // granted at 9,000, which no operation from 8,500 on asks for
+  CHECK(owners(9'900) == "3 4 ");
+}
+
 TEST_CASE("the reader takes a checkpoint of several parts only if it is complete, otherwise the previous one") {
   int fd = memory_file(), keep = dup(fd);
   constexpr int kFiles = 20'000;

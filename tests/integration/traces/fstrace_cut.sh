@@ -62,6 +62,20 @@ check "a program in C" cc names.c -I "$FSR_SOURCE/capture-formats/c-api" -L "$li
 fstrace sql --csv second.zst 'select path from ops' | tail -n +2 | tr -d '"\r' > sql.names
 [ -s c.names ] && cmp -s c.names sql.names && ok "it gets the names from before the cut" ||
   not_ok "it gets the names from before the cut" "$(diff c.names sql.names | head -n 4 | tr '\n' '|')"
+# A process waits for a lock of another when the cut begins.
+cat > waits.log <<'L'
+1 1.000000 openat(AT_FDCWD, "/w/f", O_RDWR|O_CREAT, 0644) = 3 <0.000010>
+2 1.100000 openat(AT_FDCWD, "/w/f", O_RDWR) = 3 <0.000010>
+1 1.200000 fcntl(3, F_SETLKW, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=1}) = 0 <0.000010>
+2 1.300000 fcntl(3, F_SETLKW, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=0, l_len=1} <unfinished ...>
+1 1.400000 write(3, "x", 1) = 1 <0.000010>
+1 1.500000 fcntl(3, F_SETLK, {l_type=F_UNLCK, l_whence=SEEK_SET, l_start=0, l_len=1}) = 0 <0.000010>
+2 1.500020 <... fcntl resumed>) = 0 <0.200020>
+2 1.600000 write(3, "x", 1) = 1 <0.000010>
+L
+fstrace import waits.log --directory /w -o waits.zst >/dev/null
+fstrace cut --from 350ms waits.zst -o waits.cut.zst >/dev/null
+replays "a cut while a process waits for a lock" waits.cut.zst
 check "a cut of a cut" fstrace cut --from 10ms second.zst -o third.zst
 replays "a cut of a cut" third.zst
 [ "$(fstrace info third.zst | grep -c '^edited')" = 2 ] && ok "each edit is told" || not_ok "each edit is told" "$(fstrace info third.zst)"
