@@ -3,8 +3,8 @@
 // docs/trace-format.md.
 //
 // One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and what end_records.hpp keeps of the
-// operations that outlived their block. A trace is untrusted input. Lengths and decompressed sizes are checked before memory is allocated. An operation with a
-// name that is no valid component is counted as damaged.
+// operations that outlived their block. A trace is untrusted input. Lengths and decompressed sizes are checked before memory is
+// allocated. An operation with a name that is no valid component is counted as damaged.
 #pragma once
 
 #include <memory>
