@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_trace FILE [--ops N] [--rate N/S] [--files N] [--threads N] [--unit DURATION] [--look-first] [--checkpoint SIZE]
+//            [--begin TIME] [--execs N] [--drop N]
 //
 // Makes a synthetic trace for benchmarks and tests of timing and scale. Operations start at exact, equal distances, on threads in
 // turn. Each thread works through small sequences over a fixed set of files: look up and stat, open-read-close, open-write-close,
 // make and remove a temporary file. With --look-first each file is looked up once before that, so that all are alive from then
-// on. The same options always give the same trace. Creates FILE and never replaces an existing one.
+// on. --begin makes the second piece of a series, whose first operation starts at TIME. With --execs each thread runs another
+// program after every N of its operations. With --drop the closing statement says that N operations between 1 s and 1.5 s, and
+// one more, were not recorded. The same options always give the same trace. Creates FILE and never replaces an existing one.
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
@@ -50,7 +53,11 @@ class Application {
     file_ = file;
     return build({Kind::lookup});
   }
-  Op next() {
+  Op next(uint64_t execs) {
+    if (execs && count_++ % execs == 0) {
+      program_ = "program" + std::to_string(count_ / execs);
+      who_.command = program_;
+    }
     if (steps_.empty()) choose();
     Step step = steps_.front();
     steps_.pop_front();
@@ -165,14 +172,15 @@ class Application {
   ObjectId object_ = 0;
   HandleId handle_ = 0;
   Attr attr_;
-  std::string name_;
+  std::string name_, program_;
+  uint64_t count_ = 0;
 };
 
 struct Options {
   std::string file;
-  uint64_t ops = 600'000, files = 1000, threads = 16;
+  uint64_t ops = 600'000, files = 1000, threads = 16, execs = 0, drop = 0;
   double rate = 10'000;
-  int64_t unit = 100;
+  int64_t unit = 100, begin = 0;
   bool look_first = false;
   uint64_t checkpoint = WriterOptions().checkpoint_bytes;
 };
@@ -187,10 +195,17 @@ uint64_t parse_count(const char* text) {
 }
 
 Options parse(int argc, char** argv) {
-  static const option kOptions[] = {{"ops", required_argument, nullptr, 'n'},        {"rate", required_argument, nullptr, 'r'},
-                                    {"files", required_argument, nullptr, 'f'},      {"threads", required_argument, nullptr, 't'},
-                                    {"unit", required_argument, nullptr, 'u'},       {"look-first", no_argument, nullptr, 'l'},
-                                    {"checkpoint", required_argument, nullptr, 'c'}, {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {{"ops", required_argument, nullptr, 'n'},
+                                    {"rate", required_argument, nullptr, 'r'},
+                                    {"files", required_argument, nullptr, 'f'},
+                                    {"threads", required_argument, nullptr, 't'},
+                                    {"unit", required_argument, nullptr, 'u'},
+                                    {"look-first", no_argument, nullptr, 'l'},
+                                    {"checkpoint", required_argument, nullptr, 'c'},
+                                    {"begin", required_argument, nullptr, 'b'},
+                                    {"execs", required_argument, nullptr, 'e'},
+                                    {"drop", required_argument, nullptr, 'd'},
+                                    {nullptr, 0, nullptr, 0}};
   Options options;
   for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) switch (c) {
       case 'n':
@@ -214,6 +229,15 @@ Options parse(int argc, char** argv) {
       case 'c':
         options.checkpoint = parse_size(optarg);
         break;
+      case 'b':
+        options.begin = parse_duration(optarg);
+        break;
+      case 'e':
+        options.execs = parse_count(optarg);
+        break;
+      case 'd':
+        options.drop = parse_count(optarg);
+        break;
       default:
         throw std::invalid_argument("see the head of make_trace.cpp for its options");
     }
@@ -230,6 +254,7 @@ void make_trace(const Options& options) {
   header.clock_unit = uint32_t(options.unit);
   header.program = "make_trace " FSR_VERSION;
   header.directory = "/synthetic";
+  if (options.begin) header.piece = 2;
   TraceWriter writer(fd, header, {.checkpoint_bytes = options.checkpoint});
 
   ObjectId next_object = kRootObject + 1 + kDirectories + options.files;
@@ -240,7 +265,7 @@ void make_trace(const Options& options) {
   const double distance = 1e9 / options.rate;
   uint64_t written = 0;
   auto add = [&](Op op) {
-    op.start = int64_t(double(written) * distance);
+    op.start = options.begin + int64_t(double(written) * distance);
     op.duration = int64_t(distance / 2);
     writer.add(op);
     ++written;
@@ -260,8 +285,13 @@ void make_trace(const Options& options) {
   }
   for (uint64_t i = 0; options.look_first && i < options.files && written < options.ops; ++i)
     add(threads[written % threads.size()].look(i));
-  while (written < options.ops) add(threads[written % threads.size()].next());
-  writer.finish({.clean = true, .reason = "made", .end = int64_t(double(written) * distance)});
+  while (written < options.ops) add(threads[written % threads.size()].next(options.execs));
+  TraceClosing closing{.clean = true, .reason = "made", .end = options.begin + int64_t(double(written) * distance)};
+  if (options.drop) {
+    closing.dropped = options.drop + 1;
+    closing.dropped_spans = {{1'000'000'000, 1'500'000'000, options.drop}};
+  }
+  writer.finish(std::move(closing));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ class Stat {
     const bool by_file = std::find(shape_.by.begin(), shape_.by.end(), Dimension::file) != shape_.by.end();
     names_ = by_file || selection.by_path();
     seek(reader, selection, names_ ? &paths_ : nullptr);
+    trace_begin_ = reader.begin_time();
     StatusLine line(false);
     OpBatch batch;
     for (bool more = true; more && reader.next(batch);) {
@@ -102,10 +103,8 @@ class Stat {
     output_->end(begin(), end(), total_);
   }
 
-  // The time that was looked at, as far as operations tell.
-  int64_t begin() const {
-    return options_.selection.from() != INT64_MIN ? options_.selection.from() : std::min<int64_t>(first_, 0);
-  }
+  // The time that was looked at, as far as operations tell. A series whose oldest pieces are gone begins late.
+  int64_t begin() const { return std::max(options_.selection.from(), seen_ ? std::min(first_, trace_begin_) : trace_begin_); }
   int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), last_)); }
 
   const Options& options_;
@@ -115,7 +114,7 @@ class Stat {
   Paths paths_;
   bool names_ = false;
   uint64_t seen_ = 0;
-  int64_t first_ = 0, last_ = INT64_MIN;
+  int64_t trace_begin_ = 0, first_ = 0, last_ = INT64_MIN;
   int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
   Measure total_;
 };
