@@ -43,6 +43,7 @@ class Stat {
     names_ = by_file || selection.by_path();
     seek(reader, selection, names_ ? &paths_ : nullptr);
     trace_begin_ = reader.begin_time();
+    trace_end_ = reader.end_time();
     StatusLine line(false);
     OpBatch batch;
     for (bool more = true; more && reader.next(batch);) {
@@ -91,10 +92,11 @@ class Stat {
     const size_t shown = options_.top ? std::min(options_.top, sorted.size()) : sorted.size();
     std::vector<StatRow> rows;
     for (size_t i = 0; i < shown; ++i) rows.push_back({groups_.labels(*sorted[i], paths_), &sorted[i]->measure});
+    // Of the first and the last interval, a part may be outside of the trace or of the selection.
+    StatStretch stretch{.from = begin(), .to = end()};
     if (shape_.interval)
-      output_->table(interval_start_, interval_end_, rows, sorted.size() - shown);
-    else
-      output_->table(begin(), end(), rows, sorted.size() - shown);
+      stretch = {interval_start_, std::max(interval_start_, stretch.from), std::min(interval_end_, stretch.to)};
+    output_->table(stretch, rows, sorted.size() - shown);
     groups_.clear();
   }
 
@@ -103,9 +105,9 @@ class Stat {
     output_->end(begin(), end(), total_);
   }
 
-  // The time that was looked at, as far as operations tell. A series whose oldest pieces are gone begins late.
+  // The time that was looked at. A series whose oldest pieces are gone begins late.
   int64_t begin() const { return std::max(options_.selection.from(), seen_ ? std::min(first_, trace_begin_) : trace_begin_); }
-  int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), last_)); }
+  int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), std::max(last_, trace_end_))); }
 
   const Options& options_;
   const StatShape shape_;
@@ -114,7 +116,7 @@ class Stat {
   Paths paths_;
   bool names_ = false;
   uint64_t seen_ = 0;
-  int64_t trace_begin_ = 0, first_ = 0, last_ = INT64_MIN;
+  int64_t trace_begin_ = 0, trace_end_ = 0, first_ = 0, last_ = INT64_MIN;
   int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
   Measure total_;
 };

@@ -44,16 +44,16 @@ class Text final : public StatOutput {
  public:
   explicit Text(const StatShape& shape) : shape_(shape) {}
 
-  void table(int64_t from, int64_t to, const std::vector<StatRow>& rows, size_t left_out) override {
+  void table(const StatStretch& at, const std::vector<StatRow>& rows, size_t left_out) override {
     Lines lines{header()};
-    for (const StatRow& row : rows) lines.push_back(line(names(row.labels), *row.measure, to - from));
+    for (const StatRow& row : rows) lines.push_back(line(names(row.labels), *row.measure, at.to - at.from));
     std::string more = left_out ? fmt::format("{} more groups\n", format_count(left_out)) : "";
     if (!shape_.interval) {  // printed together with the sum
       whole_ = std::move(lines);
       more_ = std::move(more);
       return;
     }
-    fmt::format_to(std::back_inserter(out_), "from {} to {}\n", format_duration(from), format_duration(to));
+    fmt::format_to(std::back_inserter(out_), "from {} to {}\n", format_duration(at.from), format_duration(at.to));
     align(lines);
     out_.append(more);
     out_.push_back('\n');
@@ -148,10 +148,11 @@ class Json final : public StatOutput {
     json_.open('[');
   }
 
-  void table(int64_t from, int64_t, const std::vector<StatRow>& rows, size_t left_out) override {
+  void table(const StatStretch& at, const std::vector<StatRow>& rows, size_t left_out) override {
     for (const StatRow& row : rows) {
       json_.open('{');
-      if (shape_.interval) json_.member("start", from);
+      if (shape_.interval) json_.member("start", at.interval);
+      if (shape_.interval) json_.member("span", at.to - at.from);
       for (const Label& l : row.labels)
         if (l.number)
           json_.member(l.name, l.text);
@@ -193,7 +194,7 @@ class Json final : public StatOutput {
 class Csv final : public StatOutput {
  public:
   explicit Csv(const StatShape& shape) : shape_(shape) {
-    if (shape.interval) out_.append(std::string_view("start_ns,"));
+    if (shape.interval) out_.append(std::string_view("start_ns,span_ns,"));
     for (Dimension d : shape.by)
       for (const char* name : label_names(d)) fmt::format_to(std::back_inserter(out_), "{},", name);
     bool first = true;
@@ -204,9 +205,9 @@ class Csv final : public StatOutput {
     out_.push_back('\n');
   }
 
-  void table(int64_t from, int64_t, const std::vector<StatRow>& rows, size_t) override {
+  void table(const StatStretch& at, const std::vector<StatRow>& rows, size_t) override {
     for (const StatRow& row : rows) {
-      if (shape_.interval) fmt::format_to(std::back_inserter(out_), "{},", from);
+      if (shape_.interval) fmt::format_to(std::back_inserter(out_), "{},{},", at.interval, at.to - at.from);
       for (const Label& l : row.labels) {
         field(l.text);
         out_.push_back(',');

@@ -17,11 +17,16 @@ struct StatRow {
   const Measure* measure = nullptr;
 };
 
+// A stretch of time, ns: [from, to). `interval`: start of the interval that it is (a part of).
+struct StatStretch {
+  int64_t interval = 0, from = 0, to = 0;
+};
+
 class StatOutput {
  public:
   virtual ~StatOutput() = default;
-  // The groups of the operations that started in [from, to), ns. `left_out`: how many more there were.
-  virtual void table(int64_t from, int64_t to, const std::vector<StatRow>& rows, size_t left_out) = 0;
+  // The groups of the operations that started in `stretch`. `left_out`: how many more there were.
+  virtual void table(const StatStretch& stretch, const std::vector<StatRow>& rows, size_t left_out) = 0;
   virtual void end(int64_t from, int64_t to, const Measure& total) = 0;
 
  protected:
