@@ -60,7 +60,7 @@ void StatGroups::clear() {
   group_table_.clear();
 }
 
-// A thread's name and process are looked up once a batch: they may change while it lives.
+// A thread's name and process may change while it lives. The reader has one ThreadInfo for each of its definitions.
 uint32_t StatGroups::thread_of(const Op& op) {
   uint32_t i = thread_table_.find(op.thread, [&](uint32_t k) { return threads_[k].id == op.thread; });
   if (i == SlotTable::kAbsent) {
@@ -69,8 +69,9 @@ uint32_t StatGroups::thread_of(const Op& op) {
     thread_table_.insert(op.thread, i);
   }
   Thread& t = threads_[i];
-  if (t.batch == batch_) return i;
+  if (t.batch == batch_ && t.who == op.who) return i;
   t.batch = batch_;
+  t.who = op.who;
   const ThreadInfo nobody{};
   const ThreadInfo& who = op.who ? *op.who : nobody;
   t.tid = who.tid;

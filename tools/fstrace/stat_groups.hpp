@@ -68,6 +68,7 @@ class StatGroups {
   struct Thread {
     ThreadId id = 0;
     uint64_t batch = 0;  // in which it was looked up last
+    const ThreadInfo* who = nullptr;
     uint32_t process = 0, command = 0;
     int32_t tid = 0;
     uint32_t client = 0;

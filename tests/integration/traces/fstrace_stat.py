@@ -129,6 +129,9 @@ def main():
             for by in (["op"], ["process", "op"], ["thread"], ["command", "outcome"], ["user"]):
                 compare(name, trace, ops, by)
             compare(f"{name}, over time", trace, ops, ["op"], interval=100_000 if name == "golden" else 300_000_000)
+        execs = os.path.join(top, "execs.zst")
+        make_trace(execs, "--ops", "20000", "--execs", "7", "--threads", "3")
+        compare("threads that become other programs", execs, dumped(execs), ["command"])
         for options, wanted in (
                 (["--op", "read,write"], lambda o: o["kind"] in ("read", "write")),
                 (["--process", "1003,1004"], lambda o: o["pid"] in (1003, 1004)),
