@@ -73,8 +73,10 @@ int rename_all(const Options& options) {
     line.bar("anonymize", reader->position_bytes(), reader->file_bytes());
   }
   line.clear();
-  // The recorder's reason for ending may contain names.
+  // The recorder's reason for ending may contain names, as these lists do.
   TraceClosing closing = closing_after(*reader, "anonymize");
+  closing.mounts_below.clear();
+  closing.not_seen.clear();
   if (!closing.clean) closing.reason = "fstrace anonymize; the original was not complete";
   if (reader->closing()) closing.end = reader->closing()->end;
   output.finish(std::move(closing));

@@ -47,7 +47,7 @@ int cut(Options& options) {
   line.clear();
   if (!words.empty() && output.operations() == 0)
     throw std::runtime_error(options.files.front() + ": no operation started in this time");
-  TraceClosing closing = closing_after(*reader, options.subcommand);
+  TraceClosing closing = closing_after(*reader, options.subcommand, {selection.from(), selection.to(), -shift});
   if (words.empty() && reader->closing()) {
     closing.end = reader->closing()->end;
     closing.nfs = reader->closing()->nfs;

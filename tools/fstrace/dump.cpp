@@ -6,6 +6,7 @@
 #include "op_text.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
+#include "trace_output.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -50,8 +51,7 @@ int dump(Options& options) {
   }
   fflush(stdout);
   if (!any && reader->damage().empty()) return outside(options, *reader);
-  for (const TraceDamage& d : reader->damage()) fprintf(stderr, "fstrace: %s: %s\n", options.files[0].c_str(), d.what.c_str());
-  return reader->damage().empty() ? 0 : 1;
+  return report_damage(options.files[0], *reader);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "export/format.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
+#include "trace_output.hpp"
 #include "util/output_file.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"
@@ -132,8 +133,8 @@ int run_export(Options& options) {
   output.commit();
   if (options.output != "-")
     fmt::print("{}: {} of {} operations\n", escape_text(options.output), format_count(counts.written), format_count(counts.seen));
-  for (const TraceDamage& d : reader->damage()) fmt::print(stderr, "fstrace: {}: {}\n", options.files[0], d.what);
-  return counts.partly.empty() && counts.no.empty() && reader->damage().empty() ? 0 : 1;
+  const int damage = report_damage(options.files[0], *reader);
+  return counts.partly.empty() && counts.no.empty() ? damage : 1;
 }
 
 }  // namespace

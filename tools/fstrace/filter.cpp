@@ -162,7 +162,7 @@ class Filter {
       op.start -= shift;
       output.add(op);
     });
-    output.finish(closing_after(*reader_, "filter"));
+    output.finish(closing_after(*reader_, "filter", {selection.from(), selection.to(), -shift}));
     report_output(options_.output, output, reader_->operations());
     if (output.operations() > matching)
       fmt::print("{} of these match; the others create, open, write or remove files of the matching operations\n",

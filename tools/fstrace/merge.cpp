@@ -113,12 +113,16 @@ TraceClosing closing(const std::vector<Input>& inputs) {
   out.clean = true;
   out.reason = "fstrace merge";
   for (const Input& in : inputs) {
-    const TraceClosing one = closing_after(*in.reader, "merge");
+    const TraceClosing one = closing_after(*in.reader, "merge", {.shift = in.shift});
     if (out.clean && !one.clean) out.reason = one.reason;
     out.clean &= one.clean;
     out.dropped += one.dropped;
+    out.dropped_spans.insert(out.dropped_spans.end(), one.dropped_spans.begin(), one.dropped_spans.end());
+    out.not_seen.insert(out.not_seen.end(), one.not_seen.begin(), one.not_seen.end());
     out.waited += one.waited;
   }
+  std::stable_sort(out.dropped_spans.begin(), out.dropped_spans.end(),
+                   [](const DroppedSpan& a, const DroppedSpan& b) { return a.from < b.from; });
   return out;
 }
 

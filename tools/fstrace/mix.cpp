@@ -14,6 +14,7 @@
 #include "mix/procedures.hpp"
 #include "mix/traits.hpp"
 #include "subcommand.hpp"
+#include "trace_output.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"
 
@@ -241,8 +242,7 @@ int mix(const Options& options) {
     fmt::print(stderr, "fstrace: {} of {} operations have no procedure in NFSv{} and are not in the mix\n",
                format_count(counted.without), format_count(counted.operations), version);
   if (modelled && mount && !options.json) compare(counted, version, *mount);
-  for (const TraceDamage& d : reader->damage()) fprintf(stderr, "fstrace: %s: %s\n", options.files[0].c_str(), d.what.c_str());
-  return reader->damage().empty() ? 0 : 1;
+  return report_damage(options.files[0], *reader);
 }
 
 }  // namespace

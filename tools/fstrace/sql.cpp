@@ -14,6 +14,7 @@
 #include "sql/trace_tables.hpp"
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
+#include "trace_output.hpp"
 #include "util/output_file.hpp"
 #include "util/units.hpp"
 
@@ -63,7 +64,7 @@ Database open_tables(const std::string& file) {
   Database db(raw);
   if (rc != SQLITE_OK || register_trace_tables(raw) != SQLITE_OK) fail(raw);
   const std::string name = lasting_name(file);
-  open_trace(name);  // says in its own words what is wrong with it
+  report_lacks(file, *open_trace(name));  // says in its own words what is wrong with it
   for (const TraceTable& t : trace_tables())
     execute(raw, fmt::format("create virtual table temp.{0} using fstrace({0}, {1})", t.name, quoted(name)));
   return db;

@@ -6,6 +6,7 @@
 #include "selection.hpp"
 #include "stat_output.hpp"
 #include "subcommand.hpp"
+#include "trace_output.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"
 
@@ -137,8 +138,7 @@ int stat(Options& options) {
   auto reader = open_trace(options.files);
   Stat(options, shape).run(*reader);
   fflush(stdout);
-  for (const TraceDamage& d : reader->damage()) fprintf(stderr, "fstrace: %s: %s\n", options.files[0].c_str(), d.what.c_str());
-  return reader->damage().empty() ? 0 : 1;
+  return report_damage(options.files[0], *reader);
 }
 
 }  // namespace

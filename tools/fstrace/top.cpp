@@ -20,6 +20,7 @@
 #include "subcommand.hpp"
 #include "top_screen.hpp"
 #include "trace/live_state.hpp"
+#include "trace_output.hpp"
 #include "util/stop_signals.hpp"
 #include "util/units.hpp"
 
@@ -75,8 +76,10 @@ class Top {
     const std::atomic<int>& stop = count_stop_signals();
     const bool once = options_.once || is_stream(options_.files[0]);
     for (;;) {
-      const bool complete = read();
+      const auto reader = read();
+      const bool complete = reader->closing() != nullptr;
       print();
+      if (complete) report_lacks(options_.files[0], *reader);
       if (once || complete || stop || ferror(stdout)) return damaged_ ? 1 : 0;
       const timespec pause{options_.interval / 1'000'000'000, options_.interval % 1'000'000'000};
       nanosleep(&pause, nullptr);  // a signal ends it
@@ -85,8 +88,8 @@ class Top {
   }
 
  private:
-  // Counts what was recorded since the last call. True: the trace is complete.
-  bool read() {
+  // Counts what was recorded since the last call.
+  std::unique_ptr<TraceReader> read() {
     auto reader = open_trace(options_.files);
     if (!begun_ || reader->header().id != id_)
       begin(*reader);
@@ -107,7 +110,7 @@ class Top {
       if (!damaged_) fprintf(stderr, "fstrace: %s: %s\n", options_.files[0].c_str(), d.what.c_str());
       damaged_ = true;
     }
-    return closing != nullptr;
+    return reader;
   }
 
   // Begins with another trace, which may have taken the place of an earlier one of the same name.

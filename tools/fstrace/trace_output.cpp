@@ -78,7 +78,35 @@ TraceHeader edited(const TraceHeader& original, const std::string& what) {
   return h;
 }
 
-TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand) {
+namespace {
+
+// Spans of `was` that touch the range that was taken, in times of the copy. Returns how many operations they have.
+uint64_t copy_spans(const TraceClosing& was, const TakenTime& taken, std::vector<DroppedSpan>& out) {
+  uint64_t operations = 0;
+  for (DroppedSpan d : was.dropped_spans) {
+    if (d.to < taken.from || d.from >= taken.to) continue;
+    operations += d.operations;
+    d.from = std::max(d.from, taken.from);
+    d.to = std::min(d.to, taken.to);
+    if (__builtin_add_overflow(d.from, taken.shift, &d.from) || __builtin_add_overflow(d.to, taken.shift, &d.to)) continue;
+    out.push_back(d);
+  }
+  return operations;
+}
+
+// "12 operations were not recorded by the capture, between 1.00 s and 2.00 s"; empty: all were.
+std::string not_recorded(const TraceClosing& closing) {
+  if (!closing.dropped) return {};
+  std::string out = format_count(closing.dropped) + (closing.dropped == 1 ? " operation was" : " operations were") +
+                    " not recorded by the capture";
+  if (closing.dropped_spans.empty()) return out;
+  return out + fmt::format(", between {} and {}", format_duration(closing.dropped_spans.front().from),
+                           format_duration(closing.dropped_spans.back().to));
+}
+
+}  // namespace
+
+TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand, const TakenTime& taken) {
   TraceClosing out;
   out.clean = true;
   out.reason = "fstrace " + subcommand;
@@ -90,15 +118,30 @@ TraceClosing closing_after(const TraceReader& reader, const std::string& subcomm
                                                                : "not complete: " + was->reason);
   }
   if (was) {
-    out.dropped = was->dropped;
+    uint64_t timed = 0;
+    for (const DroppedSpan& d : was->dropped_spans) timed += d.operations;
+    out.dropped = was->dropped - std::min(was->dropped, timed) + copy_spans(*was, taken, out.dropped_spans);
     out.filtered = was->filtered;
     out.waited = was->waited;
+    out.ring_time = was->ring_time;
+    out.mounts_below = was->mounts_below;
+    out.not_seen = was->not_seen;
   }
   return out;
 }
 
+void report_lacks(const std::string& file, const TraceReader& reader) {
+  const TraceClosing* closing = reader.closing();
+  if (!closing) return;  // counts as damage
+  std::string lacks = not_recorded(*closing);
+  if (!closing->clean)
+    lacks += (lacks.empty() ? "" : "; ") + ("the recorder did not end cleanly: " + escape_text(closing->reason));
+  if (!lacks.empty()) fmt::print(stderr, "fstrace: {}: {}\n", file, lacks);
+}
+
 int report_damage(const std::string& file, const TraceReader& reader) {
   for (const TraceDamage& d : reader.damage()) fmt::print(stderr, "fstrace: {}: {}\n", file, d.what);
+  report_lacks(file, reader);
   return reader.damage().empty() ? 0 : 1;
 }
 

@@ -57,9 +57,15 @@ class TraceOutput {
 
 // The header of a trace made out of another one: a new id, and a word about what was done.
 TraceHeader edited(const TraceHeader& original, const std::string& what);
+// The time of the original that a copy has, ns: [from, to). `shift` is added.
+struct TakenTime {
+  int64_t from = INT64_MIN, to = INT64_MAX, shift = 0;
+};
 // The closing statement of a trace made of this one, which was read to its end.
-TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand);
-// Prints what is wrong with `reader` on stderr; the exit status that follows from it.
+TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand, const TakenTime& taken = {});
+// Prints on stderr, in one line, what the capture did not record and that it ended badly, if so.
+void report_lacks(const std::string& file, const TraceReader& reader);
+// The same, and what could not be read. Returns the exit status that follows from the latter.
 int report_damage(const std::string& file, const TraceReader& reader);
 // "out.zst: 12 of 345 operations, 1.2 KiB" on standard output.
 void report_output(const OutputOptions& options, const TraceOutput& output, uint64_t seen);

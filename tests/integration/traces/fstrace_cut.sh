@@ -167,6 +167,24 @@ head -c $(($(stat -c %s git.zst) * 2 / 3)) git.zst > torn.zst
 check_status "a torn trace: what there is is converted, and told" 1 'closing statement missing' fstrace convert torn.zst -o mended.zst
 check_status "the result is whole and says what it came from" 1 'fstrace convert; original: ' fstrace verify mended.zst
 
+"$make_trace" lossy.zst --ops 20000 --drop 5 || exit 1
+lacks='^fstrace: lossy.zst: 6 operations were not recorded by the capture, between 1.00 s and 1.50 s$'
+for command in stat dump mix "compare lossy.zst" "top --once" "sql" "export --format csv -o lossy.csv" "convert -o same.zst" \
+    "cut --from 1200ms --to 1300ms -o within.zst" "cut --to 500ms -o before.zst" "filter --op read --from 500ms -o reads.zst"; do
+  arguments=(lossy.zst)
+  [ "$command" = sql ] && arguments+=("select 1")
+  fstrace $command "${arguments[@]}" >/dev/null 2>lacks.err
+  status=$?
+  [ $status = 0 ] && grep -q "$lacks" lacks.err && ok "operations that the capture lost are named: $command" ||
+    not_ok "operations that the capture lost are named: $command" "status $status: $(cat lacks.err)"
+done
+fstrace merge lossy.zst lossy.zst --offset 2=+250ms -o merged.zst >/dev/null 2>&1
+for copy in "same.zst 1.00 s and 1.50 s" "within.zst 0 ns and 100 ms" "reads.zst 500 ms and 1.00 s" "merged.zst 1.25 s and 1.75 s"; do
+  check_status "a copy has the time in which operations were lost: $copy" 1 "5 operations were not .* between ${copy#* } are affected" \
+    fstrace verify "${copy%% *}"
+done
+check_status "a lost operation whose time is not known is kept" 1 "before.zst: 1 operations were not recorded by the capture" fstrace verify before.zst
+
 "$make_trace" long.zst --ops 500000 || exit 1
 fstrace convert --archive long.zst -o interrupted.zst >/dev/null 2>&1 &
 pid=$!
