@@ -53,6 +53,7 @@ void Measure::merge(const Measure& other) {
   sequential += other.sequential;
   latency.merge(other.latency);
   size.merge(other.size);
+  carried += other.carried;
 }
 
 void StatGroups::clear() {
@@ -158,6 +159,16 @@ void StatGroups::add(const Op& op) {
     ++m.unfinished;
     return;
   }
+  count_outcome(m, op);
+}
+
+void StatGroups::add_end(const Op& op, int64_t counted) {
+  Measure& m = group_of(op).measure;
+  m.carried -= counted;
+  count_outcome(m, op);
+}
+
+void StatGroups::count_outcome(Measure& m, const Op& op) {
   m.failed += op.error != 0;
   m.latency.add(op.duration);
   switch (op.kind) {

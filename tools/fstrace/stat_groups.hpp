@@ -3,6 +3,7 @@
 // open instances and threads, not with the number of operations.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -23,8 +24,10 @@ struct Measure {
   // Reads and writes without copies, those that were not the first of their open instance, and those that began where the one
   // before ended.
   uint64_t transfers = 0, successive = 0, sequential = 0;
-  Histogram latency;  // ns, of what finished
-  Histogram size;     // bytes, of reads and writes
+  Histogram latency;    // ns, of what finished
+  Histogram size;       // bytes, of reads and writes
+  int64_t carried = 0;  // ns: what was spent on operations that have not finished, less what add_end() was told
+  double busy() const { return std::max(0.0, latency.sum() + double(carried)); }  // ns
   void merge(const Measure& other);
 };
 
@@ -54,6 +57,9 @@ class StatGroups {
 
   void begin_batch() { ++batch_; }  // ThreadInfo pointers of the earlier batch are invalid
   void add(const Op& op);
+  // For what was added unfinished: `time`, ns, went by; it has finished, after add_open() counted so much of it in other tables.
+  void add_open(const Op& op, int64_t time) { group_of(op).measure.carried += time; }
+  void add_end(const Op& op, int64_t counted);
   const std::vector<Group>& groups() const { return groups_; }
   void clear();  // removes the groups; threads and open instances stay known
   // `paths`: for Dimension::file.
@@ -77,6 +83,7 @@ class StatGroups {
   Group& group_of(const Op& op);
   uint32_t thread_of(const Op& op);
   uint32_t file_of(ObjectId object);
+  void count_outcome(Measure& m, const Op& op);
   void count_data(Measure& m, const Op& op);
   std::vector<Label> label(Dimension d, uint32_t id, const Paths& paths) const;
 

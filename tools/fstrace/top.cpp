@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
@@ -91,17 +92,23 @@ class Top {
   // Counts what was recorded since the last call.
   std::unique_ptr<TraceReader> read() {
     auto reader = open_trace(options_.files);
-    if (!begun_ || reader->header().id != id_)
-      begin(*reader);
-    else
-      reader->seek_op(next_);
     for (StatGroups* groups : all_groups()) groups->clear();
-    from_ = to_;
+    if (!begun_ || reader->header().id != id_) {
+      begin(*reader);
+      from_ = to_;
+    } else {
+      from_ = to_;
+      take_ends(*reader);
+      reader->seek_op(next_);
+    }
+    const uint64_t first = next_;
     OpBatch batch;
     while (reader->next(batch)) {
-      for (StatGroups* groups : all_groups()) groups->begin_batch();
+      begin_batch();
+      if (next_ == first && !batch.ops.empty() && to_was_guessed_) from_ = std::min(from_, batch.ops.front().start);
       for (const Op& op : batch.ops) add(op);
     }
+    count_open(next_ == first);
     const TraceClosing* closing = reader->closing();
     state_ = !closing ? "not complete yet" : closing->clean ? "complete" : "ended, not complete: " + closing->reason;
     // The end of a trace that grows looks like damage. Other damage has an end.
@@ -122,6 +129,8 @@ class Top {
     reader.load_state(INT64_MIN, state);
     state.each_name(
         [this](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths_.learn(parent, name, object); });
+    open_.clear();
+    to_was_guessed_ = false;
     next_ = 0;
     to_ = reader.begin_time();
   }
@@ -130,9 +139,69 @@ class Top {
     paths_.apply(op);
     next_ = op.seq + 1;
     to_ = std::max(to_, op.end());
-    kinds_.add(op);
-    processes_.add(op);
-    if (op.object) files_.add(op);
+    each_group_of(op, [&](StatGroups& groups) { groups.add(op); });
+    if (!op.has(kOpUnfinished)) return;
+    Open& open = open_[op.seq];
+    open.counted_to = op.start;
+    open.op.seq = op.seq;
+    open.op.start = op.start;
+    open.op.kind = op.kind;
+    open.op.thread = op.thread;
+    open.op.object = op.object;
+    if (!op.who) return;
+    open.command = op.who->command;
+    open.who = *op.who;
+    open.who.command = open.command;
+    open.op.who = &open.who;
+  }
+
+  // Takes the ends of operations that had none when they were read. Such an operation may be in a block far back.
+  void take_ends(TraceReader& reader) {
+    OpBatch batch;
+    for (auto next = open_.begin(); next != open_.end();) {
+      reader.seek_op(next->first);
+      if (!reader.next(batch)) return;
+      begin_batch();
+      const uint64_t wanted = next->first;
+      for (const Op& op : batch.ops) {
+        while (next != open_.end() && next->first < op.seq) ++next;
+        if (next == open_.end()) return;
+        if (next->first != op.seq || op.has(kOpUnfinished)) continue;
+        paths_.apply(op);
+        to_ = std::max(to_, op.end());
+        const int64_t counted = next->second.counted_to - op.start;
+        each_group_of(op, [&](StatGroups& groups) { groups.add_end(op, counted); });
+        next = open_.erase(next);
+      }
+      if (next != open_.end() && next->first == wanted) ++next;
+    }
+  }
+
+  // Counts the time that went by for operations without an end. `still`: nothing was recorded, so the trace has no time either.
+  void count_open(bool still) {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const int64_t now = t.tv_sec * 1'000'000'000 + t.tv_nsec;
+    to_was_guessed_ = still && !open_.empty() && read_at_;
+    if (to_was_guessed_) to_ = std::max(to_, from_ + now - read_at_);
+    read_at_ = now;
+    begin_batch();
+    for (auto& entry : open_) {
+      Open& open = entry.second;
+      const int64_t time = std::max<int64_t>(to_ - open.counted_to, 0);
+      open.counted_to += time;
+      each_group_of(open.op, [&](StatGroups& groups) { groups.add_open(open.op, time); });
+    }
+  }
+
+  void begin_batch() {
+    for (StatGroups* groups : all_groups()) groups->begin_batch();
+  }
+  template <class Add>
+  void each_group_of(const Op& op, Add add) {
+    add(kinds_);
+    add(processes_);
+    if (op.object) add(files_);
   }
 
   void print() {
@@ -171,11 +240,22 @@ class Top {
 
   std::array<StatGroups*, 3> all_groups() { return {&kinds_, &processes_, &files_}; }
 
+  // An operation without an end, as far as its groups need it.
+  struct Open {
+    Op op;
+    ThreadInfo who;
+    std::string command;
+    int64_t counted_to = 0;  // ns: until then, its time is in screens
+  };
+
   const Options& options_;
   const bool terminal_;
   std::string id_, state_;
-  uint64_t next_ = 0;          // number of the first operation that was not read
-  int64_t from_ = 0, to_ = 0;  // ns: the stretch of the present screen
+  uint64_t next_ = 0;              // number of the first operation that was not read
+  int64_t from_ = 0, to_ = 0;      // ns: the stretch of the present screen
+  std::map<uint64_t, Open> open_;  // by Op::seq
+  bool to_was_guessed_ = false;    // from the time between two screens
+  int64_t read_at_ = 0;            // ns, CLOCK_MONOTONIC
   bool begun_ = false, damaged_ = false, printed_ = false;
   Paths paths_;
   StatGroups kinds_{{Dimension::op}}, processes_{{Dimension::process}}, files_{{Dimension::file}};

@@ -69,7 +69,7 @@ std::string shortened(const std::string& text, size_t columns, bool keeps_end) {
 
 double value(const Measure& m, TopSort sort) {
   if (sort == TopSort::bytes) return double(m.read_bytes + m.written_bytes);
-  return sort == TopSort::time ? m.latency.sum() : double(m.operations);
+  return sort == TopSort::time ? m.busy() : double(m.operations);
 }
 
 class Screen {
@@ -119,7 +119,7 @@ class Screen {
       const Measure& m = *table.rows[i].measure;
       auto time = [&](double q) { return m.latency.count() ? format_duration(m.latency.quantile(q)) : "-"; };
       row(escape_text(table.rows[i].name),
-          {per_second(double(m.operations)), fmt::format("{:.2f}", m.latency.sum() / span_), time(0.5), time(0.99),
+          {per_second(double(m.operations)), fmt::format("{:.2f}", m.busy() / span_), time(0.5), time(0.99),
            m.reads + m.writes ? bytes_per_second(m.read_bytes + m.written_bytes) : "-"});
     }
   }

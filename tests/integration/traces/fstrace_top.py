@@ -107,6 +107,34 @@ def live():
     case("a captured directory leads to its trace", "" if by_directory.returncode == 0 and "c.zst: not complete yet" in of_directory else complaint)
 
 
+LOCKS = """
+import fcntl, os, sys, time
+held = open('work/lock', 'w')
+fcntl.lockf(held, fcntl.LOCK_EX)
+if not os.fork():
+    fcntl.lockf(open('work/lock', 'r+'), fcntl.LOCK_EX)
+    os._exit(0)
+time.sleep(4)
+held.close()
+os.wait()
+"""
+
+
+def long_operations():
+    capture = subprocess.Popen(["fsshim", "capture", "work", "-o", "l.zst", "--", sys.executable, "-c", LOCKS], stderr=subprocess.PIPE, text=True)
+    with capture:
+        deadline = time.monotonic() + 10
+        while not (os.path.exists("l.zst") and os.path.getsize("l.zst")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        done = top("l.zst", "--interval", "500ms")
+    screens = [tables(screen) for screen in re.split(r"(?m)^(?=l\.zst: )", done.stdout)[1:]]
+    waits = [row for screen in screens for row in screen.get("kind", []) if row[0] == "setlk"]
+    case("a lock request that waits is in flight meanwhile", "" if sum(float(row[2]) >= 0.5 for row in waits) >= 2 else done.stdout)
+    case("it has its latency in the end", "" if any(row[4].startswith(("3.", "4.")) and row[4].endswith(" s") for row in waits) else waits)
+    whole = sum(g["operations"] for g in stat("l.zst"))
+    case("and it is counted once", "" if operations(done.stdout) == whole else f"{operations(done.stdout)} of {whole}")
+
+
 def terminal():
     pid, screen = pty.fork()
     if pid == 0:
@@ -148,6 +176,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     one_screen()
     hostile_names()
     live()
+    long_operations()
     terminal()
     endings()
     os.chdir("/")
