@@ -11,6 +11,9 @@ namespace fsr {
 
 constexpr int kSubBits = 6;   // 64 buckets for each doubling
 constexpr size_t kStep = 16;  // by how many buckets the range grows at least
+constexpr size_t kMostFew = 32;
+constexpr int kCountBits = 48;  // of a count beside its bucket's number
+constexpr uint64_t kCountMask = (uint64_t(1) << kCountBits) - 1;
 
 static size_t bucket_of(uint64_t v) {
   if (v < (1u << kSubBits)) return v;
@@ -34,10 +37,45 @@ void Histogram::cover(size_t bucket) {
   if (end > first_ + buckets_.size()) buckets_.resize(end - first_);
 }
 
+// Gives each bucket of the range its place.
+void Histogram::spread() {
+  const std::vector<uint64_t> few = std::move(buckets_);
+  buckets_.clear();
+  first_ = 0;
+  for (uint64_t entry : few) put(entry >> kCountBits, entry & kCountMask);
+}
+
+void Histogram::put(size_t bucket, uint64_t times) {
+  if (few()) {
+    const auto at = std::lower_bound(buckets_.begin(), buckets_.end(), uint64_t(bucket) << kCountBits);
+    const bool there = at != buckets_.end() && *at >> kCountBits == bucket;
+    const uint64_t count = times + (there ? *at & kCountMask : 0);
+    if (count >= times && count <= kCountMask && (there || buckets_.size() < kMostFew)) {
+      const uint64_t entry = uint64_t(bucket) << kCountBits | count;
+      if (there)
+        *at = entry;
+      else
+        buckets_.insert(at, entry);
+      return;
+    }
+    spread();
+  }
+  cover(bucket);
+  buckets_[bucket - first_] += times;
+}
+
+template <class Visit>
+void Histogram::each(Visit visit) const {
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    const uint64_t entry = buckets_[i];
+    if (few() ? !visit(size_t(entry >> kCountBits), entry & kCountMask) : entry && !visit(first_ + i, entry)) return;
+  }
+}
+
 void Histogram::add(int64_t value, uint64_t times) {
   if (times == 0) return;
   add(value);
-  buckets_[bucket_of(uint64_t(std::max<int64_t>(value, 0))) - first_] += times - 1;
+  put(bucket_of(uint64_t(std::max<int64_t>(value, 0))), times - 1);
   sum_ += double(std::max<int64_t>(value, 0)) * double(times - 1);
   count_ += times - 1;
 }
@@ -45,8 +83,10 @@ void Histogram::add(int64_t value, uint64_t times) {
 void Histogram::add(int64_t value) {
   value = std::max<int64_t>(value, 0);
   const size_t bucket = bucket_of(uint64_t(value));
-  if (bucket - first_ >= buckets_.size()) cover(bucket);
-  ++buckets_[bucket - first_];
+  if (bucket - first_ < buckets_.size())
+    ++buckets_[bucket - first_];
+  else
+    put(bucket, 1);
   min_ = count_ ? std::min(min_, value) : value;
   max_ = std::max(max_, value);
   sum_ += double(value);
@@ -55,9 +95,10 @@ void Histogram::add(int64_t value) {
 
 void Histogram::merge(const Histogram& other) {
   if (!other.count_) return;
-  cover(other.first_);
-  cover(other.first_ + other.buckets_.size() - 1);
-  for (size_t i = 0; i < other.buckets_.size(); ++i) buckets_[other.first_ - first_ + i] += other.buckets_[i];
+  other.each([this](size_t bucket, uint64_t times) {
+    put(bucket, times);
+    return true;
+  });
   min_ = count_ ? std::min(min_, other.min_) : other.min_;
   max_ = std::max(max_, other.max_);
   sum_ += other.sum_;
@@ -68,11 +109,12 @@ size_t Histogram::bucket_at(double q) const {
   uint64_t wanted = uint64_t(std::ceil(q * double(count_)));
   wanted = std::clamp<uint64_t>(wanted, 1, count_);
   uint64_t seen = 0;
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    seen += buckets_[i];
-    if (seen >= wanted) return first_ + i;
-  }
-  return first_ + buckets_.size() - 1;
+  size_t at = 0;
+  each([&](size_t bucket, uint64_t times) {
+    at = bucket;
+    return (seen += times) < wanted;
+  });
+  return at;
 }
 
 int64_t Histogram::quantile(double q) const {
@@ -84,6 +126,15 @@ int64_t Histogram::quantile_low(double q) const { return count_ ? std::max<int64
 void Histogram::save(ByteWriter& out) const {
   out.varint(count_);
   if (!count_) return;
+  if (few()) {
+    Histogram whole = *this;
+    whole.spread();
+    return whole.save_buckets(out);
+  }
+  save_buckets(out);
+}
+
+void Histogram::save_buckets(ByteWriter& out) const {
   out.u64(std::bit_cast<uint64_t>(sum_));
   out.varint(uint64_t(min_));
   out.varint(uint64_t(max_));
@@ -110,8 +161,10 @@ Histogram Histogram::load(ByteReader& in) {
 }
 
 void Histogram::each_bucket(const std::function<void(int64_t, int64_t, uint64_t)>& visit) const {
-  for (size_t i = 0; i < buckets_.size(); ++i)
-    if (buckets_[i]) visit(int64_t(low_edge(first_ + i)), int64_t(low_edge(first_ + i + 1) - 1), buckets_[i]);
+  each([&](size_t bucket, uint64_t times) {
+    visit(int64_t(low_edge(bucket)), int64_t(low_edge(bucket + 1) - 1), times);
+    return true;
+  });
 }
 
 }  // namespace fsr

@@ -2,8 +2,8 @@
 // Counts of times (ns), sizes or other values in log-linear buckets: exact below 64, above that each bucket is at most 1.6 %
 // wide.
 //
-// Not thread-safe: each worker fills its own, merged at the end. Memory follows the range of the values, 512 bytes for each
-// doubling between the smallest and the largest, 30 KiB at most.
+// Not thread-safe: each worker fills its own, merged at the end. Up to 32 buckets that hold something take 8 bytes each. With
+// more, memory follows the range of the values, 512 bytes for each doubling between the smallest and the largest, 30 KiB at most.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +40,22 @@ class Histogram {
   static Histogram load(ByteReader& in);
 
  private:
+  static constexpr size_t kFew = size_t(1) << 62;
+
+  bool few() const { return first_ == kFew; }
+  void put(size_t bucket, uint64_t times);
+  void spread();
+  void save_buckets(ByteWriter& out) const;
   void cover(size_t bucket);
+  // Visits (bucket, count), in order, until visit() returns false.
+  template <class Visit>
+  void each(Visit visit) const;
   size_t bucket_at(double q) const;  // there is one
 
+  // Counts from bucket first_ on. kFew: only buckets that hold something, in order; the number of the bucket stands above the
+  // count.
   std::vector<uint64_t> buckets_;
-  size_t first_ = 0;  // number of the bucket that buckets_[0] is
+  size_t first_ = kFew;
   uint64_t count_ = 0;
   double sum_ = 0;
   int64_t min_ = 0, max_ = 0;

@@ -51,6 +51,36 @@ TEST_CASE("merged histograms equal one histogram of all values") {
   CHECK(a.quantile(0.9) == both.quantile(0.9));
 }
 
+TEST_CASE("a histogram of few values equals one that had room for more from the start") {
+  for (int64_t kinds : {1, 31, 32, 33, 100}) {
+    Histogram few, many, merged, times;
+    for (int64_t v = 0; v < 64; ++v) many.add(v * 1000);  // then none of these
+    uint64_t seen = 0;
+    for (int64_t i = 0; i < 3 * kinds; ++i) {
+      const int64_t value = (i * 7 % kinds) * 1'000'003;
+      few.add(value);
+      times.add(value, 5);
+      Histogram one;
+      one.add(value);
+      merged.merge(one);
+    }
+    many.merge(few);
+    CHECK(many.count() == few.count() + 64);
+    few.each_bucket([&](int64_t low, int64_t high, uint64_t n) {
+      CHECK(n == 3);
+      CHECK(low <= high);
+      seen += n;
+    });
+    CHECK(seen == uint64_t(3 * kinds));
+    for (double q : {0.0, 0.1, 0.5, 0.99, 1.0}) {
+      CHECK(merged.quantile(q) == few.quantile(q));
+      CHECK(times.quantile(q) == few.quantile(q));
+      CHECK(merged.quantile_low(q) == few.quantile_low(q));
+    }
+    CHECK(times.count() == 5 * few.count());
+  }
+}
+
 TEST_CASE("the lower edge of a bucket is the exact size") {
   Histogram h;
   CHECK(h.quantile_low(0.5) == 0);

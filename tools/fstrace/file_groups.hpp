@@ -16,9 +16,13 @@ struct FileGroup {
   std::string path;  // last known name
   size_t files = 0;  // number of files that had this path
   Measure measure;
+  void add(const Measure& of_another_file) {
+    ++files;
+    measure.merge(of_another_file);
+  }
 };
 
-// Returns the groups of `by_file`, which is grouped by Dimension::file alone, in order of the first operation.
-std::vector<FileGroup> groups_by_path(const StatGroups& by_file, const Paths& paths);
+// Takes the groups out of `by_file`, which is grouped by Dimension::file alone. In order of the first operation.
+std::vector<FileGroup> groups_by_path(StatGroups& by_file, const Paths& paths);
 
 }  // namespace fsr::fstrace

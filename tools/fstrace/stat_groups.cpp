@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace fsr::fstrace {
 
@@ -59,6 +60,11 @@ void Measure::merge(const Measure& other) {
 void StatGroups::clear() {
   groups_.clear();
   group_table_.clear();
+}
+
+std::vector<StatGroups::Group> StatGroups::take() {
+  group_table_.clear();
+  return std::exchange(groups_, {});
 }
 
 // A thread's name and process may change while it lives. The reader has one ThreadInfo for each of its definitions.

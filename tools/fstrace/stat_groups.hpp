@@ -61,7 +61,8 @@ class StatGroups {
   void add_open(const Op& op, int64_t time) { group_of(op).measure.carried += time; }
   void add_end(const Op& op, int64_t counted);
   const std::vector<Group>& groups() const { return groups_; }
-  void clear();  // removes the groups; threads and open instances stay known
+  std::vector<Group> take();  // removes and returns them
+  void clear();               // removes the groups; threads and open instances stay known
   // `paths`: for Dimension::file.
   std::vector<Label> labels(const Group& group, const Paths& paths) const;
 

@@ -119,6 +119,25 @@ def compare(name, trace, ops, by, interval=0, options=()):
     case(f"{name}: --csv by {','.join(by)}", differences(count(ops, by, interval), rows, by, interval))
 
 
+def memory(top):
+    """Many files, each with short and long operations and other sizes."""
+    log, trace = os.path.join(top, "many.log"), os.path.join(top, "many.zst")
+    with open(log, "w", encoding="ascii") as out:
+        for i in range(40_000):
+            out.write(f'100 {1e9 + i:.6f} openat(AT_FDCWD, "/f{i}", O_RDWR) = 3 <0.000001>\n'
+                      f'100 {1e9 + i + .1:.6f} pwrite64(3, "", 1000000, 0) = 1 <0.500000>\n'
+                      f'100 {1e9 + i + .7:.6f} pwrite64(3, "", 1, 0) = 1 <0.000100>\n'
+                      f'100 {1e9 + i + .8:.6f} close(3) = 0 <0.000030>\n')
+    subprocess.run([FSTRACE, "import", log, "-o", trace], capture_output=True, check=False)
+    for command in (["stat", "--by", "file", "--top", "5"], ["top", "--once"], ["report", "-o", os.path.join(top, "many.html")]):
+        with open(os.devnull, "w", encoding="ascii") as null:
+            child = subprocess.Popen([FSTRACE, *command, trace], stdout=null, stderr=null)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        case(f"{command[0]}: a file takes little memory", "" if child.returncode == 0 and usage.ru_maxrss < 150_000 else
+             f"status {child.returncode}, {usage.ru_maxrss} KiB")
+
+
 def main():
     golden = os.path.join(SOURCE, "tests/data/golden-v1.zst")
     with tempfile.TemporaryDirectory(prefix="fsshim-test.") as top:
@@ -166,6 +185,7 @@ def main():
             rates = [float(line.split()[2].replace(",", "")) for line in run("stat", "--by", "client", *options, made).splitlines() if
                      line.startswith("0 ")]
             case(f"{' '.join(options)}: and their rates are those of the whole", "" if max(rates) < 1.2 * min(rates) else rates)
+        memory(top)
         terminal = subprocess.run(["script", "-qec", f"{FSTRACE} stat {made} >{top}/out", "/dev/null"], capture_output=True, check=False)
         case("a bar on a terminal", "" if b"stat  [#" in terminal.stdout else terminal.stdout)
         quiet = subprocess.run([FSTRACE, "stat", made], capture_output=True, check=False)
