@@ -29,7 +29,8 @@ struct Input {
   std::string file;
   std::unique_ptr<TraceReader> reader;
   int64_t offset = 0;  // as given by the user, ns
-  int64_t shift = 0;   // ns to add to times of this file, so that they become times of the merged trace
+  ClientRange clients;
+  int64_t shift = 0;  // ns to add to times of this file, so that they become times of the merged trace
   OpBatch batch;
   size_t at = 0;
 
@@ -71,6 +72,44 @@ int64_t wall_clock(const Input& in, const Options& options) {
   return at;
 }
 
+constexpr uint32_t kMostClients = 1'000'000;
+
+// Gives each client of each trace a number.
+void number_clients(std::vector<Input>& inputs) {
+  uint32_t next = 1;
+  for (Input& in : inputs) {
+    in.clients.first = next;
+    for (const std::string& edit : in.reader->header().edits)
+      if (unsigned n = 0; sscanf(edit.c_str(), "merge: client %u is trace", &n) == 1 && n <= kMostClients)
+        in.clients.count = std::max<uint32_t>(in.clients.count, n);
+    next += in.clients.count;
+  }
+}
+
+// Adds what was done to the trace, with the numbers that its clients have now.
+void add_edits(const Input& in, std::vector<std::string>& edits) {
+  const TraceHeader& h = in.reader->header();
+  const uint32_t first = in.clients.first;
+  std::string clock;
+  if (in.offset)
+    clock = fmt::format(", clock {} by {}", in.offset < 0 ? "back" : "forward", format_duration(std::abs(in.offset)));
+  if (in.clients.count == 1)
+    edits.push_back(
+        fmt::format("merge: client {} is trace {} of {}{}", first, h.id, h.host.empty() ? "an unknown host" : h.host, clock));
+  for (const std::string& edit : h.edits) {
+    unsigned n = 0;
+    int end = 0;
+    if (in.clients.count == 1)
+      edits.push_back(fmt::format("client {}: {}", first, edit));
+    else if (sscanf(edit.c_str(), "merge: client %u is trace%n", &n, &end) == 1 && end)
+      edits.push_back(fmt::format("merge: client {} is trace{}{}", first + n - 1, edit.substr(size_t(end)), clock));
+    else if (sscanf(edit.c_str(), "client %u:%n", &n, &end) == 1 && end)
+      edits.push_back(fmt::format("client {}:{}", first + n - 1, edit.substr(size_t(end))));
+    else
+      edits.push_back(fmt::format("clients {} to {}: {}", first, first + in.clients.count - 1, edit));
+  }
+}
+
 // Converts the times of all traces to those of the trace that begins first. Returns a header that names the clients.
 TraceHeader align(std::vector<Input>& inputs, const Options& options) {
   const Input& first = *std::min_element(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) {
@@ -93,12 +132,7 @@ TraceHeader align(std::vector<Input>& inputs, const Options& options) {
     if (h.content != header.content) header.content = "none";
     if (h.command != header.command) header.command.clear();
     header.not_seen.insert(header.not_seen.end(), h.not_seen.begin(), h.not_seen.end());
-    std::string what =
-        fmt::format("merge: client {} is trace {} of {}", i + 1, h.id, h.host.empty() ? "an unknown host" : h.host);
-    if (in.offset)
-      what += ", clock " + std::string(in.offset < 0 ? "back" : "forward") + " by " + format_duration(std::abs(in.offset));
-    header.edits.push_back(what);
-    for (const std::string& edit : h.edits) header.edits.push_back(fmt::format("client {}: {}", i + 1, edit));
+    add_edits(in, header.edits);
   }
   header.version = kTraceVersion;
   header.piece = 1;
@@ -133,9 +167,12 @@ int merge(const Options& options) {
     inputs[i].reader = open_trace(options.files[i]);
   }
   for (const std::string& text : options.offsets) parse_offset(text, inputs);
+  number_clients(inputs);
   const TraceHeader header = align(inputs, options);
 
-  MergedIds ids(inputs.size(), options.apart);
+  std::vector<ClientRange> clients;
+  for (const Input& in : inputs) clients.push_back(in.clients);
+  MergedIds ids(clients, options.apart);
   for (size_t i = 0; i < inputs.size(); ++i) {
     LiveState state;
     inputs[i].reader->load_state(INT64_MIN, state);
@@ -185,7 +222,7 @@ Run add_merge(Command& command) {
       .one_of({"clock", "start"});
   command.add("--offset", options->offsets, "set the clock of trace N forward by TIME (N=TIME), or back with a minus")
       .repeatable();
-  command.flag("--apart", options->apart, "put the files of each client into a directory of their own, client-N");
+  command.flag("--apart", options->apart, "put the files of each trace into a directory of their own, client-N");
   return [options] { return merge(*options); };
 }
 

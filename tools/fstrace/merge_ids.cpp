@@ -3,24 +3,34 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 
 #include "trace/model.hpp"
 
 namespace fsr::fstrace {
 
-MergedIds::MergedIds(size_t clients, bool apart) : clients_(clients) {
-  for (size_t i = 0; i < clients; ++i) {
+MergedIds::MergedIds(const std::vector<ClientRange>& clients, bool apart) : clients_(clients.size()) {
+  for (size_t i = 0; i < clients.size(); ++i) {
+    clients_[i].range = clients[i];
+    next_client_ = clients[i].first + clients[i].count;
     ObjectId root = kRootObject;
     if (apart) {
       root = next_object_++;
-      const std::string name = "client-" + std::to_string(i + 1);
+      const std::string name = "client-" + std::to_string(clients[i].first);
       const Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
       state_.apply({.kind = OpKind::lookup, .object = root, .parent = kRootObject, .name = name, .attr = &attr});
     }
     clients_[i].objects.emplace(kRootObject, root);
     clients_[i].taken.insert(root);
   }
+}
+
+uint32_t MergedIds::number(Client& c, uint32_t client) {
+  if (client <= c.range.count) return c.range.first + std::max<uint32_t>(client, 1) - 1;
+  auto [it, news] = c.others.try_emplace(client, next_client_);
+  if (news) ++next_client_;
+  return it->second;
 }
 
 ObjectId MergedIds::object(Client& c, ObjectId id) {
@@ -114,7 +124,7 @@ Op MergedIds::map(size_t i, const Op& op, Arena& arena) {
     ThreadInfo* who = arena.make<ThreadInfo>();
     *who = *op.who;
     who->id = out.thread;
-    who->client = uint32_t(i + 1);
+    who->client = number(c, op.who->client);
     out.who = who;
   }
   out.parent = object(c, op.parent);

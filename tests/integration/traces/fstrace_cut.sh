@@ -167,6 +167,24 @@ head -c $(($(stat -c %s git.zst) * 2 / 3)) git.zst > torn.zst
 check_status "a torn trace: what there is is converted, and told" 1 'closing statement missing' fstrace convert torn.zst -o mended.zst
 check_status "the result is whole and says what it came from" 1 'fstrace convert; original: ' fstrace verify mended.zst
 
+fstrace merge --apart --align start git.zst tar.zst -o two.zst >/dev/null && fstrace merge --apart --align start two.zst git.zst -o three.zst >/dev/null
+clients=$(fstrace stat --by client --csv three.zst | tail -n +2 | cut -d, -f1,2 | sort | tr '\n' ' ')
+[ "$clients" = "1,$whole 2,$(operations tar.zst) 3,$whole " ] && ok "clients of a merged trace stay apart when it is merged again" ||
+  not_ok "clients of a merged trace stay apart when it is merged again" "$clients"
+for client in 1 2 3; do
+  check_status "the header names client $client" 0 "merge: client $client is trace [0-9a-f-]{36} of " fstrace info three.zst
+done
+fstrace merge --apart --align start git.zst git.zst -o same_pids.zst >/dev/null
+fstrace export --format chrome same_pids.zst -o same_pids.json >/dev/null
+fstrace export --format strace same_pids.zst -o same_pids.log >/dev/null 2>&1
+fstrace import same_pids.log -o back.zst >/dev/null 2>&1
+threads=$(fstrace stat --by thread --csv same_pids.zst | tail -n +2 | wc -l)
+[ "$(grep -o '"tid":[0-9]*' same_pids.json | sort -u | wc -l)" = "$threads" ] && ok "export chrome: threads of two clients stay apart" ||
+  not_ok "export chrome: threads of two clients stay apart" "not $threads"
+[ "$(fstrace dump --json back.zst | grep -o '"tid":[0-9]*' | sort -u | wc -l)" = "$(cut -d' ' -f1 same_pids.log | sort -u | wc -l)" ] &&
+  [ "$(awk '$1 > 4194304' same_pids.log | wc -l)" -gt 0 ] && ok "export strace: threads of two clients stay apart" ||
+  not_ok "export strace: threads of two clients stay apart" "$(cut -d' ' -f1 same_pids.log | sort -u | head -n 5)"
+
 "$make_trace" lossy.zst --ops 20000 --drop 5 || exit 1
 lacks='^fstrace: lossy.zst: 6 operations were not recorded by the capture, between 1.00 s and 1.50 s$'
 for command in stat dump mix "compare lossy.zst" "top --once" "sql" "export --format csv -o lossy.csv" "convert -o same.zst" \

@@ -20,7 +20,7 @@ class Requests final : public ExportFormat {
     const uint64_t first = (read || write) ? op.offset / kSector : 0;
     const uint64_t end = (read || write) ? (op.offset + op.result + kSector - 1) / kSector : 0;
     complete_until(out, op.start);
-    const int32_t pid = op.who ? op.who->pid : 0;
+    const int64_t pid = op.who ? apart(*op.who, op.who->pid) : 0;
     const std::string_view command = op.who ? op.who->command : std::string_view();
     const char* rwbs = read ? "R" : write ? "W" : "FWS";
     line(out, {op.start, op.object, 'Q', rwbs, first, end - first}, pid, command);
@@ -39,7 +39,7 @@ class Requests final : public ExportFormat {
     uint64_t sector, sectors;
     bool operator>(const Event& other) const { return time > other.time; }
   };
-  void line(fmt::memory_buffer& out, const Event& e, int32_t pid, std::string_view command) {
+  void line(fmt::memory_buffer& out, const Event& e, int64_t pid, std::string_view command) {
     const int64_t time = std::max<int64_t>(e.time, 0);
     fmt::format_to(std::back_inserter(out), "259,{} 0 {} {}.{:09} {} {} {} {} + {} [{}]\n", e.object, ++number_,
                    time / 1'000'000'000, time % 1'000'000'000, pid, e.action, e.rwbs, e.sector, e.sectors,

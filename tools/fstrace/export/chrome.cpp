@@ -17,12 +17,13 @@ class Events final : public ExportFormat {
   void end(fmt::memory_buffer& out) override { append(out, "\n]}\n"); }
 
   Exported add(fmt::memory_buffer& out, const Op& op, const Paths& paths) override {
-    const int32_t pid = op.who ? op.who->pid : 0, tid = op.who ? op.who->tid : int32_t(op.thread);
+    const int64_t pid = op.who ? apart(*op.who, op.who->pid) : 0, tid = op.who ? apart(*op.who, op.who->tid) : int64_t(op.thread);
     if (op.who && named_.insert(op.thread).second) {
       event(out, pid, tid, "M", "process_name", [&](JsonOut& json) {
         json.key("args");
         json.open('{');
-        json.member_text("name", op.who->command);
+        const std::string command(op.who->command);
+        json.member_text("name", op.who->client ? fmt::format("{} (client {})", command, op.who->client) : command);
         json.close('}');
       });
     }
@@ -46,7 +47,7 @@ class Events final : public ExportFormat {
   static void append(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
 
   template <class Members>
-  void event(fmt::memory_buffer& out, int32_t pid, int32_t tid, const char* phase, const char* name, Members members) {
+  void event(fmt::memory_buffer& out, int64_t pid, int64_t tid, const char* phase, const char* name, Members members) {
     append(out, first_ ? "" : ",\n");
     first_ = false;
     JsonOut json(out);
