@@ -120,6 +120,42 @@ def again(cases, place, trace, top):
                [(o["kind"], o.get("offset", 0), o.get("result", 0)) for o in blocks], f"{len(blocks)}")
 
 
+# A file that is removed and made again, and arguments of many kinds.
+LOG = """100 1700000000.001000 openat(AT_FDCWD, "/d/f", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.000010>
+100 1700000000.002000 pwrite64(3, ""..., 4096, 0) = 4096 <0.000010>
+100 1700000000.003000 close(3) = 0 <0.000010>
+100 1700000000.004000 unlink("/d/f") = 0 <0.000010>
+100 1700000000.005000 openat(AT_FDCWD, "/d/f", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.000010>
+100 1700000000.006000 pwrite64(3, ""..., 8192, 0) = 8192 <0.000010>
+100 1700000000.007000 close(3) = 0 <0.000010>
+100 1700000000.008000 truncate("/d/f", 12345) = 0 <0.000010>
+100 1700000000.009000 fchmodat(AT_FDCWD, "/d/f", 0640) = 0 <0.000010>
+100 1700000000.010000 openat(AT_FDCWD, "/d/f", O_RDONLY) = 3</d/f> <0.000010>
+100 1700000000.011000 openat(AT_FDCWD, "/d/c", O_RDWR) = 4</d/c> <0.000010>
+100 1700000000.012000 copy_file_range(3</d/f>, [0], 4</d/c>, [777216], 4096, 0) = 4096 <0.000010>
+100 1700000000.013000 setxattr("/d/f", "user.foo", "bar", 3, 0) = 0 <0.000010>
+100 1700000000.014000 symlink("target-of-link", "/d/l") = 0 <0.000010>
+"""
+
+
+def imported(place):
+    with open(f"{place}/log", "w", encoding="ascii") as log:
+        log.write(LOG)
+    run(fstrace_program(), "import", f"{place}/log", "--directory", "/d", "--force", "-o", f"{place}/imported.zst")
+    return f"{place}/imported.zst"
+
+
+def one_name_in_turn(cases, place):
+    tree = f"{place}/turns"
+    run(fstrace_program(), "export", imported(place), "--format", "fio-iolog", "-o", f"{tree}.log")
+    os.mkdir(tree)
+    with open(f"{tree}/f", "wb") as file:
+        file.write(bytes(8192))
+    status, said, error = run("fio", "--name=x", f"--read_iolog={tree}.log", "--ioengine=psync", "--output-format=json", cwd=tree)
+    written = json.loads(said)["jobs"][0]["write"]["io_bytes"] if status == 0 else 0
+    cases.case("fio runs an iolog of files that have one name in turn", written == 4096 + 8192, f"{status}, {written}: {error[-300:]}")
+
+
 def tables(cases, place, trace):
     ops = operations(trace)
     for name in ("csv", "jsonl", "chrome", "dbench"):
@@ -153,6 +189,7 @@ def main():
             with open(f"{place}/tree-before/{name}", "wb") as file:
                 file.write(os.urandom(200002))
         fio(cases, place, trace)
+        one_name_in_turn(cases, place)
         fio_job(cases, place)
         vdbench(cases, place)
         again(cases, place, trace, top)
