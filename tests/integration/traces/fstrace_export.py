@@ -156,6 +156,15 @@ def one_name_in_turn(cases, place):
     cases.case("fio runs an iolog of files that have one name in turn", written == 4096 + 8192, f"{status}, {written}: {error[-300:]}")
 
 
+def arguments(cases, place):
+    status, said, error = run(fstrace_program(), "export", imported(place), "--format", "csv", "-o", "-")
+    rows = {row["op"] + row["set_size"]: row for row in csv.DictReader(said.splitlines())}
+    copy = rows["copy_file_range"]
+    cases.case("csv has the arguments of each kind", status == 0 and "setattr12345" in rows and rows["setattr"]["set_mode"] == str(0o640) and
+               (copy["path2"], copy["offset2"]) == ("c", "777216") and copy["handle2"] != "0" and
+               rows["symlink"]["data"] == "target-of-link" and rows["setxattr"]["name"] == "user.foo", f"{error} {said}")
+
+
 def tables(cases, place, trace):
     ops = operations(trace)
     for name in ("csv", "jsonl", "chrome", "dbench"):
@@ -194,6 +203,7 @@ def main():
         vdbench(cases, place)
         again(cases, place, trace, top)
         tables(cases, place, trace)
+        arguments(cases, place)
         status, said, error = run(fstrace_program(), "export", trace, "--format", "csv", "--op", "write", "-o", "-")
         cases.case("a selection, to standard output", status == 0 and said.count(",write,") == said.count("\n") - 1 > 50, error)
         status, _, error = run(fstrace_program(), "export", trace, "--format", "fio-iolog", "--op", "rename", "-o", f"{place}/none")

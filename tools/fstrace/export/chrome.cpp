@@ -34,7 +34,8 @@ class Events final : public ExportFormat {
       json.key("args");
       json.open('{');
       json.member_text("path", paths.of(op));
-      if (op.length) json.member("offset", op.offset);
+      if (!op.name2.empty()) json.member_text("path2", paths.path(op.parent2, op.name2));
+      if (op.length || op.offset) json.member("offset", op.offset);
       if (op.length) json.member("length", op.length);
       if (op.error) json.member_text("error", error_name(op.error));
       if (!op.error && op.result) json.member("result", op.result);
