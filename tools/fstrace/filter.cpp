@@ -2,15 +2,16 @@
 // fstrace filter: the operations of some kinds, processes, users or paths, in a trace that replays by itself.
 //
 // Other operations are kept, too. They make, move or remove the files of the selected operations, write the files that these
-// read, or open and close their open instances. The first pass finds these operations, the second one the files that must exist
-// at the start (for the checkpoint), and the third one writes. Memory grows with the number of objects and renames, and by one
-// bit an operation.
+// read, open and close their open instances, or end their locks. The first pass finds these operations, the second one the files
+// that must exist at the start (for the checkpoint), and the third one writes. Memory grows with the number of objects and
+// renames, and by one bit an operation.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "selection.hpp"
@@ -139,6 +140,7 @@ class Filter {
     pass("reading", [&](const Op& op, bool matches) {
       matching += matches;
       if (matches) use(op);
+      if (ends_locks(op)) handles_.insert(op.handle);
       if (op.kind == OpKind::rename && !op.error && op.object && op.object2) renames_.emplace_back(op.object, op.object2);
       return false;
     });
@@ -173,6 +175,7 @@ class Filter {
  private:
   void use(const Op& op) {
     if (op.kind == OpKind::read || op.kind == OpKind::lseek || op.kind == OpKind::copy_file_range) data_.insert(op.object);
+    if (op.kind == OpKind::setlk) lockers_.emplace(op.object, op.owner);
     handles_.insert(op.handle);
     handles_.insert(op.handle2);
     for (ObjectId id : {op.object, op.object2, op.parent, op.parent2}) {
@@ -197,7 +200,10 @@ class Filter {
     }
     renames_ = {};
   }
+  // True: a close, maybe of another open instance, ends locks of a selected operation.
+  bool ends_locks(const Op& op) const { return op.kind == OpKind::flush && lockers_.contains({op.object, op.owner}); }
   bool is_used(const Op& op) const {
+    if (ends_locks(op)) return true;
     if (op.handle && opens_or_closes(op.kind) && handles_.contains(op.handle)) return true;
     const bool for_writing = op.kind == OpKind::open && !op.error && (op.open_flags & O_ACCMODE) != O_RDONLY;
     if ((for_writing || changes_data(op)) && data_.contains(op.kind == OpKind::copy_file_range ? op.object2 : op.object))
@@ -236,6 +242,7 @@ class Filter {
   std::unique_ptr<Needs> needs_;
   // Open instances and objects that selected operations use, and objects that they read.
   ObjectSet handles_, objects_, data_;
+  std::set<std::pair<ObjectId, uint64_t>> lockers_;     // objects and owners of selected lock requests
   std::vector<std::pair<ObjectId, ObjectId>> renames_;  // of one object over another
   std::vector<bool> kept_;
 };

@@ -167,6 +167,23 @@ head -c $(($(stat -c %s git.zst) * 2 / 3)) git.zst > torn.zst
 check_status "a torn trace: what there is is converted, and told" 1 'closing statement missing' fstrace convert torn.zst -o mended.zst
 check_status "the result is whole and says what it came from" 1 'fstrace convert; original: ' fstrace verify mended.zst
 
+mkdir locked
+cat > locks.py <<'P'
+import fcntl, os, time
+open("locked/f", "w").close()
+for child in range(2):
+    if os.fork() == 0:
+        for turn in range(3):
+            with open("locked/f", "r+") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX)
+                time.sleep(0.02)
+        os._exit(0)
+os.wait(), os.wait()
+P
+fsshim capture locked -o locks.zst -- python3 locks.py 2>/dev/null
+check "filter: lock requests" fstrace filter --op setlk locks.zst -o setlk.zst
+replays "filter: closes end locks" setlk.zst
+
 fstrace merge --apart --align start git.zst tar.zst -o two.zst >/dev/null && fstrace merge --apart --align start two.zst git.zst -o three.zst >/dev/null
 clients=$(fstrace stat --by client --csv three.zst | tail -n +2 | cut -d, -f1,2 | sort | tr '\n' ' ')
 [ "$clients" = "1,$whole 2,$(operations tar.zst) 3,$whole " ] && ok "clients of a merged trace stay apart when it is merged again" ||
