@@ -34,7 +34,7 @@ def stat(trace, *by):
 def tables(screen):
     """heading: rows, each a list of its cells."""
     found = {}
-    for part in screen.split("\n\n")[1:]:
+    for part in screen.strip("\n").split("\n\n")[1:]:
         lines = part.splitlines()
         found[lines[0].split()[0]] = [[line[:-53].rstrip(), *re.split(" {2,}", line[-53:].strip())] for line in lines[1:]]
     return found
