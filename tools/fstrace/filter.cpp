@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace filter: the operations of some kinds, processes, users or paths, in a trace that replays by itself.
 //
-// Other operations are kept, too. They make, move or remove the files of the selected operations, write the files that these
-// read, open and close their open instances, or end their locks. The first pass finds these operations, the second one the files
-// that must exist at the start (for the checkpoint), and the third one writes. Memory grows with the number of objects and
+// Other operations are kept, too. They make, move or remove the files of the selected operations, or write the files that these
+// read. They open and close their open instances, or end their locks. The first pass finds these operations, the second one the
+// files that must exist at the start (for the checkpoint), and the third one writes. Memory grows with the number of objects and
 // renames, and by one bit an operation.
 #include <fcntl.h>
 #include <fmt/format.h>

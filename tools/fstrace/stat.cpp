@@ -93,7 +93,7 @@ class Stat {
     const size_t shown = options_.top ? std::min(options_.top, sorted.size()) : sorted.size();
     std::vector<StatRow> rows;
     for (size_t i = 0; i < shown; ++i) rows.push_back({groups_.labels(*sorted[i], paths_), &sorted[i]->measure});
-    // Of the first and the last interval, a part may be outside of the trace or of the selection.
+    // The first and the last interval may be outside of the trace or of the selection in part.
     StatStretch stretch{.from = begin(), .to = end()};
     if (shape_.interval)
       stretch = {interval_start_, std::max(interval_start_, stretch.from), std::min(interval_end_, stretch.to)};

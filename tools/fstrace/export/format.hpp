@@ -22,7 +22,7 @@ enum class Exported {
   unneeded,  // it follows from others in that format
 };
 
-// The number of a process or thread. Those of several clients stay apart, because Linux has none from 2^22 on.
+// Returns a number for a process or thread that no other client has: Linux gives none from 2^22 on.
 inline int64_t apart(const ThreadInfo& who, int32_t number) { return number + (int64_t(who.client) << 22); }
 
 class ExportFormat {
