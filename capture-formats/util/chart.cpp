@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chart.hpp"
+#include "util/chart.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "units.hpp"
+#include "util/canvas.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr int kRight = 20, kBottom = 52;
-constexpr int kNarrow = 500;    // units of width below which there is room for few words
+constexpr int kBottom = 52;
 constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
-
-constexpr const char* kStyle =
-    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
-    ".s0{stroke:#1f5fa8;fill:#1f5fa8}.s1{stroke:#b5502a;fill:#b5502a}.s2{stroke:#3a7d34;fill:#3a7d34}.s3{stroke:#7a4f9a;fill:#"
-    "7a4f9a}</style>\n";
 
 double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
@@ -28,7 +22,7 @@ double step_of(double most, int ticks, bool binary) {
 
 class Drawing {
  public:
-  Drawing(const Chart& chart, bool standalone) : chart_(chart), standalone_(standalone) {
+  Drawing(const Chart& chart, bool standalone) : chart_(chart), canvas_(chart.width, chart.height, chart.title, standalone) {
     bool first = true;
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {
@@ -53,69 +47,46 @@ class Drawing {
       most_ = std::max(least_ * 10, std::pow(10, std::ceil(std::log10(std::max(most_, least_)) - 1e-9)));
       return;
     }
+    most_ = std::max(most_, chart.least_y);
     step_y_ = step_of(most_, 5, chart.binary_y);
     most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
   }
 
   std::string draw() {
-    frame();
+    canvas_.frame(top(), bottom());
+    key();
     axes();
     for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
     hits();
-    return svg_ + (standalone_ ? "</svg>\n" : "</svg>");
+    return canvas_.finish();
   }
 
  private:
-  template <class... Args>
-  void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
-  }
   double x(double v) const {
     const double part = chart_.log_x ? std::log(v / from_) / std::log(to_ / from_) : (v - from_) / (to_ - from_);
-    return left() + part * (chart_.width - left() - kRight);
+    return canvas_.left() + part * (canvas_.right() - canvas_.left());
   }
   double y(double v) const {
     const double part = chart_.log_y ? std::log(std::max(v, least_) / least_) / std::log(most_ / least_) : v / most_;
     return bottom() - part * (bottom() - top());
   }
-  bool narrow() const { return chart_.width < kNarrow; }
-  int left() const { return narrow() ? 62 : 90; }
-  // A line for each name where they have no room beside each other.
-  int top() const { return 40 + (narrow() && chart_.series.size() > 2 ? 16 * int(chart_.series.size() - 1) / 2 : 0); }
+  bool narrow() const { return Canvas::is_narrow(chart_.width); }
+  int top() const { return 24 + 16 * canvas_.key_lines(chart_.series.size()); }
   double bottom() const { return chart_.height - kBottom; }
+  int colour(size_t number) const { return chart_.series[number].colour < 0 ? int(number) : chart_.series[number].colour; }
   std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
   std::string y_text(double v) const { return chart_value(chart_, {0, v}); }
 
-  void frame() {
-    const std::string title = xml_text(chart_.title);
-    if (standalone_)
-      put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-          "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-          chart_.width, chart_.height, kStyle);
-    else
-      put("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", chart_.width, chart_.height, title);
-    put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), title);
+  void key() {
     if (chart_.series.size() < 2) return;
-    int at = left(), line = 27;
-    for (size_t i = 0; i < chart_.series.size(); ++i) {
-      const std::string& name = chart_.series[i].name;
-      put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"10\" class=\"s{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at, line, i,
-          at + 14, line + 9, xml_text(name));
-      at += 34 + 7 * int(name.size());
-      if (narrow() && i % 2 == 1) at = left(), line += 16;
-    }
+    std::vector<Canvas::KeyEntry> entries;
+    for (size_t i = 0; i < chart_.series.size(); ++i)
+      entries.push_back({fmt::format("s{}", colour(i)), chart_.series[i].name, chart_.series[i].thin});
+    canvas_.key(entries, canvas_.key_lines(entries.size()));
   }
 
-  void tick_x(double v) {
-    put("<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" class=\"grid\"/>"
-        "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-        x(v), top(), bottom(), bottom() + 18, xml_text(x_text(v)));
-  }
-  void tick_y(double v) {
-    put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
-        "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
-        left(), y(v), chart_.width - kRight, y(v) < bottom() - 0.01 ? "grid" : "axis", left() - 8, y(v) + 4, xml_text(y_text(v)));
-  }
+  void tick_x(double v) { canvas_.tick_x(x(v), x_text(v), true); }
+  void tick_y(double v) { canvas_.tick_y(y(v), y_text(v)); }
   void axes() {
     if (chart_.log_x) {
       double factor = chart_.binary_x ? 16 : 10;
@@ -129,24 +100,28 @@ class Drawing {
       for (double v = least_; v <= most_ * (1 + 1e-9); v *= 10) tick_y(v);
     else
       for (int i = 0; i * step_y_ <= most_ * (1 + 1e-9); ++i) tick_y(i * step_y_);
-    put("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (left() + chart_.width - kRight) / 2, chart_.height - 10,
-        xml_text(chart_.x_label));
-    if (narrow()) return;  // the title has to tell
-    put("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (top() + bottom()) / 2,
-        xml_text(chart_.y_label));
+    canvas_.label_x(chart_.x_label, chart_.height - 10);
+    canvas_.label_y(chart_.y_label);
   }
 
   void series(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
     if (points.empty()) return;
-    if (chart_.style == ChartStyle::columns) {
-      for (size_t i = 0; i + 1 < points.size(); ++i)
-        if (points[i].y > 0)
-          put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"s{}\"/>\n", x(points[i].x),
-              y(points[i].y), std::max(0.5, x(points[i + 1].x) - x(points[i].x) - 0.5), bottom() - y(points[i].y), number);
-      return;
-    }
+    if (chart_.style == ChartStyle::columns) return columns(number);
     lines(number, chart_.style == ChartStyle::areas);
+  }
+
+  // Draws columns on those of the series before.
+  void columns(size_t number) {
+    const std::vector<ChartPoint>& points = chart_.series[number].points;
+    for (size_t i = 0; i + 1 < points.size(); ++i) {
+      double base = 0;
+      for (size_t below = 0; below < number; ++below) base += chart_.series[below].points[i].y;
+      if (points[i].y > 0)
+        canvas_.put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"s{}\"/>\n", x(points[i].x),
+                    y(base + points[i].y), std::max(0.5, x(points[i + 1].x) - x(points[i].x) - 0.5),
+                    y(base) - y(base + points[i].y), colour(number));
+    }
   }
 
   // Draws a line for each run of points between two gaps, and a dot for a point alone.
@@ -154,7 +129,9 @@ class Drawing {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
     std::string path;
     auto end = [&] {
-      if (!path.empty()) put("<polyline class=\"l s{}\" style=\"fill:none\" points=\"{}\"/>\n", number, path);
+      if (!path.empty())
+        canvas_.put("<polyline class=\"l s{}{}\" style=\"fill:none\" points=\"{}\"/>\n", colour(number),
+                    chart_.series[number].thin ? " thin" : "", path);
       path.clear();
     };
     auto gap_at = [&](size_t i) { return i >= points.size() || is_gap(points[i]); };
@@ -168,7 +145,8 @@ class Drawing {
       path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
       const bool alone = (i == 0 || gap_at(i - 1)) && gap_at(i + 1);
       if (!steps && (alone || points.size() <= kDotted))
-        put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"s{}\"/>\n", x(p.x), y(p.y), number);
+        canvas_.put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"s{}\"/>\n", x(p.x), y(p.y),
+                    chart_.series[number].thin ? 2 : 3, colour(number));
     }
     end();
   }
@@ -194,8 +172,7 @@ class Drawing {
       for (const ChartSeries& s : chart_.series)
         if (i < s.points.size())
           text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]));
-      put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"hit\"><title>{}</title></rect>\n", from, top(),
-          std::max(to - from, 0.1), bottom() - top(), text);
+      canvas_.hit(from, to, text);
     }
   }
   // True: a series has a value at its i-th point.
@@ -205,8 +182,7 @@ class Drawing {
   }
 
   const Chart& chart_;
-  const bool standalone_;
-  std::string svg_;
+  Canvas canvas_;
   double from_ = 0, to_ = 0, least_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 

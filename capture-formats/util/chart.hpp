@@ -23,6 +23,8 @@ bool is_gap(const ChartPoint& point);
 struct ChartSeries {
   std::string name;
   std::vector<ChartPoint> points;  // in order of x between two gaps; no line crosses a gap
+  int colour = -1;  // 0 to 6: 4 is grey, for what was recorded or due, 5 waiting, 6 lateness; -1: the number of the series
+  bool thin = false;
 };
 
 // Adds points, sorted by x, which no line joins with those before.
@@ -31,7 +33,7 @@ void add_part(ChartSeries& series, std::vector<ChartPoint> points);
 enum class ChartStyle : unsigned char {
   lines,    // with a dot at each point
   areas,    // steps: y holds from its x to the next
-  columns,  // of the first series: one column from each x to the next; the last point only ends the last column
+  columns,  // one column from each x to the next, on those of the series before; the last point only ends the last column
 };
 
 struct Chart {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 
+#include "util/canvas.hpp"
 #include "util/chart.hpp"
 #include "util/histogram_chart.hpp"
 
@@ -24,9 +25,8 @@ namespace {
 
 constexpr int kClasses = 6;
 constexpr double kRow = 9;  // units of height
-constexpr int kRight = 20, kTop = 52, kBottom = 40;
+constexpr int kTop = 52, kBottom = 40;
 constexpr int kTicks = 8, kFewTicks = 3;  // of the time
-constexpr int kNarrow = 500;              // units of width below which there is room for few ticks
 
 // Returns the text of the time at which a bucket begins, or ends if it is the one before.
 std::string bound_text(int bucket) {
@@ -35,28 +35,19 @@ std::string bound_text(int bucket) {
 
 class HeatDrawing {
  public:
-  explicit HeatDrawing(const HeatMap& map) : map_(map) {}
+  explicit HeatDrawing(const HeatMap& map) : map_(map), canvas_(map.width, bottom() + kBottom, map.title, false) {}
 
   std::string draw() {
-    const double height = bottom() + kBottom;
-    put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n<text x=\"{}\" y=\"20\" "
-        "font-size=\"15\">{}</text>\n",
-        map_.width, height, xml_text(map_.title), left(), xml_text(map_.title));
+    canvas_.frame(kTop, bottom());
     key();
     cells();
     axes();
     hits();
-    return svg_ + "</svg>";
+    return canvas_.finish();
   }
 
  private:
-  template <class... Args>
-  void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
-  }
-  bool narrow() const { return map_.width < kNarrow; }
-  int left() const { return narrow() ? 62 : 90; }  // as in charts, so that times stand under each other
-  double x(double seconds) const { return left() + seconds / map_.end * (map_.width - left() - kRight); }
+  double x(double seconds) const { return canvas_.left() + seconds / map_.end * (canvas_.right() - canvas_.left()); }
   double y(int bucket) const { return bottom() - kRow * (bucket - map_.first); }  // of its lower bound
   double bottom() const { return kTop + kRow * (map_.last + 1 - map_.first); }
   // Each class begins at most^(1/6) times the count of the one before.
@@ -68,15 +59,14 @@ class HeatDrawing {
   }
 
   void key() {
-    int at = left();
+    std::vector<Canvas::KeyEntry> entries;
     for (int i = 0; i < kClasses; ++i) {
       const std::string text = count_text(std::ceil(begin_of(i)));
-      if (i + 1 < kClasses && text == count_text(std::ceil(begin_of(i + 1)))) continue;  // no count has this class
-      put("<rect x=\"{}\" y=\"30\" width=\"10\" height=\"10\" class=\"h{}\"/><text x=\"{}\" y=\"39\">{}</text>\n", at, i, at + 14,
-          xml_text(text));
-      at += 26 + 7 * int(text.size());
+      if (i + 1 == kClasses || text != count_text(std::ceil(begin_of(i + 1))))  // else no count has this class
+        entries.push_back({fmt::format("h{}", i), text});
     }
-    put("<text x=\"{}\" y=\"39\">or more</text>\n", at);
+    entries.back().text += " or more";
+    canvas_.key(entries, 1);
   }
 
   // Writes a path for each class.
@@ -87,26 +77,19 @@ class HeatDrawing {
         fmt::format_to(std::back_inserter(paths[class_of(cell.count)]), "M{:.1f} {:.0f}h{:.1f}v{:.0f}h-{:.1f}z", x(cell.from),
                        y(cell.bucket + 1), x(cell.to) - x(cell.from), kRow, x(cell.to) - x(cell.from));
     for (int i = 0; i < kClasses; ++i)
-      if (!paths[i].empty()) put("<path class=\"h{}\" d=\"{}\"/>\n", i, paths[i]);
+      if (!paths[i].empty()) canvas_.put("<path class=\"h{}\" d=\"{}\"/>\n", i, paths[i]);
   }
 
   void axes() {
     for (int bucket = map_.first; bucket <= map_.last + 1; bucket += HeatMap::kPerDecade)
-      put("<line x1=\"{0}\" y1=\"{1:.0f}\" x2=\"{2}\" y2=\"{1:.0f}\" class=\"{3}\"/><text x=\"{4}\" y=\"{5:.0f}\" "
-          "text-anchor=\"end\">{6}</text>\n",
-          left(), y(bucket), map_.width - kRight, bucket == map_.first ? "axis" : "grid", left() - 8, y(bucket) + 4,
-          xml_text(bound_text(bucket)));
-    const double step = round_step(map_.end, narrow() ? kFewTicks : kTicks);
-    for (double at = 0; at <= map_.end * (1 + 1e-9); at += step)
-      put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x(at), bottom() + 18,
-          xml_text(duration_text(at * 1e9)));
-    put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">time since the start of the run</text>\n",
-        (left() + map_.width - kRight) / 2, bottom() + 34);
+      canvas_.tick_y(y(bucket), bound_text(bucket));
+    const double step = round_step(map_.end, canvas_.narrow() ? kFewTicks : kTicks);
+    for (double at = 0; at <= map_.end * (1 + 1e-9); at += step) canvas_.tick_x(x(at), duration_text(at * 1e9), false);
+    canvas_.label_x("time since the start of the run", bottom() + 34);
   }
 
   // Writes a text for each stretch, which appears while the pointer rests on it.
   void hits() {
-    if (narrow()) return;
     struct Stretch {
       double to = 0;
       int low = 0, high = 0;
@@ -120,15 +103,14 @@ class HeatDrawing {
       at->second.count += cell.count;
     }
     for (const auto& [from, s] : stretches)
-      put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{} to {}\n{} operations\n{} to "
-          "{}</title></rect>\n",
-          x(from), kTop, std::max(x(s.to) - x(from), 0.1), bottom() - kTop, xml_text(duration_text(from * 1e9)),
-          xml_text(duration_text(s.to * 1e9)), xml_text(count_text(double(s.count))), xml_text(bound_text(s.low)),
-          xml_text(bound_text(s.high + 1)));
+      canvas_.hit(x(from), x(s.to),
+                  xml_text(duration_text(from * 1e9)) + " to " + xml_text(duration_text(s.to * 1e9)) + "\n" +
+                      xml_text(count_text(double(s.count))) + " operations\n" + xml_text(bound_text(s.low)) + " to " +
+                      xml_text(bound_text(s.high + 1)));
   }
 
   const HeatMap& map_;
-  std::string svg_;
+  Canvas canvas_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace fsr {
 
 constexpr int kSteps = 80;  // points of a distribution
 
-std::string duration_text(double ns) { return format_duration(int64_t(std::llround(ns))); }
+std::string duration_text(double ns) { return ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns))); }
 std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string count_text(double n) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 namespace fsr {
@@ -14,9 +15,9 @@ constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is ke
 
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;--shade:#0005;
---c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
+--c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c}
 @media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;--shade:#fff6;
---c0:#6cabec;--c1:#f09a6c;--c2:#7cc576;--c3:#c79be6}}
+--c0:#62aef7;--c1:#ff9468;--c2:#4fcaa3;--c3:#cf9be6;--c4:#8d98a5;--c5:#e9c46a;--o5:#e9c46a;--c6:#ff8a5c;--good:#4fcaa3;--bad:#ff8a66}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif}
@@ -28,6 +29,12 @@ nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;list-style:none;padding:0;m
 dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}
 dl div{background:var(--tile);border-radius:6px;padding:.5rem .75rem}dt{color:var(--soft);font-size:.85rem}
 dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+small{color:var(--soft);font-size:.85em;white-space:nowrap}dd small,td small,th small{display:block}dd small{white-space:normal}.note{color:var(--soft);font-size:.88rem}
+p{max-width:46rem}.verdict p{max-width:none}
+.verdict{border-left:5px solid var(--soft);background:var(--tile);padding:.6rem 1rem;margin:.9rem 0}
+.verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
+.env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
+.x1{background:#0b62b01c}.x2{background:#0b62b03c}.x3{background:#0b62b066}.y1{background:#d9601a20}.y2{background:#d9601a44}.y3{background:#d9601a70}
 .scroll{overflow-x:auto;margin:.75rem 0;background:linear-gradient(to right,var(--bg) 40%,transparent) left/2rem 100%,
 linear-gradient(to left,var(--bg) 40%,transparent) right/2rem 100%,linear-gradient(to right,var(--shade),transparent) left/.8rem 100%,
 linear-gradient(to left,var(--shade),transparent) right/.8rem 100%;background-repeat:no-repeat;
@@ -40,18 +47,20 @@ td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k
 thead th:first-child,.t thead th{overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
-text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
+text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.thin{stroke-width:1}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-.s3{stroke:var(--c3);fill:var(--c3)}rect.s0,rect.s1,rect.s2,rect.s3{stroke:none}
+.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}rect[class]{stroke:none}rect.s5{stroke:var(--o5)}
 .phone{display:none}.b{fill:var(--c0)}
-@media (max-width:34rem){.wide{display:none}.phone{display:block}body{padding:.75rem}.t tbody th{min-width:6rem}
+@media (max-width:46rem){.wide{display:none}.phone{display:block;max-width:34rem}}
+@media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}
 table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6rem;max-width:9rem}
 .stack thead{display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
 .stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
-@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
+@media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
+--c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:0}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -61,15 +70,18 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
 std::string cell_text(const HtmlPage::Cell& cell) {
-  if (cell.value.empty()) return cell.text.empty() ? "" : isolated(cell.text);
-  return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>";
+  const std::string below = cell.below.empty() ? "" : "<small>" + xml_text(cell.below) + "</small>";
+  if (cell.value.empty()) return (cell.text.empty() ? "" : isolated(cell.text)) + below;
+  return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>" + below;
 }
 
 // Returns the attribute for the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers
 // would.
-std::string classes(bool text, const HtmlPage::Cell& cell) {
-  const bool kept = !cell.text.empty() && cell.text.size() <= kKept;
-  return text ? fmt::format(" class=\"w{}\"", kept ? " k" : "") : kept ? " class=\"k\"" : "";
+std::string classes(bool text, bool among_numbers, const HtmlPage::Cell& cell) {
+  std::string names = among_numbers ? " w" : "";
+  if (text && !cell.text.empty() && cell.text.size() <= kKept) names += " k";
+  if (cell.shade) names += fmt::format(" {}{}", cell.shade > 0 ? 'x' : 'y', std::abs(cell.shade));
+  return names.empty() ? "" : " class=\"" + names.substr(1) + "\"";
 }
 
 }  // namespace
@@ -77,6 +89,24 @@ std::string classes(bool text, const HtmlPage::Cell& cell) {
 HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
 
 void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + isolated(text) + "</p>\n"; }
+
+void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + xml_text(text) + "</p>\n"; }
+
+void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences) {
+  constexpr const char *kNames[] = {"good", "bad", "open"}, *kSigns[] = {"✓", "✗", "∼"};
+  fmt::format_to(std::back_inserter(body_), "<div class=\"verdict {}\"><p class=\"v\">{} {}</p>\n", kNames[int(mark)],
+                 kSigns[int(mark)], isolated(words));
+  for (const std::string& sentence : sentences) paragraph(sentence);
+  body_ += "</div>\n";
+}
+
+void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
+  fmt::format_to(std::back_inserter(body_), "<dl class=\"env\" id=\"{}\">\n", id);
+  for (const auto& [what, value] : facts)
+    if (!value.text.empty())
+      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
+  body_ += "</dl>\n";
+}
 
 void HtmlPage::style(std::string_view rules) { style_ += rules; }
 
@@ -120,8 +150,8 @@ void HtmlPage::table(const Table& t) {
       const Cell& cell = t.rows[r][i];
       if (i) {
         const std::string label = stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "";
-        fmt::format_to(out, "<td{}{}{}>{}</td>", t.text_columns || is_text(i) ? classes(is_text(i), cell) : "", role("cell"),
-                       label, cell_text(cell));
+        fmt::format_to(out, "<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), cell), role("cell"), label,
+                       cell_text(cell));
         continue;
       }
       fmt::format_to(out, "<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), cell_text(cell));

@@ -18,15 +18,22 @@ class HtmlPage {
   // Adds CSS rules to those of the page.
   void style(std::string_view rules);
   void paragraph(std::string_view text);
+  void note(std::string_view text);  // a paragraph in small letters that says how to read a picture
+  // Adds a box that says how it went, first by a sign and in words, so that no colour is needed.
+  enum class Mark : unsigned char { good, bad, open };
+  void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences);
   // Adds markup whose texts are escaped already.
   void markup(std::string_view html);
   // Adds a heading, and an entry in the list of contents.
   void section(std::string_view id, std::string_view heading);
   // A cell of a table. `text` is escaped. `value`: the exact number behind a text such as "1.2 ms", for programs; may be empty.
+  // `below`: a second line in small letters; may be empty. `shade`: 1 to 3 steps better, -1 to -3 steps worse, by its background.
   struct Cell {
-    Cell(std::string shown, std::string exact = {}) : text(std::move(shown)), value(std::move(exact)) {}
+    Cell(std::string shown, std::string exact = {}, std::string small = {}, int steps = 0)
+        : text(std::move(shown)), value(std::move(exact)), below(std::move(small)), shade(steps) {}
     Cell(const char* shown) : text(shown) {}
-    std::string text, value;
+    std::string text, value, below;
+    int shade = 0;
   };
   // The first cell of a row is its name. `text_columns`: the other cells are text; false: numbers.
   struct Table {
@@ -44,6 +51,8 @@ class HtmlPage {
   static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
   // Returns markup for two drawings, of which a browser shows the one that fits its window.
   static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
+  // Adds a list of names and values. A value that is empty is left out.
+  void facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts);
   // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
   // Makes browsers load the page again after so many seconds.

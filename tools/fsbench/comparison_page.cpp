@@ -19,14 +19,9 @@ namespace fsr::fsbench {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-.sub,.note{color:var(--soft);font-size:.88rem}.note{max-width:46rem}
-.verdict{border-left:5px solid var(--soft);background:var(--tile);padding:.6rem 1rem;margin:.9rem 0}.verdict .v{font-size:1.1rem;font-weight:600}
-.verdict.all{border-color:#0a7358}.verdict.none{border-color:#b3300c}
 .small{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.4rem 1.2rem}.small figure{margin:.4rem 0}
 .small .wide{display:block}
-.env{display:grid;grid-template-columns:9rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}
-.env dd{font-size:inherit}pre{background:var(--tile);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem}
-@media (max-width:34rem){.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}}
+pre{background:var(--tile);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem}
 )";
 
 // Returns a number with separators, and with the digits that matter for a comparison.
@@ -95,18 +90,13 @@ class PageOfComparison {
     return fmt::format("{}: {}, against {}", first_word(c.program), fmt::join(others, "; "), named(c, 0));
   }
 
-  void note(std::string_view text) { page_.markup("<p class=\"note\">" + xml_text(text) + "</p>\n"); }
-
   std::string origin(std::string_view name) const {
     for (const auto& [key, value] : c_.origin)
       if (key == name) return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
     return "";
   }
 
-  void sub() {
-    page_.markup(fmt::format("<p class=\"sub\">{} UTC · {} rounds · {}</p>\n", xml_text(origin("started")), c_.rounds,
-                             xml_text(c_.program)));
-  }
+  void sub() { page_.note(fmt::format("{} UTC · {} rounds · {}", origin("started"), c_.rounds, c_.program)); }
 
   // Reports the verdict for one target: the rates that are decided, and those that are not.
   void verdict(size_t target) {
@@ -125,21 +115,21 @@ class PageOfComparison {
     }
     const size_t decided = faster.size() + slower.size();
     const char b = letter(target);
-    std::string_view sort = "none", words = "✗ Nothing can be said.";
+    HtmlPage::Mark mark = HtmlPage::Mark::bad;
+    std::string_view words = "Nothing can be said.";
     if (decided && open.empty())
-      sort = "all", words = "✓ Every rate is decided.";
+      mark = HtmlPage::Mark::good, words = "Every rate is decided.";
     else if (decided)
-      sort = "some", words = "∼ Some rates are decided.";
+      mark = HtmlPage::Mark::open, words = "Some rates are decided.";
     else if (!open.empty())
-      sort = "some", words = "∼ No difference that could be shown.";
-    page_.markup(fmt::format("<div class=\"verdict {}\"><p class=\"v\">{}{}</p>", sort,
-                             c_.targets.size() > 2 ? fmt::format("{}: ", b) : "", words));
+      mark = HtmlPage::Mark::open, words = "No difference that could be shown.";
+    std::vector<std::string> sentences;
     for (const auto& [what, names] : {std::pair{fmt::format("Faster on {}", b), faster},
                                       {fmt::format("Slower on {}", b), slower},
                                       {std::string("Not decided"), open}})
-      if (!names.empty()) page_.markup(fmt::format("<p>{}: {}.</p>", what, xml_text(fmt::format("{}", fmt::join(names, ", ")))));
-    if (times) page_.markup(fmt::format("<p>Response times: {} of {} decided.</p>", decided_times, times));
-    page_.markup("</div>\n");
+      if (!names.empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(names, ", ")));
+    if (times) sentences.push_back(fmt::format("Response times: {} of {} decided.", decided_times, times));
+    page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words), sentences);
   }
 
   void medians() {
@@ -156,7 +146,7 @@ class PageOfComparison {
   void rows(size_t target) {
     const std::string a(1, letter(0)), b(1, letter(target));
     page_.section("against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)));
-    note(
+    page_.note(
         "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
         "filled bar is a difference that is shown. The scale is logarithmic.");
     RatioBars bars{.first = a, .second = b, .groups = {{"Rates", {}}, {"Response times: to the right, shorter", {}}}};
@@ -178,7 +168,7 @@ class PageOfComparison {
 
   void rounds() {
     page_.section("rounds", "Every round");
-    note("In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
+    page_.note("In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
     HtmlPage::Table table{.caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}};
     table.folded = "These values as a table";
     for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));
@@ -191,6 +181,7 @@ class PageOfComparison {
       chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {
         ChartSeries series{std::string(1, letter(target)), {}};
+        series.colour = target < 2 ? 1 - int(target) : int(target);  // B is blue
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
         for (size_t round = 0; round < c_.rounds; ++round) {
           const double value = round < row.rates[target].size() ? row.rates[target][round] : 0;
@@ -208,7 +199,7 @@ class PageOfComparison {
 
   void measured() {
     page_.section("env", "How the rates were measured");
-    std::vector<std::pair<std::string, std::string>> facts;
+    std::vector<std::pair<std::string, HtmlPage::Cell>> facts;
     for (size_t i = 0; i < c_.targets.size(); ++i)
       facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));
     facts.insert(facts.end(), {{"program", c_.program}, {"added", c_.added}, {"rounds", rounds_text(c_)}});
@@ -222,10 +213,7 @@ class PageOfComparison {
          {"processors", fmt::format("{} × {}", origin("cpus"), origin("cpu"))},
          {"load", c_.kept ? "" : fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
          {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
-    std::string list = "<dl class=\"env\">\n";
-    for (const auto& [what, value] : facts)
-      if (!value.empty()) list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), xml_text(value));
-    page_.markup(list + "</dl>\n");
+    page_.facts("env-list", facts);
     for (const NamedText& file : c_.files) {
       std::string lines;
       for (size_t at = 0; at < file.text.size();) {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/canvas.hpp"
+
+#include <algorithm>
+
+#include "util/chart.hpp"
+
+namespace fsr {
+
+constexpr const char* kStyle =
+    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
+    ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
+    ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
+constexpr int kKey = 27;  // top of the key
+constexpr int kLine = 16;
+
+Canvas::Canvas(int width, double height, std::string_view title, bool standalone) : width_(width), standalone_(standalone) {
+  const std::string text = xml_text(title);
+  if (standalone)
+    put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n",
+        width, height, kStyle);
+  else
+    put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", width, height, text);
+  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), text);
+}
+
+void Canvas::key(const std::vector<KeyEntry>& entries, int lines) {
+  int at = left(), top = kKey;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const KeyEntry& entry = entries[i];
+    const int height = entry.thin ? 3 : 10;  // as the line
+    put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"{}\" class=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at,
+        top + (10 - height) / 2, height, entry.css_class, at + 14, top + 9, xml_text(entry.text));
+    at += 26 + 7 * int(entry.text.size());
+    if (lines > 1 && i % 2 == 1) at = left(), top += kLine;
+  }
+}
+
+void Canvas::tick_x(double x, std::string_view text, bool line) {
+  if (line) put("<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" class=\"grid\"/>", x, top_, bottom_);
+  put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x, bottom_ + kTextBelow, xml_text(text));
+}
+
+void Canvas::tick_y(double y, std::string_view text) {
+  put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
+      "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
+      left(), y, right(), y < bottom_ - 0.01 ? "grid" : "axis", left() - 8, y + 4, xml_text(text));
+}
+
+void Canvas::label_x(std::string_view text, double y) {
+  put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", (left() + right()) / 2, y, xml_text(text));
+}
+
+void Canvas::label_y(std::string_view text) {
+  if (narrow()) return;  // the title has to tell
+  put("<text transform=\"translate(14 {:.0f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (top_ + bottom_) / 2,
+      xml_text(text));
+}
+
+void Canvas::hit(double from, double to, std::string_view text) {
+  if (narrow()) return;
+  put("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n", from, top_,
+      std::max(to - from, 0.1), bottom_ - top_, text);
+}
+
+}  // namespace fsr
