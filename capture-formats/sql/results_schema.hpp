@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 12;              // user_version; another one has other tables
+constexpr int kResultsVersion = 13;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -14,7 +14,7 @@ create table run(
   target_mount text,
   input text, trace_id text, seed int, target text, timing text, ordering text, scale real, clones int, uid text, workers int,
   asked_per_s real, mix_dialect text, mix_deviation_percent real,
-  elapsed_ns int, planned_ns int, recorded_ns int, offered_per_s real, achieved_per_s real, failed_per_s real,
+  elapsed_ns int, planned_ns int, recorded_ns int, offered_per_s real, achieved_per_s real, failed_per_s real, recorded_per_s real,
   operations int, issued int, matched int, differed int, followed int, followed_from text, failed int, unanswered int, cancelled int,
   unfinished int, overdue int, unrecorded int,
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
@@ -36,6 +36,7 @@ create table intervals(run int, from_ns int, to_ns int, kind text, operations in
   recorded_mean_ns real, recorded_p50_ns int, recorded_p90_ns int, recorded_p99_ns int, recorded_p999_ns int, recorded_p9999_ns int,
   recorded_max_ns int);
 create table heat(run int, from_ns int, to_ns int, what text, bucket int, count int);
+create table made_of(run int, low_ns int, high_ns int, operations int, service_ns int, waiting_ns int, lateness_ns int);
 create table offered(run int, from_ns int, to_ns int, operations int);
 create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
 create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text,

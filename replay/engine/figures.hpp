@@ -81,6 +81,7 @@ inline constexpr std::tuple kOfRun{
     Derived{"offered_per_s", &RunResult::offered},
     Derived{"achieved_per_s", &RunResult::achieved},
     Derived{"failed_per_s", &RunResult::failed_rate},
+    Derived{"recorded_per_s", &RunResult::recorded_rate},
     Sum{"operations", &RunResult::operations},
     Derived{"issued", &RunResult::issued},
     Derived{"matched", &RunResult::matched},

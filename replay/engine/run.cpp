@@ -49,6 +49,7 @@ std::string RunResult::followed_from() const {
 double RunResult::offered() const { return planned > 0 ? double(due_in_all()) * 1e9 / double(planned) : 0; }
 uint64_t RunResult::failed() const { return sum_of(kinds, &KindResult::failed); }
 double RunResult::achieved() const { return elapsed > 0 ? double(issued() - failed() - unfinished) * 1e9 / double(elapsed) : 0; }
+double RunResult::recorded_rate() const { return recorded > 0 ? double(issued()) * 1e9 / double(recorded) : 0; }
 double RunResult::failed_rate() const { return elapsed > 0 ? double(failed()) * 1e9 / double(elapsed) : 0; }
 
 namespace {

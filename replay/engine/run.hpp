@@ -14,6 +14,7 @@
 
 #include "engine/differences.hpp"
 #include "engine/knock_on_tracker.hpp"
+#include "engine/made_of.hpp"
 #include "engine/slowest.hpp"
 #include "measure/interval.hpp"
 #include "op.hpp"
@@ -125,13 +126,14 @@ struct ContentCompared {
 
 struct RunResult {
   std::array<KindResult, kOpKinds> kinds;
-  Histogram lateness;         // issue - max(due, ready): the replayer's own error
-  Histogram waiting;          // ready - due, if above 0: waiting for predecessors
-  Histogram service;          // completion - issue, of operations that did not fail
-  Histogram response;         // completion - due, of operations that did not fail; includes `open`
-  Histogram open;             // lower bounds of the responses that never came: in flight at the end, overdue, or timed out
-  Histogram failing;          // completion - issue, of operations that failed
-  Slowest slowest;            // of the operations that did not fail
+  Histogram lateness;  // issue - max(due, ready): the replayer's own error
+  Histogram waiting;   // ready - due, if above 0: waiting for predecessors
+  Histogram service;   // completion - issue, of operations that did not fail
+  Histogram response;  // completion - due, of operations that did not fail; includes `open`
+  Histogram open;      // lower bounds of the responses that never came: in flight at the end, overdue, or timed out
+  Histogram failing;   // completion - issue, of operations that failed
+  Slowest slowest;     // of the operations that did not fail
+  MadeOf made_of;      // the responses of the operations that did not fail, without times in which this program stood still
   std::vector<uint64_t> due;  // number of operations due in each options.interval (timing original)
 
   int64_t began = 0;            // clock: start of the schedule; not saved for other processes
@@ -187,8 +189,9 @@ struct RunResult {
   uint64_t due_in_all() const { return issued() + overdue; }
   double offered() const;  // offered load, operations per second; 0: as fast as possible
   uint64_t failed() const;
-  double achieved() const;     // achieved load: operations per second that completed and did not fail
-  double failed_rate() const;  // operations per second that failed
+  double achieved() const;       // achieved load: operations per second that completed and did not fail
+  double failed_rate() const;    // operations per second that failed
+  double recorded_rate() const;  // operations per second of the same operations in the capture
 };
 
 // Executes a run. Throws std::runtime_error if the source can't be read or a session can't be opened.

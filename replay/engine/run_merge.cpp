@@ -169,6 +169,23 @@ KnockOnTracker::LeftOut load_left_out(ByteReader& in) {
   return l;
 }
 
+void save_made_of(ByteWriter& out, const MadeOf& made_of) {
+  for (const MadeOf::Row& row : made_of.rows())
+    for (uint64_t number : {row.operations, uint64_t(row.service), uint64_t(row.waiting), uint64_t(row.lateness)})
+      out.varint(number);
+}
+
+MadeOf load_made_of(ByteReader& in) {
+  MadeOf made_of;
+  for (size_t i = 0; i < MadeOf::kRows; ++i) {
+    MadeOf::Row row;
+    row.operations = in.varint();
+    for (int64_t* sum : {&row.service, &row.waiting, &row.lateness}) *sum = int64_t(in.varint());
+    made_of.add(i, row);
+  }
+  return made_of;
+}
+
 }  // namespace
 
 void save_result(ByteWriter& out, const RunResult& r) {
@@ -181,6 +198,7 @@ void save_result(ByteWriter& out, const RunResult& r) {
   out.varint(r.mismatches.size());
   for (const Mismatch& mismatch : r.mismatches) save_mismatch(out, mismatch);
   save_differences(out, r.differences);
+  save_made_of(out, r.made_of);
   save_left_out(out, r.left_out);
   out.u8(r.cause.has_value());
   if (r.cause) save_cause(out, *r.cause);
@@ -194,6 +212,7 @@ RunResult load_result(ByteReader& in) {
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.mismatches.push_back(load_mismatch(in));
   r.differences.add_others(in.varint());
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.differences.add(load_difference(in));
+  r.made_of = load_made_of(in);
   r.left_out = load_left_out(in);
   if (in.u8()) r.cause = load_cause(in);
   return r;
@@ -223,6 +242,7 @@ void add_result(RunResult& into, const RunResult& part) {
   into.slowest.merge(part.slowest);
   into.left_out.merge(part.left_out);
   into.differences.merge(part.differences);
+  into.made_of.merge(part.made_of);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
   if (part.cause && (!into.cause || part.cause->seq < into.cause->seq)) into.cause = part.cause;
 }

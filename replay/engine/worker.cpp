@@ -352,7 +352,9 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
     ++kind.failed;
     result_.failing.add(node.ended - node.issued - stalled);
   } else {
-    result_.slowest.offer(op, node.issued - run_.start, node.ended - node.issued - stalled);
+    const int64_t service = node.ended - node.issued - stalled;
+    result_.made_of.add(node.ended - due, service, std::max<int64_t>(0, ready - due), node.issued - std::max(due, ready));
+    result_.slowest.offer(op, node.issued - run_.start, service);
     result_.recorded_service += double(op.duration);
   }
   add(counters_.done, 1);

@@ -44,6 +44,7 @@ class Rows {
       db_.add(
           "offered",
           {{"from_ns", int64_t(i) * length}, {"to_ns", int64_t(i + 1) * length}, {"operations", int64_t(report_.result.due[i])}});
+    for (const Facts& row : made_of_facts(report_.result.made_of)) db_.add("made_of", row);
     report_.series.heat().each([&](const Heat::Stretch& stretch, const char* what, unsigned bucket, uint64_t count) {
       db_.add("heat", {{"from_ns", stretch.from},
                        {"to_ns", stretch.to},

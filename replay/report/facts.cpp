@@ -103,6 +103,21 @@ Facts slow_facts(const SlowOperation& s) {
           {"recorded_ns", s.recorded}};
 }
 
+std::vector<Facts> made_of_facts(const MadeOf& made_of) {
+  std::vector<Facts> all;
+  for (size_t row = 0; row < MadeOf::kRows; ++row) {
+    const MadeOf::Row& of = made_of.rows()[row];
+    if (!of.operations) continue;
+    all.push_back({{"low_ns", MadeOf::low(row)},
+                   {"high_ns", row + 1 < MadeOf::kRows ? MadeOf::low(row + 1) - 1 : INT64_MAX},
+                   {"operations", number(of.operations)},
+                   {"service_ns", of.service},
+                   {"waiting_ns", of.waiting},
+                   {"lateness_ns", of.lateness}});
+  }
+  return all;
+}
+
 Facts mismatch_facts(const Mismatch& m) {
   return {{"seq", number(m.seq)},
           {"kind", std::string(op_name(m.kind))},

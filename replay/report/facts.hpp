@@ -16,6 +16,7 @@ Facts distribution_facts(const Histogram& histogram);
 // Adds `times` under the names `what`_p50_ns and so on.
 void add_times(Facts& facts, const std::string& what, const Times& times);
 Facts slow_facts(const SlowOperation& slow);
+std::vector<Facts> made_of_facts(const MadeOf& made_of);
 Facts mismatch_facts(const Mismatch& mismatch);
 Facts difference_facts(const Difference& difference);
 // `kind`: name of the kind; "": all kinds together.

@@ -86,6 +86,7 @@ static json document(const Report& report) {
       {"slowest", list_of(r.slowest.list(), slow_facts)},
       {"mismatches", list_of(r.mismatches, mismatch_facts)},
       {"differences", list_of(r.differences.list(), difference_facts)},
+      {"made_of", list_of(made_of_facts(r.made_of), [](const Facts& row) { return row; })},
       {"counters", counters},
       {"not_clean", verdict(report).reasons},
       {"requirements_missed", verdict(report).missed},
