@@ -11,7 +11,10 @@ namespace fsr::page {
 
 // `offered`: rows of operations that were due; may be empty. `asked`: load that was asked for if there are none; 0: not known.
 Chart load_over_time(const std::vector<ResultRow>& intervals, const std::vector<ResultRow>& offered, double asked);
-// An interval in which nothing completed is a gap.
+// Draws how many operations were due and not issued yet.
+Chart backlog_over_time(const std::vector<ResultRow>& intervals, const std::vector<ResultRow>& offered);
+// An interval in which nothing completed is a gap. Service has that of the capture below it, if it is known.
+Chart service_over_time(const std::vector<ResultRow>& intervals);
 Chart response_over_time(const std::vector<ResultRow>& intervals);
 
 }  // namespace fsr::page

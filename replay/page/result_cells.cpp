@@ -16,6 +16,11 @@ Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
 Cell rate(double per_second) { return {count_text(per_second), fmt::format("{:.3f}", per_second)}; }
 Cell ratio(int64_t is, int64_t was) { return was > 0 ? fmt::format("{:.2f}", double(is) / double(was)) : ""; }
 
+std::string fact_text(const ResultRow& row, const char* column) {
+  const std::string text = row.text(column);
+  return text.empty() && row.has(column) && row.number(column) ? std::to_string(row.number(column)) : text;
+}
+
 static Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_duration(ns), std::to_string(ns)}; }
 
 Responses::Responses(ResultsReader& file, int64_t run)

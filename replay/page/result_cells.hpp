@@ -20,6 +20,19 @@ Cell duration(int64_t ns);
 Cell rate(double per_second);
 Cell ratio(int64_t is, int64_t was);  // empty if `was` is 0
 
+// What the machine and the command were: a name, and the column of `run`.
+inline constexpr std::pair<const char*, const char*> kEnvironment[] = {
+    {"program", "program"},     {"host", "host"},
+    {"kernel", "kernel"},       {"processors", "cpus"},
+    {"processor", "cpu"},       {"input", "input"},
+    {"trace", "trace_id"},      {"mix", "mix_dialect"},
+    {"target", "target"},       {"target lies on", "target_mount"},
+    {"directory", "directory"}, {"directory lies on", "directory_mount"},
+    {"acting as", "uid"},       {"command", "command"}};
+
+// Returns a text or a number of a row as text; empty if there is none.
+std::string fact_text(const ResultRow& row, const char* column);
+
 struct Quantile {
   const char *name, *column;
   double share;

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "page/heat.hpp"
+#include "page/made_of.hpp"
 #include "page/over_time.hpp"
 #include "page/result_cells.hpp"
 #include "util/histogram_chart.hpp"
@@ -18,26 +19,21 @@ namespace {
 
 constexpr double kKept = 0.99;  // share of the operations that were due; a run that completed them kept its pace
 
-// Writes one run's part of the page.
 class RunPart {
  public:
-  RunPart(HtmlPage& page, const ChosenRun& chosen, size_t number)
+  RunPart(HtmlPage& page, const ChosenRun& chosen)
       : page_(page),
         file_(*chosen.file),
         run_(chosen.run),
         running_(chosen.running),
         id_(run_.number("id")),
-        alone_(number == 0),
-        prefix_(number ? fmt::format("r{}-", number) : ""),
-        suffix_(number ? fmt::format(" of run {}", chosen.number()) : ""),
         replayed_(!run_.text("ordering").empty()),
         distributions_(file_.rows("distributions", id_)),
         responses_(file_, id_) {}
 
   void write() {
     summary();
-    load();
-    latency();
+    over_time();
     distributions();
     kinds();
     if (running_) return environment();
@@ -52,48 +48,74 @@ class RunPart {
   }
 
  private:
-  void section(const char* id, const std::string& heading) { page_.section(prefix_ + id, heading + suffix_); }
-  std::string id(const char* name) const { return prefix_ + name; }
-
   void summary() {
-    section("summary", "Verdict");
+    page_.note(fmt::format("{} on {}, started {} UTC{}", run_.text("input"), run_.text("target"), run_.text("started"),
+                           run_.text("label").empty() ? "" : ": " + run_.text("label")));
     const std::string reasons = run_.text("not_clean");
-    page_.paragraph(running_          ? "Still running; figures are those so far."
-                    : reasons.empty() ? "Clean: every operation was issued and had the expected outcome."
-                                      : "Not clean: " + one_line(reasons) + ".");
-    limit();
-    page_.paragraph(fmt::format("{} on {}, started {} UTC{}", run_.text("input"), run_.text("target"), run_.text("started"),
-                                run_.text("label").empty() ? "" : ": " + run_.text("label")));
-    const ResultRow *response = distribution(distributions_, "", "response"),
-                    *lateness = distribution(distributions_, "", "lateness");
-    std::vector<std::pair<std::string, Cell>> tiles = {{"achieved, op/s", rate(run_.real("achieved_per_s"))}};
-    if (run_.real("offered_per_s") > 0) tiles.push_back({"offered, op/s", rate(run_.real("offered_per_s"))});
-    tiles.push_back({"operations", count(run_.number("issued"))});
+    std::vector<std::string> sentences;
+    limit(sentences);
+    if (running_)
+      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
+    else if (reasons.empty())
+      page_.verdict(HtmlPage::Mark::good, "Clean: every operation was issued and had the expected outcome.", sentences);
+    else
+      page_.verdict(HtmlPage::Mark::bad, "Not clean: " + one_line(reasons) + ".", sentences);
+    const ResultRow* response = distribution(distributions_, "", "response");
+    const double offered = run_.real("offered_per_s");
+    std::vector<std::pair<std::string, Cell>> tiles = {
+        {"achieved, op/s", below(rate(run_.real("achieved_per_s")), offered > 0 ? rate(offered).text + " were due"
+                                                                    : run_.real("recorded_per_s") > 0
+                                                                        ? rate(run_.real("recorded_per_s")).text + " recorded"
+                                                                        : "")},
+        {"operations",
+         below(count(run_.number("issued")),
+               run_.number("operations") > run_.number("issued") ? "of " + count(run_.number("operations")).text : "")}};
     if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
     tiles.push_back({"failed", count(run_.number("failed"))});
     if (const ResultRow* open = distribution(distributions_, "", "open"))
       tiles.push_back({"without a reply", count(open->number("count"))});
-    tiles.push_back({"time", duration(run_.number("elapsed_ns"))});
+    tiles.push_back({"time", below(duration(run_.number("elapsed_ns")),
+                                   run_.number("planned_ns") ? duration(run_.number("planned_ns")).text + " were planned" : "")});
+    service_tiles(tiles);
     if (response)
       for (const Quantile& q : kQuantiles)
-        if (q.share != 0.9 && q.share != 0.9999)
+        if (q.share == 0.99 || (!replayed_ && q.share == 0.5))
           tiles.push_back({std::string("response, ") + q.name, responses_.cell(q.share, response->number(q.column))});
-    if (lateness) tiles.push_back({"lateness, p99", duration(lateness->number("p99_ns"))});
-    tiles.push_back({"read", {format_size(uint64_t(run_.number("bytes_read"))), std::to_string(run_.number("bytes_read"))}});
-    tiles.push_back(
-        {"written", {format_size(uint64_t(run_.number("bytes_written"))), std::to_string(run_.number("bytes_written"))}});
+    tiles.push_back({"data",
+                     {format_size(uint64_t(run_.number("bytes_read"))) + " read", std::to_string(run_.number("bytes_read")),
+                      format_size(uint64_t(run_.number("bytes_written"))) + " written"}});
     page_.tiles(tiles);
   }
 
+  static Cell below(Cell cell, std::string text) {
+    cell.below = std::move(text);
+    return cell;
+  }
+
+  // Adds service times, each beside that of the same operations in the capture.
+  void service_tiles(std::vector<std::pair<std::string, Cell>>& tiles) {
+    const ResultRow* service = distribution(distributions_, "", "service");
+    if (!service) return;
+    Histogram recorded;
+    for (const ResultRow& row : distributions_)
+      if (row.text("what") == "recorded") recorded.merge(file_.histogram(id_, row.text("kind"), "recorded"));
+    for (const Quantile& q : kQuantiles) {
+      if (q.share != 0.5 && q.share != 0.99 && q.share != 1) continue;
+      const int64_t is = service->number(q.column), was = recorded.quantile(q.share);
+      tiles.push_back({std::string("service, ") + q.name,
+                       below(duration(is), was ? format_duration(was) + " recorded, ×" + ratio(is, was).text : "")});
+    }
+  }
+
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
-  void limit() {
+  void limit(std::vector<std::string>& sentences) {
     std::string text = run_.text("limited_by");
     if (text.empty()) return;
     if (kept_pace())
       text[0] = char(toupper(text[0]));
     else
       text.insert(0, "Limit: ");
-    page_.paragraph(text + ".");
+    sentences.push_back(text + ".");
   }
   bool kept_pace() const {
     const double offered = run_.real("offered_per_s");
@@ -105,33 +127,32 @@ class RunPart {
     return text;
   }
 
-  void load() {
+  void over_time() {
     for (const ResultRow& row : file_.rows("intervals", id_))
       if (row.text("kind").empty()) intervals_.push_back(row);
     if (intervals_.empty()) return;
-    section("load", "Load over time");
-    page_.chart(load_over_time(intervals_, file_.rows("offered", id_), replayed_ ? 0 : run_.real("asked_per_s")));
-  }
-
-  void latency() {
-    if (intervals_.empty()) return;
-    section("latency", "Response over time");
-    page_.paragraph("From the time that an operation was due to its completion, in each interval. No line: nothing completed.");
+    page_.section("time", "Over time");
+    page_.note(
+        "A gap is a stretch in which nothing completed, not a zero. Response runs from the time that an operation was due.");
+    const std::vector<ResultRow> offered = file_.rows("offered", id_);
+    page_.chart(load_over_time(intervals_, offered, replayed_ ? 0 : run_.real("asked_per_s")));
+    if (!offered.empty()) page_.chart(backlog_over_time(intervals_, offered));
+    page_.chart(service_over_time(intervals_));
     page_.chart(response_over_time(intervals_));
-    if (alone_) write_heat_maps(page_, file_.rows("heat", id_));
+    write_heat_maps(page_, file_.rows("heat", id_));
   }
 
   void distributions() {
-    section("distributions", "Where the time went");
+    page_.section("distributions", "Where the time went");
     if (replayed_)
       page_.paragraph(
           "Lateness is fsreplay's own delay. Waiting is the time until all dependencies of an operation were complete.");
     page_.paragraph(
         "Service is the time from issue to completion. Response is the time from due to completion, or so far if no reply came "
-        "(\"> \": at least that long). The chart shows the share of operations that took no longer than a time.");
+        "(\"> \": at least that long).");
     HtmlPage::Table t{.caption = "Distributions",
                       .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
-    t.id = id("distribution-table");
+    t.id = "distribution-table";
     std::vector<NamedHistogram> lines;
     histograms_.clear();
     histograms_.reserve(4);
@@ -148,15 +169,17 @@ class RunPart {
       lines.push_back({what, &histograms_.back()});
     }
     page_.table(t);
-    if (!lines.empty()) page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
+    const std::vector<Chart> made_of = made_of_charts(file_.rows("made_of", id_));
+    for (const Chart& chart : made_of) page_.chart(chart);
+    if (!lines.empty() && made_of.empty()) page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
   }
 
   void kinds() {
-    section("kinds", "By kind of operation");
+    page_.section("kinds", "By kind of operation");
     const bool recorded = std::any_of(distributions_.begin(), distributions_.end(),
                                       [](const ResultRow& r) { return r.text("what") == "recorded"; });
     HtmlPage::Table t{.caption = recorded ? "Recorded beside replayed" : "Operations by kind"};
-    t.id = id("kind-table");
+    t.id = "kind-table";
     t.headings = {"kind", "issued", replayed_ ? "differed" : "failed"};
     if (recorded)
       t.headings.insert(t.headings.end(), {"p50 recorded", "replayed", "ratio", "p99 recorded", "replayed", "ratio"});
@@ -180,7 +203,7 @@ class RunPart {
   void parts() {
     HtmlPage::Table t{.caption = "Averages; a response begins when its operation is due",
                       .headings = {"", "operations", "requested %", "p50", "p99", "p99.9", "p99.99", "max"}};
-    t.id = id("part-table");
+    t.id = "part-table";
     for (const ResultRow& row : file_.rows("parts", id_)) {
       if (row.number("average") == 0) continue;
       std::vector<Cell> cells = {escape_text(row.text("part") + "=" + row.text("name")), count(row.number("operations")),
@@ -190,16 +213,16 @@ class RunPart {
       t.rows.push_back(std::move(cells));
     }
     if (t.rows.empty()) return;
-    section("parts", "By part of the workload");
+    page_.section("parts", "By part of the workload");
     page_.table(t);
   }
 
   void slowest() {
     const std::vector<ResultRow> rows = file_.rows("slowest", id_);
     if (rows.empty()) return;
-    section("slowest", "The slowest operations");
+    page_.section("slowest", "The slowest operations");
     HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
-    t.id = id("slowest-table");
+    t.id = "slowest-table";
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
       t.rows.push_back({count(row.number("seq")), row.text("kind"),
@@ -211,13 +234,13 @@ class RunPart {
   }
 
   void mismatches() {
-    section("mismatches", "Outcomes that differed");
+    page_.section("mismatches", "Outcomes that differed");
     page_.paragraph(fmt::format("{} of {} outcomes differed.", format_count(uint64_t(run_.number("differed"))),
                                 format_count(uint64_t(run_.number("matched") + run_.number("differed")))));
     HtmlPage::Table groups{.caption = "By kind and outcome",
                            .headings = {"kind", "expected", "got", "operations", "first at", "example"},
                            .text_columns = true};
-    groups.id = id("difference-table");
+    groups.id = "difference-table";
     int64_t shown = 0;
     for (const ResultRow& row : file_.rows("differences", id_)) {
       shown += row.number("count");
@@ -231,23 +254,15 @@ class RunPart {
                           .headings = {"operation", "kind", "at", "name", "expected", "got"},
                           .text_columns = true,
                           .folded = "The first ones"};
-    first.id = id("mismatch-table");
+    first.id = "mismatch-table";
     for (const ResultRow& row : file_.rows("mismatches", id_))
       first.rows.push_back({count(row.number("seq")), row.text("kind"), duration(row.number("issued_ns")),
                             escape_text(row.text("name")), row.text("expected"), row.text("got")});
     if (!first.rows.empty()) page_.table(first);
   }
 
-  void facts(const char* table, const std::string& caption, const std::vector<std::pair<std::string, Cell>>& rows) {
-    HtmlPage::Table t{.caption = caption, .headings = {"", ""}, .text_columns = true};
-    t.id = id(table);
-    for (const auto& [name, value] : rows)
-      if (!value.text.empty()) t.rows.push_back({name, value});
-    page_.table(t);
-  }
-
   void limits() {
-    section("limits", "What delayed the run");
+    page_.section("limits", "What delayed the run");
     std::vector<std::pair<std::string, Cell>> rows = {
         {"limit", run_.text("limited_by")},
         {"operations issued more than 10 ms late", count(run_.number("behind"))},
@@ -265,26 +280,16 @@ class RunPart {
     };
     for (const ResultRow& counter : file_.rows("counters", id_))
       if (counter.number("value")) rows.push_back({counter.text("name"), count(counter.number("value"))});
-    facts("limit-table", "Limits, waits and what the target did in addition", rows);
+    page_.facts("limit-table", rows);
   }
 
   void environment() {
-    section("environment", "Environment");
-    auto text = [&](const char* name) { return Cell(escape_text(run_.text(name))); };
-    facts("environment-table", "Where and how the run was made",
-          {{"command", text("command")},
-           {"program", text("program")},
-           {"host", text("host")},
-           {"kernel", text("kernel")},
-           {"processors", fmt::format("{} {}", run_.number("cpus"), escape_text(run_.text("cpu")))},
-           {"memory", format_size(uint64_t(run_.number("memory_bytes")))},
-           {"directory", text("directory")},
-           {"directory lies on", text("directory_mount")},
-           {"target lies on", text("target_mount")},
-           {"trace", text("trace_id")},
-           {"mix", text("mix_dialect")},
-           {"seed", run_.text("mix_dialect").empty() ? Cell("") : Cell(std::to_string(run_.number("seed")))},
-           {"acting as", text("uid")}});
+    page_.section("environment", "Environment");
+    std::vector<std::pair<std::string, Cell>> facts;
+    for (const auto& [name, column] : kEnvironment) facts.emplace_back(name, escape_text(fact_text(run_, column)));
+    facts.emplace_back("memory", format_size(uint64_t(run_.number("memory_bytes"))));
+    if (!run_.text("mix_dialect").empty()) facts.emplace_back("seed", std::to_string(run_.number("seed")));
+    page_.facts("environment-table", facts);
   }
 
   HtmlPage& page_;
@@ -292,8 +297,6 @@ class RunPart {
   const ResultRow& run_;
   const bool running_;
   const int64_t id_;
-  const bool alone_;  // on its page, which has room for more pictures then
-  const std::string prefix_, suffix_;
   const bool replayed_;  // true: a replay; false: a run of a program
   const std::vector<ResultRow> distributions_;
   const Responses responses_;
@@ -303,6 +306,6 @@ class RunPart {
 
 }  // namespace
 
-void write_run(HtmlPage& page, const ChosenRun& run, size_t number) { RunPart(page, run, number).write(); }
+void write_run(HtmlPage& page, const ChosenRun& run) { RunPart(page, run).write(); }
 
 }  // namespace fsr::page

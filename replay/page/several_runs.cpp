@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/several_runs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "page/load_curve.hpp"
+#include "page/result_cells.hpp"
+#include "util/units.hpp"
+
+namespace fsr::page {
+
+namespace {
+
+constexpr size_t kMostCases = 8;     // columns of the table of kinds
+constexpr size_t kMostReasons = 10;  // sentences about runs that were not clean
+constexpr size_t kMostDifferences = 30;
+
+// One run, with what the tables need of it.
+struct Shown {
+  const ChosenRun& chosen;
+  std::vector<ResultRow> distributions;
+  const ResultRow* of(std::string_view kind, std::string_view what) const { return distribution(distributions, kind, what); }
+};
+
+struct Case {
+  std::string name;
+  std::vector<const Shown*> runs;
+};
+
+std::string load_text(const ResultRow& run) {
+  if (run.real("asked_per_s") > 0) return fmt::format("{:g} calls/s", run.real("asked_per_s"));
+  const std::string timing = run.text("timing");
+  return timing == "original" ? fmt::format("{:g}x", run.real("scale")) : timing;
+}
+
+std::string label_text(const ResultRow& run) {
+  std::string text = run.text("label").empty() ? run.text("target") : run.text("label");
+  return load_text(run).empty() ? text : text + ", " + load_text(run);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Returns the median of the runs of a case that have the value, and below it the least and the highest.
+template <class Value, class ToCell>
+Cell median_cell(const Case& of, Value value, ToCell cell) {
+  std::vector<double> values;
+  for (const Shown* run : of.runs)
+    if (const double v = value(*run); v >= 0) values.push_back(v);
+  if (values.empty()) return "";
+  Cell shown = cell(median(values));
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (values.size() > 1) shown.below = cell(*low).text + " to " + cell(*high).text;
+  return shown;
+}
+
+Cell time_cell(double ns) { return duration(std::llround(ns)); }
+
+// Returns a ratio, with a step of shade for each factor of two.
+Cell shaded(double ratio) {
+  const double steps = -std::round(std::log2(std::max(ratio, 1e-6)));
+  return {fmt::format("{:.{}f}", ratio, ratio < 0.1 ? 3 : 2), "", "", int(std::clamp(steps, -3.0, 3.0))};
+}
+
+class Page {
+ public:
+  Page(HtmlPage& page, const std::vector<ChosenRun>& runs) : page_(page) {
+    for (const ChosenRun& run : runs) runs_.push_back({run, run.file->rows("distributions", run.run.number("id"))});
+    std::map<std::string, size_t> places;
+    for (const Shown& run : runs_) {
+      const ResultRow& row = run.chosen.run;
+      const std::string key =
+          fmt::format("{}\n{}\n{}\n{}", row.text("input"), row.text("target"), row.text("label"), load_text(row));
+      const auto [at, added] = places.try_emplace(key, cases_.size());
+      if (added) cases_.push_back({label_text(row), {}});
+      cases_[at->second].runs.push_back(&run);
+    }
+  }
+
+  void write() {
+    verdict();
+    cases();
+    curve();
+    kinds();
+    differences();
+    runs();
+    environment();
+  }
+
+ private:
+  void verdict() {
+    std::vector<std::string> reasons;
+    bool running = false;
+    for (const Shown& run : runs_) {
+      running = running || run.chosen.running;
+      std::string text = run.chosen.run.text("not_clean");
+      std::replace(text.begin(), text.end(), '\n', ';');
+      if (!text.empty()) reasons.push_back(fmt::format("Run {}, {}: {}.", run.chosen.number(), label_text(run.chosen.run), text));
+    }
+    const size_t bad = reasons.size();
+    if (bad > kMostReasons) {
+      reasons.resize(kMostReasons);
+      reasons.push_back(fmt::format("And {} more, in the table of all runs.", bad - kMostReasons));
+    }
+    if (running)
+      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
+    else if (bad)
+      page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons);
+    else
+      page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), reasons);
+  }
+
+  void cases() {
+    page_.section("cases", "Cases");
+    page_.note(
+        "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the time at "
+        "which "
+        "an operation was due. fsreplay report --run N draws the page of one run.");
+    HtmlPage::Table t{
+        .caption = "All cases",
+        .headings = {"case", "runs", "achieved/s", "service, p50", "service, p99", "response, p50", "response, p99"}};
+    t.id = "case-table";
+    for (const Case& one : cases_) {
+      auto time = [&](const char* what, const char* column) {
+        return median_cell(
+            one, [&](const Shown& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; }, time_cell);
+      };
+      const std::string target = one.runs[0]->chosen.run.text("target");
+      t.rows.push_back({Cell(one.name, "", one.name.starts_with(target) ? "" : target), count(int64_t(one.runs.size())),
+                        median_cell(
+                            one, [](const Shown& run) { return run.chosen.run.real("achieved_per_s"); }, rate),
+                        time("service", "p50_ns"), time("service", "p99_ns"), time("response", "p50_ns"),
+                        time("response", "p99_ns")});
+    }
+    page_.table(t);
+  }
+
+  void curve() {
+    LoadCurve curve;
+    for (const Shown& run : runs_)
+      if (const ResultRow* response = run.of("", "response")) curve.add(run.chosen, *response);
+    page_.section("curve", "Response over load");
+    page_.chart(curve.chart());
+  }
+
+  // Writes a table of service times by kind: of replays, beside what the capture had.
+  void kinds() {
+    std::set<std::string> recorded, all;
+    for (const Shown& run : runs_)
+      for (const ResultRow& row : run.distributions) {
+        if (row.text("kind").empty()) continue;
+        all.insert(row.text("kind"));
+        if (row.text("what") == "recorded") recorded.insert(row.text("kind"));
+      }
+    if (all.empty()) return;
+    page_.section("kinds", "By kind of operation");
+    if (!recorded.empty()) kinds(recorded, true);
+    kinds(all, false);
+  }
+  void kinds(const std::set<std::string>& names, bool ratios) {
+    auto value = [ratios](const Shown& run, const std::string& kind) {
+      const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
+      if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
+      return double(is->number("p50_ns")) / (ratios ? double(was->number("p50_ns")) : 1);
+    };
+    std::vector<const Case*> columns;
+    for (const Case& one : cases_)
+      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return value(*one.runs[0], kind) >= 0; }))
+        columns.push_back(&one);
+    const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
+    columns.resize(columns.size() - left_out);
+    if (columns.empty()) return;
+    HtmlPage::Table t{.caption = ratios ? "Service, p50: how many times that of the capture (blue: shorter, orange: longer; each "
+                                          "shade is a factor of two)"
+                                        : "Service, p50",
+                      .headings = {"kind"}};
+    t.folded = ratios ? "" : "Service, p50 by kind";
+    for (const Case* one : columns) t.headings.push_back(one->name);
+    for (const std::string& kind : names) {
+      t.rows.push_back({kind});
+      for (const Case* one : columns) {
+        Cell cell = median_cell(
+            *one, [&](const Shown& run) { return value(run, kind); }, ratios ? shaded : time_cell);
+        cell.below.clear();
+        t.rows.back().push_back(cell);
+      }
+    }
+    page_.table(t);
+    if (left_out && ratios) page_.note(fmt::format("{} more cases are not in this table.", left_out));
+  }
+
+  void differences() {
+    struct Group {
+      int64_t operations = 0;
+      std::set<int64_t> runs;
+      std::string example;
+    };
+    std::map<std::vector<std::string>, Group> groups;
+    for (const Shown& run : runs_)
+      for (const ResultRow& row : run.chosen.file->rows("differences", run.chosen.run.number("id"))) {
+        Group& group = groups[{row.text("kind"), row.text("expected"), row.text("got")}];
+        group.operations += row.number("count");
+        group.runs.insert(run.chosen.number());
+        if (group.example.empty()) group.example = row.text("example");
+      }
+    if (groups.empty()) return;
+    std::vector<std::pair<std::vector<std::string>, Group>> sorted(groups.begin(), groups.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.operations > b.second.operations; });
+    page_.section("differences", "Outcomes that differed");
+    HtmlPage::Table t{.caption = "By kind and outcome",
+                      .headings = {"kind", "expected", "got", "operations", "runs", "example"},
+                      .text_columns = true};
+    for (const auto& [outcome, group] : sorted) {
+      if (t.rows.size() == kMostDifferences) break;
+      t.rows.push_back({outcome[0], outcome[1], outcome[2], count(group.operations),
+                        fmt::format("{}", fmt::join(group.runs, ", ")), escape_text(group.example)});
+    }
+    page_.table(t);
+    if (sorted.size() > kMostDifferences) page_.note(fmt::format("{} more are not shown.", sorted.size() - kMostDifferences));
+  }
+
+  void runs() {
+    page_.section("runs", "Every run");
+    HtmlPage::Table t{
+        .caption = "All runs",
+        .headings = {"run", "started", "offered/s", "achieved/s", "p50", "p99", "p99.9", "differed", "failed", "verdict"}};
+    t.words = {9};
+    t.id = "run-table";
+    if (cases_.size() < runs_.size()) t.folded = fmt::format("All {} runs", runs_.size());
+    for (const Shown& run : runs_) {
+      const ResultRow& row = run.chosen.run;
+      const ResultRow* response = run.of("", "response");
+      const Responses responses(*run.chosen.file, row.number("id"));
+      auto time = [&](double q, const char* column) { return response ? responses.cell(q, response->number(column)) : Cell(""); };
+      t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
+                        rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), time(0.5, "p50_ns"),
+                        time(0.99, "p99_ns"), time(0.999, "p999_ns"), count(row.number("differed")), count(row.number("failed")),
+                        run.chosen.running              ? "running"
+                        : row.text("not_clean").empty() ? "clean"
+                                                        : "not clean"});
+    }
+    page_.table(t);
+  }
+
+  // Writes what is the same in all runs as a list, and the rest as a table.
+  void environment() {
+    page_.section("environment", "Environment");
+    std::vector<std::pair<std::string, Cell>> same;
+    HtmlPage::Table t{.caption = "What differs between the runs",
+                      .headings = {"run"},
+                      .text_columns = true,
+                      .folded = "What differs between the runs"};
+    std::vector<const char*> differing;
+    for (const auto& [name, of] : kEnvironment) {
+      const char* column = of;
+      const std::string first = fact_text(runs_[0].chosen.run, column);
+      if (std::all_of(runs_.begin(), runs_.end(), [&](const Shown& run) { return fact_text(run.chosen.run, column) == first; })) {
+        same.emplace_back(name, escape_text(first));
+      } else {
+        t.headings.push_back(name);
+        differing.push_back(column);
+      }
+    }
+    page_.facts("environment-table", same);
+    for (const Shown& run : runs_) {
+      t.rows.push_back({fmt::format("run {}", run.chosen.number())});
+      for (const char* column : differing) t.rows.back().push_back(escape_text(fact_text(run.chosen.run, column)));
+    }
+    if (!differing.empty()) page_.table(t);
+  }
+
+  HtmlPage& page_;
+  std::vector<Shown> runs_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+void write_runs(HtmlPage& page, const std::vector<ChosenRun>& runs) { Page(page, runs).write(); }
+
+}  // namespace fsr::page
