@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all drawings of pages have in common: the SVG element with its title, a key, axes, and texts that appear under the
-// pointer. Units are those of the drawing. Use from one thread.
+// The SVG element of a drawing, with its title, a key, axes, and texts that appear under the pointer. Units are those of the
+// drawing. Use from one thread.
 #pragma once
 
 #include <fmt/format.h>

@@ -45,7 +45,7 @@ th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;v
 th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
 td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k,td.k{white-space:nowrap}
 thead th:first-child,.t thead th{overflow-wrap:normal}
-thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
+thead th{color:var(--soft);font-weight:600;white-space:normal;overflow-wrap:normal;vertical-align:bottom}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.thin{stroke-width:1}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
@@ -62,7 +62,7 @@ summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
 --c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
-table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:0}figure,tr,dl{break-inside:avoid}
+table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )";
 

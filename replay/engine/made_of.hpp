@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What response times were made of: operations in rows by their response time, two to a decade, with the sums of their parts.
-// Not thread-safe: each worker has its own, merged at the end.
+// Sums of the parts of response times: operations in rows by their response time, two to a decade. Not thread-safe: each worker
+// has its own, merged at the end.
 #pragma once
 
 #include <algorithm>

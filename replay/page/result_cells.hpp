@@ -20,7 +20,7 @@ Cell duration(int64_t ns);
 Cell rate(double per_second);
 Cell ratio(int64_t is, int64_t was);  // empty if `was` is 0
 
-// What the machine and the command were: a name, and the column of `run`.
+// Names and columns of `run` of what describes the machine and the command.
 inline constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"program", "program"},     {"host", "host"},
     {"kernel", "kernel"},       {"processors", "cpus"},

@@ -179,10 +179,7 @@ class Page {
     const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
     columns.resize(columns.size() - left_out);
     if (columns.empty()) return;
-    HtmlPage::Table t{.caption = ratios ? "Service, p50: how many times that of the capture (blue: shorter, orange: longer; each "
-                                          "shade is a factor of two)"
-                                        : "Service, p50",
-                      .headings = {"kind"}};
+    HtmlPage::Table t{.caption = ratios ? "Service, p50, over that of the capture" : "Service, p50", .headings = {"kind"}};
     t.folded = ratios ? "" : "Service, p50 by kind";
     for (const Case* one : columns) t.headings.push_back(one->name);
     for (const std::string& kind : names) {
@@ -194,6 +191,7 @@ class Page {
         t.rows.back().push_back(cell);
       }
     }
+    if (ratios) page_.note("Blue is shorter than in the capture, orange longer. Each shade is a factor of two.");
     page_.table(t);
     if (left_out && ratios) page_.note(fmt::format("{} more cases are not in this table.", left_out));
   }
