@@ -43,8 +43,8 @@ create table mismatches(run int, seq int, kind text, name text, object int, thre
   issued_ns int);
 create table differences(run int, kind text, expected text, got text, count int, first_ns int, last_ns int, first_seq int, example text);
 create table counters(run int, name text, value int);
-create table compared_rates(run int, name text, unit text, target text, round int, rate real);
-create table compared(run int, name text, unit text, first text, second text, rounds int, ratio real, low real, high real, sign_p real,
+create table compared_rates(run int, name text, unit text, target text, round int, place int, rate real);
+create table compared(run int, name text, unit text, first text, second text, rounds int, asked int, ratio real, low real, high real, sign_p real,
   verdict text);
 create table measured(run int, name text, unit text, value real, less_is_better int, lower_bound int, offered_per_s real);
 create table tests(run int, test int, name text, iteration int, session int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int,

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -107,12 +106,10 @@ class Compare {
   }
 
  private:
-  // Runs the program on each target, in reverse order in every other round, so that a drift favours no target. False: interrupted
-  // or failed, so that the round does not count.
+  // Runs the program on each target. False: interrupted or failed, so that the round does not count.
   bool round() {
-    std::vector<size_t> order;
-    for (size_t i = 0; i < comparison_.targets.size(); ++i) order.push_back(i);
-    if (comparison_.rounds % 2) std::reverse(order.begin(), order.end());
+    std::vector<size_t> order(comparison_.targets.size());
+    for (size_t i = 0; i < order.size(); ++i) order[comparison_.place_in(comparison_.rounds, i)] = i;
     std::vector<ProgramRun> runs(order.size());
     for (size_t target : order) {
       if (!options_.keeps_caches) dropped_ = drop_caches() && dropped_;

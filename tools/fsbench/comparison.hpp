@@ -47,6 +47,8 @@ struct Comparison {
   bool kept = false;   // true: series that were kept earlier, instead of rounds on the targets in turn
   std::string broken;  // error of a run without results, which ended the comparison; empty: none
 
+  // Returns the place of a target in a round, both from 0. The order turns, so that a drift favours no target.
+  size_t place_in(size_t round, size_t target) const { return round % 2 ? targets.size() - 1 - target : target; }
   void add(size_t target, const ProgramRun& run);  // adds a run of the current round, number `rounds`
   // Returns for each row, and in it for each target except the first, whether there is a significant difference. All together are
   // right with 95 %, also if the comparison ends as soon as all rates are decided.

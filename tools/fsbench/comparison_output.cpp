@@ -161,8 +161,10 @@ nlohmann::json Comparison::json() const {
 
 void Comparison::database(ResultsDatabase& results) const {
   Facts run = origin;
-  run.insert(run.end(),
-             {{"label", std::string("compare")}, {"input", program}, {"target", fmt::format("{}", fmt::join(targets, " "))}});
+  run.insert(run.end(), {{"label", std::string("compare")},
+                         {"input", program},
+                         {"target", fmt::format("{}", fmt::join(targets, " "))},
+                         {"not_clean", fmt::format("{}", fmt::join(complaints, "\n"))}});
   results.begin_run(run);
   for (const ComparedRow& row : rows)
     for (size_t target = 0; target < targets.size(); ++target)
@@ -171,6 +173,7 @@ void Comparison::database(ResultsDatabase& results) const {
                                        {"unit", row.unit},
                                        {"target", targets[target]},
                                        {"round", int64_t(round + 1)},
+                                       {"place", kept ? int64_t(0) : int64_t(place_in(round, target) + 1)},
                                        {"rate", row.rates[target][round]}});
   const std::vector<std::vector<bool>> shown = decisions();
   for (size_t i = 0; i < rows.size(); ++i)
@@ -182,6 +185,7 @@ void Comparison::database(ResultsDatabase& results) const {
                                {"first", targets[0]},
                                {"second", targets[target]},
                                {"rounds", int64_t(paired.rounds)},
+                               {"asked", int64_t(asked)},
                                {"ratio", paired.ratio},
                                {"low", paired.low},
                                {"high", paired.high},

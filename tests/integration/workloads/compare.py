@@ -47,10 +47,15 @@ def outputs():
     verdict = result["rows"][0]["against"][0]["verdict"]
     with contextlib.closing(sqlite3.connect("r.sqlite")) as database:
         count = database.execute("select count(*), count(distinct target) from compared_rates where name = 'put_block'").fetchone()
+        places = database.execute("select distinct round, target, place from compared_rates order by round, place").fetchall()
+        where = database.execute("select host, kernel, input, (select min(asked) from compared where run = id) from run").fetchone()
         stored = database.execute("select verdict from compared where name = 'put_block'").fetchone()
     case("the database has every round and the verdict", count == (2 * result["rounds"], 2) and stored == (verdict,), (count, stored))
     with open("page.html", encoding="utf-8") as page:
         text = page.read()
+    turns = [[target for number, target, _ in places if number == round] for round in sorted({row[0] for row in places})]
+    case("the database has the order of each round, its environment and what was asked", all(where) and len(turns) > 1
+         and all(a == b[::-1] for a, b in zip(turns, turns[1:])), (where, places))
     case("the page has them", verdict in text and "put_block" in text and "95 % interval" in text, text[:300])
     page_holds(text, result)
     case("a page is not overwritten", compare("a", "memory:", "--html", "page.html", *LITTLE).returncode == 2)
