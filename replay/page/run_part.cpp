@@ -81,8 +81,8 @@ class RunPart {
       for (const Quantile& q : kQuantiles)
         if (q.share == 0.99 || (!replayed_ && q.share == 0.5))
           tiles.push_back({std::string("response, ") + q.name, responses_.cell(q.share, response->number(q.column))});
-    tiles.push_back({"data",
-                     {format_size(uint64_t(run_.number("bytes_read"))) + " read", std::to_string(run_.number("bytes_read")),
+    tiles.push_back({"data read",
+                     {format_size(uint64_t(run_.number("bytes_read"))), std::to_string(run_.number("bytes_read")),
                       format_size(uint64_t(run_.number("bytes_written"))) + " written"}});
     page_.tiles(tiles);
   }

@@ -70,7 +70,10 @@ const scrolls = [...document.querySelectorAll('.scroll')].filter(e => e.scrollWi
 const unsigned = scrolls.filter(e => !getComputedStyle(e).backgroundImage.includes('gradient'));
 const stacked = [...document.querySelectorAll('table.stack')];
 const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display == 'block' && !scrolls.includes(t.parentElement));
-document.title = JSON.stringify({broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
+const sizes = [...document.querySelectorAll('p, dt, dd, th, td, small, summary, li')].map(e => parseFloat(getComputedStyle(e).fontSize));
+const drawn = [...document.querySelectorAll('svg text')].filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b));
+const cut = [...document.querySelectorAll('dd, .verdict p')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent);
+document.title = JSON.stringify({smallest: Math.min(...sizes, ...drawn), cut, overflow: document.documentElement.scrollWidth > innerWidth, broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
 """
 
 
@@ -106,6 +109,7 @@ def at_a_glance():
     for width in (390, 768, 1280):
         found = json.loads(probe("differed.html", width, PROBE))
         cases.case(f"at {width} pixels no number breaks", not found["broken"], found["broken"][:5])
+        cases.case(f"at {width} pixels no text is cut or below 10 pixels", found["smallest"] >= 10 and not found["cut"] and not found["overflow"], found)
         cases.case(f"at {width} pixels, what scrolls has a sign", found["unsigned"] == 0, found)
         if width == 390:
             cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 2 and found["scrolls"] > 0, found)
@@ -136,6 +140,37 @@ def at_a_glance():
     cases.case("a line joins the loads of a ramp", done.returncode == 0 and [len(line) for line in lines] == [3, 3], lines)
 
 
+def contrast(one, other):
+    """The ratio of luminances that WCAG defines, of two colours such as #fff or #1b1f24."""
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+        return sum(weight * (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4) for weight, part in zip((0.2126, 0.7152, 0.0722), parts))
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def colours():
+    with open("one.html", encoding="utf-8") as file:
+        schemes = [dict(re.findall(r"--(\w+):(#[0-9a-f]{3,6})\b", block)) for block in re.findall(r":root\{(.*?)\}", file.read(), re.S)]
+    cases.case("there are colours for the light, the dark and paper", len(schemes) == 3 and all("c6" in scheme for scheme in schemes), schemes)
+    for name, scheme in zip(("in the light", "in the dark", "on paper"), schemes):
+        text = {(a, b): contrast(scheme[a], scheme[b]) for a in ("fg", "soft", "good", "bad", "c0") for b in ("bg", "tile") if a in scheme}
+        drawn = {a: contrast(scheme[a], scheme["bg"]) for a in ("c0", "c1", "c2", "c3", "c4", "o5", "c6")}
+        cases.case(f"texts and lines stand out {name}", min(text.values()) >= 4.5 and min(drawn.values()) >= 3, (text, drawn))
+
+
+def paper():
+    """The page as a PDF that a browser prints."""
+    for name in ("one", "many"):
+        browser(f"{name}.html", "--no-pdf-header-footer", f"--print-to-pdf={os.path.abspath(name)}.pdf")
+        with contextlib.suppress(FileNotFoundError), open(f"{name}.pdf", "rb") as file:
+            pdf = file.read()
+            cases.case(f"{name}.html can be printed", pdf.startswith(b"%PDF-") and pdf.count(b"/Type /Page\n") < 12, (len(pdf), pdf.count(b"/Type /Page\n")))
+            continue
+        cases.case(f"{name}.html can be printed", False)
+
+
 def many():
     """Thirty-six runs: a small page in which each has its numbers."""
     for scale in ("1x", "4x", "16x"):
@@ -156,7 +191,8 @@ def many():
     cases.case("and each run has its row", text.count(">clean<") == 36)
     for width in (390, 768, 1280):
         found = json.loads(probe("many.html", width, PROBE))
-        cases.case(f"at {width} pixels no number of it breaks", not found["broken"] and found["unsigned"] == 0, found)
+        cases.case(f"at {width} pixels no number of it breaks, no text is cut or small", not found["broken"] and found["unsigned"] == 0
+             and found["smallest"] >= 10 and not found["cut"] and not found["overflow"], found)
 
 
 def live():
@@ -313,6 +349,8 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     page()
     at_a_glance()
     many()
+    colours()
+    paper()
     live()
     hdr_files()
     refusals()
