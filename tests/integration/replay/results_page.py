@@ -106,7 +106,7 @@ def at_a_glance():
         db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
-    for width in (390, 768, 1280):
+    for width in (390, 600, 768, 1280):
         found = json.loads(probe("differed.html", width, PROBE))
         cases.case(f"at {width} pixels no number breaks", not found["broken"], found["broken"][:5])
         cases.case(f"at {width} pixels no text is cut or below 10 pixels", found["smallest"] >= 10 and not found["cut"] and not found["overflow"], found)
