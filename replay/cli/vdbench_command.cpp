@@ -220,7 +220,8 @@ void declare(Command& command, Options& o) {
   command.add("-p", o.port, "do nothing: no process connects to this port").stands_for("N");
   command.add("-d", o.debug, "refuse internal flags of the original").stands_for("N");
   command.flag("-k", o.kstat, "refuse statistics of Solaris");
-  command.add("--layout", o.program.layout, "print columns of runs on SDs as version 5.04 or 5.00").one_of({"5.00", "5.04"});
+  command.add("--layout", o.program.layout, "print the columns of this version of the original")
+      .one_of({"5.00", "5.04.06", "5.04.07"});
   add_rank_options(command, o.cluster);
   command
       .add("NAME=VALUE", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "util/clock_ns.hpp"
 #include "workloads/vdbench/pages/figures.hpp"
+#include "workloads/vdbench/pages/raw_columns.hpp"
 
 using namespace fsr::vdbench;
 
@@ -71,4 +72,29 @@ TEST_CASE("vdbench names the limit of a rate that was not reached") {
   // Two threads that wait for 0.01 s each time reach at most this rate.
   REQUIRE(limit(1000, 2, 199, fsr::kSecond / 100, 5).starts_with("the target: all threads of wd1 waited"));
   REQUIRE(limit(1000, 4, 100, fsr::kSecond / 100, 5).find("1.0 of 4 waited for the target") != std::string::npos);
+}
+
+TEST_CASE("vdbench's average has the deviation and the highest of its intervals' rates") {
+  Asked asked(100);
+  RunRecord record{.run = &asked.run, .warmup = 1};
+  for (unsigned reads : {90, 10, 20}) add_interval(record, line(asked.run, reads, 1000));
+  const RateSpread &all = record.average.rates[kOperations], &reads = record.average.rates[unsigned(Operation::read)];
+  REQUIRE(all.intervals == 2);
+  REQUIRE(all.most == 20);
+  REQUIRE(all.deviation() == Approx(7.0711).epsilon(1e-4));
+  REQUIRE(reads.most == 20);
+  REQUIRE(record.average.rates[unsigned(Operation::write)].deviation() == 0);
+  REQUIRE(record.latest.rates[kOperations].most == 20);
+  REQUIRE(record.latest.rates[kOperations].deviation() == 0);
+}
+
+TEST_CASE("vdbench's lines of SDs have the columns of the version that is chosen") {
+  Asked asked(100);
+  const Figures figures = line(asked.run, 100, 2'000'000).all;
+  auto shown = [&](Layout layout) { return RawColumns(layout).part_line("sd1", figures, 1); };
+  REQUIRE(shown(Layout::v50407) ==
+          "sd1                100.0     0.39    4096 100.00    2.000    2.000    0.000     2.00     0.00    0.000    0.2 \n");
+  REQUIRE(shown(Layout::v50406) ==
+          "sd1               100.00     0.39    4096 100.00    2.000    2.000    0.000    2.000    0.000   0.2 \n");
+  REQUIRE(shown(Layout::v500) == shown(Layout::v50406));
 }

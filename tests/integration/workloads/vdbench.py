@@ -36,23 +36,24 @@ def tree(directory):
     return found
 
 
-FILE_COLUMNS = """tod timestamp Run Interval reqrate rate resp MB/sec Read_rate Read_resp Write_rate Write_resp MB_read MB_write Xfersize Mkdir_rate
-Mkdir_resp Rmdir_rate Rmdir_resp Create_rate Create_resp Open_rate Open_resp Close_rate Close_resp Delete_rate Delete_resp Getattr_rate
-Getattr_resp Setattr_rate Setattr_resp Access_rate Access_resp Copy_rate Copy_resp Move_rate Move_resp compratio dedupratio cpu_used cpu_user
-cpu_kernel cpu_wait cpu_idle""".split()
-RAW_COLUMNS = """tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp resp_max resp_std xfersize threads rdpct rhpct
-whpct seekpct lunsize version compratio dedupratio queue_depth cpu_used cpu_user cpu_kernel cpu_wait cpu_idle""".split()
+OPERATIONS = "Read Write Mkdir Rmdir Create Open Close Delete Getattr Setattr Access".split()
+FILE_COLUMNS = ("tod timestamp Run Interval Xfersize Threads Reqrate Rate Rate_std Rate_max Resp Resp_std Resp_max MB/sec MB_read MB_write "
+                + " ".join(f"{each}_{what}{of}" for each in OPERATIONS for what in ("rate", "resp") for of in ("", "_std", "_max"))
+                + " Compratio Dedupratio cpu_used cpu_user cpu_kernel cpu_wait cpu_idle").split()
+RAW_COLUMNS = """tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp resp_max read_max write_max resp_std read_std
+write_std xfersize threads rdpct rhpct whpct seekpct lunsize version compratio dedupratio queue_depth cpu_used cpu_user cpu_kernel cpu_wait
+cpu_idle""".split()
 
 
 # Lines of the original's consoles and pages.
 RAW_LINES = """\
-  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%
-                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   sys
-09:11:52.028         1     547.00     2.70    5166  36.75    0.013    0.013    0.012    0.760    0.038   0.0  95.5  21.8""".splitlines()
+    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  cpu%
+                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth sys+u   sys
+09:11:52.028           1      547.0     2.70    5166  36.75    0.013    0.013    0.012     0.76     0.70    0.038    0.0  95.5  21.8""".splitlines()
 RAW_SKEW = """\
-                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue       skew     skew    skew 
-WD:                 rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth  requested observed   delta 
-SD_format_sd2     128.00    16.00  131072   0.00    0.064    0.000    0.064    2.673    0.252   0.0     50.00%   50.00%""".splitlines()
+                     i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue       skew     skew    skew 
+WD:                 rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth  requested observed   delta 
+SD_format_sd2      128.0    16.00  131072   0.00    0.064    0.000    0.064     0.00     2.67    0.252    0.0     50.00%   50.00%""".splitlines()
 FILE_LINES = """\
  .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... ...create... ....open.... ...close.... ...delete...
                           rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp
@@ -148,9 +149,9 @@ rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
     rows = flatfile("mix.out")
     case("the flatfile has a line for each interval and average, in the original's columns",
          [row["Interval"] for row in rows if row["Run"] == "rd2"] == ["1", "2", "3", "avg_2-3"] and list(rows[0]) == FILE_COLUMNS, rows[:1])
-    case("with the console's numbers", abs(float(rows[-1]["rate"]) - average[0]) < 0.06 and float(rows[-1]["reqrate"]) == 1000, rows[-1])
+    case("with the console's numbers", abs(float(rows[-1]["Rate"]) - average[0]) < 0.06 and float(rows[-1]["Reqrate"]) == 1000, rows[-1])
     done = run(FSBENCH, "vdbench", "parseflat", "-i", "mix.out", "-a", "-c", "Run", "rate", "-f", "Run", "rd2")
-    case("parseflat makes CSV of it", done.stdout == f"Run,rate\nrd2,{rows[-1]['rate']}\n", done.stdout + done.stderr)
+    case("parseflat makes CSV of it", done.stdout == f"Run,Rate\nrd2,{rows[-1]['Rate']}\n", done.stdout + done.stderr)
     done = run(FSBENCH, "vdbench", "parseflat", "-i", "mix.out", "-c", "speed")
     case("a column that is not there: status 2 and the ones that are", done.returncode == 2 and "no column 'speed', expected one of tod" in done.stderr, done.stderr)
     done = run(FSBENCH, "vdbench", "compare", "mix.out", "mix.out")
@@ -288,7 +289,7 @@ def kept_results(out):
         runs = {row["label"]: row for row in rows("select * from run")}
         case("a database has each run, with its rate", list(runs)[:2] == ["SD_format threads=2 iorate=max", "run1"] and len(runs) == 8 and
              (runs["run1"]["asked_per_s"], runs["run1"]["input"], runs["run1"]["target"]) == (1000, "raw.vdb", "sd1 sd2") and
-             abs(runs["run1"]["achieved_per_s"] - lines_of(out, "run1;").get("avg_2-3", [0])[0]) < .01, runs)
+             abs(runs["run1"]["achieved_per_s"] - lines_of(out, "run1;").get("avg_2-3", [0])[0]) < .06, runs)
         run1 = runs["run1"]["id"]
         spread = {(row["kind"], row["what"]): row for row in rows("select * from distributions where run = ?", run1)}
         case("percentiles by operation, of service and of response", set(spread) == {(k, w) for k in ("", "read", "write") for w in ("service", "response")}

@@ -24,8 +24,8 @@ std::string clock_text(int64_t wall) {
 
 std::string date_text(int64_t wall) { return fmt::format("{:%b %d, %Y}", fmt::localtime(time_t(wall / kSecond))); }
 
-std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, const std::string& layout) {
-  if (!runs.empty() && runs[0].systems.empty()) return std::make_unique<RawColumns>(layout == "5.00");
+std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, Layout layout) {
+  if (!runs.empty() && runs[0].systems.empty()) return std::make_unique<RawColumns>(layout);
   return std::make_unique<FileColumns>(runs);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints lines of results in vdbench 5.04's columns.
+// Prints lines of results in the columns of a version of vdbench.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/vdbench/pages/figures.hpp"
+#include "workloads/vdbench/pages/layout.hpp"
 
 namespace fsr::vdbench {
 
@@ -26,7 +27,7 @@ class Columns {
   virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
 
-// Makes the columns for trees of files or for SDs, whichever the runs use. `layout`: "5.00" for the older columns of SDs.
-std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, const std::string& layout);
+// Makes the columns for trees of files or for SDs, whichever the runs use.
+std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, Layout layout);
 
 }  // namespace fsr::vdbench

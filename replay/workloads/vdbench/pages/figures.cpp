@@ -20,12 +20,26 @@ double mean_ms(const KindCounters& cell) { return cell.service.mean() / 1e6; }
 double max_ms(const KindCounters& cell) { return double(cell.service.max()) / 1e6; }
 double mebibytes(const KindCounters& cell, double seconds) { return seconds > 0 ? double(cell.bytes) / seconds / (1 << 20) : 0; }
 
-double deviation_ms(const KindCounters& cell) {
-  const auto n = double(cell.count);
-  if (cell.count <= 1) return 0;
-  const double sum = cell.service.sum();
-  return std::sqrt(std::max(0.0, (n * cell.squares - sum * sum) / (n * (n - 1)))) / 1e6;
+namespace {
+
+double deviation_of_sample(double n, double sum, double squares) {
+  return n <= 1 ? 0 : std::sqrt(std::max(0.0, (n * squares - sum * sum) / (n * (n - 1))));
 }
+
+}  // namespace
+
+double deviation_ms(const KindCounters& cell) {
+  return deviation_of_sample(double(cell.count), cell.service.sum(), cell.squares) / 1e6;
+}
+
+void RateSpread::add(double rate) {
+  ++intervals;
+  sum += rate;
+  squares += rate * rate;
+  most = std::max(most, rate);
+}
+
+double RateSpread::deviation() const { return deviation_of_sample(intervals, sum, squares); }
 
 namespace {
 
@@ -75,6 +89,11 @@ void add_interval(RunRecord& record, RunLine line) {
   if (begins) average = {.seconds = 0};
   average.label = fmt::format("avg_{}-{}", record.intervals > record.warmup ? record.warmup + 1 : 1, record.intervals);
   average.all.merge(line.all);
+  for (unsigned i = 0; i <= kOperations; ++i) {
+    const double its = rate(i < kOperations ? line.all.operations[i] : line.all.requested, line.seconds);
+    line.rates[i].add(its);
+    average.rates[i].add(its);
+  }
   average.works.resize(line.works.size());
   for (size_t w = 0; w < line.works.size(); ++w) average.works[w].merge(line.works[w]);
   add(average.cpu, average.seconds, line.cpu, line.seconds);

@@ -21,6 +21,14 @@ struct Figures {
   void merge(const Figures& other);
 };
 
+// Rates of intervals.
+struct RateSpread {
+  unsigned intervals = 0;
+  double sum = 0, squares = 0, most = 0;
+  void add(double rate);
+  double deviation() const;  // standard deviation of a sample; 0 for a single interval
+};
+
 struct RunLine {
   std::string label;    // "3", "avg_2-5"
   unsigned number = 0;  // number of the interval; 0: it is an average
@@ -28,7 +36,8 @@ struct RunLine {
   double seconds = 1;   // duration of the interval
   CpuUse cpu;
   Figures all;
-  std::vector<Figures> works;  // of each work
+  std::vector<Figures> works;                     // of each work
+  std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
 // The part of one rank in a run, formats included.

@@ -10,14 +10,14 @@ namespace fsr::vdbench {
 
 class RawColumns final : public Columns {
  public:
-  explicit RawColumns(bool old) : old_(old) {}  // old: columns of version 5.00
+  explicit RawColumns(Layout layout) : layout_(layout) {}
   std::string heading(int64_t wall) const override;
   std::string line(const RunLine& line) const override;
   std::string part_heading(const std::string& what) const override;
   std::string part_line(const std::string& name, const Figures& figures, double seconds) const override;
 
  private:
-  const bool old_;
+  const Layout layout_;
 };
 
 }  // namespace fsr::vdbench

@@ -49,7 +49,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       scan.put(html_text(fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.position.file ? *p.position.file : "", p.position.line,
                                      p.keyword, values)));
     }
-  pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty()));
+  pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty(), options.layout));
   pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs)));
   pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general));
   pages_.push_back(std::make_unique<CurvesPage>(options.directory));

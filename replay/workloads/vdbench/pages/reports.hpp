@@ -14,10 +14,10 @@
 namespace fsr::vdbench {
 
 struct ReportOptions {
-  const General& general;    // must outlive the reports
-  std::string directory;     // it must exist; empty: nothing is reported, as on all ranks except the root
-  bool quiet = false;        // prints only errors on the terminal
-  std::string layout;        // of columns: "5.00"; otherwise that of 5.04
+  const General& general;  // must outlive the reports
+  std::string directory;   // it must exist; empty: nothing is reported, as on all ranks except the root
+  bool quiet = false;      // prints only errors on the terminal
+  Layout layout = Layout::v50407;
   bool json = false;         // JSON is requested
   RunPage* other = nullptr;  // gets the runs like the pages; may be null
 };

@@ -82,7 +82,7 @@ class VdbenchProgram {
     Reports reports({.general = all_.general,
                      .directory = directory,
                      .quiet = options_.quiet || options_.json,
-                     .layout = options_.layout,
+                     .layout = layout_of(options_.layout),
                      .json = options_.json,
                      .other = options_.results},
                     runs_, lines_, statements_);

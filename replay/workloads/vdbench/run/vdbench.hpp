@@ -31,7 +31,7 @@ struct ProgramOptions {
   std::optional<Repeats> repeats;                  // -l
   std::string first_run;                           // of -r: first RD to run; empty: the first one
   std::string run_parameters;                      // added to the parameters of each RD: "elapsed=10,interval=2"
-  std::string layout;                              // "5.00"; otherwise that of 5.04
+  std::string layout = "5.04.07";                  // a version of vdbench, as layout_of() takes it
   std::optional<bool> format;                      // -cy, -cn
   bool format_only = false, format_clean = false;  // -co, -c
 };
