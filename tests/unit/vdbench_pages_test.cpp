@@ -74,6 +74,19 @@ TEST_CASE("vdbench names the limit of a rate that was not reached") {
   REQUIRE(limit(1000, 4, 100, fsr::kSecond / 100, 5).find("1.0 of 4 waited for the target") != std::string::npos);
 }
 
+TEST_CASE("vdbench's average of a format has all that it did, even if that was in its first interval") {
+  Asked asked(100);
+  asked.run.formats = true;
+  RunRecord record{.run = &asked.run, .warmup = 1};
+  for (unsigned reads : {90, 0, 0}) add_interval(record, line(asked.run, reads, 1000));
+  REQUIRE(record.average.all.requested.count == 90);
+  REQUIRE(record.average.label == "avg_1-3");
+  RunRecord longer{.run = &asked.run, .warmup = 1};
+  for (unsigned reads : {90, 80, 0}) add_interval(longer, line(asked.run, reads, 1000));
+  REQUIRE(longer.average.all.requested.count == 80);
+  REQUIRE(longer.average.label == "avg_2-3");
+}
+
 TEST_CASE("vdbench's average has the deviation and the highest of its intervals' rates") {
   Asked asked(100);
   RunRecord record{.run = &asked.run, .warmup = 1};

@@ -49,6 +49,14 @@ TEST_CASE("vdbench's parser reads parameters in lines of their own") {
   REQUIRE(all.runs[0].rates[0].value == 10);
 }
 
+TEST_CASE("vdbench's parser takes a comma at the end of all files, and goes on in the next file") {
+  const std::string complete = kSd + kWd + "rd=rd1,wd=wd1,iorate=10,elapsed=20";
+  for (const char* end : {",", ",\n", ",\n\n* more\n", ", elapsed=10\n"}) REQUIRE(read(complete + end).runs.at(0).elapsed == 20);
+  StatementReader reader({}, [](const std::string& name) -> std::string { throw std::runtime_error(name); });
+  const Definitions all = define(reader.read({{"f", complete + ",\n"}, {"g", "warmup=4\n"}}));
+  REQUIRE(all.runs.at(0).warmup == 4);
+}
+
 TEST_CASE("vdbench's RD without a WD has the defaults of WDs") {
   const Definitions all = read(kSd + "wd=default,xfersize=8k,rdpct=0\nrd=rd1,sd=sd1,iorate=max\n");
   const PlannedRun run = plan_runs(all).at(0);

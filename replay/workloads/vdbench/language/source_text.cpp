@@ -38,6 +38,13 @@ StatementReader::StatementReader(std::map<std::string, std::string> substitution
 
 std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts) {
   for (const SourceText& text : texts) take(text, 0);
+  // Texts follow one another as one. The original accepts a comma at their end, too.
+  while (pending_.characters.ends_with(',')) {
+    pending_.characters.pop_back();
+    pending_.positions.pop_back();
+  }
+  if (!pending_.characters.empty())
+    std::ranges::move(cut_statements(pending_.characters, pending_.positions), std::back_inserter(statements_));
   for (const auto& [name, value] : substitutions_)
     if (!used_[name]) throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", name, value, name));
   return std::move(statements_);
@@ -52,8 +59,6 @@ void StatementReader::take(const SourceText& source, unsigned depth) {
     if (!take_line(file, directory_of(source.name), source.text.substr(at, end - at), ++number, depth)) break;
     at = end + 1;
   }
-  if (!pending_.characters.empty())
-    throw ParameterError(pending_.positions.back(), "the file ends after a ',', expected another parameter");
 }
 
 // False: the rest of the file is not read.

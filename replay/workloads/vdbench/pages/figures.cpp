@@ -85,9 +85,13 @@ void add_interval(RunRecord& record, RunLine line) {
   line.label = std::to_string(line.number);
   record.seconds += line.seconds;
   RunLine& average = record.average;
-  const bool begins = record.intervals == 1 || record.intervals == record.warmup + 1;
-  if (begins) average = {.seconds = 0};
-  average.label = fmt::format("avg_{}-{}", record.intervals > record.warmup ? record.warmup + 1 : 1, record.intervals);
+  // A format may do everything in its first interval, and only wait for storage in others.
+  const bool keeps_all = record.run->formats && line.all.requested.count == 0;
+  if (record.intervals == 1 || (record.intervals == record.warmup + 1 && !keeps_all)) {
+    average = {.seconds = 0};
+    record.averaged_from = record.intervals;
+  }
+  average.label = fmt::format("avg_{}-{}", record.averaged_from, record.intervals);
   average.all.merge(line.all);
   for (unsigned i = 0; i <= kOperations; ++i) {
     const double its = rate(i < kOperations ? line.all.operations[i] : line.all.requested, line.seconds);

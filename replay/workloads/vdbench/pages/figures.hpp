@@ -52,13 +52,14 @@ struct RankLine {
 // A run, during and after its execution. Constant for pages. Its size does not grow with the duration of the run.
 struct RunRecord {
   const PlannedRun* run = nullptr;
-  int64_t wall = 0;        // start, ns since the Unix epoch
-  unsigned warmup = 1;     // intervals that the average leaves out, if there are others
-  unsigned intervals = 0;  // number so far
-  double seconds = 0;      // duration of all intervals
-  RunLine latest;          // the last interval
-  RunLine average;         // average so far
-  std::string events;      // lines of "Miscellaneous statistics"
+  int64_t wall = 0;            // start, ns since the Unix epoch
+  unsigned warmup = 1;         // intervals that the average leaves out, if there are others
+  unsigned intervals = 0;      // number so far
+  unsigned averaged_from = 1;  // number of the first interval in the average
+  double seconds = 0;          // duration of all intervals
+  RunLine latest;              // the last interval
+  RunLine average;             // average so far
+  std::string events;          // lines of "Miscellaneous statistics"
   uint64_t errors = 0;
   std::vector<RankLine> ranks;  // set at the end; empty for a single process
 };
