@@ -91,6 +91,10 @@ def recovery_of_a_device():
     done, out = vdbench('data_errors="echo saw $lun $lba $size >told"\n' + SD, "-jr", name="kept")
     case("recovery's first error runs the command of data_errors=, and nothing is run", done.returncode == 1 and
          content("told") == "saw kept 524288 4096\n" and "as many as data_errors= allows" in done.stderr and "Starting RD" not in out, (out, done.stderr))
+    done, out = vdbench("data_errors=remove\n" + text.replace("maxdata=20m,elapsed=60", "elapsed=2"), "-jr", name="kept")
+    told = content("kept.out/errorlog.html")
+    case("with data_errors=remove, nothing is run on an SD in which recovery found an error", done.returncode == 1 and
+         told.count("sd=sd1: removed from the run") == 1 and re.findall(r"avg_\S+ +([\d.]+)", out) in (["0.0"], []), (out, told[:1000], done.stderr))
     done, out = vdbench(SD.replace("lun=kept", "lun=other"), "-jr", name="other")
     case("refused: recovery of what is not there", done.returncode == 2 and "nothing to recover" in done.stderr, done.stderr)
     with open("sd1.map", "r+b") as file:

@@ -97,7 +97,7 @@ void FileRuns::begin_journal(Tree& tree) {
 }
 
 void FileRuns::recover() {
-  RecoveryRun run(definitions_.general, clock_, reports_);
+  RecoveryRun run(definitions_.general, clock_, reports_, {});
   try {
     for (const auto& [anchor, recovered] : recovered_) {
       Tree& tree = tree_of(recovered.system);

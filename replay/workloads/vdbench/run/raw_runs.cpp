@@ -75,7 +75,7 @@ void RawRuns::remove_at(const ErrorLocation& location) {
 }
 
 void RawRuns::recover() {
-  RecoveryRun run(definitions_.general, clock_, reports_);
+  RecoveryRun run(definitions_.general, clock_, reports_, [this](const ErrorLocation& location) { remove_at(location); });
   try {
     for (size_t i = 0; i < recovered_.size(); ++i) run.recover(recovered_[i], storages_[i], *targets_[i]);
   } catch (const std::runtime_error&) {

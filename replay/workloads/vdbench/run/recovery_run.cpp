@@ -85,12 +85,15 @@ class TreeSource final : public RecoverySource {
 
 }  // namespace
 
-RecoveryRun::RecoveryRun(const General& general, Clock& clock, Reports& reports)
+RecoveryRun::RecoveryRun(const General& general, Clock& clock, Reports& reports, AtError at_error)
     : general_(general),
       clock_(clock),
       reports_(reports),
       errors_({.most = general.data_errors}, over_,
-              [&reports](const std::string& line, const ErrorLocation&) { reports.error(line); }) {}
+              [&reports, at_error = std::move(at_error)](const std::string& line, const ErrorLocation& location) {
+                reports.error(line);
+                if (at_error) at_error(location);
+              }) {}
 
 void RecoveryRun::recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target) {
   StorageSource source(storage, target, clock_);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
@@ -16,7 +17,9 @@ namespace fsr::vdbench {
 
 class RecoveryRun {
  public:
-  RecoveryRun(const General& general, Clock& clock, Reports& reports);
+  // `at_error` gets the location of each error that is reported.
+  using AtError = std::function<void(const ErrorLocation&)>;
+  RecoveryRun(const General& general, Clock& clock, Reports& reports, AtError at_error);
 
   // Compares with the journal, and adds errors to the reports. Throws std::runtime_error if something can't be read, and at the
   // limit of data_errors=, after its command.
