@@ -63,6 +63,15 @@ rd=check,wd=r
                         'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py checked"\n', "-v", name="bad")
     told = told_of_blocks("bad")
     case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are", told == BECAME, told)
+    shown = {int(at): text for at, text in re.findall(r"\n  sector at byte (\d+) (.*?words are as written[^\n]*)", content("bad.out/errorlog.html"), re.S)}
+    case("the first wrong sector of each is shown", [at // 4096 for at in sorted(shown)] == sorted(BECAME), sorted(shown))
+    flipped = shown.get(50 * 4096, "")
+    words = re.findall(r"^  (\d+) +([0-9a-f]{16})  ([0-9a-f]{16})  ", flipped, re.M)
+    case("a flipped bit: the one word that differs, by that bit alone", "LBA 400 of 512 bytes" in flipped and "63 of 64 words" in flipped and len(words) == 1 and
+         words[0][0] == "96" and int(words[0][1], 16) ^ int(words[0][2], 16) == 1 << 24, flipped)
+    heads = {at // 4096: re.findall(r"header (?:expected|found): +(.*)", text) for at, text in shown.items()}
+    case("headers: swapped blocks have each other's offsets", heads.get(10, ["", ""])[0][:16] == heads.get(11, ["", ""])[1][:16] == "00a0000000000000", heads)
+    case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 3 + "0" * 16 and "somebody" in shown.get(60, ""), heads)
     case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     done, out = vdbench('data_errors="echo saw $lun $lba $size $sector $error >told"\n' + parameters.replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
                         'rd=hurt,wd=r,startcmd="cp old checked"\n', "-v", name="told")

@@ -11,12 +11,14 @@
 
 #include "util/clock_ns.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
+#include "workloads/vdbench/validate/sector_text.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kRetry = 50'000;  // ns until a claim is tried again after another thread had the blocks
+constexpr uint64_t kMostShown = 100;  // wrong blocks of a run whose content is shown
+constexpr int64_t kRetry = 50'000;    // ns until a claim is tried again after another thread had the blocks
 
 std::string time_text(int64_t wall) {
   return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
@@ -142,13 +144,14 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     const uint8_t key = keys.key(offset);
     if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
     ++counts_.checked;
-    const std::string wrong = wrong_of(offset, data.substr(at, keys.unit()), key);
-    if (wrong.empty()) {
+    const std::string_view block = data.substr(at, keys.unit());
+    const Wrong wrong = wrong_of(offset, block, key);
+    if (wrong.text.empty()) {
       keys.good(offset, now);
       continue;
     }
-    ++counts_.wrong;
-    report(offset, keys.unit(), when, wrong);
+    const bool is_shown = counts_.wrong++ < kMostShown;
+    report(offset, keys.unit(), when, wrong.text, is_shown ? shown(wrong, offset, block, key) : "");
     keys.set(offset, BlockKeys::kBad);  // reported only once
   }
 }
@@ -165,29 +168,41 @@ void Validator::missing(uint64_t first, uint64_t length, const char* when) {
   if (count == 0) return;
   counts_.checked += count;
   counts_.wrong += count;
-  report(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count));
+  report(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count), "");
 }
 
-void Validator::report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
+void Validator::report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong, const std::string& shown) {
   const uint32_t good = storage_.keys.last_good(offset);
   ErrorLocation location = storage_.locate(offset);
   location.size = size;
-  errors_.add(fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
-                          storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time")),
-              location);
+  errors_.add(
+      fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}{}", storage_.what, when,
+                  storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time"), shown),
+      location);
 }
 
-std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {
+std::string Validator::shown(const Wrong& wrong, uint64_t offset, std::string_view block, uint8_t key) const {
+  const uint64_t at = wrong.first_sector * kSector;
+  const SectorMark expected{.offset = offset + at, .time = wrong.time, .key = key, .owner = storage_.name};
+  std::string text = fmt::format("\n  {}: {}\n", wrong.kind, kind_text(wrong.kind)) +
+                     sector_text(block.substr(at, kSector), expected, storage_.locate(offset).lba + at);
+  text.pop_back();  // the last line gets its end from the log
+  return text;
+}
+
+Validator::Wrong Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {
   const uint64_t sectors = block.size() / kSector;
   uint64_t as_written = 0, older = 0, zeros = 0, damaged = 0, foreign = 0, misplaced = 0;
   SectorMark mark, stale, stray;
   uint64_t first_wrong = sectors;
+  int64_t time = 0;
   for (uint64_t s = 0; s < sectors; ++s) {
     const SectorMark expected{.offset = offset + s * kSector, .time = 0, .key = key, .owner = storage_.name};
     const SectorState state = look_at_sector(block.data() + s * kSector, expected, &mark);
     const bool in_place = mark.offset == expected.offset && mark.owner == expected.owner;
     if (state == SectorState::written && in_place && mark.key == key) {
       ++as_written;
+      time = mark.time;
       continue;
     }
     first_wrong = std::min(first_wrong, s);
@@ -202,7 +217,7 @@ std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t
     else
       (misplaced++ ? mark : stray) = mark;
   }
-  if (as_written == sectors) return "";
+  if (as_written == sectors) return {};
   std::vector<std::string> found;
   auto count = [&](uint64_t n, const std::string& what) {
     if (n) found.push_back(fmt::format("{} {} {}", n, n == 1 ? "sector" : "sectors", what));
@@ -222,7 +237,8 @@ std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t
                      : damaged    ? "damaged data"
                      : as_written ? "torn write"
                                   : "lost write";
-  return fmt::format("{}, expected key {}, from sector {} on: {}", name, key, first_wrong, fmt::join(found, ", "));
+  return {fmt::format("{}, expected key {}, from sector {} on: {}", name, key, first_wrong, fmt::join(found, ", ")), name,
+          first_wrong, time};
 }
 
 }  // namespace fsr::vdbench

@@ -67,9 +67,17 @@ class Validator {
   Task write(SimContext& sim, Op op, Row row, int64_t due);
   Task transfer(SimContext& sim, const Op& op, Row row, const PerformOptions& how);
   Task promise(SimContext& sim, Journal::Kind kind);
-  void report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong);
-  // Returns what is wrong with a block. Empty: it is as written.
-  std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
+  // `shown`: more lines about the block.
+  void report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong, const std::string& shown);
+  // Describes a wrong block.
+  struct Wrong {
+    std::string text;           // empty: the block is as written
+    std::string_view kind;      // "torn write"
+    uint64_t first_sector = 0;  // number of the first wrong sector
+    int64_t time = 0;           // when the rest of the block was written; 0: no sector is as written
+  };
+  Wrong wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
+  std::string shown(const Wrong& wrong, uint64_t offset, std::string_view block, uint8_t key) const;
 
   ValidatedStorage& storage_;
   const Validation& how_;

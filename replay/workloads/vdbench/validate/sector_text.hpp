@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows what is wrong with a sector: its place, both headers in hexadecimal, and the words that differ side by side.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "workloads/vdbench/validate/sector.hpp"
+
+namespace fsr::vdbench {
+
+// Returns lines, each indented. `expected`: its time is 0 if it is not known. `at`: offset of the sector in its device or file.
+std::string sector_text(std::string_view found, const SectorMark& expected, uint64_t at);
+
+// Says in words what a kind of wrong data, such as "torn write", means.
+std::string kind_text(std::string_view kind);
+
+}  // namespace fsr::vdbench
