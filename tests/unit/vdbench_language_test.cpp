@@ -190,7 +190,7 @@ TEST_CASE("vdbench refuses bad files with line and column") {
       {"sd=(a)b\n", "f:1:7: expected ',' or the end of the line"},
       {"sd=\"a\n", "f:1:5: missing closing quote"},
       {"sd=a\"b\"\n", "f:1:5: expected a value that is quoted as a whole"},
-      {"sd=sd1,lun=/x,size=(1,\n", "f:1:23: expected a value"},
+      {"sd=sd1,lun=/x,size=(1,\n", "f:1:22: expected ')' or ',' in the list of size"},
       {"sd=sd1,lun=/x,colour=red\n", "f:1:15: 'colour' is not known here, expected a parameter of sd="},
       {"sd=sd1,l=/x\n", "f:1:8: 'l' is not known here"},
       {"sd=sd1,si=1m,size=x\n", "f:1:19: 'x': expected a number"},

@@ -71,7 +71,7 @@ rd=check,wd=r
          words[0][0] == "96" and int(words[0][1], 16) ^ int(words[0][2], 16) == 1 << 24, flipped)
     heads = {at // 4096: re.findall(r"header (?:expected|found): +(.*)", text) for at, text in shown.items()}
     case("headers: swapped blocks have each other's offsets", heads.get(10, ["", ""])[0][:16] == heads.get(11, ["", ""])[1][:16] == "00a0000000000000", heads)
-    case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 3 + "0" * 16 and "somebody" in shown.get(60, ""), heads)
+    case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 3 + "0" * 16 and "somebody" in shown.get(60 * 4096, ""), heads)
     case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     done, out = vdbench('data_errors="echo saw $lun $lba $size $sector $error >told"\n' + parameters.replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
                         'rd=hurt,wd=r,startcmd="cp old checked"\n', "-v", name="told")
