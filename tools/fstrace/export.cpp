@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "export/format.hpp"
 #include "selection.hpp"
@@ -67,8 +68,12 @@ class Output {
     }
     text.clear();
   }
+  // A network file system may report only here that it could not store what was written.
   void commit() {
-    if (file_) file_->commit();
+    if (!file_) return;
+    const bool stored = fsync(fd_) == 0 || errno == EINVAL;
+    if (!stored || close(std::exchange(fd_, -1)) != 0) throw std::runtime_error(name_ + ": " + strerror(errno));
+    file_->commit();
   }
 
  private:

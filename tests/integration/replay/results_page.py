@@ -130,7 +130,7 @@ def at_a_glance():
     pause = rows("select max(gap) from (select to_ns - from_ns as gap, 1 from intervals where run = 1 and kind = '')")[0][0]
     empty = rows("select count(*) from intervals where run = 1 and kind = '' and operations + failed = 0")[0][0]
     bottom = max(y for line in lines for _, y in line)
-    cases.case("where nothing completed, no response is drawn", empty > 30 and pause < 1e9 and len(lines) >= 8
+    cases.case("where nothing completed, no response is drawn", empty > 30 and pause < 1e9 and len(lines) >= 6
                and all(b[0] - a[0] < 60 for line in lines for a, b in zip(line, line[1:])), (empty, pause, len(lines), bottom))
     cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
     lines = charts("both.html", "Response by load")

@@ -208,6 +208,12 @@ def main():
         cases.case("a selection, to standard output", status == 0 and said.count(",write,") == said.count("\n") - 1 > 50, error)
         status, _, error = run(fstrace_program(), "export", trace, "--format", "fio-iolog", "--op", "rename", "-o", f"{place}/none")
         cases.case("nothing that the format could say", status == 2 and not os.path.exists(f"{place}/none"), error)
+        with open(f"{place}/kept", "w", encoding="ascii") as old:
+            old.write("old")
+        status, _, error = run("strace", "-o", "/dev/null", "-e", "inject=fsync:error=EDQUOT", fstrace_program(), "export", trace, "--format",
+                               "csv", "-o", f"{place}/kept", "--force")
+        with open(f"{place}/kept", encoding="ascii") as old:
+            cases.case("a file stays if its successor can't be stored", status == 2 and "quota" in error and old.read() == "old", f"{status}: {error}")
         status, _, error = run(fstrace_program(), "export", trace, "--format", "nonsense", "-o", f"{place}/none")
         cases.case("an unknown format", status == 2 and "expected one of" in error, error)
     return cases.status()
