@@ -66,8 +66,8 @@ EntryCache::LookupPolicy EntryCache::search(Inode& dir, int fd, const Caller& ca
     bool as_caller = !local && !acts_as_root(caller);
     if (keep_ns(state) == 0) return {0, as_caller};
     // Never backwards: another lookup may be in a later epoch already.
-    uint32_t epoch = epoch_.load(), handed = state.handed.load();
-    while (int32_t(epoch - handed) > 0 && !state.handed.compare_exchange_weak(handed, epoch)) {
+    uint64_t epoch = epoch_.load(), handed = state.handed.load();
+    while (epoch > handed && !state.handed.compare_exchange_weak(handed, epoch)) {
     }
     if (state.public_until.load() != 0) return {double(settings_.keep_ns) / 1e9, as_caller};
   }

@@ -56,7 +56,7 @@ struct SearchState {
   std::atomic<int64_t> public_until{0};  // CLOCK_MONOTONIC_COARSE, ns; 0: not known to be public
   std::atomic<uint32_t> changes{0};      // changes that were started so far
   std::atomic<uint32_t> changing{0};     // changes in progress
-  std::atomic<uint32_t> handed{0};       // last epoch in which the kernel got entries of the directory to keep
+  std::atomic<uint64_t> handed{0};       // last epoch in which the kernel got entries of the directory to keep
   std::atomic<Lower> lower{kUnknown};
   const std::atomic<bool>* bound = nullptr;  // true: its file system is reached through several mounts. Set before use
 };
@@ -117,7 +117,7 @@ class EntryCache {
   const Settings settings_;
   std::atomic<bool> given_up_{false};  // true: the kernel gets no entries to keep any more
   int64_t all_dead_ = 0;               // time at which all kept entries have expired; guarded by mutex_
-  std::atomic<uint32_t> epoch_{1};
+  std::atomic<uint64_t> epoch_{1};
   std::mutex mutex_;  // held to set or clear public_until, and to end an epoch
 };
 
