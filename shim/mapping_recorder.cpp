@@ -44,7 +44,10 @@ MappingRecorder::~MappingRecorder() { stop(); }
 
 void MappingRecorder::stop() {
   if (!thread_.joinable()) return;
-  stop_ = true;
+  {
+    const std::lock_guard lock(mutex_);  // no open in progress watches events from now on
+    stop_ = true;
+  }
   eventfd_write(wake_.get(), 1);
   thread_.join();
   for (auto of : {PerfEvents::Of::faults, PerfEvents::Of::mappings}) events_->watch(of, false);
@@ -57,6 +60,7 @@ void MappingRecorder::opened(const OpenHandle& handle) {
   const Key key{s.st_dev == shown_device_ ? devices_.underlying : s.st_dev, s.st_ino};
   const int64_t now = clock_ns(CLOCK_MONOTONIC);
   std::lock_guard lock(mutex_);
+  if (stop_) return;
   std::shared_ptr<File>& file = by_inode_[handle.inode];
   if (!file) {
     std::shared_ptr<File>& known = files_[key];  // may be an earlier file whose number is used again
