@@ -33,10 +33,16 @@ struct Case {
   std::vector<const Shown*> runs;
 };
 
-std::string load_text(const ResultRow& run) {
+std::string rate_text(const ResultRow& run) {
   if (run.real("asked_per_s") > 0) return fmt::format("{:g} calls/s", run.real("asked_per_s"));
   const std::string timing = run.text("timing");
   return timing == "original" ? fmt::format("{:g}x", run.real("scale")) : timing;
+}
+
+std::string load_text(const ResultRow& run) {
+  const std::string rate = rate_text(run);
+  const int64_t clones = run.number("clones");
+  return clones <= 1 ? rate : fmt::format("{}{}{} clones", rate, rate.empty() ? "" : ", ", clones);
 }
 
 std::string label_text(const ResultRow& run) {
@@ -78,10 +84,10 @@ class Page {
     std::map<std::string, size_t> places;
     for (const Shown& run : runs_) {
       const ResultRow& row = run.chosen.run;
-      const std::string key =
-          fmt::format("{}\n{}\n{}\n{}", row.text("input"), row.text("target"), row.text("label"), load_text(row));
+      const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", row.text("input"), row.text("target"), row.text("label"),
+                                          load_text(row), row.text("ordering"), row.number("streams"));
       const auto [at, added] = places.try_emplace(key, cases_.size());
-      if (added) cases_.push_back({label_text(row), {}});
+      if (added) cases_.push_back({name_of(row), {}});
       cases_[at->second].runs.push_back(&run);
     }
   }
@@ -97,6 +103,13 @@ class Page {
   }
 
  private:
+  // Returns a name for a new case. It has the streams where an earlier case has all the rest.
+  std::string name_of(const ResultRow& run) const {
+    const std::string name = label_text(run);
+    const bool taken = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) { return other.name == name; });
+    return taken ? fmt::format("{}, {} streams", name, run.number("streams")) : name;
+  }
+
   void verdict() {
     std::vector<std::string> reasons;
     bool running = false;

@@ -102,6 +102,7 @@ class Postmark {
     std::vector<std::unique_ptr<Target>> targets;
     ThreadRunner runner(clock);
     cluster_.on_all([&] {
+      PostmarkThread::check_memory(settings, options_.streams);
       std::vector<Location> locations = settings.locations;
       if (locations.empty()) locations.push_back({"."});
       for (const Location& location : locations) {

@@ -90,7 +90,7 @@ std::string table(const Settings& settings, const Results& results) {
                             : " Time_ms Time±   MB/s\n");
   text += rule(calls);
   for (unsigned test = 0; test < kTests; ++test) {
-    if (!settings.tests[test]) continue;
+    if (results.runs[test].empty()) continue;  // left out, or not possible on the target
     const Summary time = summarize(results.runs[test], kMilliseconds);
     text += fmt::format("{:<{}} {:{}} {:6.1f}", label(settings, test), kNameWidth, time.mean, time_width, time.deviation);
     for (const Measure m : kCounts) {
@@ -136,7 +136,7 @@ std::string csv_rows(const Settings& settings, const Results& results, const std
   const bool calls = results.counts_calls;
   std::string text;
   for (unsigned test = 0; test < kTests; ++test) {
-    if (!settings.tests[test]) continue;
+    if (results.runs[test].empty()) continue;  // left out, or not possible on the target
     const Summary time = summarize(results.runs[test], kMilliseconds);
     text += fmt::format("{}{},{},{:.1f}", session, label(settings, test), time.mean, time.deviation);
     for (const Measure m : kCounts) {

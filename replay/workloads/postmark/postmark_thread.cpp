@@ -50,18 +50,18 @@ PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t
       prints_(prints),
       random_(uint32_t(settings.seed + copy)),
       junk_(size_t(settings.size_high) * 2, ' '),
-      files_(slots_for(settings.files)),
+      files_(size_t(settings.files) * 2),
       directories_(std::max<size_t>(settings.locations.size(), 1)) {
   for (char& c : junk_) c = char(32 + random_.below(95));
   for (size_t i = 0; i < settings.locations.size(); ++i)
     weights_up_to_.push_back((i ? weights_up_to_.back() : 0) + settings.locations[i].weight);
 }
 
-size_t PostmarkThread::slots_for(int64_t files) {
-  const size_t slots = size_t(files) * 2, needed = slots * sizeof(File), memory = 2 * memory_budget();
+void PostmarkThread::check_memory(const Settings& settings, unsigned copies) {
+  const size_t needed = size_t(settings.files) * 2 * sizeof(File) * copies, memory = 2 * memory_budget();
   if (needed > memory)
-    throw std::runtime_error(fmt::format("set number {}: needs {} bytes of memory, expected at most {}", files, needed, memory));
-  return slots;
+    throw std::runtime_error(
+        fmt::format("set number {}: needs {} bytes of memory, expected at most {}", settings.files, needed, memory));
 }
 
 void PostmarkThread::print(const char* text) const {

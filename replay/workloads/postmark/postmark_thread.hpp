@@ -28,6 +28,9 @@ class PostmarkThread final : public SimThread {
   PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool prints);
   SimTask run(SimContext& sim) override;
 
+  // Throws std::runtime_error if there is not memory for the files of so many copies.
+  static void check_memory(const Settings& settings, unsigned copies);
+
   const Counts& counts() const { return counts_; }
   // First errors, in the words of the original.
   const std::vector<std::string>& errors() const { return errors_; }
@@ -42,8 +45,6 @@ class PostmarkThread final : public SimThread {
     uint32_t location = 0;
     ObjectId object = kNoObject;
   };
-  // Throws std::runtime_error if there is not memory for so many files.
-  static size_t slots_for(int64_t files);
   struct Directory {
     ObjectId root = kNoObject;
     std::vector<ObjectId> subdirectories;
