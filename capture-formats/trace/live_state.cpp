@@ -224,8 +224,8 @@ void LiveState::Impl::allocated(const Op& op) {
 
 static uint64_t end_of(const LiveLock& l) { return l.length ? l.offset + l.length : UINT64_MAX; }
 
-// Does what the kernel does. The new lock replaces the owner's old locks in its range; their parts on either side stay. And
-// neighbours of one mode become one lock. Otherwise a program that locks byte after byte would hold more and more locks here.
+// The new lock replaces the owner's old locks in its range; their parts on either side stay. Neighbours of one mode and one open
+// instance become one lock. The kernel joins those of several open instances, too.
 void LiveState::Impl::locked(const Op& op, bool flock) {
   Locks& held = locks[op.object];
   const size_t before = held.size();

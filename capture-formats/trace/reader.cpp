@@ -21,7 +21,7 @@ namespace fsr {
 constexpr size_t kBatchOps = 2048;
 constexpr size_t kMaxCheckpoint = 512u << 20;  // bytes
 constexpr size_t kMaxLive = 2ull << 30;        // bytes of live state: some eight million files, what a largest checkpoint holds
-constexpr size_t kMostLocks = 1 << 16;         // requests for locks that wait at one time, of as many threads
+constexpr size_t kMostLocks = 1 << 10;         // requests for locks that wait at one time, of as many threads
 
 struct TraceReader::Impl {
   explicit Impl(InputFiles inputs, bool series = false)

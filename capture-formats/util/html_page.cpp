@@ -50,7 +50,7 @@ figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th sv
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.thin{stroke-width:1}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}rect[class]{stroke:none}rect.s5{stroke:var(--o5)}
+.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--c5)}.l.s6{stroke:var(--c6)}rect[class]{stroke:none}rect.s5{stroke:var(--o5)}
 .phone{display:none}.b{fill:var(--c0)}
 @media (max-width:46rem){.wide{display:none}.phone{display:block;max-width:34rem}}
 @media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}

@@ -133,7 +133,7 @@ struct RunResult {
   Histogram open;      // lower bounds of the responses that never came: in flight at the end, overdue, or timed out
   Histogram failing;   // completion - issue, of operations that failed
   Slowest slowest;     // of the operations that did not fail
-  MadeOf made_of;      // the responses of the operations that did not fail, without times in which this program stood still
+  MadeOf made_of;      // the responses of operations that did not fail; service without time in which this program stood still
   std::vector<uint64_t> due;  // number of operations due in each options.interval (timing original)
 
   int64_t began = 0;            // clock: start of the schedule; not saved for other processes

@@ -7,7 +7,12 @@
 
 namespace fsr::page {
 
-constexpr size_t kApart = 2;  // targets, at most, that have lines of their own
+constexpr size_t kApart = 2;     // targets, at most, that have lines of their own
+constexpr size_t kKeyRoom = 24;  // bytes of a target's name that the key of the drawing has room for on a phone
+
+static std::string end_of(const std::string& name) {
+  return name.size() <= kKeyRoom ? name : "..." + name.substr(name.size() - kKeyRoom);
+}
 
 void LoadCurve::add(const ChosenRun& chosen, const ResultRow& response) {
   const ResultRow& run = chosen.run;
@@ -26,7 +31,7 @@ Chart LoadCurve::chart() const {
   const bool apart = targets_.size() > 1 && targets_.size() <= kApart;
   for (size_t i = 0; i < (apart ? targets_.size() : 1); ++i)
     for (const auto& [name, points] : {std::pair("p50", &Series::p50), {"p99", &Series::p99}}) {
-      ChartSeries& line = chart.series.emplace_back(ChartSeries{name + (apart ? ", " + targets_[i] : ""), {}});
+      ChartSeries& line = chart.series.emplace_back(ChartSeries{name + (apart ? ", " + end_of(targets_[i]) : ""), {}});
       line.colour = apart ? int(i) : 0;
       line.thin = points == &Series::p50;
       for (const auto& [key, series] : series_) {

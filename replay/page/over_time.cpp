@@ -57,6 +57,7 @@ Chart load_over_time(const std::vector<ResultRow>& intervals, const std::vector<
 
 Chart backlog_over_time(const std::vector<ResultRow>& intervals, const std::vector<ResultRow>& offered) {
   Chart chart = over_time("Operations due, but not yet issued", "operations");
+  chart.least_y = 5;
   chart.y_text = count_text;
   double due = 0, done = 0;
   size_t next = 0;

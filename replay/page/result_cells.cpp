@@ -26,7 +26,9 @@ static Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + forma
 Responses::Responses(ResultsReader& file, int64_t run)
     : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
 
-Cell Responses::cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
+Cell Responses::cell(double q, int64_t ns) const { return marked(is_bound(q), ns); }
+
+bool Responses::is_bound(double q) const { return is_lower_bound(all_, open_, q); }
 
 Cell Responses::mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
 

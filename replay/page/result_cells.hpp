@@ -47,6 +47,7 @@ class Responses {
   // Returns the cell of quantile `q`, marked if it is a lower bound. `ns`: its value in the results.
   Cell cell(double q, int64_t ns) const;
   Cell mean(double ns) const;
+  bool is_bound(double q) const;  // true if quantile `q` is a lower bound
 
  private:
   const Histogram all_, open_;

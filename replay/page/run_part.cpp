@@ -63,10 +63,11 @@ class RunPart {
     const ResultRow* response = distribution(distributions_, "", "response");
     const double offered = run_.real("offered_per_s");
     std::vector<std::pair<std::string, Cell>> tiles = {
-        {"achieved, op/s", below(rate(run_.real("achieved_per_s")), offered > 0 ? rate(offered).text + " were due"
-                                                                    : run_.real("recorded_per_s") > 0
-                                                                        ? rate(run_.real("recorded_per_s")).text + " recorded"
-                                                                        : "")},
+        {"achieved, op/s",
+         below(rate(run_.real("achieved_per_s")), offered > 0 ? rate(offered).text + " were due"
+                                                  : run_.real("recorded_per_s") > 0 && run_.number("clones") <= 1
+                                                      ? rate(run_.real("recorded_per_s")).text + " recorded"
+                                                      : "")},
         {"operations",
          below(count(run_.number("issued")),
                run_.number("operations") > run_.number("issued") ? "of " + count(run_.number("operations")).text : "")}};

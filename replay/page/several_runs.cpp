@@ -25,6 +25,7 @@ constexpr size_t kMostDifferences = 30;
 struct Shown {
   const ChosenRun& chosen;
   std::vector<ResultRow> distributions;
+  Responses responses;
   const ResultRow* of(std::string_view kind, std::string_view what) const { return distribution(distributions, kind, what); }
 };
 
@@ -80,7 +81,10 @@ Cell shaded(double ratio) {
 class Page {
  public:
   Page(HtmlPage& page, const std::vector<ChosenRun>& runs) : page_(page) {
-    for (const ChosenRun& run : runs) runs_.push_back({run, run.file->rows("distributions", run.run.number("id"))});
+    for (const ChosenRun& run : runs) {
+      const int64_t id = run.run.number("id");
+      runs_.push_back({run, run.file->rows("distributions", id), Responses(*run.file, id)});
+    }
     std::map<std::string, size_t> places;
     for (const Shown& run : runs_) {
       const ResultRow& row = run.chosen.run;
@@ -103,11 +107,16 @@ class Page {
   }
 
  private:
-  // Returns a name for a new case. It has the streams where an earlier case has all the rest.
+  // Returns a name for a new case. It has more of what makes the case as long as an earlier one has the same name.
   std::string name_of(const ResultRow& run) const {
-    const std::string name = label_text(run);
-    const bool taken = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) { return other.name == name; });
-    return taken ? fmt::format("{}, {} streams", name, run.number("streams")) : name;
+    std::string name = label_text(run);
+    const std::string input = run.text("input");
+    for (const std::string& more : {run.text("target"), input.substr(input.rfind('/') + 1),
+                                    fmt::format("{} streams", run.number("streams")), "order " + run.text("ordering")}) {
+      if (std::none_of(cases_.begin(), cases_.end(), [&](const Case& other) { return other.name == name; })) break;
+      name += ", " + more;
+    }
+    return name;
   }
 
   void verdict() {
@@ -147,12 +156,17 @@ class Page {
         return median_cell(
             one, [&](const Shown& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; }, time_cell);
       };
+      auto response = [&](double q, const char* column) {
+        Cell cell = time("response", column);
+        if (std::any_of(one.runs.begin(), one.runs.end(), [&](const Shown* run) { return run->responses.is_bound(q); }))
+          cell.text = "> " + cell.text;
+        return cell;
+      };
       const std::string target = one.runs[0]->chosen.run.text("target");
       t.rows.push_back({Cell(one.name, "", one.name.starts_with(target) ? "" : target), count(int64_t(one.runs.size())),
                         median_cell(
                             one, [](const Shown& run) { return run.chosen.run.real("achieved_per_s"); }, rate),
-                        time("service", "p50_ns"), time("service", "p99_ns"), time("response", "p50_ns"),
-                        time("response", "p99_ns")});
+                        time("service", "p50_ns"), time("service", "p99_ns"), response(0.5, "p50_ns"), response(0.99, "p99_ns")});
     }
     page_.table(t);
   }
@@ -187,7 +201,9 @@ class Page {
     };
     std::vector<const Case*> columns;
     for (const Case& one : cases_)
-      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return value(*one.runs[0], kind) >= 0; }))
+      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) {
+            return std::any_of(one.runs.begin(), one.runs.end(), [&](const Shown* run) { return value(*run, kind) >= 0; });
+          }))
         columns.push_back(&one);
     const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
     columns.resize(columns.size() - left_out);
@@ -206,7 +222,7 @@ class Page {
     }
     if (ratios) page_.note("Blue is shorter than in the capture, orange longer. Each shade is a factor of two.");
     page_.table(t);
-    if (left_out && ratios) page_.note(fmt::format("{} more cases are not in this table.", left_out));
+    if (left_out) page_.note(fmt::format("{} more cases are not in this table.", left_out));
   }
 
   void differences() {
@@ -251,8 +267,9 @@ class Page {
     for (const Shown& run : runs_) {
       const ResultRow& row = run.chosen.run;
       const ResultRow* response = run.of("", "response");
-      const Responses responses(*run.chosen.file, row.number("id"));
-      auto time = [&](double q, const char* column) { return response ? responses.cell(q, response->number(column)) : Cell(""); };
+      auto time = [&](double q, const char* column) {
+        return response ? run.responses.cell(q, response->number(column)) : Cell("");
+      };
       t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
                         rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), time(0.5, "p50_ns"),
                         time(0.99, "p99_ns"), time(0.999, "p999_ns"), count(row.number("differed")), count(row.number("failed")),

@@ -248,7 +248,9 @@ class Lantest {
         },
         trace);
     run.run();
-    end = {run.results(), failure_of(run), run.directory(), run.made(), run.removed(), run.original_status()};
+    const std::string failure = failure_of(run);
+    end = {run.results(), failure,       run.directory(),
+           run.made(),    run.removed(), run.failure().empty() && !failure.empty() ? kUsage : run.original_status()};
     afp.commands.reset();  // logs out
     return end;
   }

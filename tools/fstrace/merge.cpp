@@ -152,6 +152,8 @@ TraceClosing closing(const std::vector<Input>& inputs) {
     out.clean &= one.clean;
     out.dropped += one.dropped;
     out.dropped_spans.insert(out.dropped_spans.end(), one.dropped_spans.begin(), one.dropped_spans.end());
+    for (size_t kind = 0; kind < out.filtered.size(); ++kind) out.filtered[kind] += one.filtered[kind];
+    out.mounts_below.insert(out.mounts_below.end(), one.mounts_below.begin(), one.mounts_below.end());
     out.not_seen.insert(out.not_seen.end(), one.not_seen.begin(), one.not_seen.end());
     out.waited += one.waited;
   }

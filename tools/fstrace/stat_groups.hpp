@@ -57,8 +57,9 @@ class StatGroups {
 
   void begin_batch() { ++batch_; }  // ThreadInfo pointers of the earlier batch are invalid
   void add(const Op& op);
-  // For what was added unfinished: `time`, ns, went by; it has finished, after add_open() counted so much of it in other tables.
+  // Counts `time` ns of an operation that was added unfinished and has not ended yet.
   void add_open(const Op& op, int64_t time) { group_of(op).measure.carried += time; }
+  // Counts the end of such an operation. `counted`: ns of it that earlier tables have by add_open().
   void add_end(const Op& op, int64_t counted);
   const std::vector<Group>& groups() const { return groups_; }
   std::vector<Group> take();  // removes and returns them

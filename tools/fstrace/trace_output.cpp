@@ -100,8 +100,9 @@ std::string not_recorded(const TraceClosing& closing) {
   std::string out = format_count(closing.dropped) + (closing.dropped == 1 ? " operation was" : " operations were") +
                     " not recorded by the capture";
   if (closing.dropped_spans.empty()) return out;
-  return out + fmt::format(", between {} and {}", format_duration(closing.dropped_spans.front().from),
-                           format_duration(closing.dropped_spans.back().to));
+  int64_t to = 0;  // spans of a merged trace overlap
+  for (const DroppedSpan& span : closing.dropped_spans) to = std::max(to, span.to);
+  return out + fmt::format(", between {} and {}", format_duration(closing.dropped_spans.front().from), format_duration(to));
 }
 
 }  // namespace

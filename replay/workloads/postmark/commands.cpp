@@ -21,6 +21,7 @@ namespace fsr::postmark {
 
 namespace {
 
+constexpr int64_t kMostWeight = 1'000'000;       // the sum of all weights has 32 bits
 constexpr int64_t kLargestSize = 2'000'000'000;  // bytes of a file; the original accepts more, but computes with 32 bits
 
 }  // namespace
@@ -129,7 +130,7 @@ void Commands::set_location(const std::string& argument) {
   if (sign == '+' || sign == '-') location.name.erase(0, 1);
   if (location.name.empty()) return error("no directory name specified");
   if (int64_t weight; words >> weight && weight > 0) {
-    if (weight > INT_MAX) return error(fmt::format("invalid weight: expected at most {}", INT_MAX));
+    if (weight > kMostWeight) return error(fmt::format("invalid weight: expected at most {}", kMostWeight));
     location.weight = weight;
   }
   if (sign == '-') {

@@ -84,9 +84,9 @@ def command_lines():
     case("help and sizes are the original's", ours.stdout == theirs.stdout and ours.stderr == "" and ours.returncode == 0, (ours, theirs))
     refused = run(FSBENCH, "postmark", write("size.pm", "set size 1 2000000001\nquit\n"))
     case("a size above those is refused", refused.returncode == 2 and refused.stderr.startswith("Error: no file size"), refused)
-    for line, message in (("set location . 9000000000000000000", "invalid weight: expected at most 2147483647"),
+    for line, message in (("set location . 9000000000000000000", "invalid weight: expected at most 1000000"),
                           ("set number 1000000000\nrun", "set number 1000000000: needs 64000000000 bytes of memory, expected at most ")):
-        done = run(FSBENCH, "postmark", write("much.pm", f"{line}\nset location . 2147483647\nset location +seed42 1\nset number 50\nset transactions 20\nrun\nquit\n"))
+        done = run(FSBENCH, "postmark", write("much.pm", f"{line}\nset location . 1000000\nset location +seed42 1\nset number 50\nset transactions 20\nrun\nquit\n"))
         case(f"{line.splitlines()[0]}: refused in words, and the next run is made", done.returncode == 1 and "seconds total" in done.stdout
              and done.stderr.startswith(f"Error: {message}") and done.stderr.count("\n") == 1, done)
     for name, file, lines in (("can't be made", "/nonexistent/report", 1), ("is full", "/dev/full", 1), ("can be written", "report", 0)):
