@@ -20,7 +20,7 @@ static void set_error(const char** to, const std::string& what) {
 }  // namespace fsr
 
 struct fsr_trace {
-  explicit fsr_trace(const char* file) : reader(fsr::series_files(file)) {
+  explicit fsr_trace(const char* file) : reader(fsr::series_files(file), fsr::names_series(file)) {
     // Names that were known before the first operation: the trace may be part of another one.
     fsr::LiveState state;
     reader.load_state(INT64_MIN, state);

@@ -92,7 +92,7 @@ int best_index(sqlite3_index_info* info) noexcept {
 
 class OpsRows final : public TraceRows {
  public:
-  explicit OpsRows(const std::string& file) : file_(file), reader_(series_files(file)) {}
+  explicit OpsRows(const std::string& file) : file_(file), reader_(series_files(file), names_series(file)) {}
   ~OpsRows() override { log_damage(file_, reader_.damage()); }
 
   void begin(int columns_used, const char* plan, const std::vector<sqlite3_value*>& values) override {

@@ -94,7 +94,7 @@ void fill_blocks(const std::string& name, std::vector<Row>& rows) {
 }
 
 void fill_files(const std::string& name, std::vector<Row>& rows) {
-  TraceReader reader(series_files(name));
+  TraceReader reader(series_files(name), names_series(name));
   struct File {
     Sum sum;
     uint32_t mode = 0;
@@ -122,7 +122,7 @@ void fill_files(const std::string& name, std::vector<Row>& rows) {
 }
 
 void fill_processes(const std::string& name, std::vector<Row>& rows) {
-  TraceReader reader(series_files(name));
+  TraceReader reader(series_files(name), names_series(name));
   struct Process {
     int32_t parent = 0;
     std::string command;
@@ -145,7 +145,7 @@ void fill_processes(const std::string& name, std::vector<Row>& rows) {
 
 // Names as they were at the end.
 void fill_names(const std::string& name, std::vector<Row>& rows) {
-  TraceReader reader(series_files(name));
+  TraceReader reader(series_files(name), names_series(name));
   LiveState state;
   reader.load_state(INT64_MAX, state);
   log_damage(name, reader.damage());
@@ -158,7 +158,7 @@ void fill_names(const std::string& name, std::vector<Row>& rows) {
 }
 
 void fill_opens(const std::string& name, std::vector<Row>& rows) {
-  TraceReader reader(series_files(name));
+  TraceReader reader(series_files(name), names_series(name));
   struct Open {
     ObjectId object = kNoObject;
     std::string path;

@@ -34,7 +34,7 @@ class TraceReader final : public OpSource {
   explicit TraceReader(const std::string& path);
   TraceReader(int fd, const std::string& name);  // takes over `fd`, a regular file or a memfd; `name` is for messages
   // Pieces of one series, in any order, or a single trace. Throws also if they are not pieces of one series.
-  // `series`: the paths were found by the name of a series, so a single one must be all of it.
+  // `series`: the paths were found by the name of a series, so that the newest piece must be there.
   explicit TraceReader(const std::vector<std::string>& paths, bool series = false);
   ~TraceReader() override;
 

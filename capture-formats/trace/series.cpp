@@ -105,10 +105,17 @@ std::string piece_name(const std::string& series, unsigned piece) {
   return stem_of(series) + number + std::string(kSuffix);
 }
 
+static bool is_pattern(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+
+bool names_series(const std::string& name) {
+  struct stat s;
+  return name != "-" && !is_pattern(name) && stat(name.c_str(), &s) != 0;
+}
+
 std::vector<std::string> series_files(const std::string& name) {
   struct stat s;
   if (name == "-" || stat(name.c_str(), &s) == 0) return {name};
-  if (name.find_first_of("*?[") != std::string::npos) {
+  if (is_pattern(name)) {
     std::vector<std::string> found;
     glob_t matches = {};
     if (glob(name.c_str(), 0, nullptr, &matches) == 0) found.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
@@ -154,7 +161,7 @@ TraceLayout find_series_layout(InputFiles& files, bool series) {
     all.has_closing &= piece.layout.has_closing;
     if (piece.layout.has_closing) add_closing(all.closing, piece.layout.closing);
   }
-  check_last(pieces.back(), all.header.clock_unit, all);
+  if (series) check_last(pieces.back(), all.header.clock_unit, all);
   for (size_t i = 0; i < pieces.size(); ++i) files[i] = std::move(pieces[i].file);
   return all;
 }

@@ -24,10 +24,11 @@ std::string piece_name(const std::string& series, unsigned piece);
 // [; or the pieces of the series that fsshim wrote with -o NAME. If there are none, the name itself, so that opening it reports
 // why.
 std::vector<std::string> series_files(const std::string& name);
+bool names_series(const std::string& name);  // true if `name` is not a file's, "-" or a pattern
 
-// Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. Throws
-// std::runtime_error if several files are not pieces of one series. One file alone may be any trace, and may be any piece unless
-// `series` says that it was found by the name of a series.
+// Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. `series`: the
+// files were found by the name of a series, so that the newest piece must be there, too. Throws std::runtime_error if several files
+// are not pieces of one series. One file alone may be any trace.
 TraceLayout find_series_layout(InputFiles& files, bool series = false);
 
 // Returns "NAME: " if there are several files; otherwise nothing.

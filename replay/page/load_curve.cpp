@@ -11,7 +11,10 @@ constexpr size_t kApart = 2;     // targets, at most, that have lines of their o
 constexpr size_t kKeyRoom = 24;  // bytes of a target's name that the key of the drawing has room for on a phone
 
 static std::string end_of(const std::string& name) {
-  return name.size() <= kKeyRoom ? name : "..." + name.substr(name.size() - kKeyRoom);
+  if (name.size() <= kKeyRoom) return name;
+  size_t from = name.size() - kKeyRoom;
+  while (from < name.size() && (name[from] & 0xc0) == 0x80) ++from;  // inside a character of UTF-8
+  return "..." + name.substr(from);
 }
 
 void LoadCurve::add(const ChosenRun& chosen, const ResultRow& response) {

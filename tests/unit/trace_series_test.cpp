@@ -143,13 +143,14 @@ TEST_CASE("the reader notices that the newest pieces are missing") {
   OpBatch b = random_ops(10, 300);
   Files files;
   write_series(files, b);
-  TraceReader two({files.path(0), files.path(1)});
+  TraceReader two({files.path(0), files.path(1)}, true);
   REQUIRE(two.damage().size() == 1);
   CHECK(two.damage()[0].what == "the pieces after piece 2 are missing");
   CHECK(two.damage()[0].from == b.ops[200].start);
   CHECK(two.damage()[0].to == -1);
   CHECK(TraceReader({files.path(0)}, true).damage().size() == 1);
-  CHECK(TraceReader({files.path(0)}).damage().empty());  // a piece that was named alone
+  CHECK(TraceReader({files.path(0)}).damage().empty());  // pieces that were named themselves
+  CHECK(TraceReader({files.path(0), files.path(1)}).damage().empty());
   CHECK(TraceReader({files.path(1), files.path(2)}).damage().empty());
 }
 

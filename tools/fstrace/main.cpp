@@ -76,10 +76,9 @@ std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& given) {
   std::vector<std::string> files;
   for (const std::string& name : given)
     for (const std::string& file : series_files(name)) files.push_back(file);
-  if (files.size() > 1) return std::make_unique<TraceReader>(files);
+  const bool series = given.size() == 1 && names_series(given[0]);
+  if (series || files.size() > 1) return std::make_unique<TraceReader>(files, series);
   const std::string& file = files[0];
-  const bool series = file != given[0] && given[0].find_first_of("*?[") == std::string::npos;
-  if (series) return std::make_unique<TraceReader>(files, true);
   struct stat st;
   const bool standard_input = file == "-";
   if (!standard_input && (stat(file.c_str(), &st) < 0 || !S_ISFIFO(st.st_mode))) return std::make_unique<TraceReader>(file);

@@ -61,7 +61,7 @@ class TraceInput final : public Input {
     begin();
   }
   TraceInput(const std::vector<std::string>& pieces, const std::string& name, const TraceOptions& options)
-      : name_(name), options_(options), trace_(pieces) {
+      : name_(name), options_(options), trace_(pieces, names_series(name)) {
     begin();
   }
 
