@@ -26,9 +26,9 @@ std::string piece_name(const std::string& series, unsigned piece);
 std::vector<std::string> series_files(const std::string& name);
 bool names_series(const std::string& name);  // true if `name` is not a file's, "-" or a pattern
 
-// Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. `series`: the
-// files were found by the name of a series, so that the newest piece must be there, too. Throws std::runtime_error if several files
-// are not pieces of one series. One file alone may be any trace.
+// Returns the layouts of all files as one, and sorts `files` by piece. Missing pieces are damage, with their numbers. `series`:
+// the files were found by the name of a series, so that the newest piece must be there, too. Throws std::runtime_error if several
+// files are not pieces of one series. One file alone may be any trace.
 TraceLayout find_series_layout(InputFiles& files, bool series = false);
 
 // Returns "NAME: " if there are several files; otherwise nothing.

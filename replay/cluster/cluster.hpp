@@ -108,8 +108,8 @@ int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead);
 // describes the run. It must be the same on all ranks, and so must the version of the program.
 //
 // Only the root rethrows an exception. If there is no cluster, the launcher's rank 0 rethrows it, and so does each rank that
-// could not join. All other ranks return 0 and print only what failed in their part of the work. Otherwise the launcher, which kills all ranks when one of them
-// fails, could kill the root before it has printed the reason.
+// could not join. All other ranks return 0 and print only what failed in their part of the work. Otherwise the launcher, which
+// kills all ranks when one of them fails, could kill the root before it has printed the reason.
 int on_ranks(const ClusterOptions& options, const std::string& what, const std::function<int(Cluster&)>& act);
 // For programs that run as one process only: under a launcher each rank would do all of the work. If a launcher started several
 // ranks, throws std::runtime_error on rank 0 and exits the other ranks with status 0.

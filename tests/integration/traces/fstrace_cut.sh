@@ -43,25 +43,6 @@ def ops(name):
 sys.exit(ops("first.zst") + ops("second.zst") != ops("git.zst"))
 P
 check "both halves hold the same operations at the same wall clock, under the same names" python3 same_clock.py
-cat > names.c <<'C'
-#include <fsr_trace.h>
-#include <stdio.h>
-int main(int count, char** names) {
-  const char* error;
-  const fsr_op* op;
-  fsr_trace* trace = fsr_trace_open(names[count - 1], &error);
-  if (!trace) return 2;
-  while ((op = fsr_trace_next(trace, &error))) puts(op->path);
-  fsr_trace_close(trace);
-  return error ? 1 : 0;
-}
-C
-library=$FSR_BUILD/capture-formats/c-api
-check "a program in C" cc names.c -I "$FSR_SOURCE/capture-formats/c-api" -L "$library" -lfsrtrace -Wl,-rpath,"$library" -o names
-./names second.zst > c.names
-fstrace sql --csv second.zst 'select path from ops' | tail -n +2 | tr -d '"\r' > sql.names
-[ -s c.names ] && cmp -s c.names sql.names && ok "it gets the names from before the cut" ||
-  not_ok "it gets the names from before the cut" "$(diff c.names sql.names | head -n 4 | tr '\n' '|')"
 # A process waits for a lock of another when the cut begins.
 cat > waits.log <<'L'
 1 1.000000 openat(AT_FDCWD, "/w/f", O_RDWR|O_CREAT, 0644) = 3 <0.000010>

@@ -134,7 +134,7 @@ def memory(top):
             child = subprocess.Popen([FSTRACE, *command, trace], stdout=null, stderr=null)
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-        case(f"{command[0]}: a file takes little memory", "" if child.returncode == 0 and usage.ru_maxrss < 150_000 else
+        case(f"{command[0]}: a file takes little memory", "" if child.returncode == 0 and usage.ru_maxrss < 300_000 else
              f"status {child.returncode}, {usage.ru_maxrss} KiB")
 
 
