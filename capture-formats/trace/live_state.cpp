@@ -223,6 +223,10 @@ void LiveState::Impl::allocated(const Op& op) {
 }
 
 static uint64_t end_of(const LiveLock& l) { return l.length ? l.offset + l.length : UINT64_MAX; }
+static uint64_t end_of(const Op& op) {
+  const bool to_end = op.kind == OpKind::flock || op.length == 0 || op.offset + op.length < op.offset;
+  return to_end ? UINT64_MAX : op.offset + op.length;
+}
 
 // The new lock replaces the owner's old locks in its range; their parts on either side stay. Neighbours of one mode and one open
 // instance become one lock. The kernel joins those of several open instances, too.
@@ -232,7 +236,7 @@ void LiveState::Impl::locked(const Op& op, bool flock) {
   const bool takes = op.mode != uint32_t(flock ? LOCK_UN : F_UNLCK);
   LiveLock taken{.object = op.object, .handle = op.handle, .owner = op.owner, .mode = op.mode, .flock = flock};
   uint64_t from = flock ? 0 : op.offset;
-  uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
+  uint64_t end = end_of(op);
   const LockKey first{flock, flock ? op.handle : op.owner, from};
   auto it = held.upper_bound(first);
   if (it != held.begin() && std::prev(it)->first.same_owner(first)) --it;
@@ -262,7 +266,7 @@ bool LiveState::Impl::grants(const Op& op) const {
   if (held == locks.end()) return true;
   const bool flock = op.kind == OpKind::flock;
   const uint64_t owner = flock ? op.handle : op.owner, from = flock ? 0 : op.offset;
-  const uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
+  const uint64_t end = end_of(op);
   auto exclusive = [&](uint32_t mode) { return flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK; };
   return std::none_of(held->second.begin(), held->second.end(), [&](const auto& entry) {
     const auto& [key, l] = entry;

@@ -9,8 +9,9 @@
 #include <map>
 #include <set>
 
+#include "measure/paired.hpp"
 #include "page/load_curve.hpp"
-#include "page/result_cells.hpp"
+#include "page/run_cases.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -21,47 +22,11 @@ constexpr size_t kMostCases = 8;     // columns of the table of kinds
 constexpr size_t kMostReasons = 10;  // sentences about runs that were not clean
 constexpr size_t kMostDifferences = 30;
 
-// One run, with what the tables need of it.
-struct Shown {
-  const ChosenRun& chosen;
-  std::vector<ResultRow> distributions;
-  Responses responses;
-  const ResultRow* of(std::string_view kind, std::string_view what) const { return distribution(distributions, kind, what); }
-};
-
-struct Case {
-  std::string name;
-  std::vector<const Shown*> runs;
-};
-
-std::string rate_text(const ResultRow& run) {
-  if (run.real("asked_per_s") > 0) return fmt::format("{:g} calls/s", run.real("asked_per_s"));
-  const std::string timing = run.text("timing");
-  return timing == "original" ? fmt::format("{:g}x", run.real("scale")) : timing;
-}
-
-std::string load_text(const ResultRow& run) {
-  const std::string rate = rate_text(run);
-  const int64_t clones = run.number("clones");
-  return clones <= 1 ? rate : fmt::format("{}{}{} clones", rate, rate.empty() ? "" : ", ", clones);
-}
-
-std::string label_text(const ResultRow& run) {
-  std::string text = run.text("label").empty() ? run.text("target") : run.text("label");
-  return load_text(run).empty() ? text : text + ", " + load_text(run);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // Returns the median of the runs of a case that have the value, and below it the least and the highest.
 template <class Value, class ToCell>
 Cell median_cell(const Case& of, Value value, ToCell cell) {
   std::vector<double> values;
-  for (const Shown* run : of.runs)
+  for (const ShownRun* run : of.runs)
     if (const double v = value(*run); v >= 0) values.push_back(v);
   if (values.empty()) return "";
   Cell shown = cell(median(values));
@@ -85,15 +50,7 @@ class Page {
       const int64_t id = run.run.number("id");
       runs_.push_back({run, run.file->rows("distributions", id), Responses(*run.file, id)});
     }
-    std::map<std::string, size_t> places;
-    for (const Shown& run : runs_) {
-      const ResultRow& row = run.chosen.run;
-      const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", row.text("input"), row.text("target"), row.text("label"),
-                                          load_text(row), row.text("ordering"), row.number("streams"));
-      const auto [at, added] = places.try_emplace(key, cases_.size());
-      if (added) cases_.push_back({name_of(row), {}});
-      cases_[at->second].runs.push_back(&run);
-    }
+    cases_ = cases_of(runs_);
   }
 
   void write() {
@@ -107,22 +64,10 @@ class Page {
   }
 
  private:
-  // Returns a name for a new case. It has more of what makes the case as long as an earlier one has the same name.
-  std::string name_of(const ResultRow& run) const {
-    std::string name = label_text(run);
-    const std::string input = run.text("input");
-    for (const std::string& more : {run.text("target"), input.substr(input.rfind('/') + 1),
-                                    fmt::format("{} streams", run.number("streams")), "order " + run.text("ordering")}) {
-      if (std::none_of(cases_.begin(), cases_.end(), [&](const Case& other) { return other.name == name; })) break;
-      name += ", " + more;
-    }
-    return name;
-  }
-
   void verdict() {
     std::vector<std::string> reasons;
     bool running = false;
-    for (const Shown& run : runs_) {
+    for (const ShownRun& run : runs_) {
       running = running || run.chosen.running;
       std::string text = run.chosen.run.text("not_clean");
       std::replace(text.begin(), text.end(), '\n', ';');
@@ -154,18 +99,18 @@ class Page {
     for (const Case& one : cases_) {
       auto time = [&](const char* what, const char* column) {
         return median_cell(
-            one, [&](const Shown& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; }, time_cell);
+            one, [&](const ShownRun& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; }, time_cell);
       };
       auto response = [&](double q, const char* column) {
         Cell cell = time("response", column);
-        if (std::any_of(one.runs.begin(), one.runs.end(), [&](const Shown* run) { return run->responses.is_bound(q); }))
+        if (std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return run->responses.is_bound(q); }))
           cell.text = "> " + cell.text;
         return cell;
       };
       const std::string target = one.runs[0]->chosen.run.text("target");
       t.rows.push_back({Cell(one.name, "", one.name.starts_with(target) ? "" : target), count(int64_t(one.runs.size())),
                         median_cell(
-                            one, [](const Shown& run) { return run.chosen.run.real("achieved_per_s"); }, rate),
+                            one, [](const ShownRun& run) { return run.chosen.run.real("achieved_per_s"); }, rate),
                         time("service", "p50_ns"), time("service", "p99_ns"), response(0.5, "p50_ns"), response(0.99, "p99_ns")});
     }
     page_.table(t);
@@ -173,7 +118,7 @@ class Page {
 
   void curve() {
     LoadCurve curve;
-    for (const Shown& run : runs_)
+    for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) curve.add(run.chosen, *response);
     page_.section("curve", "Response over load");
     page_.chart(curve.chart());
@@ -182,7 +127,7 @@ class Page {
   // Writes a table of service times by kind: of replays, beside what the capture had.
   void kinds() {
     std::set<std::string> recorded, all;
-    for (const Shown& run : runs_)
+    for (const ShownRun& run : runs_)
       for (const ResultRow& row : run.distributions) {
         if (row.text("kind").empty()) continue;
         all.insert(row.text("kind"));
@@ -194,7 +139,7 @@ class Page {
     kinds(all, false);
   }
   void kinds(const std::set<std::string>& names, bool ratios) {
-    auto value = [ratios](const Shown& run, const std::string& kind) {
+    auto value = [ratios](const ShownRun& run, const std::string& kind) {
       const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
       if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
       return double(is->number("p50_ns")) / (ratios ? double(was->number("p50_ns")) : 1);
@@ -202,7 +147,7 @@ class Page {
     std::vector<const Case*> columns;
     for (const Case& one : cases_)
       if (std::any_of(names.begin(), names.end(), [&](const auto& kind) {
-            return std::any_of(one.runs.begin(), one.runs.end(), [&](const Shown* run) { return value(*run, kind) >= 0; });
+            return std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return value(*run, kind) >= 0; });
           }))
         columns.push_back(&one);
     const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
@@ -215,7 +160,7 @@ class Page {
       t.rows.push_back({kind});
       for (const Case* one : columns) {
         Cell cell = median_cell(
-            *one, [&](const Shown& run) { return value(run, kind); }, ratios ? shaded : time_cell);
+            *one, [&](const ShownRun& run) { return value(run, kind); }, ratios ? shaded : time_cell);
         cell.below.clear();
         t.rows.back().push_back(cell);
       }
@@ -232,7 +177,7 @@ class Page {
       std::string example;
     };
     std::map<std::vector<std::string>, Group> groups;
-    for (const Shown& run : runs_)
+    for (const ShownRun& run : runs_)
       for (const ResultRow& row : run.chosen.file->rows("differences", run.chosen.run.number("id"))) {
         Group& group = groups[{row.text("kind"), row.text("expected"), row.text("got")}];
         group.operations += row.number("count");
@@ -264,7 +209,7 @@ class Page {
     t.words = {9};
     t.id = "run-table";
     if (cases_.size() < runs_.size()) t.folded = fmt::format("All {} runs", runs_.size());
-    for (const Shown& run : runs_) {
+    for (const ShownRun& run : runs_) {
       const ResultRow& row = run.chosen.run;
       const ResultRow* response = run.of("", "response");
       auto time = [&](double q, const char* column) {
@@ -292,7 +237,7 @@ class Page {
     for (const auto& [name, of] : kEnvironment) {
       const char* column = of;
       const std::string first = fact_text(runs_[0].chosen.run, column);
-      if (std::all_of(runs_.begin(), runs_.end(), [&](const Shown& run) { return fact_text(run.chosen.run, column) == first; })) {
+      if (std::all_of(runs_.begin(), runs_.end(), [&](const ShownRun& run) { return fact_text(run.chosen.run, column) == first; })) {
         same.emplace_back(name, escape_text(first));
       } else {
         t.headings.push_back(name);
@@ -300,7 +245,7 @@ class Page {
       }
     }
     page_.facts("environment-table", same);
-    for (const Shown& run : runs_) {
+    for (const ShownRun& run : runs_) {
       t.rows.push_back({fmt::format("run {}", run.chosen.number())});
       for (const char* column : differing) t.rows.back().push_back(escape_text(fact_text(run.chosen.run, column)));
     }
@@ -308,7 +253,7 @@ class Page {
   }
 
   HtmlPage& page_;
-  std::vector<Shown> runs_;
+  std::vector<ShownRun> runs_;
   std::vector<Case> cases_;
 };
 

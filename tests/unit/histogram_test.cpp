@@ -54,7 +54,7 @@ TEST_CASE("merged histograms equal one histogram of all values") {
 TEST_CASE("a histogram of few values equals one that had room for more from the start") {
   for (int64_t kinds : {1, 31, 32, 33, 100}) {
     Histogram few, many, merged, times;
-    for (int64_t v = 0; v < 64; ++v) many.add(v * 1000);  // then none of these
+    for (int64_t v = 0; v < 64; ++v) many.add(v * 1000);  // more kinds than a sparse histogram keeps
     uint64_t seen = 0;
     for (int64_t i = 0; i < 3 * kinds; ++i) {
       const int64_t value = (i * 7 % kinds) * 1'000'003;

@@ -71,7 +71,6 @@ int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string&
   for (size_t i = 0; i < ends.size(); ++i) {
     const SessionEnd& end = ends[i];
     if (end.made && end.removed) print_text(fmt::format("Successfully deleted test directory '{}'\n", end.directory));
-    if (interrupted) continue;  // sessions that were cut off have different numbers of iterations
     if (end.failure.empty() && end.removed)
       whole.add(unsigned(i + 1), end.results, settings_);
     else if (!status)

@@ -79,7 +79,7 @@ class Test {
   bool fits(uint64_t size) const { return settings_.space == 0 || size * settings_.files * cluster_.size() <= settings_.space; }
 
   void check_memory(uint64_t size) const {
-    const uint64_t needed = settings_.buffer_bytes(size), memory = 2 * memory_budget();
+    const uint64_t needed = settings_.buffer_bytes(size), memory = memory_limit();
     if (needed > memory)
       throw std::runtime_error(fmt::format("files of {}{}: a buffer of {} bytes, expected at most the memory of {} bytes; set b",
                                            size, settings_.unit_name(), needed, memory));

@@ -94,11 +94,11 @@ uint64_t copy_spans(const TraceClosing& was, const TakenTime& taken, std::vector
   return operations;
 }
 
-// "12 operations were not recorded by the capture, between 1.00 s and 2.00 s"; empty: all were.
+// "12 operations were not recorded, between 1.00 s and 2.00 s"; empty: all were.
 std::string not_recorded(const TraceClosing& closing) {
   if (!closing.dropped) return {};
-  std::string out = format_count(closing.dropped) + (closing.dropped == 1 ? " operation was" : " operations were") +
-                    " not recorded by the capture";
+  std::string out =
+      format_count(closing.dropped) + (closing.dropped == 1 ? " operation was" : " operations were") + " not recorded";
   if (closing.dropped_spans.empty()) return out;
   int64_t to = 0;  // spans of a merged trace overlap
   for (const DroppedSpan& span : closing.dropped_spans) to = std::max(to, span.to);

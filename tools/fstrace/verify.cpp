@@ -38,7 +38,7 @@ int verify(const Options& options) {
     problems.push_back({.file_offset = reader->file_bytes(), .from = reader->end_time(), .to = -1, .what = what});
   };
   if (const TraceClosing* c = reader->closing()) {
-    constexpr const char* kDropped = "{} operations were not recorded by the capture";
+    constexpr const char* kDropped = "{} operations were not recorded";
     uint64_t dropped = c->dropped;
     for (const DroppedSpan& d : c->dropped_spans) {
       problems.push_back({.from = d.from, .to = d.to, .what = fmt::format(kDropped, format_count(d.operations))});

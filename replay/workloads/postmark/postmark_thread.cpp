@@ -58,7 +58,7 @@ PostmarkThread::PostmarkThread(const Settings& settings, unsigned copy, uint32_t
 }
 
 void PostmarkThread::check_memory(const Settings& settings, unsigned copies) {
-  const size_t needed = size_t(settings.files) * 2 * sizeof(File) * copies, memory = 2 * memory_budget();
+  const size_t needed = size_t(settings.files) * 2 * sizeof(File) * copies, memory = memory_limit();
   if (needed > memory)
     throw std::runtime_error(
         fmt::format("set number {}: needs {} bytes of memory, expected at most {}", settings.files, needed, memory));

@@ -20,7 +20,7 @@ class Requests final : public ExportFormat {
     const uint64_t first = (read || write) ? op.offset / kSector : 0;
     const uint64_t end = (read || write) ? (op.offset + op.result + kSector - 1) / kSector : 0;
     complete_until(out, op.start);
-    const int64_t pid = op.who ? apart(*op.who, op.who->pid) : 0;
+    const int64_t pid = op.who ? number_among_clients(*op.who, op.who->pid) : 0;
     const std::string_view command = op.who ? op.who->command : std::string_view();
     const char* rwbs = read ? "R" : write ? "W" : "FWS";
     line(out, {op.start, op.object, 'Q', rwbs, first, end - first}, pid, command);

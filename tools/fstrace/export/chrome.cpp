@@ -17,7 +17,8 @@ class Events final : public ExportFormat {
   void end(fmt::memory_buffer& out) override { append(out, "\n]}\n"); }
 
   Exported add(fmt::memory_buffer& out, const Op& op, const Paths& paths) override {
-    const int64_t pid = op.who ? apart(*op.who, op.who->pid) : 0, tid = op.who ? apart(*op.who, op.who->tid) : int64_t(op.thread);
+    const int64_t pid = op.who ? number_among_clients(*op.who, op.who->pid) : 0,
+                  tid = op.who ? number_among_clients(*op.who, op.who->tid) : int64_t(op.thread);
     if (op.who && named_.insert(op.thread).second) {
       event(out, pid, tid, "M", "process_name", [&](JsonOut& json) {
         json.key("args");

@@ -23,7 +23,7 @@ enum class Exported {
 };
 
 // Returns a number for a process or thread that no other client has: Linux gives none from 2^22 on.
-inline int64_t apart(const ThreadInfo& who, int32_t number) { return number + (int64_t(who.client) << 22); }
+inline int64_t number_among_clients(const ThreadInfo& who, int32_t number) { return number + (int64_t(who.client) << 22); }
 
 class ExportFormat {
  public:

@@ -72,8 +72,9 @@ class Calls final : public ExportFormat {
 
   void print(fmt::memory_buffer& out, const Op& op, const std::string& text) const {
     const int64_t time = epoch_ + op.start;
-    fmt::format_to(std::back_inserter(out), "{} {}.{:06} {}", op.who ? apart(*op.who, op.who->tid) : int64_t(op.thread),
-                   time / 1'000'000'000, time % 1'000'000'000 / 1000, text);
+    fmt::format_to(std::back_inserter(out), "{} {}.{:06} {}",
+                   op.who ? number_among_clients(*op.who, op.who->tid) : int64_t(op.thread), time / 1'000'000'000,
+                   time % 1'000'000'000 / 1000, text);
     auto to = std::back_inserter(out);
     if (op.has(kOpUnfinished)) {
       fmt::format_to(to, " <unfinished ...>\n");

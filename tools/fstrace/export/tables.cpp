@@ -59,8 +59,7 @@ class Csv final : public ExportFormat {
         std::back_inserter(out),
         "seq,start_ns,duration_ns,op,outcome,client,pid,tid,command,uid,gid,path,path2,object,handle,offset,length,result,"
         "mode,flags,open_flags,op_flags,set_mode,set_uid,set_gid,set_size,set_atime,set_mtime,name,data,owner,handle2,object2,"
-        "offset2,"
-        "entries,blocks\n");
+        "offset2,entries,blocks\n");
   }
   Exported add(fmt::memory_buffer& out, const Op& op, const Paths& paths) override {
     const ThreadInfo nobody;

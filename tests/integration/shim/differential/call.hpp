@@ -2,7 +2,7 @@
 // System calls as data: what a call is named, which arguments it takes, and how each argument is chosen, printed and read back.
 //
 // A sequence is a list of Ops. The same list is executed on two directories, and the Results are compared byte by byte. So a
-// Result holds only what has to agree. It has no inode numbers and no process ids. Of a time, it says only whether it is recent.
+// Result holds only what has to agree. It has no inode numbers and no process ids, and says of a time only whether it is recent.
 #pragma once
 
 #include <array>

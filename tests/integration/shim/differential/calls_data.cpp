@@ -129,7 +129,7 @@ void sendfile_(Process& p, const int64_t* a, Result& r) {
   r.fields[0] = from;
 }
 
-// From a file through a pipe into another.
+// Moves bytes from a file through a pipe into another file.
 void splice_(Process& p, const int64_t* a, Result& r) {
   int pipe_fds[2];
   if (same_file(p, a[0], a[2])) return;
