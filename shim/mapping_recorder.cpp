@@ -300,7 +300,7 @@ void MappingRecorder::record(const Access& access) {
   }
   op.who = shim_.processes.named(access.tid, access.pid, parent);
   op.thread = op.who->id;
-  shim_.recorder.add(ring_, op);
+  if (!shim_.recorder.add(ring_, op)) lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace fsr::shim

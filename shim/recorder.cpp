@@ -117,16 +117,21 @@ void Recorder::end(Ring& ring, Op& op) {
   if (sleeping_.load(std::memory_order_relaxed) && (ring.fill() > kWakeBytes || pool_.low())) wake_.notify_one();
 }
 
-void Recorder::add(Ring* ring, Op& op) {
+bool Recorder::add(Ring* ring, Op& op) {
   if (!recording()) {
     unrecorded_.fetch_add(1, std::memory_order_relaxed);
   } else if (!ring || !make_room(*ring, Ring::need(op))) {
     note_dropped(op.start);
   } else {
-    ring->enter();
+    ring->enter();  // before the question: the writer either sees the announcement, or has passed already
+    if (op.start < passed_.load(std::memory_order_seq_cst)) {
+      ring->leave();
+      return false;
+    }
     ring->start(op);
     ring->finish(op);
   }
+  return true;
 }
 
 bool Recorder::make_room(Ring& ring, size_t bytes) {
@@ -190,7 +195,9 @@ void Recorder::write_all() {
     int64_t t = now();
     update_rings();
     const int64_t held = hold_.load(std::memory_order_relaxed);
-    merger_.round(held < t && t - held < kMostHeld ? held : t);
+    const int64_t until = held < t && t - held < kMostHeld ? held : t;
+    passed_.store(std::max(until, passed_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
+    merger_.round(until);
     follow_load(t);
     SinkState state = sink_.tick(t, this->state());
     if (!state.end.empty()) return end_for(state);

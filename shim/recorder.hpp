@@ -35,7 +35,7 @@ struct RingSize {
 class Recorder {
  public:
   static constexpr int64_t kRateWindow = 100'000'000;  // ns
-  static constexpr int64_t kMostHeld = 200'000'000;    // ns
+  static constexpr int64_t kMostHeld = 500'000'000;    // ns
 
   // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
   Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow overflow = Overflow::wait);
@@ -49,9 +49,9 @@ class Recorder {
   bool begin(Ring* ring, Op& op);
   void end(Ring& ring, Op& op);  // sets op.duration
 
-  // Records an operation that has ended, with its start and duration. It gets its place in the order only if hold() was set to
-  // its start, or earlier, before.
-  void add(Ring* ring, Op& op);
+  // Records an operation that has ended, with its start and duration. False: it comes too late for its place in the order, and is
+  // not recorded. It comes in time if hold() was set to its start, or earlier, less than kMostHeld ago.
+  bool add(Ring* ring, Op& op);
   // Holds back operations that start at `from` or later, for kMostHeld at most. INT64_MAX: ends the hold.
   void hold(int64_t from) { hold_.store(from, std::memory_order_relaxed); }
 
@@ -94,6 +94,7 @@ class Recorder {
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
   std::atomic<int64_t> first_dropped_{INT64_MAX};  // start of the earliest since the writer's last state()
   std::atomic<int64_t> hold_{INT64_MAX};
+  std::atomic<int64_t> passed_{INT64_MIN};  // what starts earlier may have been written already
   std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0}, load_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -65,6 +65,8 @@ void Ring::enter() {
   state_.store(kEntering, std::memory_order_seq_cst);
 }
 
+void Ring::leave() { state_.store(kIdle, std::memory_order_release); }
+
 void Ring::start(const Op& op) {
   FSR_CHECK(state_.load(std::memory_order_relaxed) == kEntering, "a request starts that was not announced");
   use_reserved();  // before this request starts: it may take long, and the reserved chunk would lie idle until its end

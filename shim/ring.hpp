@@ -49,6 +49,7 @@ class Ring {
   size_t largest() const { return pool_.chunk_bytes(); }  // there is never room for more
   bool room(size_t bytes);
   void enter();
+  void leave();  // instead of start(): there is no operation
   void start(const Op& op);
   void finish(const Op& op);
   void abandon();

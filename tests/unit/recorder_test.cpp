@@ -337,11 +337,30 @@ TEST_CASE("a late operation takes its place in the order if the merger waited fo
   recorder.end(*ring, now);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   Op before = op_at(from, "before");
-  recorder.add(late, before);
+  CHECK(recorder.add(late, before));
   recorder.hold(INT64_MAX);
   recorder.stop("end");
   REQUIRE(sink.ops.size() == 2);
   CHECK(sink.ops[0].name == "before");
+  CHECK(sink.in_order());
+}
+
+TEST_CASE("an operation that comes too late for its place in the order is refused", "[threads]") {
+  KeepingSink sink;
+  Recorder recorder(sink, small(kChunk), clock_ns(CLOCK_MONOTONIC));
+  Ring *late = recorder.borrow(), *ring = recorder.borrow();
+  const int64_t from = recorder.now();
+  recorder.hold(from);
+  Op now = op_at(0, "now");
+  recorder.begin(ring, now);
+  recorder.end(*ring, now);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(Recorder::kMostHeld) + std::chrono::milliseconds(100));
+  Op before = op_at(from, "before");
+  CHECK_FALSE(recorder.add(late, before));
+  Op after = op_at(recorder.now() + 1'000'000'000, "after");
+  CHECK(recorder.add(late, after));
+  recorder.stop("end");
+  REQUIRE(sink.ops.size() == 2);
   CHECK(sink.in_order());
 }
 
