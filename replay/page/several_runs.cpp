@@ -99,7 +99,8 @@ class Page {
     for (const Case& one : cases_) {
       auto time = [&](const char* what, const char* column) {
         return median_cell(
-            one, [&](const ShownRun& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; }, time_cell);
+            one, [&](const ShownRun& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; },
+            time_cell);
       };
       auto response = [&](double q, const char* column) {
         Cell cell = time("response", column);
@@ -237,7 +238,8 @@ class Page {
     for (const auto& [name, of] : kEnvironment) {
       const char* column = of;
       const std::string first = fact_text(runs_[0].chosen.run, column);
-      if (std::all_of(runs_.begin(), runs_.end(), [&](const ShownRun& run) { return fact_text(run.chosen.run, column) == first; })) {
+      if (std::all_of(runs_.begin(), runs_.end(),
+                      [&](const ShownRun& run) { return fact_text(run.chosen.run, column) == first; })) {
         same.emplace_back(name, escape_text(first));
       } else {
         t.headings.push_back(name);

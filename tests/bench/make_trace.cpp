@@ -5,9 +5,10 @@
 // Makes a synthetic trace for benchmarks and tests of timing and scale. Operations start at exact, equal distances, on threads in
 // turn. Each thread works through small sequences over a fixed set of files: look up and stat, open-read-close, open-write-close,
 // make and remove a temporary file. With --look-first each file is looked up once before that, so that all files are known from
-// then on. --begin makes the second piece of a series, whose first operation starts at TIME. With --execs each thread runs another
-// program after every N of its operations. With --drop the closing statement says that N operations between 1 s and 1.5 s, and
-// one more, were not recorded. The same options always give the same trace. Creates FILE and never replaces an existing one.
+// then on. --begin makes the second piece of a series, whose first operation starts at TIME. With --execs each thread runs
+// another program after every N of its operations. With --drop the closing statement says that N operations between 1 s and 1.5
+// s, and one more, were not recorded. The same options always give the same trace. Creates FILE and never replaces an existing
+// one.
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
