@@ -40,7 +40,7 @@ std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions&
   std::atomic<bool> over = false, removed = false;
   int errors = 0;
   ErrorLog log({.most = 1}, over, [&](const std::string&, const ErrorLocation&) { ++errors; });
-  ValidationCounts counts;
+  ValidatedRun counts;
   const Validation validation;
   const Pattern pattern(4096);
   const Storage settings;

@@ -92,7 +92,7 @@ struct Recovering {
   std::atomic<bool> over{false};
   ErrorLog errors{{.most = 1000}, over, [this](const std::string& line, const ErrorLocation&) { told.push_back(line); }};
   Validation how;
-  ValidationCounts counts;
+  ValidatedRun counts;
   explicit Recovering(uint64_t size) : storage((system.name = "fsd1", system), size, kBlock) {
     storage.place_text = [](uint64_t offset) { return fmt::format("lba={}", offset); };
     storage.locate = [](uint64_t offset) { return ErrorLocation{"", offset}; };

@@ -32,7 +32,7 @@ struct RunContext {
   uint32_t umask = 0;
   uint64_t seed = 1;
   const Validation& validation;
-  ValidationCounts& checks;
+  ValidatedRun& checks;
 };
 
 struct WorkContext {

@@ -43,6 +43,12 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
+std::string plain_text(std::string html) {
+  for (const auto& [escaped, plain] : {std::pair("&lt;", "<"), std::pair("&gt;", ">"), std::pair("&amp;", "&")})
+    for (size_t at = 0; (at = html.find(escaped, at)) != std::string::npos; ++at) html.replace(at, strlen(escaped), plain);
+  return html;
+}
+
 std::string make_output_directory(const std::string& asked) {
   namespace fs = std::filesystem;
   std::string directory = asked;

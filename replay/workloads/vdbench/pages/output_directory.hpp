@@ -26,5 +26,6 @@ class Page {
 std::string make_output_directory(const std::string& asked);
 std::string page_name(const std::string& name);  // name of the page about `name`, without ".html"
 std::string html_text(const std::string& text);  // with < > & escaped
+std::string plain_text(std::string html);        // reverses html_text()
 
 }  // namespace fsr::vdbench

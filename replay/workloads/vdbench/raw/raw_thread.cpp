@@ -12,7 +12,7 @@
 
 namespace fsr::vdbench {
 
-RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
+RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidatedRun& v,
                        uint64_t seed)
     : work(w),
       number(n),

@@ -47,10 +47,10 @@ struct RawContext {
   Cursors cursors;
   Pace& pace;
   ErrorLog& errors;
-  ValidationCounts& validation;
+  ValidatedRun& validation;
   std::unique_ptr<const Content> content{};  // null: content of Pattern
   std::atomic<unsigned> threads{0};
-  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
+  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidatedRun& v,
              uint64_t seed);  // throws what Areas throws
 };
 

@@ -114,9 +114,12 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   auto note_error = [this](const std::string& line, const ErrorLocation&) { reports_.error(line); };
   ErrorLog errors(limits_of(definitions_.general), over,
                   [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
-  ValidationCounts checks;
+  ValidatedRun checks{.name = run.name, .rank = ranks_.cluster().rank()};
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
   FileRunSetup setup = this->setup(run, context, dealt, messages);
+  for (const FileWork& work : run.file_works)
+    if (const ValidatedStorage* its = tree_of(run.systems[work.system]).anchor->validated(); its && its->journal)
+      its->journal->begin_run(run.name, checks.rank);
   RunOutcome performed =
       vdbench::perform(runner_, setup.parts, run, reports_, messages, {&stop_, &over, definitions_.general.monitor, &errors});
   for (const Events* its : setup.events)

@@ -216,15 +216,16 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
       fmt::format("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count()));
 }
 
-void end_validation(const ValidationCounts& counts, const PlannedRun& run, const General& general, const std::atomic<int>& stop,
+void end_validation(const ValidatedRun& validated, const PlannedRun& run, const General& general, const std::atomic<int>& stop,
                     Reports& reports) {
   if (!general.validation.on) return;
-  reports.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(counts.checked),
-                           format_count(counts.wrong)));
+  reports.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validated.checked),
+                           format_count(validated.wrong)));
+  for (const std::string& line : validated.bad.lines()) reports.error(line);
   auto checks = [](const RawWork& work) { return work.workload.seek != Seek::once || work.workload.read_percent > 0; };
   auto transfers = [](const FileWork& work) { return work.workload.operation <= Operation::write; };
   const bool expected = std::ranges::any_of(run.raw_works, checks) || std::ranges::any_of(run.file_works, transfers);
-  if (counts.checked == 0 && expected && !run.formats && stop.load() == 0)
+  if (validated.checked == 0 && expected && !run.formats && stop.load() == 0)
     throw std::runtime_error(fmt::format("rd={}: No read validations done during a Data Validation run", run.name));
 }
 

@@ -174,7 +174,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   };
   ErrorLog errors(limits_of(definitions_.general), over,
                   [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
-  ValidationCounts validation;
+  ValidatedRun validation{.name = run.name, .rank = ranks_.cluster().rank()};
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
   std::vector<std::unique_ptr<RawContext>> works;
@@ -194,6 +194,8 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
             {std::make_unique<RawThread>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
              storage.target_index, unsigned(parts.size())});
   }
+  for (const auto& validated : validated_)
+    if (validated->journal) validated->journal->begin_run(run.name, validation.rank);
   RunOutcome performed = vdbench::perform(runner_, parts, run, reports_, messages,
                                           {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
   sync(run, errors);

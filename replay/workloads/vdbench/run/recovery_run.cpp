@@ -113,8 +113,8 @@ void RecoveryRun::recover(const RecoveredKeys& known, Anchor& anchor, Target& ta
 
 void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage, RecoverySource& source) {
   const Validation& how = general_.validation;
-  ValidationCounts counts;
-  Validator validator(storage, how, counts, errors_, storage.keys.unit());
+  ValidatedRun validated{.name = "recovery"};
+  Validator validator(storage, how, validated, errors_, storage.keys.unit());
   const RecoveryResult found = vdbench::recover(
       known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, over_);
   const std::string removals =
@@ -122,8 +122,9 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
   reports_.note(
       fmt::format("{}: recovered from the journal: {} pending writes, of which {} are complete, {} absent, {} partial{}; {} "
                   "blocks checked, {} not as written",
-                  storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(counts.checked),
-                  format_count(counts.wrong)));
+                  storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(validated.checked),
+                  format_count(validated.wrong)));
+  for (const std::string& line : validated.bad.lines()) reports_.error(line);
   if (known.lost)
     errors_.add(
         fmt::format("{}: the journal is damaged from byte {} on: {} entries are lost; {} blocks are assumed to be as a later "

@@ -37,17 +37,22 @@ class BlockKeys {
   void forget(uint64_t offset, uint64_t length) {
     for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
       states_[block].key.store(kUnknown, std::memory_order_relaxed);
-      states_[block].last_good = 0;
+      states_[block].last_good = {};
     }
   }
-  // Time when the block was last written or found correct, s since the Unix epoch. 0: not yet.
-  uint32_t last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
-  void good(uint64_t offset, uint32_t time) { states_[offset / unit_].last_good = time; }
+  // Event after which a block was last known to be correct.
+  struct LastGood {
+    uint32_t time = 0;    // s since the Unix epoch; 0: not known
+    uint16_t thread = 0;  // number in the ThreadNames; 0: not known
+    bool wrote = false;   // true: it was written; false: it was read
+  };
+  const LastGood& last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
+  void good(uint64_t offset, const LastGood& event) { states_[offset / unit_].last_good = event; }
 
  private:
   static constexpr uint8_t kBusy = 0x80, kKey = 0x7f;
   struct State {
-    uint32_t last_good = 0;
+    LastGood last_good;
     std::atomic<uint8_t> key{kUnknown};
   };
   uint64_t end_of(uint64_t offset, uint64_t length) const { return (offset + length + unit_ - 1) / unit_; }

@@ -20,7 +20,11 @@ class Recovery {
         validator_(validator),
         source_(source),
         blocks_(std::min<uint64_t>(known.keys.size(), storage.keys.blocks())) {
-    for (uint64_t block = 0; block < blocks_; ++block) keys_.set(block * known.unit, known.keys[block]);
+    const std::vector<uint16_t> numbers = storage.threads.add(known.threads);
+    for (uint64_t block = 0; block < blocks_; ++block) {
+      keys_.set(block * known.unit, known.keys[block]);
+      if (!known.writers.empty()) keys_.good(block * known.unit, {.thread = numbers[known.writers[block]], .wrote = true});
+    }
   }
   ~Recovery() {
     for (uint64_t block = 0; block < blocks_; ++block) keys_.release(block * known_.unit, known_.unit);  // claimed by set()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/validate/sector.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kTime = 8, kKey = 16, kOwner = 24, kPattern = 32, kSum = 504;
+constexpr size_t kTime = 8, kKey = 16, kOwner = 24, kThread = 32, kRank = 36, kRun = 40, kPattern = 56, kSum = 504;
 constexpr size_t kPatternSize = kSum - kPattern;
 constexpr size_t kPatterns = 65'536;
 
@@ -36,11 +37,18 @@ uint64_t sum_of(const char* sector) { return XXH3_64bits(sector, kSum); }
 
 }  // namespace
 
+std::string writer_text(std::string_view run, uint32_t rank, uint32_t thread) {
+  return fmt::format("rd={} {}thread={}", run, rank ? fmt::format("rank={} ", rank) : "", thread);
+}
+
 void write_sectors(char* to, uint64_t length, const SectorMark& mark) {
   char head[kPattern] = {};
   memcpy(head + kTime, &mark.time, sizeof mark.time);
   head[kKey] = char(mark.key);
   memcpy(head + kOwner, mark.owner.data(), std::min(mark.owner.size(), kOwnerSize));
+  memcpy(head + kThread, &mark.thread, sizeof mark.thread);
+  memcpy(head + kRank, &mark.rank, sizeof mark.rank);
+  memcpy(head + kRun, mark.run.data(), std::min(mark.run.size(), kRunSize));
   for (uint64_t at = 0; at < length; at += kSector) {
     const uint64_t offset = mark.offset + at;
     memcpy(head, &offset, sizeof offset);
@@ -56,6 +64,9 @@ SectorState look_at_sector(const char* sector, const SectorMark& expected, Secto
   memcpy(&mark->time, sector + kTime, sizeof mark->time);
   mark->key = uint8_t(sector[kKey]);
   mark->owner.assign(sector + kOwner, strnlen(sector + kOwner, kOwnerSize));
+  memcpy(&mark->thread, sector + kThread, sizeof mark->thread);
+  memcpy(&mark->rank, sector + kRank, sizeof mark->rank);
+  mark->run.assign(sector + kRun, strnlen(sector + kRun, kRunSize));
   uint64_t sum;
   memcpy(&sum, sector + kSum, sizeof sum);
   if (sum == sum_of(sector)) return SectorState::written;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sector as data validation writes it. It contains its offset, the time of the write, the number of the write, and a checksum.
-// So a read shows whether a write was lost, torn, misplaced or damaged.
+// A sector as data validation writes it. It contains its offset, the time of the write, the number of the write, its writer, and
+// a checksum. So a read shows whether a write was lost, torn, misplaced or damaged, and whose write is there.
 //
-// Octets, little-endian: 0 offset, 8 time (ns since the Unix epoch), 16 key, 24 owner (8 octets, padded with zeros), 32 pattern,
-// 504 XXH3 of everything before. The layout differs from vdbench's, but has the same information.
+// Octets, little-endian: 0 offset, 8 time (ns since the Unix epoch), 16 key, 24 owner (8 octets, padded with zeros), 32 thread
+// (4), 36 rank (4), 40 name of the RD (its first 16 octets, padded with zeros), 56 pattern, 504 XXH3 of everything before. The
+// layout differs from vdbench's, but has the same information.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace fsr::vdbench {
 
 constexpr uint64_t kSector = 512;
-constexpr size_t kOwnerSize = 8;
+constexpr size_t kOwnerSize = 8, kRunSize = 16;
 constexpr uint8_t kMostKey = 126;  // keys count from 1, and restart after this one; 0: not known
 
 constexpr uint8_t next_key(uint8_t key) { return uint8_t(key % kMostKey + 1); }
@@ -23,7 +24,12 @@ struct SectorMark {
   int64_t time = 0;
   uint8_t key = 0;
   std::string owner;  // name of the SD or FSD, at most kOwnerSize
+  uint32_t thread = 0, rank = 0;
+  std::string run{};  // name of the RD, of which kRunSize octets are kept
 };
+
+// Returns "rd=r1 thread=3", with the rank in front of the thread if it is not 0.
+std::string writer_text(std::string_view run, uint32_t rank, uint32_t thread);
 
 // Writes `length` bytes of whole sectors. `mark`: of the first sector.
 void write_sectors(char* to, uint64_t length, const SectorMark& mark);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/validate/sector_text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cstring>
+#include <utility>
+
+#include "util/clock_ns.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kWord = 8, kHead = 32, kTimeAt = 8, kSumAt = 504;
+constexpr size_t kWord = 8, kHead = 56, kTimeAt = 8, kWriterAt = 32, kSumAt = 504;
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -32,13 +36,16 @@ std::string sector_text(std::string_view found, const SectorMark& expected, uint
   std::array<char, kSector> whole;
   write_sectors(whole.data(), kSector, expected);
   const std::string_view wanted(whole.data(), kSector);
-  // Without the time of the last write, neither the time nor the checksum can be compared.
-  auto is_unknown = [&](size_t word) { return expected.time == 0 && (word == kTimeAt || word == kSumAt); };
+  // Without the time of the last write, its writer is not known either, and the checksum can't be compared.
+  auto is_unknown = [&](size_t word) {
+    return expected.time == 0 && (word == kTimeAt || word == kSumAt || (word >= kWriterAt && word < kHead));
+  };
   std::string text = fmt::format("  sector at byte {} ({:#x}), LBA {} of {} bytes\n", at, at, at / kSector, kSector);
-  std::string head = hex(wanted.substr(0, kHead));
-  if (expected.time == 0) head.replace(2 * kTimeAt + 1, 2 * kWord, 2 * kWord, '.');
+  std::string head;
+  for (size_t word = 0; word < kHead; word += kWord)
+    head += (word ? " " : "") + (is_unknown(word) ? std::string(2 * kWord, '.') : hex(wanted.substr(word, kWord)));
   text += fmt::format("  header expected: {}\n  header found:    {}\n", head, hex(found.substr(0, kHead)));
-  text += "  header: offset, time in ns since 1970, key, owner; each has 8 octets, the lowest first\n";
+  text += "  header: offset, time in ns since 1970, key, owner, thread and rank, RD; words of 8 octets, the lowest first\n";
   text += fmt::format("  {:<6}  {:<16}  {:<16}  {}\n", "octet", "expected", "found", "as characters");
   size_t same = 0, unknown = 0;
   for (size_t word = 0; word < kSector; word += kWord) {
@@ -50,8 +57,30 @@ std::string sector_text(std::string_view found, const SectorMark& expected, uint
     else
       text += fmt::format("  {:<6}  {}  {}  {} {}\n", word, hex(should), hex(is), printable(should), printable(is));
   }
-  return text + fmt::format("  {} of {} words are as written{}\n", same, kSector / kWord,
-                            unknown ? ", those of time and checksum are not compared" : "");
+  return text +
+         fmt::format("  {} of {} words are as written{}\n", same, kSector / kWord,
+                     unknown ? ", those of time, writer and checksum are not compared" : "") +
+         "  the sector:\n" + dump_text(found, at);
+}
+
+std::string dump_text(std::string_view data, uint64_t at) {
+  constexpr size_t kLine = 2 * kWord;
+  std::string text;
+  bool same = false;
+  for (size_t line = 0; line < data.size(); line += kLine) {
+    const std::string_view its = data.substr(line, kLine);
+    if (line && its == data.substr(line - kLine, kLine)) {
+      if (!std::exchange(same, true)) text += "  *\n";
+      continue;
+    }
+    same = false;
+    text += fmt::format("  {:012x}  {:<33}  {}\n", at + line, hex(its), printable(its));
+  }
+  return text;
+}
+
+std::string wall_text(int64_t wall) {
+  return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
 }
 
 std::string kind_text(std::string_view kind) {

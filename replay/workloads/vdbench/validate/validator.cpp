@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/validate/validator.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "util/clock_ns.hpp"
-#include "workloads/vdbench/validate/sector.hpp"
 #include "workloads/vdbench/validate/sector_text.hpp"
 
 namespace fsr::vdbench {
@@ -20,9 +18,14 @@ namespace {
 constexpr uint64_t kMostShown = 100;  // wrong blocks of a run whose content is shown
 constexpr int64_t kRetry = 50'000;    // ns until a claim is tried again after another thread had the blocks
 
-std::string time_text(int64_t wall) {
-  return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
+// Returns "last written at TIME by rd=r thread=3".
+std::string good_text(const BlockKeys::LastGood& good, const ThreadNames& threads) {
+  if (!good.time && !good.thread) return "last good before this run";
+  return fmt::format("last {}{} by {}", good.wrote ? "written" : "read well",
+                     good.time ? " at " + wall_text(good.time * kSecond) : "", threads.at(good.thread));
 }
+
+std::string writer_of(const SectorMark& mark) { return writer_text(mark.run, mark.rank, mark.thread); }
 
 }  // namespace
 
@@ -38,9 +41,14 @@ ValidatedStorage::ValidatedStorage(const Storage& storage, uint64_t size, uint64
 ValidatedStorage::ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit)
     : name(system.name), what(fmt::format("fsd={} anchor={}", system.name, system.anchor)), keys(size, unit) {}
 
-Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors,
-                     uint64_t largest)
-    : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(largest) {}
+Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidatedRun& run, ErrorLog& errors, uint64_t largest)
+    : storage_(storage),
+      how_(how),
+      run_(run),
+      thread_(run.threads++),
+      name_(storage.threads.add(writer_text(run.name, run.rank, thread_))),
+      errors_(errors),
+      buffer_(largest) {}
 
 Task Validator::perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t base) {
   base_ = base;
@@ -89,7 +97,14 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
     const uint64_t offset = base_ + op.offset + at;
     const uint8_t before = keys.key(offset), key = next_key(before == BlockKeys::kBad ? BlockKeys::kUnknown : before);
     entries_.push_back({offset / keys.unit(), key});
-    write_sectors(buffer_.data() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
+    write_sectors(buffer_.data() + at, keys.unit(),
+                  {.offset = offset,
+                   .time = time,
+                   .key = key,
+                   .owner = storage_.name,
+                   .thread = thread_,
+                   .rank = run_.rank,
+                   .run = run_.name});
   }
   const int unpromised = co_await promise(sim, Journal::kWrites);
   if (unpromised) co_return unpromised;
@@ -97,9 +112,10 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   for (Journal::Entry& entry : entries_) {
     if (error) entry.key = BlockKeys::kUnknown;  // the content after a failed write is not known
     keys.set(entry.block * keys.unit(), entry.key);
-    keys.good(entry.block * keys.unit(), error ? 0 : uint32_t(time / kSecond));
+    keys.good(entry.block * keys.unit(),
+              error ? BlockKeys::LastGood() : BlockKeys::LastGood{uint32_t(time / kSecond), name_, true});
   }
-  if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
+  if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_, thread_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
   const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
   if (unread == 0) check(base_ + look.offset, {buffer_.data(), op.length}, "read after a write");
@@ -109,7 +125,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
 // Writes entries_ to the journal before the operation is issued.
 Task Validator::promise(SimContext& sim, Journal::Kind kind) {
   if (!storage_.journal) co_return 0;
-  if (!storage_.journal->add(kind, entries_)) co_return errno;
+  if (!storage_.journal->add(kind, entries_, thread_)) co_return errno;
   if (!storage_.journal->flushes()) co_return 0;
   int error = 0;
   co_await sim.blocking([&] { error = storage_.journal->flush() ? 0 : errno; });
@@ -143,14 +159,15 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     const uint64_t offset = first + at;
     const uint8_t key = keys.key(offset);
     if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
-    ++counts_.checked;
+    ++run_.checked;
     const std::string_view block = data.substr(at, keys.unit());
     const Wrong wrong = wrong_of(offset, block, key);
     if (wrong.text.empty()) {
-      keys.good(offset, now);
+      keys.good(offset, {now, name_, false});
       continue;
     }
-    const bool is_shown = counts_.wrong++ < kMostShown;
+    const bool is_shown = run_.wrong++ < kMostShown;
+    run_.bad.add({storage_.locate(offset), storage_.what, wrong.kind, keys.unit()});
     report(offset, keys.unit(), when, wrong.text, is_shown ? shown(wrong, offset, block, key) : "");
     keys.set(offset, BlockKeys::kBad);  // reported only once
   }
@@ -166,24 +183,27 @@ void Validator::missing(uint64_t first, uint64_t length, const char* when) {
     keys.set(offset, BlockKeys::kBad);
   }
   if (count == 0) return;
-  counts_.checked += count;
-  counts_.wrong += count;
+  run_.checked += count;
+  run_.wrong += count;
+  run_.bad.add({storage_.locate(at), storage_.what, "lost write", count * keys.unit()});
   report(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count), "");
 }
 
 void Validator::report(uint64_t offset, uint64_t size, const char* when, const std::string& wrong, const std::string& shown) {
-  const uint32_t good = storage_.keys.last_good(offset);
   ErrorLocation location = storage_.locate(offset);
   location.size = size;
   errors_.add(
-      fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}{}", storage_.what, when,
-                  storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time"), shown),
+      fmt::format("Data Validation error: {} {}: block {} size={}: {}; {}{}", storage_.what, when, storage_.place_text(offset),
+                  size, wrong, good_text(storage_.keys.last_good(offset), storage_.threads), shown),
       location);
 }
 
 std::string Validator::shown(const Wrong& wrong, uint64_t offset, std::string_view block, uint8_t key) const {
   const uint64_t at = wrong.first_sector * kSector;
-  const SectorMark expected{.offset = offset + at, .time = wrong.time, .key = key, .owner = storage_.name};
+  SectorMark expected = wrong.rest;
+  expected.offset = offset + at;
+  expected.key = key;
+  expected.owner = storage_.name;
   std::string text = fmt::format("\n  {}: {}\n", wrong.kind, kind_text(wrong.kind)) +
                      sector_text(block.substr(at, kSector), expected, storage_.locate(offset).lba + at);
   text.pop_back();  // the last line gets its end from the log
@@ -193,16 +213,14 @@ std::string Validator::shown(const Wrong& wrong, uint64_t offset, std::string_vi
 Validator::Wrong Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {
   const uint64_t sectors = block.size() / kSector;
   uint64_t as_written = 0, older = 0, zeros = 0, damaged = 0, foreign = 0, misplaced = 0;
-  SectorMark mark, stale, stray;
+  SectorMark mark, rest, stale, stray;
   uint64_t first_wrong = sectors;
-  int64_t time = 0;
   for (uint64_t s = 0; s < sectors; ++s) {
-    const SectorMark expected{.offset = offset + s * kSector, .time = 0, .key = key, .owner = storage_.name};
+    const SectorMark expected{.offset = offset + s * kSector, .key = key, .owner = storage_.name};
     const SectorState state = look_at_sector(block.data() + s * kSector, expected, &mark);
     const bool in_place = mark.offset == expected.offset && mark.owner == expected.owner;
     if (state == SectorState::written && in_place && mark.key == key) {
-      ++as_written;
-      time = mark.time;
+      if (as_written++ == 0) rest = mark;
       continue;
     }
     first_wrong = std::min(first_wrong, s);
@@ -223,11 +241,11 @@ Validator::Wrong Validator::wrong_of(uint64_t offset, std::string_view block, ui
     if (n) found.push_back(fmt::format("{} {} {}", n, n == 1 ? "sector" : "sectors", what));
   };
   count(as_written, "as written");
-  count(older, fmt::format("of another write, key {} of {}", stale.key, time_text(stale.time)));
+  count(older, fmt::format("of another write, key {} of {} by {}", stale.key, wall_text(stale.time), writer_of(stale)));
   if (misplaced) {
     const std::string place =
         stray.owner == storage_.name ? storage_.place_text(stray.offset) : fmt::format("{} lba={}", stray.owner, stray.offset);
-    count(misplaced, fmt::format("of {}, written {}", place, time_text(stray.time)));
+    count(misplaced, fmt::format("of {}, written {} by {}", place, wall_text(stray.time), writer_of(stray)));
   }
   count(zeros, "of zeros");
   count(damaged, "with a wrong checksum");
@@ -238,7 +256,7 @@ Validator::Wrong Validator::wrong_of(uint64_t offset, std::string_view block, ui
                      : as_written ? "torn write"
                                   : "lost write";
   return {fmt::format("{}, expected key {}, from sector {} on: {}", name, key, first_wrong, fmt::join(found, ", ")), name,
-          first_wrong, time};
+          first_wrong, rest};
 }
 
 }  // namespace fsr::vdbench

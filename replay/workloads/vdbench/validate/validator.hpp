@@ -16,14 +16,21 @@
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/language/settings.hpp"
 #include "workloads/vdbench/raw/area.hpp"
+#include "workloads/vdbench/validate/bad_blocks.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
+#include "workloads/vdbench/validate/thread_names.hpp"
 
 namespace fsr::vdbench {
 
-// Counts of all threads of a run.
-struct ValidationCounts {
+// Data validation by all threads of a run on this rank.
+struct ValidatedRun {
+  std::string name{};  // name of the RD, or "recovery"
+  uint32_t rank = 0;
   std::atomic<uint64_t> checked{0}, wrong{0};  // blocks
+  std::atomic<uint32_t> threads{0};            // numbers of threads that are given
+  BadBlocks bad{};
 };
 
 // An SD, or the files of an anchor, with data validation. It lasts over all runs.
@@ -35,6 +42,7 @@ struct ValidatedStorage {
   // Returns the LUN or file, and the offset in it.
   std::function<ErrorLocation(uint64_t offset)> locate;
   BlockKeys keys;
+  ThreadNames threads{};             // writers and readers of the blocks
   std::unique_ptr<Journal> journal;  // may be null
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
   ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit);  // the owner of the files sets both functions
@@ -42,8 +50,8 @@ struct ValidatedStorage {
 
 class Validator {
  public:
-  // All must outlive this. `largest`: bytes of the largest transfer.
-  Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors, uint64_t largest);
+  // All must outlive this. `largest`: bytes of the largest transfer. Make those of a run before any of its threads runs.
+  Validator(ValidatedStorage& storage, const Validation& how, ValidatedRun& run, ErrorLog& errors, uint64_t largest);
 
   // Performs `op`, a read or write of whole blocks, and counts it in `row`. Reads before and after a write are not counted.
   // Returns the errno of the operation, EIO for a short transfer, or kOver if the run ended before it began. Wrong blocks are
@@ -74,14 +82,16 @@ class Validator {
     std::string text;           // empty: the block is as written
     std::string_view kind;      // "torn write"
     uint64_t first_sector = 0;  // number of the first wrong sector
-    int64_t time = 0;           // when the rest of the block was written; 0: no sector is as written
+    SectorMark rest{};          // of the sectors that are as written; its time is 0 if there are none
   };
   Wrong wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
   std::string shown(const Wrong& wrong, uint64_t offset, std::string_view block, uint8_t key) const;
 
   ValidatedStorage& storage_;
   const Validation& how_;
-  ValidationCounts& counts_;
+  ValidatedRun& run_;
+  const uint32_t thread_;  // number in the run
+  const uint16_t name_;    // number of this thread in the names of the storage
   ErrorLog& errors_;
   const PageBuffer buffer_;
   uint64_t base_ = 0;                    // `base` of the current operation
