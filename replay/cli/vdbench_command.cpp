@@ -7,12 +7,10 @@
 #include <stdexcept>
 
 #include "cli/vdbench_database.hpp"
+#include "cli/vdbench_utilities.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/rank_options.hpp"
-#include "util/output_file.hpp"
-#include "util/standard_streams.hpp"
 #include "util/units.hpp"
-#include "workloads/vdbench/pages/flatfile_reader.hpp"
 #include "workloads/vdbench/run/vdbench.hpp"
 
 namespace fsr {
@@ -38,10 +36,11 @@ void take_word(vdbench::ProgramOptions& program, const std::string& word) {
     return;
   }
   const size_t equals = word.find('=');
+  refuse_vdbench_utility(word);
   if (word.find(':') < equals)
     throw std::runtime_error("'" + word + "': expected NAME=VALUE; the parameter file itself names targets, by lun= and anchor=");
   if (equals == 0 || equals == std::string::npos)
-    throw std::runtime_error("'" + word + "': expected -f FILE, NAME=VALUE, or parseflat or compare as the first word");
+    throw std::runtime_error("'" + word + "': expected -f FILE, NAME=VALUE, or a utility as the first word");
   if (!program.substitutions.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
     throw std::runtime_error("'" + word + "': NAME is set twice");
 }
@@ -151,46 +150,6 @@ void take_repeats(Options& o, bool given) {
       how.empty() ? vdbench::Repeats{0, 0} : vdbench::repeats({how, {std::make_shared<std::string>("-l " + how), 1, 1}});
 }
 
-// Arguments of the utilities of the original, which the first word selects. They work on its output files.
-struct Utilities {
-  vdbench::FlatRequest flat;
-  std::vector<std::string> filters, compared;
-  std::string output;
-};
-
-int print_to(const std::string& name, const std::string& text) {
-  if (name.empty()) {
-    print_whole(text);
-    return 0;
-  }
-  OutputFile file(name, true, Readers::by_umask);
-  file.finish(text);
-  return 0;
-}
-
-int parse_flat(Utilities& u) {
-  if (u.filters.size() % 2) throw std::runtime_error("-f: expected pairs of a column and its value");
-  for (size_t i = 0; i < u.filters.size(); i += 2) u.flat.filters.emplace_back(u.filters[i], u.filters[i + 1]);
-  return print_to(u.output, vdbench::flat_csv(u.flat));
-}
-
-Command add_parse_flat(Command& command, Utilities& u, const char* name) {
-  Command sub = command.subcommand(name, "makes CSV of a flatfile.html");
-  sub.add("-i", u.flat.input, "the flatfile, or the directory of the flatfile (default output)").stands_for("FILE");
-  sub.add("-o", u.output, "write the CSV to this file (default: standard output)").stands_for("FILE");
-  sub.add("-c", u.flat.columns, "print these columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
-  sub.add("-f", u.filters, "print only lines with this value in this column").count_within(2, 100).stands_for("COLUMN VALUE");
-  sub.flag("-a", u.flat.averages, "print only averages");
-  return sub;
-}
-
-Command add_compare_flat(Command& command, Utilities& u) {
-  Command sub = command.subcommand("compare", "compares rates and response times of two output directories");
-  sub.add("DIR", u.compared, "the older, the newer").required().count_within(2, 2);
-  sub.add("-o", u.output, "write the table to this file (default: standard output)").stands_for("FILE");
-  return sub;
-}
-
 void declare(Command& command, Options& o) {
   command.add("-f", o.files, "read these parameter files as one text").count_within(1, 1000).stands_for("FILE");
   command
@@ -261,13 +220,9 @@ std::function<int(const std::vector<std::string>&)> add_vdbench(Command& command
   auto o = std::make_shared<Options>();
   o->program.program = "fsbench vdbench";
   declare(command, *o);
-  auto u = std::make_shared<Utilities>();
-  u->flat.input = "output";
-  const Command flat = add_parse_flat(command, *u, "parseflat"), parse = add_parse_flat(command, *u, "parse");
-  const Command compare = add_compare_flat(command, *u);
+  const auto utilities = add_vdbench_utilities(command);
   return [=, &stop](const auto&) mutable {
-    if (flat.chosen() || parse.chosen()) return parse_flat(*u);
-    if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
+    if (const std::optional<int> status = utilities()) return *status;
     return run(*o, command, stop);
   };
 }
