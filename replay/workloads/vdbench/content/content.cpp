@@ -27,8 +27,9 @@ uint64_t Content::unit_of(const ContentSettings& s) { return s.dedup > 0 ? s.uni
 Content::Content(const ContentSettings& s, const std::string& owner, uint64_t size)
     : pattern_(s.pattern),
       random_share_(1 / s.compression),
+      seed_(s.seed ? s.seed : now()),
       unit_(unit_of(s)),
-      owner_(XXH3_64bits(owner.data(), owner.size())),
+      owner_(XXH3_64bits_withSeed(owner.data(), owner.size(), s.seed)),
       flips_(s.flips) {
   if (s.dedup <= 1) return;
   units_ = std::max<uint64_t>(1, size / unit_);
@@ -104,8 +105,6 @@ void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) cons
   }
 }
 
-ContentWriter::ContentWriter(uint64_t number) : once_(now(), number) {}
-
 char* ContentWriter::room(uint64_t length) {
   if (length > buffer_.size()) buffer_ = PageBuffer(length);
   return buffer_.data();
@@ -113,6 +112,7 @@ char* ContentWriter::room(uint64_t length) {
 
 std::string_view ContentWriter::get(const Content& content, uint64_t offset, uint64_t length, uint64_t base) {
   char* const to = room(length);
+  if (!once_) once_.emplace(content.seed(), number_);
   if (const std::string* pattern = content.pattern()) {
     for (uint64_t at = 0; at < length;) {
       const uint64_t from = (offset + at) % pattern->size(), n = std::min(pattern->size() - from, length - at);
@@ -124,7 +124,7 @@ std::string_view ContentWriter::get(const Content& content, uint64_t offset, uin
   const uint64_t unit = content.unit();
   for (uint64_t at = 0; at < length;) {
     const uint64_t begin = (offset + at) % unit, n = std::min(unit - begin, length - at);
-    content.fill(to + at, begin, n, content.seed_of((base + offset + at) / unit, begin == 0, once_));
+    content.fill(to + at, begin, n, content.seed_of((base + offset + at) / unit, begin == 0, *once_));
     at += n;
   }
   return {to, length};

@@ -30,6 +30,15 @@ void check_content(const General& general) {
                                      content.dedup, 100 / content.dedup));
 }
 
+template <class T>
+void check_own_content(const General& general, const T& storage) {
+  if (storage.content.empty()) return;
+  General own = general;
+  own.content = own_content(general.content, storage.content);
+  own.content_position = storage.position;
+  check_content(own);
+}
+
 void check_anchors(const FileSystem& a, const FileSystem& b) {
   if (is_inside(b.anchor, a.anchor))
     throw ParameterError(
@@ -80,7 +89,7 @@ void check_run(const Run& run, bool files) {
   timed_steps(run);
   const bool only_formats = run.format.only || run.format.clean;
   if (run.rates.empty() && !only_formats) fail(run, files ? "expected fwdrate=" : "expected iorate=");
-  if (files && run.file_workloads.empty() && !only_formats) fail(run, "expected fwd=");
+  if (files && run.file_workloads.empty() && !run.systems && !only_formats) fail(run, "expected fwd= or fsd=");
   if (!files && run.format.any()) fail(run, "expected format= for FSDs only");
   if (!files && !run.operations.empty()) fail(run, "expected operations= for FSDs only");
   for (const double bytes : {run.max_data, run.max_read, run.max_written})
@@ -93,6 +102,8 @@ void check_all(const Definitions& all, const SourcePosition& last) {
   for (const Storage& s : all.storages)
     if (s.lun.empty()) throw ParameterError(s.position, fmt::format("sd={}: expected lun=", s.name));
   check_content(all.general);
+  for (const Storage& s : all.storages) check_own_content(all.general, s);
+  for (const FileSystem& f : all.systems) check_own_content(all.general, f);
   for (const FileSystem& f : all.systems)
     if (f.anchor.empty()) throw ParameterError(f.position, fmt::format("fsd={}: expected anchor=", f.name));
   for (const FileSystem& a : all.systems)

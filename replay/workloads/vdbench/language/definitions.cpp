@@ -10,6 +10,7 @@
 #include "workloads/vdbench/language/hosts.hpp"
 #include "workloads/vdbench/language/section_tables.hpp"
 #include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/storage_sets.hpp"
 
 namespace fsr::vdbench {
 
@@ -94,7 +95,7 @@ class Reader {
     } else if (same_word(k, "rd")) {
       run(s);
     } else if (same_word(k, "rg")) {
-      throw ParameterError(first.position, "rg= is refused: the format of Swat's traces is not public");
+      throw ParameterError(first.position, fmt::format("rg= is refused: {}", kReplay));
     } else {
       for (const Parameter& p : s.parameters)
         attempt([&] { apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd="); });
@@ -221,6 +222,7 @@ class Reader {
     const Parameter& first = s.parameters[0];
     Run run = run_default_;
     const Parameter* rate = nullptr;
+    std::optional<std::vector<StorageSet>> sets;
     run.name = is_default(first) ? "default" : name(first, all_.runs, "rd=");
     run.position = first.position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
@@ -233,8 +235,8 @@ class Reader {
         run.file_workloads = resolve(p, names_of(all_.file_workloads), "FWD");
       } else if (same_word(p.keyword, "sd")) {
         kind(false, p);
-        refuse_sets(p);
-        run.storages = resolve(p, names_of(all_.storages), "SD");
+        sets = storage_sets(p, names_of(all_.storages));
+        if (!sets) run.storages = resolve(p, names_of(all_.storages), "SD");
       } else if (same_word(p.keyword, "fsd")) {
         kind(true, p);
         run.systems = resolve(p, names_of(all_.systems), "FSD");
@@ -252,18 +254,11 @@ class Reader {
       return;
     }
     check_run(run, kind_.value_or(false));
-    all_.runs.push_back(run);
-  }
-
-  // Refuses words that mean a run on one SD after the other, or on more and more SDs.
-  void refuse_sets(const Parameter& p) const {
-    const std::string& word = p.values[0].text;
-    const bool is_a_set = same_word(word, "single") || same_word(word, "range") || begins_word(word, "sets");
-    const bool defined = std::any_of(all_.storages.begin(), all_.storages.end(),
-                                     [&](const Storage& storage) { return same_word(storage.name, word); });
-    if (is_a_set && !defined)
-      throw ParameterError(p.values[0].position,
-                           fmt::format("sd={} is refused: not in this version, expected names of SDs", word));
+    for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
+      all_.runs.push_back(run);
+      all_.runs.back().name += set.suffix;
+      if (sets) all_.runs.back().storages = set.storages;
+    }
   }
 
   void finish(const SourcePosition& last) {
@@ -271,6 +266,7 @@ class Reader {
     for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
     check_all(all_, last);
     all_.default_workload = workload_default_;
+    all_.default_file_workload = file_workload_default_;
     all_.format_workload = format_;
   }
 

@@ -11,7 +11,6 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
-constexpr const char* kGeneralOnly = "a general parameter in this version";
 
 void set_sizes(FileSystem& f, const Parameter& p) {
   f.sizes.clear();
@@ -82,13 +81,13 @@ const Keyword<FileSystem> kFileSystem[] = {
      }},
     {"cleanup", [](FileSystem&, const Parameter& p) { single(p); }},
     {"openflags", [](FileSystem& f, const Parameter& p) { f.flags = open_flags(p); }},
-    {"log", nullptr, kNotYet},
+    {"log", nullptr, kShown},
     {"mask", set_mask},
-    {"dedupratio", nullptr, kGeneralOnly},
-    {"dedupunit", nullptr, kGeneralOnly},
-    {"dedupsets", nullptr, kGeneralOnly},
-    {"deduphotsets", nullptr, kGeneralOnly},
-    {"dedupflipflop", nullptr, kGeneralOnly},
+    {"dedupratio", add_content<FileSystem>},
+    {"dedupunit", nullptr, kForAll},
+    {"dedupsets", add_content<FileSystem>},
+    {"deduphotsets", add_content<FileSystem>},
+    {"dedupflipflop", add_content<FileSystem>},
 };
 
 void set_file_io(FileWorkload& w, const Parameter& p) {

@@ -63,10 +63,11 @@ void set_data_errors(General& g, const Parameter& p) {
   const Value& first = p.values[0];
   g.removes = !first.quoted && begins_word("remove_device", first.text);
   g.removes_position = p.position;
+  const size_t most = first.quoted ? 1 : 2;
   g.error_command = first.quoted ? first.text : "";
   g.error_wait = 0;
-  if (p.values.size() > (first.quoted || g.removes ? 1 : 2))
-    throw ParameterError(p.position, "expected N, (N,SECONDS), \"COMMAND\" or remove");
+  if (p.values.size() > most)
+    throw ParameterError(p.position, "expected N, (N,SECONDS), \"COMMAND\", remove or (remove,SECONDS)");
   if (p.values.size() == 2) g.error_wait = int64_t(whole(p.values[1], 1, 1'000'000));
   g.data_errors = first.quoted ? 1 : g.removes ? kMostRemoving : whole(first, 1, 1'000'000'000);
 }
@@ -181,6 +182,8 @@ void set_flips(General& g, const Parameter& p) {
   g.content.flips = kHow[one_of(single(p), {"no", "yes", "hotsets"})];
 }
 
+void set_seed(General& g, const Parameter& p) { g.content.seed = same_word(single(p).text, "tod") ? 0 : whole(p, 1, INT64_MAX); }
+
 constexpr const char* kSolaris = "only Solaris or Windows has this";
 
 void set_compression(General& g, const Parameter& p) {
@@ -196,7 +199,9 @@ void set_old_compression(General& g, const Parameter& p) {
 
 void set_report(General& g, const Parameter& p) {
   for (const Value& v : p.values) {
-    if (same_word(v.text, "slave_detail")) throw ParameterError(v.position, "slave_detail is refused: there are no slaves");
+    if (begins_word("slave_detail", v.text))
+      throw ParameterError(v.position,
+                           "slave_detail is refused: the intervals of ranks are merged; summary.html has each rank's totals");
     // The page of the host is always written.
     if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
   }
@@ -205,7 +210,7 @@ void set_report(General& g, const Parameter& p) {
 const Keyword<General> kGeneral[] = {
     {"compratio", set_compression},
     {"compression", set_old_compression},
-    {"compressionseed", nullptr, kNotYet},
+    {"compressionseed", set_seed},
     {"dedupratio",
      [](General& g, const Parameter& p) {
        g.content.dedup = within(p, 1, 1000);
@@ -232,17 +237,17 @@ const Keyword<General> kGeneral[] = {
     {"start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
     {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
-    {"heartbeat_error", nullptr, "there are no slaves that could send heartbeats"},
-    {"debug", nullptr, "internal flags of the original are not supported"},
+    {"heartbeat_error", nullptr, "no command follows a lost rank; --patience says how long a rank may be silent"},
+    {"debug", nullptr, "internal flags of the original are not supported; --debug prints what this program does"},
     {"unix2windows", nullptr, kSolaris},
     {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
-    {"formatsds", nullptr, kNotYet},
+    {"formatsds", [](General& g, const Parameter& p) { g.formats_storages = yes_or_no(p); }},
     {"report", set_report},
-    {"report_run_totals", nullptr, kNotYet},
+    {"report_run_totals", nullptr, "totals.html and --json have the totals of each run"},
     {"histogram", set_histogram},
     {"psrset", nullptr, kSolaris},
-    {"auxreport", nullptr, kNotYet},
+    {"auxreport", nullptr, kJava},
     {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},
     {"concatenatesds",
      [](General& g, const Parameter& p) {
@@ -250,18 +255,26 @@ const Keyword<General> kGeneral[] = {
        g.concatenates_position = p.position;
      }},
     {"messagescan", [](General&, const Parameter& p) { single(p); }},
-    {"abort_failed_skew", nullptr, kNotYet},
+    {"abort_failed_skew", [](General& g, const Parameter& p) { g.skew_limit = within(p, 1e-6, 100); }},
     {"misc", set_misc},
     {"pattern_buffer", nullptr, "the length of a pattern is that of its file"},
-    {"showlba", nullptr, kNotYet},
+    {"showlba", nullptr, kShown},
     {"loop", [](General& g, const Parameter& p) { g.repeats = repeats(single(p)); }},
-    {"fwd_thread_adjust", nullptr, kNotYet},
+    {"fwd_thread_adjust", [](General& g, const Parameter& p) { g.adjusts_threads = yes_or_no(p); }},
     {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
-    {"timeout", nullptr, kNotYet},
+    {"timeout", nullptr,
+     "an SD or FSD that does not answer shows as intervals of 0 operations; a target's own ?timeout= ends the wait"},
 };
 
 }  // namespace
 
 std::span<const Keyword<General>> general_keywords() { return kGeneral; }
+
+ContentSettings own_content(const ContentSettings& of_run, const std::vector<Parameter>& parameters) {
+  General general;
+  general.content = of_run;
+  for (const Parameter& p : parameters) apply(general_keywords(), general, p, "sd= or fsd=");
+  return general.content;
+}
 
 }  // namespace fsr::vdbench

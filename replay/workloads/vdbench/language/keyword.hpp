@@ -13,7 +13,12 @@
 
 namespace fsr::vdbench {
 
-inline constexpr const char* kNotYet = "not in this version";  // reason for refusing a keyword
+// Reasons for refusing keywords.
+inline constexpr const char
+    *kNotYet = "not in this version",
+    *kJava = "this program can't load classes of Java", *kForAll = "a general parameter, because all SDs or FSDs have the same",
+    *kReplay = "the format of Swat's traces is not public; fsreplay TRACE replays the traces of fsshim and of other programs",
+    *kShown = "fsshim capture records every operation instead";
 
 // True if the keyword of `parameter` is short for `name`, as "th" is for "threads".
 inline bool is_short_for(const Parameter& parameter, const char* name) {

@@ -22,7 +22,8 @@ void drop_rate_loops(Run& run) {
 void loop_rates(Run& run, const Parameter& p) {
   Loop rates{.name = kIorate, .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
   for (const Rate& rate : run.rates)
-    rates.numbers.push_back({rate.value, false, rate.kind == Rate::max ? "max" : fmt::format("{}", int64_t(rate.value))});
+    rates.numbers.push_back(
+        {rate.value, rate.kind == Rate::percent, rate.kind == Rate::max ? "max" : fmt::format("{}", int64_t(rate.value))});
   auto at = std::ranges::find_if(run.loops, &Loop::of_rates);
   if (at != run.loops.end() && is_short_for(p, kFwdrate)) {
     rates.name = kFwdrate;
@@ -35,8 +36,7 @@ void loop_rates(Run& run, const Parameter& p) {
 }
 
 Rate fixed_rate(const Number& n, const Value& value) {
-  if (n.percent)
-    throw ParameterError(value.position, "percentages of an earlier rate are refused: expected rates a second, max or curve");
+  if (n.percent && n.value > 0) return {Rate::percent, n.value};
   if (n.value <= 0 || n.value > kMostRate) throw ParameterError(value.position, "expected rates above 0 a second, max or curve");
   return {Rate::fixed, n.value};
 }
@@ -187,7 +187,7 @@ const Keyword<Run> kRun[] = {
     {"elapsed", set_time<&Run::elapsed, 1>},
     {"interval", set_time<&Run::interval, 1>},
     {"warmup", set_time<&Run::warmup, 0>},
-    {"replay", nullptr, "the format of Swat's traces is not public"},
+    {"replay", nullptr, kReplay},
     {"pause", set_time<&Run::pause, 0>},
     {"forxfersize", loop<kXfersize>},
     {"forthreads", loop<kThreads>},

@@ -69,6 +69,7 @@ struct ContentSettings {
   enum class Flips : uint8_t { none, hot, all } flips = Flips::none;  // sets that alternate between two contents
   std::string pattern_file;
   std::shared_ptr<const std::string> pattern;  // content of pattern_file; null: none
+  uint64_t seed = 0;                           // of random content; 0: another in each run
   bool given() const { return compression > 1 || dedup > 0 || !pattern_file.empty(); }
 };
 
@@ -97,8 +98,20 @@ struct General {
       pattern_position;  // of settings that may contradict others
   Repeats repeats;
   ContentSettings content;
-  uint64_t queue = 2000;  // starts by which a workload may be late
+  uint64_t queue = 2000;                 // starts by which a workload may be late
+  std::optional<bool> formats_storages;  // true: each SD is written before the first run; false: no SD is; none: incomplete ones
+  bool adjusts_threads = true;           // the threads of a FWD may differ from those requested
+  double skew_limit = 0;                 // percent by which a share may be missed; 0: no limit
 };
+
+// Returns the content of a run with the parameters of one SD or FSD, which are general ones. Throws ParameterError.
+ContentSettings own_content(const ContentSettings& of_run, const std::vector<Parameter>& parameters);
+// Adds a general parameter that holds for one SD or FSD. Throws ParameterError if its values are wrong.
+template <class T>
+void add_content(T& storage, const Parameter& parameter) {
+  own_content({}, {parameter});
+  storage.content.push_back(parameter);
+}
 
 struct Storage {
   std::string name;
@@ -109,7 +122,8 @@ struct Storage {
   uint64_t hit_area = 1 << 20, offset = 0, align = 0;
   Share range;
   OpenFlags flags;
-  std::vector<size_t> parts{};  // numbers of the SDs that this one consists of, in their order
+  std::vector<size_t> parts{};       // numbers of the SDs that this one consists of, in their order
+  std::vector<Parameter> content{};  // general parameters that hold for the content of this SD alone
 };
 
 enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };
@@ -143,6 +157,7 @@ struct FileSystem {
   bool total_percent = false, working_set_percent = false;
   OpenFlags flags;
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
+  std::vector<Parameter> content{};       // as of a Storage
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -198,8 +213,8 @@ struct Loop {
 };
 
 struct Rate {
-  enum Kind : uint8_t { fixed, max, curve } kind = fixed;
-  double value = 0;  // operations per second
+  enum Kind : uint8_t { fixed, max, curve, percent } kind = fixed;
+  double value = 0;  // operations per second; percent: of the rate that the previous run achieved
 };
 
 constexpr double kLeastBytes = 100;  // lowest number of bytes of maxdata=; a lower number is a multiple of the SDs' size
@@ -240,7 +255,7 @@ struct Definitions {
   Workload default_workload;  // for RDs without a WD
   std::vector<FileSystem> systems;
   std::vector<FileWorkload> file_workloads;
-  FileWorkload format_workload;  // fwd=format
+  FileWorkload default_file_workload, format_workload;  // fwd=default, for RDs with FSDs only; fwd=format
   std::vector<Run> runs;
   bool files() const { return !systems.empty(); }
 };

@@ -9,7 +9,6 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 60;
-constexpr const char* kGeneralOnly = "a general parameter in this version";
 
 uint64_t sectors(const Parameter& p) {
   const uint64_t bytes = whole(p, 512, kMostBytes);
@@ -80,17 +79,17 @@ const Keyword<Storage> kStorage[] = {
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
     {"kstat", nullptr, "only Solaris has this"},
     {"instance", nullptr, "only Solaris has this"},
-    {"replay", nullptr, "the format of Swat's traces is not public"},
+    {"replay", nullptr, kReplay},
     {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
     {"resetlun", nullptr, "only Solaris has this"},
     {"resetbus", nullptr, "only Solaris has this"},
     {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},
     {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
-    {"dedupratio", nullptr, kGeneralOnly},
-    {"dedupunit", nullptr, kGeneralOnly},
-    {"dedupsets", nullptr, kGeneralOnly},
-    {"deduphotsets", nullptr, kGeneralOnly},
-    {"dedupflipflop", nullptr, kGeneralOnly},
+    {"dedupratio", add_content<Storage>},
+    {"dedupunit", nullptr, kForAll},
+    {"dedupsets", add_content<Storage>},
+    {"deduphotsets", add_content<Storage>},
+    {"dedupflipflop", add_content<Storage>},
     {"streams", nullptr, "a parameter of a WD in 5.04"},
 };
 
@@ -112,7 +111,7 @@ const Keyword<Workload> kWorkload[] = {
     {"host", [](Workload&, const Parameter&) {}},
     {"hd", [](Workload&, const Parameter&) {}},
     {"openflags", [](Workload& w, const Parameter& p) { w.flags = open_flags(p); }},
-    {"user", nullptr, kNotYet},
+    {"user", nullptr, kJava},
     {"threads", [](Workload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
     {"streams", [](Workload& w, const Parameter& p) { w.streams = unsigned(whole(p, 2, 100'000)); }},
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "workloads/vdbench/pages/run_links.hpp"
@@ -62,6 +63,17 @@ void SkewPage::end(const RunRecord& record) {
     page_.put(timed(record.average.wall,
                     "Note that for an Uncontrolled MAX run workload skew is irrelevant.\nThis was an Uncontrolled MAX run.\n"));
   table(record, part_words(run, PartKind::workload), workloads, true);
+}
+
+double worst_skew(const RunRecord& record) {
+  const PlannedRun& run = *record.run;
+  if (run.rate.kind != Rate::fixed && !run.keeps_shares()) return 0;
+  double worst = 0;
+  for (const RunPart& part : parts_of(run, PartKind::workload)) {
+    const double seen = percent(figures_of(part, record.average).requested.count, record.average.all.requested.count);
+    worst = std::max(worst, std::abs(part.share - seen));
+  }
+  return worst;
 }
 
 void SkewPage::shares(const RunRecord& record, const std::vector<RunPart>& parts) {

@@ -24,4 +24,7 @@ class SkewPage final : public RunPage {
   Page page_;
 };
 
+// Returns the largest difference in percent between requested and achieved share of a workload. 0: the run keeps no shares.
+double worst_skew(const RunRecord& record);
+
 }  // namespace fsr::vdbench

@@ -35,6 +35,11 @@ class Planner {
     for (size_t w : run.workloads) planned.workloads.push_back(all_.workloads[w]);
     if (!all_.files()) complete_workloads(run, planned);
     for (size_t w : run.file_workloads) planned.file_works.push_back({all_.file_workloads[w], 0, all_.file_workloads[w].skew});
+    if (all_.files() && run.file_workloads.empty() && !run.rates.empty()) {
+      planned.file_works.push_back({all_.default_file_workload, 0, 0});
+      planned.file_works.back().workload.name = "default";
+      planned.notes.push_back(fmt::format("rd={}: fwd=default is used, because there is no fwd=", run.name));
+    }
     if (!run.rates.empty()) planned.rate = run.rates[0];
     for (size_t i = 0; i < run.loops.size(); ++i) set_value(planned, run.loops[i], at[i]);
     if (all_.files()) {
@@ -124,6 +129,11 @@ class Planner {
       const size_t parts = operations.size() * systems.size();
       const unsigned asked_threads = work.workload.threads;
       const auto threads = unsigned(std::max<size_t>(1, asked_threads / operations.size() / systems.size()));
+      if (threads * parts != asked_threads && !all_.general.adjusts_threads)
+        throw ParameterError(work.workload.position,
+                             fmt::format("fwd={}: threads={} are not a multiple of the {} operations and FSDs of rd={}, as "
+                                         "fwd_thread_adjust=no requires",
+                                         work.workload.name, asked_threads, parts, run.name));
       if (threads * parts != asked_threads)
         planned.notes.push_back(fmt::format("rd={},fwd={}: Mismatch between threads requested ({}) and used ({})", run.name,
                                             work.workload.name, asked_threads, threads * parts));
@@ -163,9 +173,9 @@ class Planner {
     all.parts = w.storages;
     for (size_t part : w.storages) {
       const Storage& s = storages[part];
-      if (s.range.given() || s.offset || s.align)
+      if (s.range.given() || s.offset || s.align || !s.content.empty())
         throw ParameterError(s.position,
-                             fmt::format("sd={}: expected no range=, offset= and align= with concatenatesds=", s.name));
+                             fmt::format("sd={}: expected no range=, offset=, align= and dedup with concatenatesds=", s.name));
       all.size += s.size;
       all.threads += s.threads;
       all.flags.flags |= s.flags.flags;

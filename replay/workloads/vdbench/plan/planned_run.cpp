@@ -53,11 +53,27 @@ std::string PlannedRun::title() const {
   return fmt::format("{}; I/O rate: {}; elapsed={}; For loops: {}", name, rate_words(*this), elapsed, loops);
 }
 
+namespace {
+
+// Returns a share of a rate, rounded up as in 5.04.
+double rounded_share(double rate, double percent) {
+  const double asked = rate * percent / 100;
+  return asked > 1000 ? std::ceil(asked / 100) * 100 : std::ceil(asked / 10) * 10;
+}
+
+}  // namespace
+
+PlannedRun at_percentage(PlannedRun run, double observed) {
+  if (run.rate.kind != Rate::percent || run.formats) return run;
+  run.name += fmt::format("_({:g}%)", run.rate.value);
+  run.rate = {Rate::fixed, std::max(rounded_share(observed, run.rate.value), 1.0)};
+  return run;
+}
+
 std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate) {
   std::vector<PlannedRun> runs;
   for (double point : highest.run->curve_points) {
-    double asked = rate * point / 100;
-    asked = asked > 1000 ? std::ceil(asked / 100) * 100 : std::ceil(asked / 10) * 10;
+    const double asked = rounded_share(rate, point);
     if (asked < 10) continue;
     PlannedRun one = highest;
     one.rate = {Rate::fixed, asked};
@@ -74,7 +90,8 @@ std::string simulate(const std::vector<PlannedRun>& runs) {
     text += fmt::format("Simulating RD={}\n", run.title());
     if (!run.formats) seconds += run.run->elapsed + run.run->warmup + run.run->pause;
   };
-  for (const PlannedRun& run : runs) {
+  for (const PlannedRun& planned : runs) {
+    const PlannedRun run = at_percentage(planned, kSimulatedHighest);
     print(run);
     if (run.rate.kind != Rate::curve || run.formats) continue;
     for (const PlannedRun& point : curve_runs(run, kSimulatedHighest)) print(point);

@@ -12,8 +12,7 @@
 
 namespace fsr::vdbench {
 
-RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidatedRun& v,
-                       uint64_t seed)
+RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidatedRun& v, uint64_t seed)
     : work(w),
       number(n),
       storage(s),

@@ -52,10 +52,9 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
     Anchor& anchor = *tree_of(run.systems[work.system]).anchor;
     Anchor* target = work.workload.target ? tree_of(run.systems[*work.workload.target]).anchor.get() : nullptr;
     setup.works.emplace_back(new WorkContext{context, work, w, anchor, target});
-    if (run.content.given()) {
-      setup.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), Content::unit_of(run.content)));
-      setup.contents.push_back(
-          std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), setup.rows.back()->size()));
+    if (const ContentSettings content = own_content(run.content, run.systems[work.system].content); content.given()) {
+      setup.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), Content::unit_of(content)));
+      setup.contents.push_back(std::make_unique<const Content>(content, "anchor=" + anchor.name(), setup.rows.back()->size()));
       setup.works.back()->content = setup.contents.back().get();
       setup.works.back()->content_row = setup.rows.back().get();
     }

@@ -186,8 +186,8 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     OpenStorage& storage = settings.parts.empty() ? storages_[work.storage] : *joined.back();
     storage.settings = &settings;
     works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, validation, runs_));
-    if (run.content.given())
-      works.back()->content = std::make_unique<const Content>(run.content, "sd=" + storage.settings->name, storage.size);
+    if (const ContentSettings content = own_content(run.content, settings.content); content.given())
+      works.back()->content = std::make_unique<const Content>(content, "sd=" + settings.name, storage.size);
     for (unsigned i = 0; i < work.threads; ++i)
       if (dealt[w].has(i))
         parts.push_back(

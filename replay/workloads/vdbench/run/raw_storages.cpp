@@ -95,6 +95,9 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
   opened.settings = &storage;
   const bool raw = is_block_device(storage.lun) || storage.lun.starts_with("raw:");
   if (raw) {
+    const bool formats = definitions_.general.formats_storages == true;
+    writes |= formats;
+    if (formats) to_format_.push_back(storages_.size());
     const std::string path = storage.lun.starts_with("raw:") ? storage.lun : "raw:" + storage.lun;
     const std::string url = path + "?whole=1" + (writes ? "" : "&ro=1");
     targets_.push_back(open_target(url, {.clock = &clock_, .force = force_}));
@@ -118,9 +121,13 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
       throw std::runtime_error(storage.lun +
                                ": does not exist here, but rank 0 created this file; use a file that all ranks share");
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
-    const bool grows = storage.size > opened.size;
-    if (grows && is_below_dev(storage.lun)) fail_too_small(storage, opened.size);
-    if (grows && storage.size % kMiB)
+    const auto formats = definitions_.general.formats_storages;
+    const bool grows = storage.size > opened.size || (formats == true && !missing);
+    if (grows && formats == false)
+      throw std::runtime_error(
+          fmt::format("{}: is missing or smaller than size={}, and formatsds=no", storage.lun, storage.size));
+    if (storage.size > opened.size && is_below_dev(storage.lun)) fail_too_small(storage, opened.size);
+    if (storage.size > opened.size && storage.size % kMiB)
       throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is created", storage.size));
     Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
     opened.access = uint32_t(writes || grows ? O_RDWR : O_RDONLY);
@@ -135,9 +142,10 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     if (const int error = session.perform(op).error)
       throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(error)));
     if (grows) {
-      reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
+      if (storage.size > opened.size)
+        reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
       to_format_.push_back(storages_.size());
-      opened.size = storage.size;
+      if (storage.size) opened.size = storage.size;
     }
   }
   if (storage.size) opened.size = storage.size;

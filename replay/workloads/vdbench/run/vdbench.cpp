@@ -20,6 +20,7 @@
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/language/sections.hpp"
 #include "workloads/vdbench/language/values.hpp"
+#include "workloads/vdbench/pages/skew_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -182,7 +183,9 @@ class VdbenchProgram {
     const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
     if (run.content.pattern && run.content.compression > 1)
       throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
-    if (validates && run.content.given())
+    auto has_own = [](const auto& storage) { return !storage.content.empty(); };
+    if (validates &&
+        (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
       throw ParameterError(position, "data validation: not possible with pattern=, compratio= or dedupratio=");
   }
   void override_runs() {
@@ -242,23 +245,40 @@ class VdbenchProgram {
     }
   }
 
-  void perform(Runs& runs, const PlannedRun& planned, Reports& reports) {
+  void perform(Runs& runs, const PlannedRun& as_planned, Reports& reports) {
     if (!goes_on()) return;
+    const PlannedRun planned = at_percentage(as_planned, achieved_);
     if (!std::exchange(first_, false)) pause(planned.run->pause);
     for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
     const RunRecord record = runs.perform(planned, &ends_all_);
+    achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
+    check_skew(record);
     if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
   }
 
+  // Returns on all ranks what the root knows.
+  double root_value(double known) {
+    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&known), sizeof known});
+    memcpy(&known, from_root.data(), sizeof known);
+    return known;
+  }
+
+  // Ends everything if a workload missed its share by more than abort_failed_skew=.
+  void check_skew(const RunRecord& record) {
+    const double limit = all_.general.skew_limit;
+    if (limit == 0 || record.run->formats) return;
+    const double worst = root_value(worst_skew(record));
+    if (worst > limit)
+      throw std::runtime_error(
+          fmt::format("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
+                      record.run->name, worst, limit));
+  }
+
   // Runs the points of a curve, whose rates are shares of the measured highest rate.
   void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
-    const double measured = rate(highest.average.all.requested, highest.average.seconds);
-    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&measured), sizeof measured});
-    double of_all = 0;
-    memcpy(&of_all, from_root.data(), sizeof of_all);
-    for (const PlannedRun& point : curve_runs(*highest.run, of_all)) {
+    for (const PlannedRun& point : curve_runs(*highest.run, achieved_)) {
       if (!goes_on()) return;
       const RunRecord record = runs.perform(point, &ends_all_);
       const double stop_at = point.run->stop_curve;
@@ -288,6 +308,7 @@ class VdbenchProgram {
   Definitions all_;
   std::vector<PlannedRun> runs_;
   Repeats repeats_;
+  double achieved_ = 0;  // operations per second of the previous run
   bool first_ = true, ends_all_ = false, stopped_ = false;
 };
 
