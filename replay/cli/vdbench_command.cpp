@@ -27,6 +27,7 @@ struct Options {
   bool kstat = false;
   std::vector<std::string> clean, validate, journal, loop, demo;
   std::string results;  // path of the results database
+  std::vector<std::string> maps;
   ClusterOptions cluster;
 };
 
@@ -181,6 +182,10 @@ void declare(Command& command, Options& o) {
   command.flag("-k", o.kstat, "refuse statistics of Solaris");
   command.add("--layout", o.program.layout, "print the columns of this version of the original")
       .one_of({"5.00", "5.04.06", "5.04.07"});
+  command.add("--map", o.maps, "hosts of the files: the machine whose ranks work for this hd=")
+      .repeatable()
+      .stands_for("HD=MACHINE");
+  command.flag("--allow-mount", o.program.allow_mount, "run the commands of mount= on their hosts");
   add_rank_options(command, o.cluster);
   command
       .add("NAME=VALUE", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
@@ -201,6 +206,13 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");
   o.program.warmup = seconds(o.warmup, "-w", 0);
+  for (const std::string& map : o.maps) {
+    const size_t equals = map.find('=');
+    if (equals == 0 || equals == std::string::npos ||
+        !o.program.host_map.emplace(map.substr(0, equals), map.substr(equals + 1)).second)
+      throw std::runtime_error("--map " + map + ": expected HD=MACHINE, once for each HD");
+  }
+  o.program.command = o.program.program + " -f " + command_text(o.program.files);
   o.cluster.stop = &stop;
   return on_ranks(o.cluster, command_text(o.program.files) + "\n" + o.program.text.value_or(""), [&](Cluster& cluster) {
     std::unique_ptr<VdbenchDatabase> database;

@@ -85,6 +85,8 @@ def recovery_of_a_device():
     done, out = vdbench(SD, "-jro", name="kept")
     told = content("kept.out/errorlog.html")
     case("a block that was rolled back after the end is found by recovery", done.returncode == 1 and "lba=1048576" in told and "lost write" in told, told)
+    printed = run(FSBENCH, "vdbench", "printjournal", "sd1.jnl").stdout
+    case("printjournal: the map", re.search(r"^map of [0-9/:. ]+: 512 blocks of 4096 bytes, \d+ with a known key$", printed, re.M), printed[:500])
     with open("kept", "r+b") as file:
         file.seek(1 << 19)
         file.write(old[1 << 19:(1 << 19) + 8192])

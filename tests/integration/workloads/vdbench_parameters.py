@@ -46,9 +46,8 @@ def options():
     case("-w 0: no warmup", done.returncode == 0 and "elapsed=4; For" in done.stdout, done)
     done = vdbench("o", "include=/\n" + three, "-s")
     case("include= of a directory: status 2 and a line", done.returncode == 2 and "o.vdb:1:8: can't include /: Is a directory" in done.stderr, done)
-    for word in ("print", "o.vdb"):
-        done = run(FSBENCH, "vdbench", word)
-        case(f"{word} as the first word: what was expected", done.returncode == 2 and "expected -f FILE, NAME=VALUE" in done.stderr, done)
+    done = run(FSBENCH, "vdbench", "o.vdb")
+    case("a file as the first word: what was expected", done.returncode == 2 and "expected -f FILE, NAME=VALUE" in done.stderr, done)
 
 
 def places():
@@ -80,6 +79,93 @@ def rates_in_turn():
     case("of files, too",
          *rates_are("w", "fsd=f,anchor=f,files=4,size=8k\nfwd=w,fsd=f,threads=2\n"
                     "rd=r,fwd=w,distribution=(deterministic,variable),fwdrate=(20,1,60,1),elapsed=4,format=yes\n", (20, 60, 20, 60)))
+
+
+# Parameters that are refused: what is in front of the line, the line, and the reason.
+REFUSED = (("report=slave_detail", "slave_detail is refused: the intervals of ranks are merged"),
+           ("report_run_totals=yes", "report_run_totals= is refused: totals.html"), ("pattern_buffer=4", "pattern_buffer= is refused: the length"),
+           ("showlba=yes", "showlba= is refused: fsshim capture"), ("heartbeat_error=x", "heartbeat_error= is refused: no command"),
+           ("unix2windows=(a,b)", "unix2windows= is refused: only Solaris"), ("debug=27", "debug= is refused: internal"),
+           ("timeout=5", "timeout= is refused: an SD"), ("auxreport=x", "auxreport= is refused: this program can't load"), ("swat=x", "swat= is refused"),
+           ("rg=x,devices=1", "rg= is refused: the format of Swat's traces is not public; fsreplay TRACE"))
+REFUSED_OF = (("sd=sd1,lun=lun1,size=1m,dedupunit=4k\n", "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=1\n", "dedupunit= is refused: a general"),
+              ("sd=sd1,lun=lun1,size=1m,replay=1\n", "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=1\n", "replay= is refused: the format"),
+              (SD, "wd=wd1,sd=sd1,user=x\nrd=r,wd=wd1,iorate=1\n", "user= is refused: this program can't load"),
+              (SD, "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=1,interval=0\n", "expected 1"),
+              (SD, "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=1,replay=x\n", "replay= is refused: the format"),
+              ("fsd=f,anchor=a,log=yes\n", "fwd=w,fsd=f\nrd=r,fwd=w,fwdrate=1\n", "log= is refused: fsshim capture"))
+
+
+def refused():
+    rest = SD + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10\n"
+    texts = [(line + "\n" + rest, why) for line, why in REFUSED] + [(sd + more, why) for sd, more, why in REFUSED_OF]
+    for text, why in texts:
+        done = vdbench("refused", text, "-s")
+        case(f"refused: {why}", done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, (text, done))
+    for word in ("edit", "gui", "rsh", "swat", "showlba", "jstack", "jmap"):
+        done = run(FSBENCH, "vdbench", word)
+        case(f"{word}: refused by name, with the reason", done.returncode == 2 and f"{word}: refused: " in done.stderr, done)
+
+
+def sets_of_storages():
+    three = "sd=default,size=1m\nsd=sd1,lun=s1\nsd=sd2,lun=s2\nsd=sd3,lun=s3\nwd=wd1,sd=sd1\n"
+    for word, names in (("single", ["r_sd1", "r_sd2", "r_sd3"]), ("range", ["r_sd1-sd1", "r_sd1-sd2", "r_sd1-sd3"])):
+        done = vdbench("sets", three + f"rd=r,wd=wd1,sd={word},iorate=10,elapsed=2\n", "-s")
+        case(f"sd={word}", re.findall(r"RD=([\w-]+);", done.stdout) == names, done)
+    done = vdbench("sets", three + "rd=r,wd=wd1,sd=setsof2,iorate=10,elapsed=2\n", "-s")
+    names = re.findall(r"RD=r_([\w-]+);", done.stdout)
+    case("sd=setsof2: sets of two, and the rest", [name.count("_") for name in names] == [1, 0] and sorted("_".join(names).split("_")) == ["sd1", "sd2", "sd3"], done)
+    done = vdbench("sets", three + "rd=r,wd=wd1,sd=setsofx,iorate=10,elapsed=2\n", "-s")
+    case("sd=setsofx: refused", done.returncode == 2 and "'x'" in done.stderr, done)
+    done = vdbench("share", SD.replace("lun1", "lun7") + "wd=wd1,sd=sd1\nrd=a,wd=wd1,iorate=200,elapsed=3\nrd=b,wd=wd1,iorate=(50%,25%),elapsed=3\n")
+    rates = {run_: float(rate) for run_, interval, rate in flatfile("share", "Run", "Interval", "rate") if interval.startswith("avg")}
+    case("rates in percent of those of the run before", list(rates) == ["a", "b_(50%)", "b_(25%)"] and 90 <= rates["b_(50%)"] <= 125 and
+         20 <= rates["b_(25%)"] <= 45, (rates, done))
+
+
+def whole_lun(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def general_parameters():
+    rest = "sd=sd1,lun=lun8,size=1m\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10,elapsed=2\n"
+    done = vdbench("fmt", "formatsds=no\n" + rest)
+    case("formatsds=no: a missing SD is an error", done.returncode == 2 and "formatsds=no" in done.stderr and not os.path.exists("lun8"), done)
+    with open("lun8", "wb") as file:
+        file.write(bytes(1 << 20))
+    done = vdbench("fmt", "formatsds=yes\n" + rest)
+    case("formatsds=yes: a complete SD is written again", done.returncode == 0 and "Starting RD=SD_format" in done.stdout and whole_lun("lun8").count(0) < 1 << 16, done)
+    contents = []
+    for seed in ("7", "7", "8"):
+        vdbench("seed", f"compressionseed={seed}\ncompratio=2\nformatsds=yes\n" + rest)
+        contents.append(whole_lun("lun8"))
+    case("compressionseed=: the same content for the same seed", contents[0] == contents[1] != contents[2])
+    ratio = run(FSBENCH, "vdbench", "csim", "lun8")
+    case("csim finds compratio=", re.fullmatch(r"lun8: 1m read, compratio=(1\.9|2\.0).\n", ratio.stdout), ratio)
+    two = "dedupunit=4k\nsd=sd1,lun=twice,size=4m,dedupratio=2,dedupsets=10\nsd=sd2,lun=once,size=4m\nwd=wd1,sd=sd*\nrd=r,wd=wd1,iorate=10,elapsed=2\n"
+    done = vdbench("dedup", two)
+    ratios = [float(run(FSBENCH, "vdbench", "dsim", "-u", "4k", name).stdout.rpartition("=")[2]) for name in ("twice", "once")]
+    case("dedupratio= of one SD, as dsim finds it", done.returncode == 0 and 1.9 < ratios[0] < 2.1 and ratios[1] < 1.1, (ratios, done))
+    done = vdbench("flip", "dedupunit=4k\ndedupratio=2\ndedupsets=10\ndeduphotsets=(2,4)\ndedupflipflop=hot\n" + rest.replace("lun8", "lun9"))
+    case("deduphotsets= and dedupflipflop= work", done.returncode == 0, done)
+    trees = "fsd=f1,anchor=t1,files=2,size=8k\nfsd=f2,anchor=t2,files=2,size=8k\nfwd=w,fsd=f*,threads=3\nrd=r,fwd=w,fwdrate=10,elapsed=2,format=yes\n"
+    done = vdbench("adjust", "fwd_thread_adjust=no\n" + trees, "-s")
+    case("fwd_thread_adjust=no: 3 threads on 2 FSDs are refused", done.returncode == 2 and "threads=3 are not a multiple of the 2" in done.stderr, done)
+    done = vdbench("alone", trees.replace("fwd=w,fsd=f*,threads=3\n", "").replace("fwd=w", "fsd=f1"))
+    case("rd with fsd= alone: fwd=default", done.returncode == 0 and "fwd=default is used" in done.stdout and not os.path.exists("t2"), done)
+    skewed = "abort_failed_skew=5\nsd=sd1,lun=memory:a,size=1m\nwd=wd1,sd=sd1,skew=90,seekpct=eof,xfersize=512k\nwd=wd2,sd=sd1,skew=10\nrd=r,wd=wd*,iorate=100,elapsed=2\n"
+    done = vdbench("skew", skewed)
+    case("abort_failed_skew= ends everything", done.returncode == 1 and "more than abort_failed_skew=5" in done.stderr, done)
+    done = vdbench("skew", skewed.replace("seekpct=eof,", ""))
+    case("or nothing", done.returncode == 0, done)
+    done = vdbench("remove", "data_errors=(remove,5)\n" + rest, "-s")
+    case("data_errors=(remove,5)", done.returncode == 0, done)
+    done = run(FSBENCH, "vdbench", "sds", "-o", "disks.vdb")
+    with open("disks.vdb", encoding="utf-8") as file:
+        text = file.read()
+    case("sds: a file of disks, which only reads", done.returncode == 0 and text.startswith("* Disks of this machine") and "rdpct=0" not in text and
+         ("rdpct=100" in text or "No disk is free" in text), text)
 
 
 def ends():
@@ -151,7 +237,7 @@ def storages():
 
 
 def main():
-    parts = (options, places, rates_in_turn, ends, open_flags, storages)
+    parts = (options, places, rates_in_turn, ends, open_flags, storages, refused, sets_of_storages, general_parameters)
     if sys.argv[1:2] == ["--part"]:
         parts[int(sys.argv[2])]()
     else:

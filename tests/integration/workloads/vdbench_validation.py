@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import case, failed, run, scratch  # noqa: E402
+from older_tools import FSBENCH, case, failed, run, scratch  # noqa: E402
 from vdbench import vdbench  # noqa: E402
 
 
@@ -71,7 +71,22 @@ rd=check,wd=r
          words[0][0] == "96" and int(words[0][1], 16) ^ int(words[0][2], 16) == 1 << 24, flipped)
     heads = {at // 4096: re.findall(r"header (?:expected|found): +(.*)", text) for at, text in shown.items()}
     case("headers: swapped blocks have each other's offsets", heads.get(10, ["", ""])[0][:16] == heads.get(11, ["", ""])[1][:16] == "00a0000000000000", heads)
-    case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 3 + "0" * 16 and "somebody" in shown.get(60 * 4096, ""), heads)
+    case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 6 + "0" * 16 and "somebody" in shown.get(60 * 4096, ""), heads)
+    log = content("bad.out/errorlog.html")
+    by = {int(lba) // 4096: good for lba, good in re.findall(r"block lba=(\d+) .*; (last .*)", log)}
+    case("each has its last write, by RD and thread", sorted(by) == sorted(BECAME) and all(re.fullmatch(r"last written at [0-9/:. ]+ by rd=second thread=\d+", good) for good in by.values()), by)
+    case("a block that was rolled back: who wrote what is there", re.search(r"block lba=122880 .*key 1 of [0-9/:. ]+ by rd=first thread=\d", log), log[:1500])
+    dump = re.search(r"the sector:\n  000000030000 .*\n(.*\n)*?  0000000301f0", log)
+    case("the whole sector is there", dump and 20 < dump.group(0).count("\n") < 33, dump)
+    ranges = re.findall(r"sd=sd1 lun=checked: lba=(\d+) to (\d+) .*: ([a-z ]+)$", log, re.M)
+    case("wrong blocks are summed up as ranges", "Ranges of wrong blocks: 6" in log and ranges[0] == ("40960", "49152", "misplaced write") and len(ranges) == 6, ranges)
+    read = run(FSBENCH, "vdbench", "dvpost", "bad.out")
+    case("dvpost sums them up again", "7 wrong blocks, 0 other errors" in read.stdout and re.search(r"misplaced write +2", read.stdout) and
+         len(re.findall(r"^  lba=\d+ .* (?:write|data) at .*by rd=second", read.stdout, re.M)) == 7, read)
+    read = run(FSBENCH, "vdbench", "dvpost", "bad.out", "-l", "0x32004")
+    case("dvpost -l: the report on one block", read.stdout.count("Data Validation error") == 1 and "damaged data" in read.stdout and "63 of 64 words" in read.stdout, read)
+    read = run(FSBENCH, "vdbench", "print", "checked", "196608", "1k")
+    case("print: what data validation wrote there", re.search(r"sector at byte 196608 .*written for lba=196608 of sd1 at .* by rd=second thread=\d+, key 2", read.stdout), read.stdout[:500])
     case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     done, out = vdbench('data_errors="echo saw $lun $lba $size $sector $error >told"\n' + parameters.replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
                         'rd=hurt,wd=r,startcmd="cp old checked"\n', "-v", name="told")

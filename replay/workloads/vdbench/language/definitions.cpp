@@ -79,7 +79,6 @@ class Reader {
   void section(const Statement& s) {
     const Parameter& first = s.parameters[0];
     enter(section_of(first), first);
-    hosts_.check(s);
     const std::string& k = first.keyword;
     if (section_ > Section::hosts && !same_word(k, "rd") && !same_word(k, "rg")) kind(begins_word(k, "f"), first);
     if (same_word(k, "hd")) {
@@ -141,8 +140,10 @@ class Reader {
     const bool is_the_default = is_default(first);
     definition.name = is_the_default ? "default" : name(first, list, section);
     definition.position = first.position;
-    for (size_t i = 1; i < s.parameters.size(); ++i)
-      if (!same_word(s.parameters[i].keyword, "count")) attempt([&] { apply(table, definition, s.parameters[i], section); });
+    for (size_t i = 1; i < s.parameters.size(); ++i) {
+      const Parameter& p = s.parameters[i];
+      if (!same_word(p.keyword, "count")) attempt([&] { hosts_or(definition, p, table, section); });
+    }
     if (is_the_default) {
       if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no lun= or anchor= among the defaults");
       defaults = definition;
@@ -158,8 +159,22 @@ class Reader {
     if (numbers.empty()) list.push_back(definition);
   }
 
-  void storage(const Statement& s) {
+  // Takes host=, or a parameter of the section.
+  template <class T>
+  void hosts_or(T& definition, const Parameter& p, std::span<const Keyword<T>> table, const char* section) const {
+    if (names_hosts(p))
+      definition.hosts = hosts_.numbers(p);
+    else
+      apply(table, definition, p, section);
+  }
+
+  void storage(Statement s) {
+    const auto luns = hosts_.take_luns(s);
     define_all(s, storage_default_, all_.storages, storage_default_, storage_keywords(), "sd=", &Storage::lun);
+    if (luns.empty()) return;
+    Storage& storage = all_.storages.back();
+    storage.luns = luns;
+    for (const auto& [hosts, lun] : luns) storage.hosts.insert(storage.hosts.end(), hosts.begin(), hosts.end());
   }
   void system(const Statement& s) {
     define_all(s, system_default_, all_.systems, system_default_, file_system_keywords(), "fsd=", &FileSystem::anchor);
@@ -176,7 +191,7 @@ class Reader {
         if (same_word(p.keyword, "sd"))
           w.storages = resolve(p, names_of(all_.storages), "SD");
         else
-          apply(workload_keywords(), w, p, "wd=");
+          hosts_or(w, p, workload_keywords(), "wd=");
       });
       if (is_short_for(p, "threads") && !all_.general.concatenates)
         throw ParameterError(p.position, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
@@ -202,7 +217,7 @@ class Reader {
         else if (same_word(p.keyword, "target"))
           w.target = resolve(p, names_of(all_.systems), "FSD").at(0);
         else
-          apply(file_workload_keywords(), w, p, "fwd=");
+          hosts_or(w, p, file_workload_keywords(), "fwd=");
       });
     }
     if (is_default(first)) return void(file_workload_default_ = w);
@@ -244,7 +259,7 @@ class Reader {
         rate = &p;
         if (is_short_for(p, kFwdrate)) place_rates(run, p);
       } else {
-        attempt([&] { apply(run_keywords(), run, p, "rd="); });
+        attempt([&] { hosts_or(run, p, run_keywords(), "rd="); });
       }
     }
     set_rate(run, rate);
@@ -265,6 +280,7 @@ class Reader {
     if (!kind_) throw ParameterError(last, "no storage is defined, expected sd= or fsd=");
     for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
     check_all(all_, last);
+    all_.hosts = hosts_.all();
     all_.default_workload = workload_default_;
     all_.default_file_workload = file_workload_default_;
     all_.format_workload = format_;

@@ -162,8 +162,6 @@ const Keyword<FileWorkload> kFileWorkload[] = {
     {"xfersizes", set_transfers},
     {"skew", [](FileWorkload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
     {"threads", [](FileWorkload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
-    {"host", [](FileWorkload&, const Parameter&) {}},
-    {"hd", [](FileWorkload&, const Parameter&) {}},
     {"openflags", [](FileWorkload& w, const Parameter& p) { w.flags = open_flags(p); }},
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/language/hosts.hpp"
 
-#include <unistd.h>
+#include <algorithm>
 
 #include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/language/sections.hpp"
@@ -11,32 +11,22 @@ namespace fsr::vdbench {
 namespace {
 
 const Keyword<Host> kHost[] = {
-    {"system",
-     [](Host& h, const Parameter& p) {
-       h.system = single(p).text;
-       h.system_position = p.values[0].position;
-     }},
+    {"system", [](Host& h, const Parameter& p) { h.system = single(p).text; }},
     {"vdbench", [](Host&, const Parameter& p) { single(p); }},
     {"shell",
      [](Host&, const Parameter& p) {
        one_of(single(p), {"rsh", "ssh", "vdbench"});
      }},
     {"user", [](Host&, const Parameter& p) { single(p); }},
-    {"jvms", [](Host&, const Parameter& p) { whole(p, 1, 1000); }},
-    {"clients", nullptr, "load comes from this host alone"},
-    {"mount", nullptr, "not in this version"},
+    {"jvms", [](Host& h, const Parameter& p) { h.jvms = unsigned(whole(p, 1, 1000)); }},
+    {"clients", nullptr, "a host has as many clients as ranks; expected jvms="},
+    {"mount",
+     [](Host& h, const Parameter& p) {
+       for (const Value& value : p.values) h.mounts.push_back(value.text);
+     }},
     {"master", [](Host&, const Parameter& p) { single(p); }},
 };
 
-bool is_this_host(const std::string& name) {
-  char own[256] = "";
-  gethostname(own, sizeof own - 1);
-  const std::string whole = own;
-  return begins_word(name, "localhost") || name == "127.0.0.1" || name == "::1" || same_word(name, whole) ||
-         same_word(name, whole.substr(0, whole.find('.')));
-}
-
-// True: `text` has the word.
 bool replace_all(std::string& text, std::string_view word, const std::string& by) {
   bool found = false;
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size()) {
@@ -48,26 +38,73 @@ bool replace_all(std::string& text, std::string_view word, const std::string& by
 
 }  // namespace
 
+bool names_hosts(const Parameter& parameter) {
+  return same_word(parameter.keyword, "host") || same_word(parameter.keyword, "hd");
+}
+
+std::optional<HostNumbers> common_hosts(const HostNumbers& a, const HostNumbers& b) {
+  if (a.empty() || b.empty()) return a.empty() ? b : a;
+  HostNumbers both;
+  std::ranges::copy_if(a, std::back_inserter(both), [&](size_t host) { return std::ranges::find(b, host) != b.end(); });
+  return both.empty() ? std::nullopt : std::optional(both);
+}
+
 void Hosts::define(const Statement& statement) {
   const Parameter& first = statement.parameters[0];
   Host host = default_;
   host.name = single(first).text;
+  host.position = first.position;
   for (size_t i = 1; i < statement.parameters.size(); ++i)
     apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd=");
-  const bool is_default = same_word(host.name, "default"), labelled = !host.system.empty();
-  if (!is_this_host(labelled ? host.system : is_default ? "localhost" : host.name))
-    throw ParameterError(labelled ? host.system_position : first.values[0].position,
-                         "another host is refused: expected localhost or this machine's name");
-  if (is_default)
+  if (same_word(host.name, "default"))
     default_ = host;
   else
-    names_.push_back(host.name);
+    hosts_.push_back(host);
+}
+
+std::vector<std::string> Hosts::names() const {
+  constexpr const char* kLocal = "localhost";
+  std::vector<std::string> names;
+  for (const Host& host : hosts_) names.push_back(host.name);
+  if (std::ranges::none_of(names, [&](const std::string& name) { return same_word(name, kLocal); })) names.emplace_back(kLocal);
+  return names;
+}
+
+HostNumbers Hosts::numbers(const Parameter& parameter) const {
+  HostNumbers numbers = resolve(parameter, names(), "host");
+  // localhost without an hd= is all hosts.
+  if (std::ranges::find(numbers, hosts_.size()) != numbers.end() || numbers.size() == hosts_.size()) return {};
+  return numbers;
+}
+
+std::vector<std::pair<HostNumbers, std::string>> Hosts::take_luns(Statement& storage) const {
+  auto is_lun = [](const Parameter& p) { return is_short_for(p, "lun"); };
+  std::vector<Parameter>& all = storage.parameters;
+  if (std::ranges::count_if(all, is_lun) < 2) return {};
+  std::vector<std::pair<HostNumbers, std::string>> luns;
+  std::vector<Parameter> rest;
+  const Parameter* hosts = nullptr;
+  for (const Parameter& p : all) {
+    if (&p != &all[0] && names_hosts(p)) {
+      hosts = &p;
+    } else if (is_lun(p)) {
+      if (!hosts) throw ParameterError(p.position, "expected host= before each lun= of an SD with several");
+      luns.emplace_back(numbers(*hosts), single(p).text);
+      if (luns.size() == 1) rest.push_back(p);
+      hosts = nullptr;
+    } else {
+      rest.push_back(p);
+    }
+  }
+  all = rest;
+  return luns;
 }
 
 std::vector<Statement> Hosts::repeat(const Statement& statement) const {
   const Section section = section_of(statement.parameters[0]);
   if (section <= Section::hosts) return {statement};
-  const size_t first = names_.size() > 1, hosts = names_.size() - first;
+  const std::vector<std::string> all_names = names();
+  const size_t hosts = std::max<size_t>(hosts_.size(), 1);
   std::vector<Statement> all;
   bool repeats = true;
   for (size_t i = 0; i < hosts && repeats; ++i) {
@@ -77,19 +114,12 @@ std::vector<Statement> Hosts::repeat(const Statement& statement) const {
       for (Value& value : p.values) {
         replace_all(value.text, "#hosts", std::to_string(hosts));
         if (section == Section::runs) continue;
-        repeats |= replace_all(value.text, "$host", names_[first + i]);
-        repeats |= replace_all(value.text, "!host", names_[first + i]);
+        repeats |= replace_all(value.text, "$host", all_names[i]);
+        repeats |= replace_all(value.text, "!host", all_names[i]);
         repeats |= replace_all(value.text, "#host", std::to_string(i));
       }
   }
   return all;
-}
-
-void Hosts::check(const Statement& statement) const {
-  for (size_t i = 1; i < statement.parameters.size(); ++i) {
-    const Parameter& p = statement.parameters[i];
-    if (same_word(p.keyword, "host") || same_word(p.keyword, "hd")) resolve(p, names_, "host");
-  }
 }
 
 }  // namespace fsr::vdbench

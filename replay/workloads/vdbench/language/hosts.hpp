@@ -1,32 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that a file names. All of them must be this host, because all load comes from this process.
+// Hosts that a file names by hd=, and host= of other definitions. Without hd=, there is one host, localhost.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "workloads/vdbench/language/source_text.hpp"
+#include "workloads/vdbench/language/settings.hpp"
 
 namespace fsr::vdbench {
 
-struct Host {
-  std::string name;
-  std::string system;  // name or address; empty: the same as `name`
-  SourcePosition system_position;
-};
-
 class Hosts {
  public:
-  // Both throw ParameterError.
-  void define(const Statement& statement);       // hd=
-  void check(const Statement& statement) const;  // host= of another section
+  // All throw ParameterError.
+  void define(const Statement& statement);  // hd=
+  // Returns the hosts that host= or hd= names.
+  HostNumbers numbers(const Parameter& parameter) const;
+  // Takes host= and lun= out of an SD with several lun=, each after the host= for which it holds, and returns them. The first
+  // lun= stays.
+  std::vector<std::pair<HostNumbers, std::string>> take_luns(Statement& storage) const;
   // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.
   std::vector<Statement> repeat(const Statement& statement) const;
 
+  const std::vector<Host>& all() const { return hosts_; }  // those of hd=
+
  private:
-  std::vector<std::string> names_ = {"localhost"};  // then those of hd=
+  std::vector<std::string> names() const;  // of all hosts, then localhost if no hd= has this name
+
+  std::vector<Host> hosts_;
   Host default_;
 };
+
+// True for host= and hd= of a definition.
+bool names_hosts(const Parameter& parameter);
+// Returns the hosts that both lists have. None: there are none.
+std::optional<HostNumbers> common_hosts(const HostNumbers& a, const HostNumbers& b);
 
 }  // namespace fsr::vdbench

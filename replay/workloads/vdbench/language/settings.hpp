@@ -80,6 +80,16 @@ struct Repeats {
 };
 Repeats repeats(const Value& value);  // parses "5", "30s", "10m" or "2h"; throws ParameterError
 
+// Processes that do a part of the work: hd=. A set of hosts is a list of their numbers; an empty one means all hosts.
+struct Host {
+  std::string name;
+  SourcePosition position;
+  std::string system;               // name or address of the machine; empty: the same as `name`
+  unsigned jvms = 1;                // ranks that the file expects on this host
+  std::vector<std::string> mounts;  // shell commands, run on the host before anything is opened
+};
+using HostNumbers = std::vector<size_t>;
+
 struct General {
   Validation validation;
   bool create_anchors = false;
@@ -124,6 +134,8 @@ struct Storage {
   OpenFlags flags;
   std::vector<size_t> parts{};       // numbers of the SDs that this one consists of, in their order
   std::vector<Parameter> content{};  // general parameters that hold for the content of this SD alone
+  HostNumbers hosts{};
+  std::vector<std::pair<HostNumbers, std::string>> luns{};  // names on hosts; empty: `lun` on all hosts
 };
 
 enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };
@@ -144,6 +156,7 @@ struct Workload {
   unsigned priority = 0;  // 1: has precedence over all others; 0: none
   unsigned streams = 0, threads = 0;
   OpenFlags flags;
+  HostNumbers hosts{};
 };
 
 struct FileSystem {
@@ -158,6 +171,7 @@ struct FileSystem {
   OpenFlags flags;
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
   std::vector<Parameter> content{};       // as of a Storage
+  HostNumbers hosts{};
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -190,6 +204,7 @@ struct FileWorkload {
   double skew = 0;  // percent
   unsigned threads = 1;
   OpenFlags flags;
+  HostNumbers hosts{};
 };
 
 struct Format {
@@ -246,10 +261,12 @@ struct Run {
   std::vector<Loop> loops;
   Commands start, end;
   OpenFlags flags;
+  HostNumbers hosts{};
 };
 
 struct Definitions {
   General general;
+  std::vector<Host> hosts;
   std::vector<Storage> storages;
   std::vector<Workload> workloads;
   Workload default_workload;  // for RDs without a WD

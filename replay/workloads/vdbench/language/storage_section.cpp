@@ -61,7 +61,7 @@ void set_seek(Workload& w, const Parameter& p) {
 }
 
 void set_lun(Storage& s, const Parameter& p) {
-  if (!s.lun.empty()) throw ParameterError(p.position, "lun= is given twice, expected one lun=: load comes only from this host");
+  if (!s.lun.empty()) throw ParameterError(p.position, "lun= is given twice, expected one lun=");
   s.lun = single(p).text;
 }
 
@@ -69,8 +69,6 @@ void set_reads(Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 
 void set_writes(Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }
 
 const Keyword<Storage> kStorage[] = {
-    {"host", [](Storage&, const Parameter&) {}},
-    {"hd", [](Storage&, const Parameter&) {}},
     {"lun", set_lun},
     {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostBytes); }},
     {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
@@ -108,8 +106,6 @@ const Keyword<Workload> kWorkload[] = {
     {"iorate", [](Workload& w, const Parameter& p) { w.rate = within(p, 1e-6, 1e9); }},
     {"rhpct", [](Workload& w, const Parameter& p) { w.read_hits = within(p, 0, 100); }},
     {"whpct", [](Workload& w, const Parameter& p) { w.write_hits = within(p, 0, 100); }},
-    {"host", [](Workload&, const Parameter&) {}},
-    {"hd", [](Workload&, const Parameter&) {}},
     {"openflags", [](Workload& w, const Parameter& p) { w.flags = open_flags(p); }},
     {"user", nullptr, kJava},
     {"threads", [](Workload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},

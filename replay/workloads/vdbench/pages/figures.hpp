@@ -61,7 +61,8 @@ struct RunRecord {
   RunLine average;             // average so far
   std::string events;          // lines of "Miscellaneous statistics"
   uint64_t errors = 0;
-  std::vector<RankLine> ranks;  // set at the end; empty for a single process
+  std::vector<std::string> wrong_blocks{};  // their ranges, a line for each; set at the end
+  std::vector<RankLine> ranks;              // set at the end; empty for a single process
 };
 
 double rate(const KindCounters& cell, double seconds);

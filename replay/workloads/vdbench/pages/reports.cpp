@@ -165,6 +165,7 @@ void Reports::end(const RunRecord& record) {
     }
     everywhere(text + time + "\n");
   }
+  for (const std::string& line : record.wrong_blocks) error(line);
   for (const RankLine& rank : record.ranks)
     note(fmt::format("rank {} ({}): {} operations in {:.3f} s, {} failed, {}", rank.rank, rank.host,
                      format_count(rank.operations), rank.seconds, format_count(rank.failed), size_text(double(rank.bytes))));

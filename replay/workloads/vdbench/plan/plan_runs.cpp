@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workloads/vdbench/language/hosts.hpp"
 #include "workloads/vdbench/plan/loops.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
@@ -66,9 +67,19 @@ class Planner {
         for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
       planned.workloads.push_back(w);
     }
-    if (run.storages)
-      for (Workload& w : planned.workloads) w.storages = *run.storages;
+    for (Workload& w : planned.workloads) {
+      if (run.storages) w.storages = *run.storages;
+      std::erase_if(w.storages, [&](size_t s) { return !hosts_of(all_.storages[s].hosts, w.hosts, run.hosts); });
+      if (w.storages.empty())
+        throw ParameterError(run.position, fmt::format("rd={}: no host has both wd={} and one of its SDs", run.name, w.name));
+    }
     for (Workload& w : planned.workloads) w.flags.flags |= run.flags.flags;
+  }
+
+  // Returns the hosts that do the work of a workload on a storage in a run. None: no host does.
+  static std::optional<HostNumbers> hosts_of(const HostNumbers& storage, const HostNumbers& workload, const HostNumbers& run) {
+    const std::optional<HostNumbers> both = common_hosts(storage, workload);
+    return both ? common_hosts(*both, run) : std::nullopt;
   }
 
   void format(const Run& run, const PlannedRun& of) {
@@ -150,6 +161,11 @@ class Planner {
             part.workload.read_percent.reset();
           part.workload.threads = threads;
           part.system = system;
+          const auto hosts = hosts_of(planned.systems[system].hosts, part.workload.hosts, run.hosts);
+          if (!hosts)
+            throw ParameterError(run.position, fmt::format("rd={}: no host has both fwd={} and fsd={}", run.name,
+                                                           part.workload.name, planned.systems[system].name));
+          part.hosts = *hosts;
           part.share = share / double(parts);
           part.workload.flags.flags |= run.flags.flags | planned.systems[system].flags.flags;
           part.workload.flags.sync_at_close |= run.flags.sync_at_close || planned.systems[system].flags.sync_at_close;
@@ -173,9 +189,9 @@ class Planner {
     all.parts = w.storages;
     for (size_t part : w.storages) {
       const Storage& s = storages[part];
-      if (s.range.given() || s.offset || s.align || !s.content.empty())
-        throw ParameterError(s.position,
-                             fmt::format("sd={}: expected no range=, offset=, align= and dedup with concatenatesds=", s.name));
+      if (s.range.given() || s.offset || s.align || !s.content.empty() || !s.hosts.empty())
+        throw ParameterError(
+            s.position, fmt::format("sd={}: expected no range=, offset=, align=, dedup and host= with concatenatesds=", s.name));
       all.size += s.size;
       all.threads += s.threads;
       all.flags.flags |= s.flags.flags;
@@ -205,9 +221,11 @@ class Planner {
     for (const Workload& w : planned.workloads) {
       const double share = w.rate > 0 ? 0 : w.skew > 0 ? w.skew : (100 - asked) / double(without);
       for (size_t storage : w.storages) {
+        const auto hosts = hosts_of(planned.storages[storage].hosts, w.hosts, run.hosts);
         const unsigned threads = planned.storages[storage].threads, parts = works[storage];
         RawWork work{w, storage, std::max(1u, threads / parts + (given[storage]++ < threads % parts)),
                      share / double(w.storages.size()), w.rate / double(w.storages.size())};
+        work.hosts = *hosts;
         if (w.streams) work.threads = (work.threads + w.streams - 1) / w.streams * w.streams;
         work.workload.flags.flags |= planned.storages[storage].flags.flags;
         planned.raw_works.push_back(work);

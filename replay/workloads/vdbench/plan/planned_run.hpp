@@ -15,6 +15,7 @@ struct FileWork {
   FileWorkload workload;  // has one operation, and the threads of this work
   size_t system = 0;      // index in PlannedRun::systems
   double share = 100;     // percent of the rate
+  HostNumbers hosts{};
 };
 
 // Work of one WD's threads on one SD.
@@ -25,6 +26,7 @@ struct RawWork {
   double share = 100;  // percent of the rate; 0 for a rate of its own in a run with iorate=max
   double rate = 0;     // rate of its own, operations per second; 0: a share
   bool is_format = false;
+  HostNumbers hosts{};
 
   // Returns the number of bytes of which all offsets and lengths of the transfers on `its_storage` are multiples.
   uint64_t unit(const Storage& its_storage) const;

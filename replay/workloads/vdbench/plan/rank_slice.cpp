@@ -41,19 +41,27 @@ bool has_files(const FileWorkload& workload, const std::vector<uint32_t>& used, 
 
 }  // namespace
 
-std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks) {
+std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, const RankHosts& hosts) {
   std::vector<RankSlice> dealt;
   const std::vector<RawWork>& works = run.raw_works;
   const bool by_priority = std::any_of(works.begin(), works.end(), [](const RawWork& w) { return w.workload.priority != 0; });
   const bool by_share = run.keeps_shares() && !run.formats && run.rate.kind != Rate::fixed;
-  if (works.size() > 1 && (by_priority || by_share)) {
+  const bool bound = std::any_of(works.begin(), works.end(), [](const RawWork& w) { return !w.hosts.empty(); });
+  if (works.size() > 1 && (by_priority || by_share) && !bound) {
+    auto ranks = unsigned(hosts.ranks_of({}).size());
     if (std::any_of(works.begin(), works.end(), follows_on)) ranks = 1;
     ranks = most_ranks(ranks, works, [](const RawWork& w, unsigned n) { return w.threads % n == 0; });
     dealt.assign(works.size(), deal(rank, ranks, 0));
     return dealt;
   }
-  for (unsigned w = 0; w < works.size(); ++w)
-    dealt.push_back(!follows_on(works[w]) ? deal(rank, ranks, w) : w % ranks == rank ? kAll : kNone);
+  for (unsigned w = 0; w < works.size(); ++w) {
+    const auto ranks = unsigned(hosts.ranks_of(works[w].hosts).size());
+    const std::optional<unsigned> own = hosts.position(works[w].hosts, rank);
+    if (!own)
+      dealt.push_back(kNone);
+    else
+      dealt.push_back(!follows_on(works[w]) ? deal(*own, ranks, w) : w % ranks == *own ? kAll : kNone);
+  }
   return dealt;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/vdbench/plan/planned_run.hpp"
+#include "workloads/vdbench/plan/rank_hosts.hpp"
 
 namespace fsr::vdbench {
 
@@ -18,8 +19,9 @@ struct RankSlice {
 };
 
 // Returns the threads of each work that are the rank's. Threads that continue at a common offset stay on one rank. Workloads that
-// wait for each other stay on one rank, too, if ranks would not have equal parts of each.
-std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks);
+// wait for each other stay on one rank, too, if ranks would not have equal parts of each; but if a work is bound to hosts, each
+// rank has its own part of each work.
+std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, const RankHosts& hosts);
 // Divides a run on trees: the files, and with them the threads of each FWD. Each rank with files has threads of each FWD. It has
 // at least as many files as these threads, or one if they share it. `used`: numbers of the files of each FWD; empty: does not
 // matter.

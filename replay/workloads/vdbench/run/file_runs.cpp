@@ -34,16 +34,18 @@ Expectations expectations(const PlannedRun& run) {
 
 }  // namespace
 
-FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks)
+FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
+                   const RankHosts& hosts)
     : definitions_(definitions),
       clock_(clock),
       stop_(stop),
       reports_(reports),
       ranks_(ranks),
+      hosts_(hosts),
       umask_(current_umask()),
       runner_(clock) {}
 
-FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& context, const RankSlice& dealt,
+FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& context, const std::vector<RankSlice>& all_dealt,
                                        RankMessages& messages) {
   FileRunSetup setup;
   unsigned number = 0;
@@ -59,11 +61,14 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
       setup.works.back()->content_row = setup.rows.back().get();
     }
     const unsigned threads = work.workload.threads;
+    const RankSlice& dealt = all_dealt[w];
     unsigned own = 0, turn = 0;
     for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
     if (run.formats) {
       std::function<void()> report_made;
-      if (messages.makes_directories()) report_made = [&messages, w] { messages.made_directories(w); };
+      const auto owner = owners_.find(anchor.name());
+      if (owner == owners_.end() ? ranks_.cluster().root() : owner->second == ranks_.cluster().rank())
+        report_made = [&messages, w] { messages.made_directories(w); };
       setup.formats.push_back(
           std::make_unique<FormatThread::Shared>(own, report_made, [&messages, w] { return messages.directories_made(w); }));
     }
@@ -85,22 +90,32 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
   return setup;
 }
 
-RankSlice FileRuns::deal(const PlannedRun& run) {
+std::vector<RankSlice> FileRuns::deal(const PlannedRun& run) {
+  const unsigned rank = ranks_.cluster().rank();
   std::vector<std::vector<uint32_t>> used;
-  if (ranks_.several() && !run.formats)
-    for (const FileWork& work : run.file_works) {
-      const FileSystem& system = run.systems[work.system];
-      used.push_back(tree_of(system).anchor->structure().chosen_by(system));
-    }
-  return deal_files(run, used, ranks_.cluster().rank(), ranks_.cluster().size());
+  PlannedRun shared = run;
+  shared.file_works.clear();
+  for (const FileWork& work : run.file_works) {
+    const FileSystem& system = run.systems[work.system];
+    if (owners_.contains(system.anchor)) continue;
+    shared.file_works.push_back(work);
+    if (ranks_.several() && !run.formats) used.push_back(tree_of(system).anchor->structure().chosen_by(system));
+  }
+  const RankSlice of_shared = deal_files(shared, used, rank, ranks_.cluster().size());
+  std::vector<RankSlice> dealt;
+  for (const FileWork& work : run.file_works) {
+    const auto owner = owners_.find(run.systems[work.system].anchor);
+    dealt.push_back(owner == owners_.end() ? of_shared : owner->second == rank ? RankSlice() : RankSlice{0, 0});
+  }
+  return dealt;
 }
 
 RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
-  const RankSlice dealt = deal(run);
+  const std::vector<RankSlice> dealt = deal(run);
   prepare(run, dealt);
   std::vector<PaceShare> shares;
   for (const FileWork& work : run.file_works)
-    shares.push_back({.share = work.share, .threads = work.workload.threads, .dealt = dealt});
+    shares.push_back({.share = work.share, .threads = work.workload.threads, .dealt = dealt[shares.size()]});
   PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;
@@ -123,6 +138,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
       vdbench::perform(runner_, setup.parts, run, reports_, messages, {&stop_, &over, definitions_.general.monitor, &errors});
   for (const Events* its : setup.events)
     for (size_t i = 0; i < kEvents; ++i) performed.own.events[i] += (*its)[i];
+  performed.own.wrong_blocks = checks.bad.lines();
   messages.gather(performed.own, performed.record);
   error_count_ += performed.record.errors;
   *ends_all = performed.ends_all;

@@ -22,7 +22,8 @@ namespace fsr::vdbench {
 
 class FileRuns final : public Runs {
  public:
-  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks);
+  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
+           const RankHosts& hosts);
 
   void open(const std::vector<PlannedRun>& runs) override;
   void recover() override;
@@ -53,6 +54,8 @@ class FileRuns final : public Runs {
     std::vector<const Events*> events;
   };
 
+  static std::string structure_text(const FileSystem& system);  // differs between trees with other files
+  static uint64_t shape_of(const FileSystem& system);           // identifies the tree in a journal
   const FileSystem& first_with(const std::string& anchor) const;
   void load_journals(const std::vector<PlannedRun>& runs);
   static void begin_journal(Tree& tree);
@@ -60,12 +63,15 @@ class FileRuns final : public Runs {
   Tree& tree_of(const FileSystem& system);
   void survey(Tree& tree, const RankSlice& files);
   void clean(Tree& tree, const RankSlice& dealt);
-  void prepare(const PlannedRun& run, const RankSlice& files);
+  void prepare(const PlannedRun& run, const std::vector<RankSlice>& dealt);
   void prepare(const PlannedRun& run, const FileSystem& system, const RankSlice& files);
-  void compare_trees(const PlannedRun& run, const RankSlice& files);
-  RankSlice deal(const PlannedRun& run);
+  void compare_trees(const PlannedRun& run, const std::vector<RankSlice>& dealt);
+  // Returns this rank's files of each work.
+  std::vector<RankSlice> deal(const PlannedRun& run);
+  void know_owners(const std::vector<PlannedRun>& runs);
+  bool is_elsewhere(const FileSystem& system) const;
   void forget_unmade(const PlannedRun& run);
-  FileRunSetup setup(const PlannedRun& run, RunContext& context, const RankSlice& dealt, RankMessages& messages);
+  FileRunSetup setup(const PlannedRun& run, RunContext& context, const std::vector<RankSlice>& dealt, RankMessages& messages);
   void run_threads(const std::vector<SimThreadSpec>& parts);
 
   const Definitions& definitions_;
@@ -73,10 +79,12 @@ class FileRuns final : public Runs {
   const std::atomic<int>& stop_;
   Reports& reports_;
   RankGroup& ranks_;
+  const RankHosts& hosts_;
   const uint32_t umask_;
   std::map<std::string, Opened> targets_;  // by anchor
   ThreadRunner runner_;                    // declared after the targets, because it uses them
   std::map<std::string, Tree> trees_;
+  std::map<std::string, unsigned> owners_;      // by anchor: the only rank that has the tree; none: all ranks share it
   std::map<std::string, uint64_t> units_;       // sizes of blocks, by anchor; only with data validation
   std::map<std::string, Recovered> recovered_;  // by anchor; removed when they have been checked
   uint64_t error_count_ = 0, runs_ = 0;

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees that runs use: their targets, existing files, and journals.
+// The trees that runs use: their targets and existing files.
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "util/units.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
-#include "workloads/vdbench/run/recovery_run.hpp"
-#include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
@@ -24,104 +20,30 @@ constexpr unsigned kTreeThreads = 8;  // that survey or remove a tree
 
 bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
-std::string structure_text(const FileSystem& f) {
-  std::string text =
-      fmt::format("{} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.directory_mask, f.file_mask);
-  for (const auto& [size, share] : f.sizes) text += fmt::format(" {} {}", size, share);
-  return text;
-}
-
-uint64_t shape_of(const FileSystem& f) {
-  const std::string text = structure_text(f);
-  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is the shape of an SD
-}
-
 }  // namespace
 
-// Finds, for each anchor, the unit of all its transfers. Throws if a run can't be validated.
-void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
-  for (const PlannedRun& run : runs)
-    for (const FileWork& work : run.file_works) {
-      const FileSystem& system = run.systems[work.system];
-      if (work.workload.operation == Operation::copy)
-        throw std::runtime_error(
-            fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
-      if (const std::string& name = first_with(system.anchor).name; name.size() > kOwnerSize)
-        throw std::runtime_error(
-            fmt::format("fsd={}: expected a name of at most {} letters for data validation", name, kOwnerSize));
-      uint64_t& unit = units_[system.anchor];
-      for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
-      for (const auto& [bytes, share] : system.sizes)
-        if (unit % kSector || bytes % kSector)
-          throw std::runtime_error(fmt::format(
-              "fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name));
-    }
-}
-
-// Returns the first FSD with that anchor. The content written below the anchor and its journal have the name of this FSD.
-const FileSystem& FileRuns::first_with(const std::string& anchor) const {
-  return *std::find_if(definitions_.systems.begin(), definitions_.systems.end(),
-                       [&](const FileSystem& f) { return f.anchor == anchor; });
-}
-
-// Loads the journals. Each must belong to a tree of the runs.
-void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
-  for (auto& [anchor, unit] : units_) {
-    const FileSystem& first = first_with(anchor);
-    Recovered found{recover_keys(first.journal, first.name), {}};
-    bool known = false;
-    for (const PlannedRun& run : runs)
-      for (const FileWork& work : run.file_works) {
-        const FileSystem& system = run.systems[work.system];
-        if (known || system.anchor != anchor || shape_of(system) != found.keys.shape) continue;
-        found.system = system;
-        known = true;
-      }
-    if (!known)
-      throw std::runtime_error(fmt::format(
-          "fsd={}: the journal belongs to another tree, expected that tree's depth, width, files and sizes", first.name));
-    const Structure structure(found.system);
-    uint64_t expected = unit;
-    for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
-    if (expected % found.keys.unit)
-      throw std::runtime_error(fmt::format("fsd={}: the journal has blocks of {} bytes, expected a divisor of {}", first.name,
-                                           found.keys.unit, expected));
-    unit = found.keys.unit;
-    recovered_.emplace(anchor, std::move(found));
-  }
-}
-
-void FileRuns::begin_journal(Tree& tree) {
-  ValidatedStorage* validated = tree.anchor->validated();
-  if (validated && validated->journal) validated->journal->begin(validated->keys);
-}
-
-void FileRuns::recover() {
-  RecoveryRun run(definitions_.general, clock_, reports_, {});
-  try {
-    for (const auto& [anchor, recovered] : recovered_) {
-      Tree& tree = tree_of(recovered.system);
-      survey(tree, {});
-      run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
-    }
-  } catch (const std::runtime_error&) {
-    error_count_ += run.errors();
-    throw;
-  }
-  error_count_ += run.errors();
-  recovered_.clear();
-  for (auto& [anchor, tree] : trees_) begin_journal(tree);
+bool FileRuns::is_elsewhere(const FileSystem& system) const {
+  const auto owner = owners_.find(system.anchor);
+  return owner != owners_.end() && owner->second != ranks_.cluster().rank();
 }
 
 void FileRuns::open(const std::vector<PlannedRun>& runs) {
   const Validation& how = definitions_.general.validation;
+  know_owners(runs);
   if (how.on) know_units(runs);
   if (how.recovers) load_journals(runs);
   for (const FileSystem& system : definitions_.systems) {
     if (targets_.count(system.anchor)) continue;
+    if (is_elsewhere(system)) {
+      // An empty tree stands for it, so that this rank knows its structure.
+      Opened& opened = targets_[system.anchor];
+      opened.target = open_target("memory:", {.clock = &clock_});
+      opened.target_index = runner_.add(*opened.target);
+      continue;
+    }
     const bool directory = is_directory_name(system.anchor);
     const bool missing = directory && !std::filesystem::exists(system.anchor);
-    if (missing && !ranks_.cluster().root())
+    if (missing && !ranks_.cluster().root() && !owners_.contains(system.anchor))
       throw std::runtime_error(
           fmt::format("fsd={}: {} does not exist here, but rank 0 created this directory; use a directory that all ranks share",
                       system.name, system.anchor));
@@ -153,7 +75,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
     const FileSystem& first = first_with(system.anchor);
     const Validation& how = definitions_.general.validation;
     tree.anchor->validate(first, unit->second);
-    if (how.journal)
+    if (how.journal && !is_elsewhere(system))
       tree.anchor->validated()->journal = std::make_unique<Journal>(
           first.journal, first.name,
           Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
@@ -186,7 +108,8 @@ void FileRuns::survey(Tree& tree, const RankSlice& files) {
 
 void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.known = dealt;
-  if (!ranks_.cluster().root()) return tree.anchor->forget();
+  const auto owner = owners_.find(tree.anchor->name());
+  if (owner == owners_.end() ? !ranks_.cluster().root() : dealt.step == 0) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
   begin_journal(tree);  // if the removal ends early, the remaining files are not checked
@@ -211,31 +134,37 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
 }
 
 // The root prepares first, so that other ranks do not find files that it removes.
-void FileRuns::prepare(const PlannedRun& run, const RankSlice& files) {
+void FileRuns::prepare(const PlannedRun& run, const std::vector<RankSlice>& dealt) {
   for (const bool by_root : {true, false}) {
     if (!by_root && !ranks_.several()) break;
     ranks_.cluster().on_all([&] {
       ranks_.work([&] {
         if (by_root != ranks_.cluster().root()) return;
-        for (const FileWork& work : run.file_works) {
-          prepare(run, run.systems[work.system], files);
-          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), files);
+        for (size_t w = 0; w < run.file_works.size(); ++w) {
+          const FileWork& work = run.file_works[w];
+          prepare(run, run.systems[work.system], dealt[w]);
+          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), dealt[w]);
         }
       });
     });
   }
-  if (ranks_.several()) compare_trees(run, files);
+  if (ranks_.several()) compare_trees(run, dealt);
 }
 
 // Checks that a path leads to the same tree on all hosts.
-void FileRuns::compare_trees(const PlannedRun& run, const RankSlice& files) {
+void FileRuns::compare_trees(const PlannedRun& run, const std::vector<RankSlice>& dealt) {
   std::string mine;
-  for (const FileWork& work : run.file_works)
+  bool uses = false;
+  for (size_t w = 0; w < run.file_works.size(); ++w) {
+    const FileWork& work = run.file_works[w];
+    if (owners_.contains(run.systems[work.system].anchor)) continue;
+    uses |= dealt[w].step != 0;
     mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
                         tree_of(run.systems[work.system]).anchor->existing_directories());
+  }
   const std::string of_root = ranks_.cluster().broadcast(mine);
   ranks_.cluster().on_all([&] {
-    if (files.step != 0 && mine != of_root)
+    if (uses && mine != of_root)
       throw std::runtime_error(fmt::format("rd={}: this rank sees another tree than rank 0, expected a shared tree", run.name));
   });
 }
@@ -262,6 +191,7 @@ void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Ra
 void FileRuns::forget_unmade(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {
+    if (owners_.contains(run.systems[work.system].anchor)) continue;
     Tree& tree = tree_of(run.systems[work.system]);
     const bool all = !ranks_.cluster().broadcast(tree.anchor->all_directories_exist() ? "y" : "").empty();
     if (all || ranks_.cluster().root()) continue;

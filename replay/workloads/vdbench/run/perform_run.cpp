@@ -221,7 +221,6 @@ void end_validation(const ValidatedRun& validated, const PlannedRun& run, const 
   if (!general.validation.on) return;
   reports.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validated.checked),
                            format_count(validated.wrong)));
-  for (const std::string& line : validated.bad.lines()) reports.error(line);
   auto checks = [](const RawWork& work) { return work.workload.seek != Seek::once || work.workload.read_percent > 0; };
   auto transfers = [](const FileWork& work) { return work.workload.operation <= Operation::write; };
   const bool expected = std::ranges::any_of(run.raw_works, checks) || std::ranges::any_of(run.file_works, transfers);

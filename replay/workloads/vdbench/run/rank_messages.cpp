@@ -27,6 +27,8 @@ std::string RankPart::save() const {
   out.raw(&seconds, sizeof seconds);
   for (uint64_t n : {operations, failed, bytes, errors, threads, read, written}) out.varint(n);
   for (uint64_t n : events) out.varint(n);
+  out.varint(wrong_blocks.size());
+  for (const std::string& line : wrong_blocks) out.text(line);
   return std::string(out.view());
 }
 
@@ -38,6 +40,7 @@ RankPart RankPart::load(std::string_view saved) {
   for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors, &part.threads, &part.read, &part.written})
     *n = in.varint();
   for (uint64_t& n : part.events) n = in.varint();
+  for (uint64_t lines = in.varint(); lines > 0 && in.ok(); --lines) part.wrong_blocks.emplace_back(in.text());
   if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
   return part;
 }
@@ -149,7 +152,7 @@ void RankMessages::take(unsigned rank, std::string_view report) {
         break;
       }
       case kDirectories:
-        in.varint();  // the root's own directories
+        if (const uint64_t work = in.varint(); work < directories_.size()) directories_[work] = true;
         break;
       case kEnd:
         over_ = true;
@@ -186,6 +189,8 @@ void RankMessages::gather(RankPart mine, RunRecord& record) {
     const RankPart& part = *parts[rank];
     record.errors += part.errors;
     for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
+    for (const std::string& line : part.wrong_blocks)
+      record.wrong_blocks.push_back(ranks_.several() ? ranks_.cluster().name_of(rank) + ": " + line : line);
     if (ranks_.several())
       record.ranks.push_back({.rank = rank,
                               .host = ranks_.cluster().hosts()[rank],

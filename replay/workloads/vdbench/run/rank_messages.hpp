@@ -29,6 +29,7 @@ struct RankPart {
   uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
   uint64_t threads = 0, read = 0, written = 0;  // bytes
   Events events{};
+  std::vector<std::string> wrong_blocks{};  // their ranges, a line for each
   std::string save() const;
   static RankPart load(std::string_view saved);  // throws std::runtime_error for bytes that save() did not make
 };
@@ -48,7 +49,8 @@ class RankMessages {
   void perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report);
   void interval(const Interval& counted);  // reports an interval of `act`; any thread
   void end();                              // ends the run on all ranks; any thread
-  // In a format, the root makes the directories of all trees, and the other ranks wait for them. Any thread.
+  // In a format, the root makes the directories of all trees that ranks share, and the other ranks wait for them; a rank makes
+  // those of its own trees. Any thread.
   bool makes_directories() const { return ranks_.cluster().root(); }
   void made_directories(size_t work);
   bool directories_made(size_t work) const { return directories_[work]; }

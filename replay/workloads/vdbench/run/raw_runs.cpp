@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 
 #include "workloads/vdbench/language/checks.hpp"
@@ -14,8 +15,15 @@
 namespace fsr::vdbench {
 
 RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
-                 bool force)
-    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), runner_(clock) {}
+                 const RankHosts& hosts, bool force)
+    : definitions_(definitions),
+      clock_(clock),
+      stop_(stop),
+      reports_(reports),
+      ranks_(ranks),
+      hosts_(hosts),
+      force_(force),
+      runner_(clock) {}
 
 void RawRuns::open(const std::vector<PlannedRun>& runs) {
   check_names();
@@ -23,9 +31,12 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
     bool writes = false;
     for (const PlannedRun& run : runs)
       for (const RawWork& work : run.raw_works) writes |= run.works_on(work, i) && work.workload.read_percent < 100;
-    OpenStorage opened;
+    OpenStorage opened{.settings = &definitions_.storages[i]};
     try {
-      open_one(definitions_.storages[i], writes, opened);
+      if (has(i))
+        open_one(definitions_.storages[i], writes, opened);
+      else
+        targets_.emplace_back();
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(fmt::format("sd={}: {}", definitions_.storages[i].name, e.what()));
     }
@@ -35,9 +46,34 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
   if (definitions_.general.validation.on) know_keys(runs);
 }
 
+bool RawRuns::has(size_t storage) const {
+  return hosts_.position(definitions_.storages[storage].hosts, ranks_.cluster().rank()).has_value();
+}
+
+// Tells all ranks the sizes of all SDs, and which of them are to be formatted.
+void RawRuns::share() {
+  if (!ranks_.several()) return;
+  std::string mine, all;
+  for (size_t i = 0; i < storages_.size(); ++i)
+    if (has(i)) mine += fmt::format("{} {} {} ", i, storages_[i].size, std::ranges::count(to_format_, i));
+  for (const std::string& one : ranks_.cluster().gather(mine)) all += one;
+  std::istringstream known(ranks_.cluster().broadcast(all));
+  std::set<size_t> formatted;
+  for (size_t i = 0, size = 0, formats = 0; known >> i >> size >> formats;) {
+    if (!has(i)) storages_.at(i).size = std::max<uint64_t>(storages_.at(i).size, size);
+    if (formats) formatted.insert(i);
+  }
+  to_format_.assign(formatted.begin(), formatted.end());
+}
+
 // Makes the keys of each SD, one for each unit of its transfers and their offsets.
 void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < storages_.size(); ++i) {
+    if (!has(i)) {
+      validated_.emplace_back();
+      if (definitions_.general.validation.recovers) recovered_.emplace_back();
+      continue;
+    }
     const Storage& storage = *storages_[i].settings;
     if (storage.name.size() > kOwnerSize)
       throw std::runtime_error(
@@ -77,14 +113,15 @@ void RawRuns::remove_at(const ErrorLocation& location) {
 void RawRuns::recover() {
   RecoveryRun run(definitions_.general, clock_, reports_, [this](const ErrorLocation& location) { remove_at(location); });
   try {
-    for (size_t i = 0; i < recovered_.size(); ++i) run.recover(recovered_[i], storages_[i], *targets_[i]);
+    for (size_t i = 0; i < recovered_.size(); ++i)
+      if (has(i)) run.recover(recovered_[i], storages_[i], *targets_[i]);
   } catch (const std::runtime_error&) {
     error_count_ += run.errors();
     throw;
   }
   error_count_ += run.errors();
   for (const auto& validated : validated_)
-    if (validated->journal) validated->journal->begin(validated->keys);
+    if (validated && validated->journal) validated->journal->begin(validated->keys);
 }
 
 // Returns runs that write files completely, if they are missing or too small.
@@ -110,6 +147,7 @@ std::vector<PlannedRun> RawRuns::formats() {
     work.workload.seek = Seek::once;
     work.workload.transfers.shares = SizeShares(1, {definitions_.general.format_transfer, 100});
     work.is_format = true;
+    work.hosts = definitions_.storages[storage].hosts;
     run.storages[storage].range = {};
     run.storages[storage].offset = 0;
     run.workloads.push_back(work.workload);
@@ -148,7 +186,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   uint64_t largest = 0;
   reopen(run);
   note_changes(run);
-  const std::vector<RankSlice> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
+  const std::vector<RankSlice> dealt = deal_threads(run, ranks_.cluster().rank(), hosts_);
   for (const RawWork& work : run.raw_works) {
     shares.push_back({.share = work.share,
                       .rate = work.rate,
@@ -195,7 +233,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
              storage.target_index, unsigned(parts.size())});
   }
   for (const auto& validated : validated_)
-    if (validated->journal) validated->journal->begin_run(run.name, validation.rank);
+    if (validated && validated->journal) validated->journal->begin_run(run.name, validation.rank);
   RunOutcome performed = vdbench::perform(runner_, parts, run, reports_, messages,
                                           {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
   sync(run, errors);
@@ -204,6 +242,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     for (const Storage& settings : definitions_.storages)
       if (settings.name == storage.settings->name) storage.settings = &settings;
   RunRecord& record = performed.record;
+  performed.own.wrong_blocks = validation.bad.lines();
   messages.gather(performed.own, record);
   error_count_ += record.errors;
   *ends_all = performed.ends_all;
@@ -212,7 +251,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
   });
   for (const auto& validated : validated_)
-    if (validated->journal) validated->journal->begin(validated->keys);
+    if (validated && validated->journal) validated->journal->begin(validated->keys);
   messages.check([&] {
     end_validation(validation, run, definitions_.general, stop_, reports_);
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);

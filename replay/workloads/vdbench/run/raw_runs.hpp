@@ -21,9 +21,10 @@ namespace fsr::vdbench {
 class RawRuns final : public Runs {
  public:
   RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
-          bool force);
+          const RankHosts& hosts, bool force);
 
   void open(const std::vector<PlannedRun>& runs) override;
+  void share() override;
   void recover() override;
   std::vector<PlannedRun> formats() override;
   RunRecord perform(const PlannedRun& run, bool* ends_all) override;
@@ -31,6 +32,8 @@ class RawRuns final : public Runs {
 
  private:
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
+  // True if this rank has the SD. An SD without host= is one that all ranks have.
+  bool has(size_t storage) const;
   void check_names() const;
   void know_keys(const std::vector<PlannedRun>& runs);
   void remove_at(const ErrorLocation& location);
@@ -45,11 +48,12 @@ class RawRuns final : public Runs {
   const std::atomic<int>& stop_;
   Reports& reports_;
   RankGroup& ranks_;
+  const RankHosts& hosts_;
   const bool force_;
-  std::vector<std::unique_ptr<Target>> targets_;
-  ThreadRunner runner_;  // declared after the targets, because it uses them
+  std::vector<std::unique_ptr<Target>> targets_;  // of each storage; null: this rank does not have it
+  ThreadRunner runner_;                           // declared after the targets, because it uses them
   std::vector<OpenStorage> storages_;
-  std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each storage; empty: no data validation
+  std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each storage, or null; empty: no data validation
   std::deque<std::atomic<bool>> removed_;                     // of each storage; true after an error with data_errors=remove
   std::vector<RecoveredKeys> recovered_;                      // of each storage; empty: no recovery
   std::set<std::string> noted_;                               // changes that were reported

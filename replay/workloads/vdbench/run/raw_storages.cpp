@@ -80,7 +80,9 @@ std::string change_of(const RawWork& work, const Storage& storage, bool device, 
 // Refuses names of devices that do not exist, because a file of this name would be in memory.
 void RawRuns::check_names() const {
   std::string missing;
-  for (const Storage& storage : definitions_.storages) {
+  for (size_t i = 0; i < definitions_.storages.size(); ++i) {
+    const Storage& storage = definitions_.storages[i];
+    if (!has(i)) continue;
     if (storage.lun.find('\\') != std::string::npos)
       throw std::runtime_error(
           fmt::format("lun={}; Lun requested on a non-windows system contains a backslash. Please correct", storage.lun));
@@ -117,9 +119,9 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     opened.size = missing ? 0 : found.attr.size;
     opened.object = kStorageObject;
     opened.handle = kStorageHandle;
-    if (missing && !ranks_.cluster().root())
-      throw std::runtime_error(storage.lun +
-                               ": does not exist here, but rank 0 created this file; use a file that all ranks share");
+    if (const unsigned maker = hosts_.ranks_of(storage.hosts)[0]; missing && maker != ranks_.cluster().rank())
+      throw std::runtime_error(fmt::format(
+          "{}: does not exist here, but rank {} created this file; use a file that all ranks share", storage.lun, maker));
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
     const auto formats = definitions_.general.formats_storages;
     const bool grows = storage.size > opened.size || (formats == true && !missing);
@@ -160,11 +162,11 @@ void RawRuns::reopen(const PlannedRun& run) {
     uint32_t flags = definitions_.storages[i].flags.flags;
     for (const RawWork& work : run.raw_works)
       if (run.works_on(work, i)) flags |= work.workload.flags.flags;
-    if (storages_[i].device || storages_[i].flags == flags) continue;
+    if (!has(i) || storages_[i].device || storages_[i].flags == flags) continue;
     storages_[i].flags = flags;
     changed.push_back(i);
   }
-  if (changed.empty()) return;  // the same on all ranks
+  if (!ranks_.several() && changed.empty()) return;
   ranks_.cluster().on_all([&] {
     for (size_t i : changed) {
       const OpenStorage& storage = storages_[i];
@@ -193,7 +195,7 @@ void RawRuns::reopen(const PlannedRun& run) {
 void RawRuns::note_changes(const PlannedRun& run) {
   for (const RawWork& work : run.raw_works)
     for (size_t i = 0; i < storages_.size(); ++i) {
-      if (!run.works_on(work, i)) continue;
+      if (!run.works_on(work, i) || !has(i)) continue;
       const Storage& storage = run.storages[i];
       const bool device = storages_[i].device, direct = (storages_[i].flags & O_DIRECT) || storage.lun.ends_with("?direct=1");
       const std::string why = change_of(work, storage, device, device || direct);
@@ -210,7 +212,7 @@ void RawRuns::sync(const PlannedRun& run, ErrorLog& errors) {
           storage.settings->flags.sync_at_close || work.workload.flags.sync_at_close || run.run->flags.sync_at_close;
       return is_to && work.workload.read_percent < 100 && run.works_on(work, i);
     });
-    if (!asked) continue;
+    if (!asked || !has(i)) continue;
     BlockingSession session(*targets_[i], clock_);
     const Outcome& done = session.perform({.kind = OpKind::fsync, .object = storage.object, .handle = storage.handle});
     if (done.error)

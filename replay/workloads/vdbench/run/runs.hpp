@@ -15,6 +15,8 @@ class Runs {
   virtual ~Runs() = default;
   // Opens the SDs or targets of the runs. Throws std::runtime_error.
   virtual void open(const std::vector<PlannedRun>& runs) = 0;
+  // Exchanges what ranks know of their SDs. Collective; call this after all ranks have called open().
+  virtual void share() {}
   // Compares with the journals of an earlier process, and continues from their state. Throws std::runtime_error if that is not
   // possible.
   virtual void recover() = 0;

@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -16,95 +13,68 @@
 #include "cluster/rank_group.hpp"
 #include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
-#include "workloads/vdbench/language/checks.hpp"
-#include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/language/sections.hpp"
-#include "workloads/vdbench/language/values.hpp"
 #include "workloads/vdbench/pages/skew_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
+#include "workloads/vdbench/run/program_plan.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
 
-std::string read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file || std::filesystem::is_directory(name)) throw std::runtime_error(name + ": " + strerror(file ? EISDIR : errno));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class VdbenchProgram {
  public:
-  VdbenchProgram(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop)
-      : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
+  // `plan` must outlive this.
+  VdbenchProgram(const ProgramOptions& options, ProgramPlan& plan, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), plan_(plan), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
     clock_.heed(stop);
-    std::vector<SourceText> texts;
-    for (const std::string& file : options.files) texts.push_back({file, read_file(file)});
-    if (options.text) texts.push_back({"command line", *options.text});
-    if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
-    StatementReader reader(options.substitutions, read_file);
-    statements_ = reader.read(texts);
-    lines_ = reader.lines();
-    add_to_runs();
-    all_ = define(statements_);
-    override_runs();
-    Validation& validation = all_.general.validation;
-    if (options.validation.on) validation = options.validation;
-    ContentSettings& content = all_.general.content;
-    if (!content.pattern_file.empty()) content.pattern = read_pattern();
-    if (validation.on && all_.general.concatenates)
-      throw ParameterError(all_.general.concatenates_position, "data validation: not possible with concatenatesds=");
-    runs_ = plan_runs(all_);
-    for (const PlannedRun& run : runs_) refuse(run, validation.on);
-    begin_at(options.first_run);
-    repeats_ = options.repeats.value_or(all_.general.repeats);
-    if (ranks_.several()) refuse_ranks();
-    check_trees();
   }
 
   int simulate() const {
-    const std::string again = repeats_.times == 1 ? ""
-                              : repeats_.times    ? fmt::format("all runs {} times\n", repeats_.times)
-                              : repeats_.seconds  ? fmt::format("all runs again for {} seconds\n", repeats_.seconds)
-                                                  : "all runs again until stopped\n";
-    fmt::print("{}{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_), sizes_of_trees(), again);
+    const std::string again = plan_.repeats.times == 1 ? ""
+                              : plan_.repeats.times    ? fmt::format("all runs {} times\n", plan_.repeats.times)
+                              : plan_.repeats.seconds  ? fmt::format("all runs again for {} seconds\n", plan_.repeats.seconds)
+                                                       : "all runs again until stopped\n";
+    fmt::print("{}{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(plan_.runs), sizes_of_trees(plan_.runs),
+               again);
     return 0;
   }
-
-  // Returns the lines of the parameter files.
-  const std::vector<std::string>& lines() const { return lines_; }
 
   int run() {
     std::string directory;  // only on the root
     cluster_.on_all([&] {
       if (cluster_.root()) directory = make_output_directory(options_.output);
     });
-    Reports reports({.general = all_.general,
+    Reports reports({.general = plan_.all.general,
                      .directory = directory,
                      .quiet = options_.quiet || options_.json,
                      .layout = layout_of(options_.layout),
                      .json = options_.json,
                      .other = options_.results},
-                    runs_, lines_, statements_);
+                    plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
-    if (all_.files())
-      runs = std::make_unique<FileRuns>(all_, clock_, stop_, reports, ranks_);
+    if (plan_.all.files())
+      runs = std::make_unique<FileRuns>(plan_.all, clock_, stop_, reports, ranks_, plan_.hosts);
     else
-      runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, ranks_, options_.force);
-    for (const bool by_root : {true, false})  // the root goes first, because it makes missing files
+      runs = std::make_unique<RawRuns>(plan_.all, clock_, stop_, reports, ranks_, plan_.hosts, options_.force);
+    // The root goes first, then the first rank of each host, because they make missing files.
+    const unsigned rank = cluster_.rank(), own_turn = cluster_.root() ? 0 : plan_.hosts.first_of_host(rank) ? 1 : 2;
+    for (unsigned turn = 0; turn < 3; ++turn)
       cluster_.on_all([&] {
-        if (by_root == cluster_.root()) runs->open(runs_);
+        if (turn != own_turn) return;
+        if (turn < 2) mount();
+        runs->open(plan_.runs);
       });
-    if (all_.general.validation.only_recovers) runs_.clear();
+    cluster_.on_all([&] { runs->share(); });
+    if (plan_.all.general.validation.only_recovers) plan_.runs.clear();
     std::string failure;
     try {
       runs->recover();
-      commands(all_.general.start, reports);
+      commands(plan_.all.general.start, reports);
       for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
       all_rounds(*runs, reports);
-      commands(all_.general.end, reports);
+      commands(plan_.all.general.end, reports);
     } catch (const std::runtime_error& e) {
       failure = e.what();
     }
@@ -127,93 +97,15 @@ class VdbenchProgram {
   }
 
  private:
-  // Throws for trees that are not possible, in any round of a loop, before anything is changed.
-  void check_trees() const {
-    std::vector<const FileSystem*> checked;
-    auto check = [&](const FileSystem& system) {
-      if (std::ranges::any_of(checked, [&](const FileSystem* other) { return other->same_files(system); })) return;
-      Structure(system).chosen_by(system);
-      checked.push_back(&system);
-    };
-    for (const PlannedRun& run : runs_)
-      for (const FileWork& work : run.file_works) {
-        check(run.systems[work.system]);
-        if (work.workload.target) check(run.systems[*work.workload.target]);
-      }
-  }
-  // Returns a line for each tree that the runs use.
-  std::string sizes_of_trees() const {
-    std::vector<std::string> texts;
-    for (const PlannedRun& run : runs_)
-      for (const FileWork& work : run.file_works) {
-        const FileSystem& system = run.systems[work.system];
-        const std::string text = Structure(system).text(system.anchor) + "\n";
-        if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
-      }
-    return fmt::format("{}", fmt::join(texts, ""));
-  }
-  // Adds parameters of the command line to all RDs: "+elapsed=10,interval=2".
-  void add_to_runs() {
-    if (options_.run_parameters.empty()) return;
-    const std::vector<Statement> more = StatementReader({}, read_file).read({{"command line", options_.run_parameters}});
-    for (Statement& statement : statements_)
-      if (section_of(statement.parameters[0]) == Section::runs)
-        for (const Statement& one : more)
-          statement.parameters.insert(statement.parameters.end(), one.parameters.begin(), one.parameters.end());
-  }
-  std::shared_ptr<const std::string> read_pattern() const {
-    const std::string& name = all_.general.content.pattern_file;
-    try {
-      const std::string pattern = read_file(name);
-      if (pattern.empty()) throw std::runtime_error(name + ": is empty, expected a pattern");
-      return std::make_shared<const std::string>(pattern);
-    } catch (const std::runtime_error& e) {
-      throw ParameterError(all_.general.pattern_position, e.what());
-    }
-  }
-  void begin_at(const std::string& name) {
-    if (name.empty()) return;
-    const auto first =
-        std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return same_word(run.run->name, name); });
-    if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
-    runs_.erase(runs_.begin(), first);
-  }
-  // Refuses settings that do not fit together, also those that loops have added.
-  void refuse(const PlannedRun& run, bool validates) const {
-    const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
-    if (run.content.pattern && run.content.compression > 1)
-      throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
-    auto has_own = [](const auto& storage) { return !storage.content.empty(); };
-    if (validates &&
-        (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
-      throw ParameterError(position, "data validation: not possible with pattern=, compratio= or dedupratio=");
-  }
-  void override_runs() {
-    for (Run& run : all_.runs) {
-      if (options_.elapsed) run.elapsed = *options_.elapsed;
-      if (options_.interval) run.interval = *options_.interval;
-      if (options_.warmup) run.warmup = *options_.warmup;
-      if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
-        throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
-      timed_steps(run);
-      if (options_.format) run.format.yes = *options_.format;
-      if (options_.format && !*options_.format) run.format = {};
-      run.format.only |= options_.format_only;
-      run.format.yes |= options_.format_clean;
-    }
-  }
-
-  // Refuses settings that do not work on several ranks, for example because a rank knows only its own writes.
-  void refuse_ranks() const {
-    if (all_.general.validation.on) throw std::runtime_error("data validation: expected one process, not ranks");
-    if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
-    auto refuse_own = [](const std::string& kind, const std::string& name, const std::string& where) {
-      if (where.starts_with("memory:"))
-        throw std::runtime_error(fmt::format(
-            "{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name));
-    };
-    for (const Storage& storage : all_.storages) refuse_own("sd", storage.name, storage.lun);
-    for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor);
+  // Runs the commands of mount= of this rank's host.
+  void mount() const {
+    const std::optional<size_t> own = plan_.hosts.host_of(cluster_.rank());
+    for (size_t h = 0; h < plan_.all.hosts.size(); ++h)
+      if (own ? h == *own : true)
+        for (const std::string& command : plan_.all.hosts[h].mounts)
+          if (const int status = system(command.c_str()))
+            throw std::runtime_error(
+                fmt::format("hd={}: '{}' ended with status {}", plan_.all.hosts[h].name, command, WEXITSTATUS(status)));
   }
 
   // Runs commands on the root, while the other ranks wait.
@@ -236,11 +128,11 @@ class VdbenchProgram {
   bool of_root(bool known) { return !cluster_.broadcast(known ? "y" : "").empty(); }
 
   void all_rounds(Runs& runs, Reports& reports) {
-    const int64_t end = clock_.now() + repeats_.seconds * kSecond;
-    for (uint64_t round = 1; !runs_.empty(); ++round) {
+    const int64_t end = clock_.now() + plan_.repeats.seconds * kSecond;
+    for (uint64_t round = 1; !plan_.runs.empty(); ++round) {
       if (round > 1) reports.note(fmt::format("Loop {} of all runs", round));
-      for (const PlannedRun& planned : runs_) perform(runs, planned, reports);
-      const bool enough = round == repeats_.times || (repeats_.seconds && clock_.now() >= end);
+      for (const PlannedRun& planned : plan_.runs) perform(runs, planned, reports);
+      const bool enough = round == plan_.repeats.times || (plan_.repeats.seconds && clock_.now() >= end);
       if (of_root(enough) || !goes_on()) return;
     }
   }
@@ -267,7 +159,7 @@ class VdbenchProgram {
 
   // Ends everything if a workload missed its share by more than abort_failed_skew=.
   void check_skew(const RunRecord& record) {
-    const double limit = all_.general.skew_limit;
+    const double limit = plan_.all.general.skew_limit;
     if (limit == 0 || record.run->formats) return;
     const double worst = root_value(worst_skew(record));
     if (worst > limit)
@@ -299,15 +191,11 @@ class VdbenchProgram {
   }
 
   const ProgramOptions& options_;
+  ProgramPlan& plan_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
   RankGroup ranks_;
   MonotonicClock clock_;
-  std::vector<Statement> statements_;
-  std::vector<std::string> lines_;
-  Definitions all_;
-  std::vector<PlannedRun> runs_;
-  Repeats repeats_;
   double achieved_ = 0;  // operations per second of the previous run
   bool first_ = true, ends_all_ = false, stopped_ = false;
 };
@@ -315,14 +203,15 @@ class VdbenchProgram {
 }  // namespace
 
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
-  std::unique_ptr<VdbenchProgram> program;
-  cluster.on_all([&] { program = std::make_unique<VdbenchProgram>(options, cluster, stop); });
-  const std::string text = fmt::format("{}", fmt::join(program->lines(), "\n")), of_root = cluster.broadcast(text);
+  std::unique_ptr<ProgramPlan> plan;
+  cluster.on_all([&] { plan = read_plan(options, cluster); });
+  const std::string text = fmt::format("{}", fmt::join(plan->lines, "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
     if (text != of_root) throw std::runtime_error("has other parameter files than rank 0; use the same files on all ranks");
   });
-  if (!options.simulate) return program->run();
-  return cluster.root() ? program->simulate() : 0;
+  VdbenchProgram program(options, *plan, cluster, stop);
+  if (!options.simulate) return program.run();
+  return cluster.root() ? program.simulate() : 0;
 }
 
 }  // namespace fsr::vdbench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks work for which host of a parameter file. Constant once made.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+class RankHosts {
+ public:
+  // No hosts are told apart: each rank may do all work.
+  RankHosts(unsigned ranks = 1) : hosts_(ranks) {}
+  // `machines`: name of the machine of each rank. `map`: machines that the user gives for names of hosts. A host has the ranks of
+  // its machine, by name; localhost is the machine of rank 0. Hosts whose machine has no rank take the other machines in order,
+  // or the only machine. Hosts on one machine divide its ranks: first their jvms=, then in turn. Throws std::runtime_error if a
+  // host has no rank, or a rank has no host.
+  RankHosts(const std::vector<Host>& hosts, const std::vector<std::string>& machines,
+            const std::map<std::string, std::string>& map);
+
+  // Returns the ranks that may work for one of these hosts, in ascending order. Empty list: all hosts.
+  std::vector<unsigned> ranks_of(const HostNumbers& hosts) const;
+  // Returns this rank's position among those ranks. None: it is not one of them.
+  std::optional<unsigned> position(const HostNumbers& hosts, unsigned rank) const;
+  std::optional<size_t> host_of(unsigned rank) const { return hosts_[rank]; }  // none: hosts are not told apart
+  bool first_of_host(unsigned rank) const;  // true also if hosts are not told apart, for rank 0
+
+ private:
+  std::vector<std::optional<size_t>> hosts_;  // by rank
+};
+
+// Returns the command that starts the ranks of these hosts: "mpirun -np 2 --host a:1,b:1 `command`".
+std::string launch_command(const std::vector<Host>& hosts, const std::string& command);
+// True if a host is not this machine.
+bool other_machines(const std::vector<Host>& hosts);
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/program_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "workloads/vdbench/files/structure.hpp"
+#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/values.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+std::string read_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file || std::filesystem::is_directory(name)) throw std::runtime_error(name + ": " + strerror(file ? EISDIR : errno));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class PlanReader {
+ public:
+  PlanReader(const ProgramOptions& options, const Cluster& cluster) : options_(options), cluster_(cluster) {}
+
+  std::unique_ptr<ProgramPlan> read() {
+    std::vector<SourceText> texts;
+    for (const std::string& file : options_.files) texts.push_back({file, read_file(file)});
+    if (options_.text) texts.push_back({"command line", *options_.text});
+    if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
+    StatementReader reader(options_.substitutions, read_file);
+    plan_->statements = reader.read(texts);
+    plan_->lines = reader.lines();
+    add_to_runs();
+    all_ = define(plan_->statements);
+    override_runs();
+    Validation& validation = all_.general.validation;
+    if (options_.validation.on) validation = options_.validation;
+    ContentSettings& content = all_.general.content;
+    if (!content.pattern_file.empty()) content.pattern = read_pattern();
+    if (validation.on && all_.general.concatenates)
+      throw ParameterError(all_.general.concatenates_position, "data validation: not possible with concatenatesds=");
+    know_hosts();
+    runs_ = plan_runs(all_);
+    for (const PlannedRun& run : runs_) refuse(run, validation.on);
+    begin_at(options_.first_run);
+    plan_->repeats = options_.repeats.value_or(all_.general.repeats);
+    if (cluster_.size() > 1) refuse_ranks();
+    check_trees();
+    return std::move(plan_);
+  }
+
+ private:
+  // Throws for trees that are not possible, in any round of a loop, before anything is changed.
+  void check_trees() const {
+    std::vector<const FileSystem*> checked;
+    auto check = [&](const FileSystem& system) {
+      if (std::ranges::any_of(checked, [&](const FileSystem* other) { return other->same_files(system); })) return;
+      Structure(system).chosen_by(system);
+      checked.push_back(&system);
+    };
+    for (const PlannedRun& run : runs_)
+      for (const FileWork& work : run.file_works) {
+        check(run.systems[work.system]);
+        if (work.workload.target) check(run.systems[*work.workload.target]);
+      }
+  }
+  // Adds parameters of the command line to all RDs: "+elapsed=10,interval=2".
+  void add_to_runs() {
+    if (options_.run_parameters.empty()) return;
+    const std::vector<Statement> more = StatementReader({}, read_file).read({{"command line", options_.run_parameters}});
+    for (Statement& statement : plan_->statements)
+      if (section_of(statement.parameters[0]) == Section::runs)
+        for (const Statement& one : more)
+          statement.parameters.insert(statement.parameters.end(), one.parameters.begin(), one.parameters.end());
+  }
+  std::shared_ptr<const std::string> read_pattern() const {
+    const std::string& name = all_.general.content.pattern_file;
+    try {
+      const std::string pattern = read_file(name);
+      if (pattern.empty()) throw std::runtime_error(name + ": is empty, expected a pattern");
+      return std::make_shared<const std::string>(pattern);
+    } catch (const std::runtime_error& e) {
+      throw ParameterError(all_.general.pattern_position, e.what());
+    }
+  }
+  void begin_at(const std::string& name) {
+    if (name.empty()) return;
+    const auto first =
+        std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return same_word(run.run->name, name); });
+    if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
+    runs_.erase(runs_.begin(), first);
+  }
+  // Refuses settings that do not fit together, also those that loops have added.
+  void refuse(const PlannedRun& run, bool validates) const {
+    const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
+    if (run.content.pattern && run.content.compression > 1)
+      throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+    auto has_own = [](const auto& storage) { return !storage.content.empty(); };
+    if (validates &&
+        (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
+      throw ParameterError(position, "data validation: not possible with pattern=, compratio= or dedupratio=");
+  }
+  void override_runs() {
+    for (Run& run : all_.runs) {
+      if (options_.elapsed) run.elapsed = *options_.elapsed;
+      if (options_.interval) run.interval = *options_.interval;
+      if (options_.warmup) run.warmup = *options_.warmup;
+      if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
+        throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
+      timed_steps(run);
+      if (options_.format) run.format.yes = *options_.format;
+      if (options_.format && !*options_.format) run.format = {};
+      run.format.only |= options_.format_only;
+      run.format.yes |= options_.format_clean;
+    }
+  }
+
+  // Finds out which ranks work for which hosts, and takes the names that SDs have on this rank's host.
+  void know_hosts() {
+    const std::vector<Host>& hosts = all_.hosts;
+    for (const Host& host : hosts)
+      if (!host.mounts.empty() && !options_.allow_mount)
+        throw ParameterError(host.position, fmt::format("hd={}: mount= runs a command, which --allow-mount allows", host.name));
+    if (cluster_.size() == 1 && !options_.simulate && other_machines(hosts))
+      throw ParameterError(hosts[0].position, fmt::format("the hosts are other machines; start all of them by: {}",
+                                                          launch_command(hosts, options_.command)));
+    plan_->hosts = cluster_.size() == 1 || hosts.empty() ? RankHosts(cluster_.size())
+                                                         : RankHosts(hosts, cluster_.hosts(), options_.host_map);
+    const std::optional<size_t> own = plan_->hosts.host_of(cluster_.rank());
+    for (Storage& storage : all_.storages)
+      for (const auto& [on, lun] : storage.luns)
+        if (own && (on.empty() || std::ranges::find(on, *own) != on.end())) storage.lun = lun;
+  }
+
+  // Refuses settings that do not work on several ranks, for example because a rank knows only its own writes.
+  void refuse_ranks() const {
+    if (all_.general.validation.on)
+      for (const Storage& storage : all_.storages)
+        if (const size_t ranks = plan_->hosts.ranks_of(storage.hosts).size(); ranks > 1)
+          throw std::runtime_error(
+              fmt::format("data validation: {} ranks use sd={}, but a rank knows only its own writes; expected "
+                          "host= of one rank, or one process",
+                          ranks, storage.name));
+    if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
+    auto refuse_own = [&](const std::string& kind, const std::string& name, const std::string& where, const HostNumbers& on) {
+      if (where.starts_with("memory:") && plan_->hosts.ranks_of(on).size() > 1)
+        throw std::runtime_error(fmt::format(
+            "{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name));
+    };
+    for (const Storage& storage : all_.storages) refuse_own("sd", storage.name, storage.lun, storage.hosts);
+    for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor, system.hosts);
+  }
+
+  const ProgramOptions& options_;
+  const Cluster& cluster_;
+  std::unique_ptr<ProgramPlan> plan_ = std::make_unique<ProgramPlan>();
+  Definitions& all_ = plan_->all;
+  std::vector<PlannedRun>& runs_ = plan_->runs;
+};
+
+}  // namespace
+
+std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, const Cluster& cluster) {
+  return PlanReader(options, cluster).read();
+}
+
+// Returns a line for each tree that the runs use.
+std::string sizes_of_trees(const std::vector<PlannedRun>& runs) {
+  std::vector<std::string> texts;
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      const std::string text = Structure(system).text(system.anchor) + "\n";
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    }
+  return fmt::format("{}", fmt::join(texts, ""));
+}
+
+}  // namespace fsr::vdbench

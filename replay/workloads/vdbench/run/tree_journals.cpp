@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data validation of trees: their blocks, journals and recovery, and the ranks to which they belong.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "workloads/vdbench/run/file_runs.hpp"
+#include "workloads/vdbench/run/recovery_run.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
+
+namespace fsr::vdbench {
+
+std::string FileRuns::structure_text(const FileSystem& f) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.directory_mask, f.file_mask);
+  for (const auto& [size, share] : f.sizes) text += fmt::format(" {} {}", size, share);
+  return text;
+}
+
+uint64_t FileRuns::shape_of(const FileSystem& f) {
+  const std::string text = structure_text(f);
+  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is the shape of an SD
+}
+
+// Finds, for each anchor, the unit of all its transfers. Throws if a run can't be validated.
+void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      if (work.workload.operation == Operation::copy)
+        throw std::runtime_error(
+            fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
+      if (const std::string& name = first_with(system.anchor).name; name.size() > kOwnerSize)
+        throw std::runtime_error(
+            fmt::format("fsd={}: expected a name of at most {} letters for data validation", name, kOwnerSize));
+      uint64_t& unit = units_[system.anchor];
+      for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
+      for (const auto& [bytes, share] : system.sizes)
+        if (unit % kSector || bytes % kSector)
+          throw std::runtime_error(fmt::format(
+              "fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name));
+    }
+}
+
+// Returns the first FSD with that anchor. The content written below the anchor and its journal have the name of this FSD.
+const FileSystem& FileRuns::first_with(const std::string& anchor) const {
+  return *std::find_if(definitions_.systems.begin(), definitions_.systems.end(),
+                       [&](const FileSystem& f) { return f.anchor == anchor; });
+}
+
+// Loads the journals. Each must belong to a tree of the runs.
+void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
+  for (auto& [anchor, unit] : units_) {
+    const FileSystem& first = first_with(anchor);
+    if (is_elsewhere(first)) continue;
+    Recovered found{recover_keys(first.journal, first.name), {}};
+    bool known = false;
+    for (const PlannedRun& run : runs)
+      for (const FileWork& work : run.file_works) {
+        const FileSystem& system = run.systems[work.system];
+        if (known || system.anchor != anchor || shape_of(system) != found.keys.shape) continue;
+        found.system = system;
+        known = true;
+      }
+    if (!known)
+      throw std::runtime_error(fmt::format(
+          "fsd={}: the journal belongs to another tree, expected that tree's depth, width, files and sizes", first.name));
+    const Structure structure(found.system);
+    uint64_t expected = unit;
+    for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
+    if (expected % found.keys.unit)
+      throw std::runtime_error(fmt::format("fsd={}: the journal has blocks of {} bytes, expected a divisor of {}", first.name,
+                                           found.keys.unit, expected));
+    unit = found.keys.unit;
+    recovered_.emplace(anchor, std::move(found));
+  }
+}
+
+void FileRuns::begin_journal(Tree& tree) {
+  ValidatedStorage* validated = tree.anchor->validated();
+  if (validated && validated->journal) validated->journal->begin(validated->keys);
+}
+
+void FileRuns::recover() {
+  RecoveryRun run(definitions_.general, clock_, reports_, {});
+  try {
+    for (const auto& [anchor, recovered] : recovered_) {
+      Tree& tree = tree_of(recovered.system);
+      survey(tree, {});
+      run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
+    }
+  } catch (const std::runtime_error&) {
+    error_count_ += run.errors();
+    throw;
+  }
+  error_count_ += run.errors();
+  recovered_.clear();
+  for (auto& [anchor, tree] : trees_) begin_journal(tree);
+}
+
+// Finds the trees that only one rank has, because host= says so.
+void FileRuns::know_owners(const std::vector<PlannedRun>& runs) {
+  std::map<std::string, std::set<unsigned>> users;  // by anchor
+  const size_t all = ranks_.cluster().size();
+  auto use = [&](const FileSystem& system, const HostNumbers& hosts) {
+    const std::vector<unsigned> ranks = hosts_.ranks_of(hosts);
+    const auto [at, is_new] = users.try_emplace(system.anchor, ranks.begin(), ranks.end());
+    if (!is_new && at->second != std::set<unsigned>(ranks.begin(), ranks.end()))
+      throw std::runtime_error(fmt::format("fsd={}: expected all FWDs of an FSD to run on the same hosts", system.name));
+  };
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      if (run.formats) continue;
+      use(run.systems[work.system], work.hosts);
+      if (work.workload.target) use(run.systems[*work.workload.target], work.hosts);
+    }
+  for (const FileSystem& system : definitions_.systems)
+    if (!users.contains(system.anchor)) use(system, system.hosts);
+  for (const auto& [anchor, ranks] : users) {
+    if (ranks.size() == 1 && all > 1) owners_[anchor] = *ranks.begin();
+    if (ranks.size() > 1 && ranks.size() < all)
+      throw std::runtime_error(
+          fmt::format("anchor={}: host= gives it {} of {} ranks, expected one rank or all", anchor, ranks.size(), all));
+    if (ranks.size() > 1 && definitions_.general.validation.on)
+      throw std::runtime_error(
+          fmt::format("data validation: {} ranks use anchor={}, but a rank knows only its own writes; expected "
+                      "host= of one rank, or one process",
+                      ranks.size(), anchor));
+  }
+}
+
+}  // namespace fsr::vdbench
