@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/plan/rank_hosts.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 
 using namespace fsr::vdbench;
@@ -138,4 +139,55 @@ TEST_CASE("vdbench's ranks have the starts of one pace, each start once") {
       CHECK(std::all_of(starts.begin(), starts.end(), [](const auto& start) { return start.second == 0; }));
     }
   }
+}
+
+namespace {
+
+std::vector<Host> hosts(const std::vector<std::string>& systems, unsigned jvms = 1) {
+  std::vector<Host> all;
+  for (const std::string& system : systems)
+    all.push_back({.name = "hd" + std::to_string(all.size() + 1), .position = {}, .system = system, .jvms = jvms, .mounts = {}});
+  return all;
+}
+
+std::vector<size_t> hosts_of(const RankHosts& ranks, unsigned count) {
+  std::vector<size_t> all;
+  for (unsigned rank = 0; rank < count; ++rank) all.push_back(ranks.host_of(rank).value());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("hosts of a vdbench file have the ranks of their machines: by name, by --map, or in order") {
+  using Hosts = std::vector<size_t>;
+  const std::vector<std::string> machines = {"a.example.com", "b", "b", "c"};
+  CHECK(hosts_of(RankHosts(hosts({"b", "localhost", "c.example.com"}), machines, {}), 4) == Hosts{1, 0, 0, 2});
+  CHECK(hosts_of(RankHosts(hosts({"x", "c", "z"}), machines, {}), 4) == Hosts{0, 2, 2, 1});
+  CHECK(hosts_of(RankHosts(hosts({"x", "y", "z"}), machines, {{"HD1", "c"}}), 4) == Hosts{1, 2, 2, 0});
+  CHECK(hosts_of(RankHosts(hosts({"b", "a", "b", "c"}), machines, {}), 4) == Hosts{1, 0, 2, 3});
+  CHECK(hosts_of(RankHosts(hosts({"x", "y"}, 2), {"a", "a", "a", "a"}, {}), 4) == Hosts{0, 1, 0, 1});
+  CHECK_THROWS_WITH(RankHosts(hosts({"a", "b"}), machines, {}), Catch::Matchers::Contains("rank 3 on c belongs to no hd="));
+  CHECK_THROWS_WITH(RankHosts(hosts({"a", "b", "c", "d"}), machines, {}), Catch::Matchers::Contains("hd=hd4: no rank runs on d"));
+  CHECK_THROWS_WITH(RankHosts(hosts({"a", "a", "b", "c"}), machines, {}), Catch::Matchers::Contains("fewer ranks than hosts"));
+  CHECK_THROWS_WITH(RankHosts(hosts({"a", "b", "c"}), machines, {{"hd4", "c"}}),
+                    Catch::Matchers::Contains("no hd= has this name"));
+  const RankHosts ranks(hosts({"a", "b", "c"}), machines, {});
+  CHECK(ranks.ranks_of({}) == std::vector<unsigned>{0, 1, 2, 3});
+  CHECK(ranks.ranks_of({1, 2}) == std::vector<unsigned>{1, 2, 3});
+  CHECK(ranks.position({1}, 2) == 1u);
+  CHECK_FALSE(ranks.position({1}, 0));
+  CHECK(ranks.first_of_host(1));
+  CHECK_FALSE(ranks.first_of_host(2));
+  CHECK(launch_command(hosts({"a", "b", "a"}, 2), "x") == "mpirun -np 6 --host a:4,b:2 x");
+}
+
+TEST_CASE("work that is bound to hosts is dealt to their ranks alone") {
+  PlannedRun run;
+  run.raw_works = {raw_work(8), raw_work(3, Seek::sequential)};
+  run.raw_works[0].hosts = {1};
+  run.raw_works[1].hosts = {0};
+  const RankHosts ranks(hosts({"a", "b"}), {"a", "b", "b"}, {});
+  CHECK(deal_threads(run, 0, ranks) == std::vector<RankSlice>{{0, 0}, {0, 1}});
+  CHECK(deal_threads(run, 1, ranks) == std::vector<RankSlice>{{0, 2}, {0, 0}});
+  CHECK(deal_threads(run, 2, ranks) == std::vector<RankSlice>{{1, 2}, {0, 0}});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "workloads/vdbench/validate/bad_blocks.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
 #include "workloads/vdbench/validate/recovery.hpp"
@@ -36,6 +37,26 @@ TEST_CASE("a sector identifies itself, and shows whether it is complete") {
   }
   CHECK(look_at_sector(std::string(512, '\0').data(), expected, &mark) == SectorState::zeros);
   CHECK(look_at_sector(std::string(512, 'x').data(), expected, &mark) == SectorState::foreign);
+}
+
+TEST_CASE("a sector says who wrote it") {
+  std::string sector(kSector, 'x');
+  write_sectors(sector.data(), kSector, {.owner = "sd1", .thread = 70'000, .rank = 3, .run = "a-run-of-twenty-chars"});
+  SectorMark mark;
+  REQUIRE(look_at_sector(sector.data(), {}, &mark) == SectorState::written);
+  CHECK(writer_text(mark.run, mark.rank, mark.thread) == "rd=a-run-of-twenty- rank=3 thread=70000");
+}
+
+TEST_CASE("wrong blocks are summed up as ranges") {
+  BadBlocks bad;
+  CHECK(bad.lines().empty());
+  for (uint64_t lba : {8192, 0, 4096, 16384}) bad.add({{"x", lba}, "sd=sd1 lun=x", "lost write", 4096});
+  bad.add({{"x", 12288}, "sd=sd1 lun=x", "torn write", 4096});
+  bad.add({{"x", 0}, "sd=sd2 lun=x", "lost write", 4096});
+  const std::vector<std::string> lines = bad.lines();
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[0] == "Ranges of wrong blocks: 4");
+  CHECK(lines[1] == "sd=sd1 lun=x: lba=0 to 12288 (0x0 to 0x3000), 12288 bytes: lost write");
 }
 
 TEST_CASE("keys count the writes of a block and begin anew; blocks are claimed whole or not at all") {
@@ -128,6 +149,24 @@ TEST_CASE("a journal ends at the first incomplete entry after a crash; entries l
   CHECK(found.pending == std::map<uint64_t, uint8_t>{{5, 6}});
   CHECK(found.lost == 1);
   CHECK(found.lost_at == 40);
+}
+
+TEST_CASE("a journal names the run and the thread of each write, and can be printed") {
+  const Directory directory;
+  Journal journal(directory.name, "sd1", {.flushes = false});
+  journal.begin(BlockKeys(8 * kBlock, kBlock));
+  journal.begin_run("a-run-of-twenty-chars", 2);
+  REQUIRE(journal.add(Journal::kWrites, {{1, 5}}, 7));
+  REQUIRE(journal.add(Journal::kWritten, {{1, 5}}, 7));
+  const RecoveredKeys found = recover_keys(directory.name, "sd1");
+  CHECK(found.pending.empty());
+  CHECK(found.writers[0] == 0);
+  CHECK(found.threads.at(found.writers[1]) == "rd=a-run-of-twenty-chars rank=2 thread=7, as the journal says");
+  const std::string text = journal_text(directory.name + "/sd1.jnl", {});
+  CHECK_THAT(text, Catch::Matchers::Contains("8 blocks of 4096 bytes, 0 with a known key"));
+  CHECK_THAT(text, Catch::Matchers::Contains("rd=a-run-of-twenty-chars rank=2, begun "));
+  CHECK_THAT(text, Catch::Matchers::Contains("before write   lba=4096 (0x1000) size=4096 key=5 thread=7"));
+  CHECK_THAT(journal_text(directory.name + "/sd1.jnl", 0), !Catch::Matchers::Contains("before write"));
 }
 
 TEST_CASE("a journal of files has removed files, and files that may have been removed") {

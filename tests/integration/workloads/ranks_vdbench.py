@@ -167,7 +167,7 @@ def failures():
     case("failures of all ranks are counted together, up to the limit", done.returncode == 1 and "errors, as many as data_errors= allows" in done.stderr
          and len(errors) >= 9 and any(f"rank 2 ({HOST}): fwd=fwd1" in line for line in errors) and any("rank" not in line for line in errors), (done, errors))
     for name, options, text, line in (
-            ("data validation", ["-v"], STORAGE.format("sds"), "data validation: expected one process, not ranks"),
+            ("data validation", ["-v"], STORAGE.format("sds"), "data validation: 3 ranks use sd=sd1"),
             ("memory", [], STORAGE.format("memory:"), "sd=sd1: ranks can't share memory:, which exists in one process; use another target or one rank"),
             ("a missing directory", [], TREES.format("nowhere", ""), "fsd=fsd1: nowhere/one: No such file"),
             ("a word that is none", [], "sd=sd1,lum=x\n", "bad.vdb:1:")):

@@ -78,25 +78,16 @@ HostNumbers Hosts::numbers(const Parameter& parameter) const {
 }
 
 std::vector<std::pair<HostNumbers, std::string>> Hosts::take_luns(Statement& storage) const {
-  auto is_lun = [](const Parameter& p) { return is_short_for(p, "lun"); };
-  std::vector<Parameter>& all = storage.parameters;
-  if (std::ranges::count_if(all, is_lun) < 2) return {};
-  std::vector<std::pair<HostNumbers, std::string>> luns;
-  std::vector<Parameter> rest;
-  const Parameter* hosts = nullptr;
-  for (const Parameter& p : all) {
-    if (&p != &all[0] && names_hosts(p)) {
-      hosts = &p;
-    } else if (is_lun(p)) {
-      if (!hosts) throw ParameterError(p.position, "expected host= before each lun= of an SD with several");
-      luns.emplace_back(numbers(*hosts), single(p).text);
-      if (luns.size() == 1) rest.push_back(p);
-      hosts = nullptr;
-    } else {
-      rest.push_back(p);
-    }
+  std::vector<Parameter> hosts, names, rest = {storage.parameters[0]};
+  for (size_t i = 1; i < storage.parameters.size(); ++i) {
+    const Parameter& p = storage.parameters[i];
+    (names_hosts(p) ? hosts : is_short_for(p, "lun") ? names : rest).push_back(p);
   }
-  all = rest;
+  if (names.size() < 2 || hosts.size() != names.size()) return {};
+  std::vector<std::pair<HostNumbers, std::string>> luns;
+  for (size_t i = 0; i < names.size(); ++i) luns.emplace_back(numbers(hosts[i]), single(names[i]).text);
+  rest.push_back(names[0]);
+  storage.parameters = rest;
   return luns;
 }
 

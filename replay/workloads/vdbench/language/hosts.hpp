@@ -17,8 +17,8 @@ class Hosts {
   void define(const Statement& statement);  // hd=
   // Returns the hosts that host= or hd= names.
   HostNumbers numbers(const Parameter& parameter) const;
-  // Takes host= and lun= out of an SD with several lun=, each after the host= for which it holds, and returns them. The first
-  // lun= stays.
+  // Takes host= and lun= out of an SD that has several of both, and returns them: the first lun= with the first host=, and so on.
+  // The first lun= stays.
   std::vector<std::pair<HostNumbers, std::string>> take_luns(Statement& storage) const;
   // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.

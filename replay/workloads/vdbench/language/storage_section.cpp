@@ -61,7 +61,7 @@ void set_seek(Workload& w, const Parameter& p) {
 }
 
 void set_lun(Storage& s, const Parameter& p) {
-  if (!s.lun.empty()) throw ParameterError(p.position, "lun= is given twice, expected one lun=");
+  if (!s.lun.empty()) throw ParameterError(p.position, "lun= is given twice, expected one lun=, or a host= for each");
   s.lun = single(p).text;
 }
 

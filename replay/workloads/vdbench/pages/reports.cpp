@@ -106,6 +106,7 @@ void Reports::status(const std::string& words, const RunRecord* record) {
 
 void Reports::error(const std::string& text) {
   std::lock_guard lock(errors_mutex_);
+  if (silent()) kept_.push_back(text);
   errors_.put(html_text(fmt::format("{} {}\n", clock_text(clock_ns(CLOCK_REALTIME)), text)));
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/vdbench/pages/columns.hpp"
@@ -31,6 +32,8 @@ class Reports {
   void note(const std::string& text);  // one line; the time is added
   void status(const std::string& words, const RunRecord* record = nullptr);
   void error(const std::string& text);  // any thread
+  // Returns the errors that were reported where nothing is written, and forgets them.
+  std::vector<std::string> take_errors() { return std::exchange(kept_, {}); }
   void begin(const RunRecord& record);
   void interval(const RunRecord& record);  // reports the last interval
   void end(const RunRecord& record);
@@ -51,6 +54,7 @@ class Reports {
   std::vector<std::unique_ptr<RunPage>> pages_;  // pages that need only the records
   JsonRuns* json_ = nullptr;                     // one of pages_; may be null
   std::mutex errors_mutex_;
+  std::vector<std::string> kept_;  // errors, if the directory is empty
   bool totals_headed_ = false;
 };
 

@@ -70,7 +70,7 @@ class VdbenchProgram {
     if (plan_.all.general.validation.only_recovers) plan_.runs.clear();
     std::string failure;
     try {
-      runs->recover();
+      recover(*runs, reports);
       commands(plan_.all.general.start, reports);
       for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
       all_rounds(*runs, reports);
@@ -86,7 +86,8 @@ class VdbenchProgram {
       if (failure.empty()) failure = e.what();
     }
     if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    if (failure.empty() && runs->errors()) failure = fmt::format("{} errors: see {}/errorlog.html", runs->errors(), directory);
+    const uint64_t errors = runs->errors() + errors_of_others_;
+    if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
       return 0;
@@ -97,6 +98,29 @@ class VdbenchProgram {
   }
 
  private:
+  // Recovers on all ranks, and reports on the root what went wrong on any of them.
+  void recover(Runs& runs, Reports& reports) {
+    std::string failure;
+    try {
+      runs.recover();
+    } catch (const std::runtime_error& e) {
+      failure = e.what();
+    }
+    if (!ranks_.several()) {
+      if (!failure.empty()) throw std::runtime_error(failure);
+      return;
+    }
+    const std::string mine = fmt::format("{}", fmt::join(reports.take_errors(), "\n"));
+    const std::vector<std::string> all = cluster_.gather(mine), counts = cluster_.gather(std::to_string(runs.errors()));
+    for (unsigned rank = 1; rank < all.size(); ++rank) {
+      if (!all[rank].empty()) reports.error(cluster_.name_of(rank) + ": " + all[rank]);
+      errors_of_others_ += std::stoull(counts[rank]);
+    }
+    cluster_.on_all([&] {
+      if (!failure.empty()) throw std::runtime_error(failure);
+    });
+  }
+
   // Runs the commands of mount= of this rank's host.
   void mount() const {
     const std::optional<size_t> own = plan_.hosts.host_of(cluster_.rank());
@@ -196,7 +220,8 @@ class VdbenchProgram {
   const std::atomic<int>& stop_;
   RankGroup ranks_;
   MonotonicClock clock_;
-  double achieved_ = 0;  // operations per second of the previous run
+  uint64_t errors_of_others_ = 0;  // that recovery found on other ranks
+  double achieved_ = 0;            // operations per second of the previous run
   bool first_ = true, ends_all_ = false, stopped_ = false;
 };
 

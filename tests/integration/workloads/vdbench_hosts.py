@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fsbench vdbench: files that name several hosts: ranks of this machine that stand for them, and four network namespaces with a loop device
+each; data validation and journals of each host's own disks and trees."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from hosts import NAMES, Hosts  # noqa: E402
+from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
+
+ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
+RDS = "rd=default,iorate=max,elapsed=60,interval=1\nrd=first,wd=w\nrd=second,wd=w\nrd=check,wd=r\n"
+WDS = "wd=default,sd=sd*,xfersize=4k,seekpct=eof\nwd=w,rdpct=0\nwd=r,rdpct=100\n"
+
+
+def write(name, text):
+    with open(f"{name}.vdb", "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def content(name):
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
+
+def vdbench(name, text, *options, launcher=(), timeout=120):
+    write(name, text)
+    return run(*launcher, FSBENCH, "vdbench", "-f", f"{name}.vdb", "-o", f"{name}.out", *options, env=ENV, timeout=timeout)
+
+
+def writers(path):
+    """Ranks that wrote the blocks of an SD, by the marks of data validation."""
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+    text = run(FSBENCH, "vdbench", "print", path, "4096", str(size - 4096)).stdout
+    return {int(rank or 0) for rank in re.findall(r"by rd=second (?:rank=(\d+) )?thread=", text)}, text.count("by rd=second")
+
+
+def hds(systems):
+    return "".join(f"hd=hd{n},system={system}\n" for n, system in enumerate(systems, 1))
+
+
+def on_localhost():
+    disks = "".join(f"sd=sd{n},host=hd{n},lun=disk{n},size=1m\n" for n in (1, 2, 3))
+    done = vdbench("local", hds(["localhost"] * 3) + disks + WDS + RDS, "-v", "--ranks", "3")
+    checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
+    case("three hosts of this machine: each SD is written and checked by its host's rank", done.returncode == 0 and
+         [writers(f"disk{n}") for n in (1, 2, 3)] == [({n}, 2040) for n in (0, 1, 2)], (done, checked))
+    done = vdbench("other", hds(["nodeA", "nodeB", "nodeA"]) + disks + WDS + RDS)
+    case("other machines without a launcher: the line that starts them", done.returncode == 2 and
+         "mpirun -np 3 --host nodeA:2,nodeB:1 fsbench vdbench -f other.vdb" in done.stderr, done)
+    done = vdbench("other", hds(["nodeA", "nodeB", "nodeC"]) + disks + WDS + RDS, "-s")
+    case("and what they would do", done.returncode == 0 and done.stdout.count("Simulating RD=") == 3, done)
+    done = vdbench("other", hds(["nodeA", "nodeB", "nodeC"]) + disks + WDS + RDS, "--ranks", "3")
+    case("ranks of this machine stand for them, in order", done.returncode == 0, done)
+    done = vdbench("other", hds(["nodeA"] * 3) + disks + WDS + RDS, "--ranks", "2")
+    case("fewer ranks than hosts: status 2 and a line", done.returncode == 2 and "fewer ranks than hosts, expected 3" in done.stderr, done)
+    done = vdbench("other", hds(["localhost"] * 2) + disks.replace("host=hd3,", "") + WDS + RDS, "-v", "--ranks", "2")
+    case("data validation of an SD that two ranks write: refused", done.returncode == 2 and "2 ranks use sd=sd3" in done.stderr, done)
+    done = vdbench("luns", hds(["localhost"] * 2) + "sd=sd1,size=1m,host=hd1,lun=one,host=hd2,lun=two\n" + WDS + "rd=r,wd=w,iorate=max,elapsed=60\n", "--ranks", "2")
+    case("an SD whose name differs by host", done.returncode == 0 and os.path.getsize("one") == os.path.getsize("two") == 1 << 20, done)
+    done = vdbench("mounts", "hd=hd1,system=localhost,mount=\"touch mounted\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS)
+    case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
+    done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")
+    case("and run with it", done.returncode == 0 and os.path.exists("mounted"), done)
+    trees = "".join(f"fsd=f{n},anchor=tree{n},files=20,size=16k\nfwd=w{n},fsd=f{n},host=hd{n},operation=write,fileselect=random,fileio=random,threads=2\n" for n in (1, 2))
+    trees = "".join(sorted(trees.splitlines(True)))
+    done = vdbench("trees", hds(["localhost"] * 2) + trees + "rd=r,fwd=w*,fwdrate=200,elapsed=3,format=yes\n", "-v", "--ranks", "2")
+    sizes = [sum(len(files) for _, _, files in os.walk(f"tree{n}")) for n in (1, 2)]
+    rates = re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)
+    case("trees of hosts: each is made and used by its host's rank, with data validation", done.returncode == 0 and sizes == [20, 20] and
+         len(rates) == 4 and all(int(n.replace(",", "")) > 0 for n in rates), (sizes, rates, done))
+
+
+def on_namespaces():
+    devices = []
+    hosts = Hosts()
+    try:
+        for name in NAMES:
+            with open(f"{name}.image", "wb") as file:
+                file.truncate(1 << 20)
+            devices.append(run("losetup", "-f", "--show", f"{name}.image").stdout.strip())
+        disks = "".join(f"sd=sd{n},host=hd{n},lun={device},journal=/dev/shm\n" for n, device in enumerate(devices, 1))
+        text = hds(NAMES) + disks + WDS + RDS
+        done = vdbench("four", text, "-j", launcher=hosts.mpirun())
+        seen = [writers(device) for device in devices]
+        case("four hosts with a loop device each: each host writes and checks its own", done.returncode == 0 and seen == [({n}, 2040) for n in range(4)], (seen, done))
+        case("the report has each host", all(f"rank {n} ({name}):" in done.stdout for n, name in enumerate(NAMES)), done.stdout[-1500:])
+        with open(devices[2], "r+b") as file:
+            file.seek(40960)
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+        done = vdbench("hurt", text, "-jro", launcher=hosts.mpirun())
+        log = content("hurt.out/errorlog.html")
+        case("recovery finds a block that one host lost, and names the host and the last write", done.returncode and "1 errors" in done.stderr and
+             re.search(r"rank 2 \(h3\): .*sd=sd3 .*lba=40960 .*lost write.*", log), (log, done))
+        order = hds(["a", "b", "c", "d"]) + disks + WDS + "rd=r,wd=r,iorate=max,elapsed=60\n"
+        done = vdbench("order", order, "--map", "hd1=h2", "--map", "hd2=h1", launcher=hosts.mpirun())
+        case("--map, and the other hosts in order", done.returncode == 0, done)
+        done = vdbench("order", order, "--map", "hd1=h9", launcher=hosts.mpirun())
+        case("--map to a machine that has no rank", done.returncode and "--map hd1=h9: no rank runs on this machine" in done.stderr, done)
+    finally:
+        for device in devices:
+            run("losetup", "-d", device)
+        for number in range(1, 5):
+            for end in ("map", "jnl"):
+                if os.path.exists(f"/dev/shm/sd{number}.{end}"):
+                    os.unlink(f"/dev/shm/sd{number}.{end}")
+        hosts.end()
+
+
+def main():
+    with scratch():
+        on_localhost()
+        on_namespaces()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
