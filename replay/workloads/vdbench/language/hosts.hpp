@@ -17,14 +17,13 @@ class Hosts {
   void define(const Statement& statement);  // hd=
   // Returns the hosts that host= or hd= names.
   HostNumbers numbers(const Parameter& parameter) const;
-  // Takes host= and lun= out of an SD that has several of both, and returns them: the first lun= with the first host=, and so on.
-  // The first lun= stays.
+  // Takes host= and lun= out of an SD that has several of both, and returns them in pairs, in their order. The first lun= stays.
   std::vector<std::pair<HostNumbers, std::string>> take_luns(Statement& storage) const;
   // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.
   std::vector<Statement> repeat(const Statement& statement) const;
 
-  const std::vector<Host>& all() const { return hosts_; }  // those of hd=
+  const std::vector<Host>& all() const { return hosts_; }  // all hd=
 
  private:
   std::vector<std::string> names() const;  // of all hosts, then localhost if no hd= has this name

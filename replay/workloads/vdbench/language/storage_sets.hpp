@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words single, range and setsofN in sd= of an RD, which mean a run on each SD, on more and more SDs, or on sets of SDs.
+// The words single, range and setsofN in sd= of an RD. They mean a run on each SD, on more and more SDs, or on sets of SDs.
 #pragma once
 
 #include <optional>
