@@ -148,7 +148,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   });
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   messages.check([&] {
-    end_validation(checks, run, definitions_.general, stop_, reports_);
+    if (performed.own.threads) end_validation(checks, run, definitions_.general, stop_, reports_);
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   forget_unmade(run);

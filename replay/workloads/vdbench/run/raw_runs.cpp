@@ -253,7 +253,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   for (const auto& validated : validated_)
     if (validated && validated->journal) validated->journal->begin(validated->keys);
   messages.check([&] {
-    end_validation(validation, run, definitions_.general, stop_, reports_);
+    if (performed.own.threads) end_validation(validation, run, definitions_.general, stop_, reports_);
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   return std::move(performed.record);

@@ -2,9 +2,9 @@
 // A sector as data validation writes it. It contains its offset, the time of the write, the number of the write, its writer, and
 // a checksum. So a read shows whether a write was lost, torn, misplaced or damaged, and whose write is there.
 //
-// Octets, little-endian: 0 offset, 8 time (ns since the Unix epoch), 16 key, 24 owner (8 octets, padded with zeros), 32 thread
-// (4), 36 rank (4), 40 name of the RD (its first 16 octets, padded with zeros), 56 pattern, 504 XXH3 of everything before. The
-// layout differs from vdbench's, but has the same information.
+// Octets, little-endian: 0 offset, 8 time (ns since the Unix epoch), 16 key, 24 owner (8 octets, padded with zeros). Then 32
+// thread (4), 36 rank (4), 40 name of the RD (its first 16 octets, padded with zeros), 56 pattern, 504 XXH3 of everything before.
+// The layout differs from vdbench's.
 #pragma once
 
 #include <cstdint>
