@@ -245,7 +245,7 @@ TEST_CASE("vdbench refuses bad files with line and column") {
       {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,elapsed=10,interval=10\n", "f:3:1: rd=rd1: expected elapsed= to be twice"},
       {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=yes\n", "f:3:1: rd=rd1: expected format= for FSDs only"},
       {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,forfiles=(1,2)\n", "f:3:24: files= is for FSDs"},
-      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,forxfersize=(1000)\n", "f:3:24: xfersize=1000: expected a multiple of 512"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,forxfersize=(1000)\n", "f:3:24: '1000': expected a multiple of 512"},
       {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,distribution=normal\n", "f:3:37: 'normal' is not known here, expected exponential,"},
       {kSd + kWd + kRd + "wd=wd2,sd=sd1\n", "f:4:1: 'wd' comes too late: expected WDs or FWDs before RDs"},
       {kSd + kWd + "compratio=2\n", "f:3:1: 'compratio' is not known here, expected a parameter of wd="},

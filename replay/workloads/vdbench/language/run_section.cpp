@@ -150,7 +150,8 @@ void loop_old_compression(Run& run, const Parameter& p) {
   Loop loop{.name = "compratio", .position = p.position, .numbers = numbers(p), .sizes = {}, .operations = {}};
   for (Number& n : loop.numbers) {
     if (n.value < 4 || n.value > 100) throw ParameterError(p.values[0].position, "expected percentages from 4 to 100");
-    n.value = std::round(100'000 / n.value) / 1000;
+    const double ratio = std::round(100'000 / n.value) / 1000;
+    n = {ratio, false, fmt::format("{}", ratio)};
   }
   add(run, std::move(loop));
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "workloads/vdbench/language/section_tables.hpp"
@@ -11,37 +13,38 @@ namespace fsr::vdbench {
 
 namespace {
 
-uint64_t count(const Loop& loop, const Number& n, uint64_t least, uint64_t most) {
-  const auto whole = whole_part(n, least, most);
-  if (!whole)
-    throw ParameterError(loop.position, fmt::format("{}={}: expected a whole number from {} to {}", loop.name, n.text,
-                                                    size_text(double(least)), size_text(double(most))));
-  return *whole;
-}
+// Parameters that a loop sets, by section. Null: none of that section.
+struct LoopTargets {
+  std::string_view loop;
+  const char *general, *storage, *workload, *system, *file_workload;
+  bool of_files() const { return system || file_workload || general; }
+  bool of_storages() const { return storage || workload || general; }
+};
 
-double percentage(const Loop& loop, const Number& n) {
-  if (n.value < 0 || n.value > 100)
-    throw ParameterError(loop.position, fmt::format("{}={}: expected 0 to 100", loop.name, n.text));
-  return n.value;
-}
+constexpr LoopTargets kTargets[] = {
+    {"xfersize", nullptr, nullptr, "xfersize", nullptr, "xfersizes"},
+    {"threads", nullptr, "threads", "threads", nullptr, "threads"},
+    {"rdpct", nullptr, nullptr, "rdpct", nullptr, "rdpct"},
+    {"rhpct", nullptr, nullptr, "rhpct", nullptr, nullptr},
+    {"whpct", nullptr, nullptr, "whpct", nullptr, nullptr},
+    {"seekpct", nullptr, nullptr, "seekpct", nullptr, nullptr},
+    {"hitarea", nullptr, "hitarea", nullptr, nullptr, nullptr},
+    {"compratio", "compratio", nullptr, nullptr, nullptr, nullptr},
+    {"operations", nullptr, nullptr, nullptr, nullptr, "operation"},
+    {"depth", nullptr, nullptr, nullptr, "depth", nullptr},
+    {"width", nullptr, nullptr, nullptr, "width", nullptr},
+    {"files", nullptr, nullptr, nullptr, "files", nullptr},
+    {"size", nullptr, nullptr, nullptr, "sizes", nullptr},
+    {"totalsize", nullptr, nullptr, nullptr, "totalsize", nullptr},
+    {"wss", nullptr, nullptr, nullptr, "wss", nullptr},
+};
 
-uint64_t sectors(const Loop& loop, const Number& n, uint64_t unit = 512) {
-  const uint64_t bytes = count(loop, n, unit, 1u << 30);
-  if (bytes % unit) throw ParameterError(loop.position, fmt::format("{}={}: expected a multiple of {}", loop.name, n.text, unit));
-  return bytes;
-}
-
-TransferSizes one_size(uint64_t bytes) {
-  TransferSizes sizes;
-  sizes.shares = {{bytes, 100}};
-  return sizes;
-}
-
-void bytes_or_percent(const Loop& loop, const Number& n, uint64_t& bytes, bool& percent) {
-  if (n.value < 1 || n.value > 1e15)
-    throw ParameterError(loop.position, fmt::format("{}={}: expected bytes or a percentage", loop.name, n.text));
-  bytes = uint64_t(n.value);
-  percent = n.percent;
+// Sets `keyword`, if it is not null, in all definitions, to the value of `parameter`.
+template <class T>
+void apply_to(std::vector<T>& definitions, std::span<const Keyword<T>> table, const char* keyword, Parameter parameter) {
+  if (!keyword) return;
+  parameter.keyword = keyword;
+  for (T& one : definitions) apply(table, one, parameter, "rd=");
 }
 
 // Returns the name of a loop in vdbench's "For loops:".
@@ -80,61 +83,24 @@ bool shapes_files(const Loop& loop) {
 }
 
 void set_value(PlannedRun& run, const Loop& loop, size_t at) {
-  const std::string_view name = loop.name;
-  const Number& n = loop.numbers[at];
+  if (loop.of_rates()) return void(run.rate = run.run->rates[at]);
+  const LoopTargets& targets = *std::ranges::find(kTargets, loop.name, &LoopTargets::loop);
   const bool files = !run.systems.empty();
-  auto only_raw = [&] {
-    if (files) throw ParameterError(loop.position, fmt::format("{}= is for SDs, expected a loop of FSDs", loop.name));
-  };
-  auto only_files = [&] {
-    if (!files) throw ParameterError(loop.position, fmt::format("{}= is for FSDs, expected a loop of SDs", loop.name));
-  };
-  if (loop.of_rates()) {
-    run.rate = run.run->rates[at];
-  } else if (name == "xfersize") {
-    const TransferSizes sizes = one_size(sectors(loop, n, files ? 1 : 512));
-    for (Workload& w : run.workloads) w.transfers = sizes;
-    for (FileWork& w : run.file_works) w.workload.transfers = sizes;
-  } else if (name == "threads") {
-    const auto threads = unsigned(count(loop, n, 1, 100'000));
-    for (Storage& s : run.storages) s.threads = threads;
-    for (Workload& w : run.workloads) w.threads = threads;
-    for (FileWork& w : run.file_works) w.workload.threads = threads;
-  } else if (name == "rdpct") {
-    for (Workload& w : run.workloads) w.read_percent = percentage(loop, n);
-    for (FileWork& w : run.file_works) w.workload.read_percent = percentage(loop, n);
-  } else if (name == "compratio") {
-    if (n.value < 1 || n.value > 25) throw ParameterError(loop.position, fmt::format("compratio={}: expected 1 to 25", n.text));
-    run.content.compression = n.value;
-  } else if (name == "seekpct") {
-    only_raw();
-    for (Workload& w : run.workloads) apply(workload_keywords(), w, loop.sizes[at], "rd=");
-  } else if (name == "rhpct" || name == "whpct") {
-    only_raw();
-    for (Workload& w : run.workloads) (name == "rhpct" ? w.read_hits : w.write_hits) = percentage(loop, n);
-  } else if (name == "hitarea") {
-    only_raw();
-    for (Storage& s : run.storages) s.hit_area = sectors(loop, n);
-  } else if (name == "operations") {
-    only_files();
-    for (FileWork& w : run.file_works) w.workload.operation = loop.operations[at];
-  } else {
-    only_files();
-    for (FileSystem& f : run.systems) {
-      if (name == "depth")
-        f.depth = count(loop, n, 1, 64);
-      else if (name == "width")
-        f.width = count(loop, n, 1, 10'000'000);
-      else if (name == "files")
-        f.files = count(loop, n, 1, 10'000'000);
-      else if (name == "size")
-        f.sizes = {{count(loop, n, 0, 1'000'000'000'000'000), 100}};
-      else if (name == "totalsize")
-        bytes_or_percent(loop, n, f.total, f.total_percent);
-      else
-        bytes_or_percent(loop, n, f.working_set, f.working_set_percent);
-    }
-  }
+  if (files ? !targets.of_files() : !targets.of_storages())
+    throw ParameterError(loop.position, fmt::format("{}= is for {}, expected a loop of {}", loop.name, files ? "SDs" : "FSDs",
+                                                    files ? "FSDs" : "SDs"));
+  const Number& n = loop.numbers[at];
+  const std::string text = n.text + (n.percent && !n.text.ends_with('%') ? "%" : "");
+  const Parameter value{
+      .keyword = std::string(loop.name), .position = loop.position, .values = {{.text = text, .position = loop.position}}};
+  if (targets.general) run.content = own_content(run.content, {value});
+  apply_to(run.storages, storage_keywords(), targets.storage, value);
+  apply_to(run.workloads, workload_keywords(), targets.workload, value);
+  apply_to(run.systems, file_system_keywords(), targets.system, value);
+  std::vector<FileWorkload> file_workloads;
+  for (const FileWork& work : run.file_works) file_workloads.push_back(work.workload);
+  apply_to(file_workloads, file_workload_keywords(), targets.file_workload, value);
+  for (size_t i = 0; i < file_workloads.size(); ++i) run.file_works[i].workload = file_workloads[i];
 }
 
 }  // namespace fsr::vdbench
