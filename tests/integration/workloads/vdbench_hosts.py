@@ -60,8 +60,11 @@ def on_localhost():
     case("fewer ranks than hosts: status 2 and a line", done.returncode == 2 and "fewer ranks than hosts, expected 3" in done.stderr, done)
     done = vdbench("other", hds(["localhost"] * 2) + disks.replace("host=hd3,", "") + WDS + RDS, "-v", "--ranks", "2")
     case("data validation of an SD that two ranks write: refused", done.returncode == 2 and "2 ranks use sd=sd3" in done.stderr, done)
+    with open("one", "wb") as file:
+        file.write(bytes(1 << 20))
+    os.link("one", "two")
     done = vdbench("luns", hds(["localhost"] * 2) + "sd=sd1,size=1m,host=hd1,lun=one,host=hd2,lun=two\n" + WDS + "rd=r,wd=w,iorate=max,elapsed=60\n", "--ranks", "2")
-    case("an SD whose name differs by host", done.returncode == 0 and os.path.getsize("one") == os.path.getsize("two") == 1 << 20, done)
+    case("an SD whose name differs by host", done.returncode == 0, done)
     done = vdbench("mounts", "hd=hd1,system=localhost,mount=\"touch mounted\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS)
     case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
     done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")

@@ -75,8 +75,8 @@ rd=check,wd=r
     log = content("bad.out/errorlog.html")
     by = {int(lba) // 4096: good for lba, good in re.findall(r"block lba=(\d+) .*; (last .*)", log)}
     case("each has its last write, by RD and thread", sorted(by) == sorted(BECAME) and all(re.fullmatch(r"last written at [0-9/:. ]+ by rd=second thread=\d+", good) for good in by.values()), by)
-    case("a block that was rolled back: who wrote what is there", re.search(r"block lba=122880 .*key 1 of [0-9/:. ]+ by rd=first thread=\d", log), log[:1500])
-    dump = re.search(r"the sector:\n  000000030000 .*\n(.*\n)*?  0000000301f0", log)
+    case("a block that was rolled back: who wrote what is there", re.search(r"block lba=122880 .*key 2 of [0-9/:. ]+ by rd=first thread=\d", log), log[:1500])
+    dump = re.search(r"the sector:\n  000000032000 .*\n(.*\n)*?  0000000321f0", log)
     case("the whole sector is there", dump and 20 < dump.group(0).count("\n") < 33, dump)
     ranges = re.findall(r"sd=sd1 lun=checked: lba=(\d+) to (\d+) .*: ([a-z ]+)$", log, re.M)
     case("wrong blocks are summed up as ranges", "Ranges of wrong blocks: 6" in log and ranges[0] == ("40960", "49152", "misplaced write") and len(ranges) == 6, ranges)
@@ -86,7 +86,7 @@ rd=check,wd=r
     read = run(FSBENCH, "vdbench", "dvpost", "bad.out", "-l", "0x32004")
     case("dvpost -l: the report on one block", read.stdout.count("Data Validation error") == 1 and "damaged data" in read.stdout and "63 of 64 words" in read.stdout, read)
     read = run(FSBENCH, "vdbench", "print", "checked", "196608", "1k")
-    case("print: what data validation wrote there", re.search(r"sector at byte 196608 .*written for lba=196608 of sd1 at .* by rd=second thread=\d+, key 2", read.stdout), read.stdout[:500])
+    case("print: what data validation wrote there", re.search(r"sector at byte 196608 .*written for lba=196608 of sd1 at .* by rd=second thread=\d+, key 3", read.stdout), read.stdout[:500])
     case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     done, out = vdbench('data_errors="echo saw $lun $lba $size $sector $error >told"\n' + parameters.replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
                         'rd=hurt,wd=r,startcmd="cp old checked"\n', "-v", name="told")

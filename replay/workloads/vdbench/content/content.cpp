@@ -27,9 +27,9 @@ uint64_t Content::unit_of(const ContentSettings& s) { return s.dedup > 0 ? s.uni
 Content::Content(const ContentSettings& s, const std::string& owner, uint64_t size)
     : pattern_(s.pattern),
       random_share_(1 / s.compression),
-      seed_(s.seed ? s.seed : now()),
+      seed_(s.seed),
       unit_(unit_of(s)),
-      owner_(XXH3_64bits_withSeed(owner.data(), owner.size(), s.seed)),
+      owner_(XXH3_64bits(owner.data(), owner.size())),
       flips_(s.flips) {
   if (s.dedup <= 1) return;
   units_ = std::max<uint64_t>(1, size / unit_);
@@ -55,14 +55,17 @@ Content::Content(const ContentSettings& s, const std::string& owner, uint64_t si
   if (flips_ != ContentSettings::Flips::none) flipped_ = std::make_unique<std::atomic<bool>[]>(units_);
 }
 
+// Returns the seed of a unit that is not in a set. With compressionseed=, it is the same in each run.
+uint64_t Content::once_seed(uint64_t number, Random& once) const { return seed_ ? Random(seed_, number).next() : once.next(); }
+
 uint64_t Content::seed_of(uint64_t number, bool begins, Random& once) const {
-  if (sets_ == 0) return once.next();
+  if (sets_ == 0) return once_seed(number, once);
   const auto hot = std::find_if(hot_.begin(), hot_.end(), [&](const HotSets& h) { return number < h.end; });
   uint64_t set = 0;
   if (hot != hot_.end()) {
     set = hot->first_set + number % hot->sets;
   } else {
-    if (double(number * kGoldenRatio) * 0x1p-64 < once_share_) return once.next();
+    if (double(number * kGoldenRatio) * 0x1p-64 < once_share_) return once_seed(number, once);
     const uint64_t hot_sets = hot_.empty() ? 0 : hot_.back().first_set + hot_.back().sets;
     set = hot_sets + Random(number, owner_).below(sets_);
   }
@@ -105,6 +108,8 @@ void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) cons
   }
 }
 
+ContentWriter::ContentWriter(uint64_t number) : once_(now(), number) {}
+
 char* ContentWriter::room(uint64_t length) {
   if (length > buffer_.size()) buffer_ = PageBuffer(length);
   return buffer_.data();
@@ -112,7 +117,6 @@ char* ContentWriter::room(uint64_t length) {
 
 std::string_view ContentWriter::get(const Content& content, uint64_t offset, uint64_t length, uint64_t base) {
   char* const to = room(length);
-  if (!once_) once_.emplace(content.seed(), number_);
   if (const std::string* pattern = content.pattern()) {
     for (uint64_t at = 0; at < length;) {
       const uint64_t from = (offset + at) % pattern->size(), n = std::min(pattern->size() - from, length - at);
@@ -124,7 +128,7 @@ std::string_view ContentWriter::get(const Content& content, uint64_t offset, uin
   const uint64_t unit = content.unit();
   for (uint64_t at = 0; at < length;) {
     const uint64_t begin = (offset + at) % unit, n = std::min(unit - begin, length - at);
-    content.fill(to + at, begin, n, content.seed_of((base + offset + at) / unit, begin == 0, *once_));
+    content.fill(to + at, begin, n, content.seed_of((base + offset + at) / unit, begin == 0, once_));
     at += n;
   }
   return {to, length};

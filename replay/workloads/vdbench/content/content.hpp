@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,14 +36,15 @@ class Content {
   uint64_t seed_of(uint64_t number, bool begins, Random& once) const;
   // Generates `length` bytes of a unit, from offset `from` in it.
   void fill(char* to, uint64_t from, uint64_t length, uint64_t seed) const;
-  uint64_t seed() const { return seed_; }                        // of content that is written once
   const std::string* pattern() const { return pattern_.get(); }  // may be null
 
  private:
   const std::shared_ptr<const std::string> pattern_;
   const double random_share_;  // share of random bytes in each 4 KiB
-  const uint64_t seed_, unit_, owner_;
-  uint64_t sets_ = 0;  // number of sets that are not hot; 0: all units are different
+  uint64_t once_seed(uint64_t number, Random& once) const;
+
+  const uint64_t seed_, unit_, owner_;  // seed_: of compressionseed=, or 0
+  uint64_t sets_ = 0;                   // number of sets that are not hot; 0: all units are different
   double once_share_ = 1;
   struct HotSets {
     uint64_t end, first_set, sets;  // number of the first unit behind these sets
@@ -59,7 +59,7 @@ class Content {
 class ContentWriter {
  public:
   // `number`: number of the thread in the whole run.
-  explicit ContentWriter(uint64_t number) : number_(number) {}
+  explicit ContentWriter(uint64_t number);
   // Returns `length` bytes, valid until the next call. `offset`: in the SD or file. `base`: beginning of the file in the row of
   // all files, a multiple of a unit.
   std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t base = 0);
@@ -67,8 +67,7 @@ class ContentWriter {
  private:
   char* room(uint64_t length);
 
-  const uint64_t number_;
-  std::optional<Random> once_;
+  Random once_;
   PageBuffer buffer_;
 };
 
