@@ -202,7 +202,7 @@ TEST_CASE("vdbench refuses bad files with line and column") {
       {"sd=sd1,lun=/x,offset=513\n", "f:1:22: expected a multiple of 512"},
       {"sd=sd1,lun=/x,range=10\n", "f:1:15: expected range=(from,to)"},
       {"sd=sd1,lun=/x,range=(20,10)\n", "f:1:25: expected an end above the beginning"},
-      {"data_errors=(1,2,3)\n" + kSd, "f:1:1: expected N, (N,SECONDS), \"COMMAND\" or remove"},
+      {"data_errors=(1,2,3)\n" + kSd, "f:1:1: expected N, (N,SECONDS), \"COMMAND\", remove or (remove,SECONDS)"},
       {"dedupratio=2\ndedupflipflop=hot\n" + kSd + kWd + kRd, "f:2:1: dedupflipflop=hot: expected deduphotsets="},
       {"dedupratio=2\ndeduphotsets=(1,2,3)\n" + kSd, "f:2:1: expected pairs of a number of sets"},
       {"sd=sd1,lun=/x,openflags=0x42\n", "f:1:25: expected 0x4000 (O_DIRECT), 0x1000 (O_DSYNC)"},
