@@ -286,7 +286,7 @@ struct KernelEntry {  // struct linux_dirent64
   char name[1];
 };
 
-constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // bytes: one entry with the longest name; the buffer of C libraries
+constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // bytes: one entry with a name of 255 bytes; the buffer of C libraries
 
 // Returns the bytes that `wanted` entries need if their names are as long as the recorded ones. If none were recorded, it is the
 // size of the recorded buffer.
@@ -328,6 +328,8 @@ int FileTree::readdir(Context& c) {
     if (left.empty()) {
       if (one_part && !lengths.empty()) break;
       long n = syscall(SYS_getdents64, fd, buffer, buffer_for(c.op, limit - lengths.size()));
+      // Some file systems count a name's characters, not its bytes.
+      if (n < 0 && errno == EINVAL) n = syscall(SYS_getdents64, fd, buffer, kBuffer);
       if (n < 0) return errno;
       if (n == 0) break;
       left = {buffer, size_t(n)};

@@ -3,6 +3,7 @@
 // writes use O_DIRECT (FileTree::direct_). A table in docs/mixfile.md has the cost of each system call.
 #include <fcntl.h>
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <random>
 
-#include "base/payload.hpp"
 #include "credentials.hpp"
 #include "direct_io.hpp"
 #include "tree.hpp"
@@ -92,17 +92,22 @@ int FileTree::access_anew(Context& c) {
   return syscall(SYS_faccessat2, at.fd(), at.name.c_str(), c.op.mode, flags) == 0 ? 0 : errno;
 }
 
-// Makes the client write the file's first page unstably, so that the fsync sends a commit. The file keeps its size and content.
+// Makes the client write the file's first page unstably, so that the fsync sends a commit. The page is marked as changed through
+// a mapping (MADV_POPULATE_WRITE, Linux 5.14). So the file keeps its size and content, whatever others do to it meanwhile.
 void FileTree::leave_uncommitted(Context& c) {
-  constexpr uint64_t kPage = 4096;  // bytes; a page that is written only in part would be read first
+  constexpr size_t kPage = 4096;  // bytes
   const OpenRef open = objects_.any_open(c.op.object);
   struct stat st;
-  if (!open || fstat(open->fd.get(), &st) != 0) return;
-  const size_t length = size_t(std::min<uint64_t>(uint64_t(st.st_size), kPage));
-  const std::string_view bytes = Payload::shared().get(c.op.object, 0, length);
+  if (!open || fstat(open->fd.get(), &st) != 0 || st.st_size == 0) return;
   DirectGuard through_cache(*open, false);
-  if (pwrite(open->fd.get(), bytes.data(), length, 0) > 0)
-    sync_file_range(open->fd.get(), 0, off_t(length), SYNC_FILE_RANGE_WRITE);
+  UniqueFd both;  // a mapping needs a descriptor that may read
+  if ((fcntl(open->fd.get(), F_GETFL) & O_ACCMODE) == O_WRONLY)
+    both = UniqueFd(::open(proc_path(open->fd.get()).data(), O_RDWR | O_CLOEXEC));
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, both ? both.get() : open->fd.get(), 0);
+  if (page == MAP_FAILED) return;
+  const bool changed = madvise(page, kPage, MADV_POPULATE_WRITE) == 0;
+  munmap(page, kPage);
+  if (changed) sync_file_range(open->fd.get(), 0, kPage, SYNC_FILE_RANGE_WRITE);
 }
 
 // Drops the listing in the client's cache, and returns the cookie to begin at. A listing from the start also asks for attributes
