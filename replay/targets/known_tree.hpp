@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <optional>
 #include <random>
 #include <string>
@@ -40,8 +41,21 @@ class KnownTree {
     hidden_prefix_ = prefix;
   }
 
-  uint64_t moves = 0;  // counts each start and each end of a rename
-  bool moved_since(uint64_t then) const { return moves != then || renaming_ > 0; }
+  uint64_t moves() const { return moves_; }  // objects that were moved, or whose names another process took away
+  // True if another operation has moved an object that `op` names, or a directory above it, since there were `then` moves, or is
+  // about to. Also true if that is not known.
+  bool moved_since(uint64_t then, const Op& op) const {
+    const auto concerns = [&](ObjectId moved) {
+      if (moved == kNoObject) return true;
+      const auto it = opens_.find(op.handle);
+      return is_at_or_below(op.object, moved) || is_at_or_below(op.parent, moved) || is_at_or_below(op.parent2, moved) ||
+             (it != opens_.end() && is_at_or_below(it->second.object, moved));
+    };
+    if (moves_ - then > moved_.size()) return true;
+    return std::any_of(moved_.end() - ptrdiff_t(moves_ - then), moved_.end(), concerns) ||
+           std::any_of(renaming_.begin(), renaming_.end(),
+                       [&](const Op* rename) { return rename != &op && concerns(rename->object); });
+  }
   RetryWaits lock_waits;
 
   Object* object(ObjectId id) {
@@ -84,15 +98,16 @@ class KnownTree {
   // Does the same as unlinked() for a name that another process removed. If it is a directory's, all paths below it may have
   // changed.
   void taken_away(ObjectId id, ObjectId parent, std::string_view name) {
-    ++moves;
+    moved(id);
     if (Object* o = object(id); o && o->is_dir()) directory_moved();
     unlinked(id, parent, name);
   }
-  void begin_rename() { ++moves, ++renaming_; }
+  void begin_rename(const Op& op) { renaming_.push_back(&op); }  // `op` stays valid until its end_rename()
   void end_rename(const Op& op, bool done) {
-    ++moves;
-    --renaming_;
+    std::erase(renaming_, &op);
     if (!done) return;
+    moved(op.object);
+    if (op.flags & RENAME_EXCHANGE) moved(op.object2);
     if (op.object != kNoObject && op.object == op.object2) return;  // two links of one file: rename(2) does nothing
     if (op.flags & RENAME_EXCHANGE) return exchanged(op);
     Object* o = object(op.object);
@@ -179,17 +194,36 @@ class KnownTree {
   // whiteout dozens of names.
   static constexpr size_t kMostKnownNames = 256;
 
+  static constexpr size_t kMostMoves = 256;          // remembered
+  static constexpr unsigned kDeepestPath = 1 << 12;  // directories, as far as a path is followed upwards
+
+  void moved(ObjectId id) {
+    ++moves_;
+    if (moved_.size() == kMostMoves) moved_.pop_front();
+    moved_.push_back(id);
+  }
+  bool is_at_or_below(ObjectId id, ObjectId directory) const {
+    for (unsigned depth = 0; id != kNoObject && depth < kDeepestPath; ++depth) {
+      if (id == directory) return true;
+      const auto it = objects_.find(id);
+      if (it == objects_.end() || it->second.names.empty()) return false;
+      const auto& names = it->second.names;
+      if (std::any_of(names.begin(), names.end(), [&](const auto& n) { return n.parent == directory; })) return true;
+      id = names.back().parent;
+    }
+    return false;
+  }
   void exchanged(const Op& op) {
     directory_moved();
-    auto moved = [&](ObjectId id, ObjectId from, std::string_view name, ObjectId to, std::string_view name2) {
+    auto renamed = [&](ObjectId id, ObjectId from, std::string_view name, ObjectId to, std::string_view name2) {
       Object* o = object(id);
       if (!o) return;
       std::erase_if(o->names, [&](const auto& n) { return n.parent == from && n.name == name; });
       o->names.push_back({to, std::string(name2)});
       forget_paths(id);
     };
-    moved(op.object, op.parent, op.name, op.parent2, op.name2);
-    moved(op.object2, op.parent2, op.name2, op.parent, op.name);
+    renamed(op.object, op.parent, op.name, op.parent2, op.name2);
+    renamed(op.object2, op.parent2, op.name2, op.parent, op.name);
   }
   void forget_if_unused(ObjectId id) {
     auto it = objects_.find(id);
@@ -200,8 +234,10 @@ class KnownTree {
 
   std::unordered_map<ObjectId, Object> objects_;
   std::unordered_map<HandleId, Open> opens_;
-  unsigned renaming_ = 0;
-  std::string hidden_prefix_;  // includes random digits, which differ from run to run
+  uint64_t moves_ = 0;
+  std::deque<ObjectId> moved_;       // the latest ones
+  std::vector<const Op*> renaming_;  // that have begun
+  std::string hidden_prefix_;        // includes random digits, which differ from run to run
   uint64_t hidden_names_ = 0;
 };
 

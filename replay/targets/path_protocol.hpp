@@ -73,12 +73,12 @@ static Task repeat_call(OpCall& call, PathConnection<Client, Tree>& shared, Perf
     call.request->outcome = Outcome();
     error = co_await shared.client.ready(call);
     if (error) break;
-    const uint64_t moves = shared.tree.moves;
+    const uint64_t moves = shared.tree.moves();
     error = co_await perform(call);
     if (!error || call.cancelled || attempts >= kMostAttempts) break;
     if (connection_broke(error) && !call.harmful) {
       ++shared.client.counters.repeated;
-    } else if ((error == ENOENT || error == ESTALE || error == ENOTDIR) && shared.tree.moved_since(moves)) {
+    } else if ((error == ENOENT || error == ESTALE || error == ENOTDIR) && shared.tree.moved_since(moves, call.op())) {
       ++shared.client.counters.moved;
     } else {
       break;

@@ -244,7 +244,7 @@ Task do_rename(OpCall& call) {
     Parms parms;
     co_return co_await stat(call, from, kNodeId, kNodeId, &parms);
   }
-  call.tree().begin_rename();
+  call.tree().begin_rename(op);
   int error = 0;
   if (exchanges)
     error = co_await exchange(call, from, to);

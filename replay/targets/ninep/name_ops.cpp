@@ -333,7 +333,7 @@ Task do_rename(OpCall& call) {
   if (int error = co_await call.tree().find_dir(call, op.parent2, &to)) co_return error;
   if (op.flags & RENAME_NOREPLACE)
     if (int error = co_await find_no_name(call, to, op.name2)) co_return error;
-  call.tree().begin_rename();
+  call.tree().begin_rename(op);
   if (op.flags & RENAME_EXCHANGE) {
     const int error = co_await exchange(call, from, to);
     call.tree().end_rename(op, error == 0);
