@@ -50,6 +50,19 @@ bool LockTable::holds(uint64_t owner) const {
   return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.owner == owner; });
 }
 
+std::vector<LockTable::Range> LockTable::held(uint64_t owner, uint64_t start, uint64_t end) const {
+  std::vector<Range> out;
+  for (const Range& r : ranges_)
+    if (r.owner == owner && r.start <= end && start <= r.end)
+      out.push_back({owner, std::max(start, r.start), std::min(end, r.end), r.exclusive, r.handle});
+  return out;
+}
+
+void LockTable::restore(uint64_t owner, uint64_t start, uint64_t end, std::span<const Range> ranges) {
+  clear(owner, start, end);
+  for (const Range& r : ranges) set(r.owner, r.start, r.end, r.exclusive, r.handle);
+}
+
 std::vector<uint64_t> LockTable::close(HandleId handle) {
   flocks_.erase(handle);
   std::vector<uint64_t> owners;

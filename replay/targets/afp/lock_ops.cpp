@@ -77,10 +77,10 @@ Task lock_fork(OpCall& call, ObjectId object, ForkRef* fork) {
   co_return 0;
 }
 
-// Makes the server's locks equal to the union of the owners' locks: first unlocks, then locks. `locks` is not destroyed
-// meanwhile, because it is marked as changing.
+// Makes the server's locks equal to the union of the owners' locks: first unlocks, then locks.
 Task bring_in_line(OpCall& call, ObjectId object) {
-  Object::Locks& locks = *locks_of(call, object);
+  const std::shared_ptr<Object::Locks> kept = call.tree().object(object)->locks;
+  Object::Locks& locks = *kept;
   if (locks.held.empty() && locks.table.empty()) co_return 0;
   ForkRef fork;
   if (int error = co_await lock_fork(call, object, &fork)) co_return error;
@@ -111,7 +111,7 @@ Task begin_change(OpCall& call, ObjectId object) {
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
     if (!o->locks->changing) {
       o->locks->changing = true;
       co_return 0;
@@ -151,7 +151,7 @@ Task take_lock(OpCall& call, ObjectId object, Change change, Undo undo) {
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
     int error = change(o->locks->table);
     if (!error) {
       error = co_await settle_locks(call, object);
@@ -188,7 +188,7 @@ Task do_record_lock(OpCall& call) {
   if (op.kind == OpKind::getlk) {
     Object* o = call.tree().object(open.object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
     if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // a conflict in the table is the result
     // The attempt is on the fork that holds the owners' locks.
     if (int error = co_await begin_change(call, open.object)) co_return error;
@@ -205,8 +205,12 @@ Task do_record_lock(OpCall& call) {
     if (Object::Locks* locks = locks_of(call, open.object)) locks->table.clear(op.owner, range.start, range.end);
     co_return co_await settle_locks(call, open.object);
   }
-  auto change = [&](LockTable& table) { return table.set(op.owner, range.start, range.end, exclusive, op.handle); };
-  auto undo = [&](LockTable& table) { table.clear(op.owner, range.start, range.end); };
+  std::vector<LockTable::Range> before;
+  auto change = [&](LockTable& table) {
+    before = table.held(op.owner, range.start, range.end);
+    return table.set(op.owner, range.start, range.end, exclusive, op.handle);
+  };
+  auto undo = [&](LockTable& table) { table.restore(op.owner, range.start, range.end, before); };
   co_return co_await take_lock(call, open.object, change, undo);
 }
 

@@ -67,7 +67,7 @@ struct Object : KnownObject {
     std::vector<LockTable::Span> held;  // ranges that the server has locked
     bool changing = false;              // the server's locks are being changed
   };
-  std::unique_ptr<Locks> locks;
+  std::shared_ptr<Locks> locks;  // also kept by who changes them, as the object may be removed meanwhile
 
   bool is_dir() const { return type == 0 || (type & S_IFMT) == S_IFDIR; }
 };

@@ -223,8 +223,7 @@ Task NinepClient::walk(OpCall* call, FidRef from, std::span<const std::string_vi
     for (size_t i = 0; i < n; ++i) out.str(names[done + i]);
     const Reply& reply = co_await send(rpc);
     if (reply.error) {
-      // The server may have performed a walk that was withdrawn.
-      next->live = reply.error == ETIMEDOUT || reply.error == ECANCELED;
+      next->live = may_know_fid(reply.error);
       co_return reply.error;
     }
     if (reply.walked < n) co_return ENOENT;

@@ -26,6 +26,10 @@
 
 namespace fsr::ninep {
 
+// True if the server may have performed a request that makes a fid and ended with `error`: it was withdrawn, and its reply came
+// too late.
+inline bool may_know_fid(int error) { return error == ETIMEDOUT || error == ECANCELED; }
+
 class NinepClient;
 struct OpCall;
 

@@ -165,8 +165,8 @@ Task NinepClient::attach(OpCall* call, uint32_t uid, FidRef* found) {
   out.u32(fid->number).u32(kNoFid).str(self ? std::string_view(settings.uname) : std::string_view()).str(settings.aname);
   if (dialect_ != Dialect::plain) out.u32(uid);
   const Reply& reply = co_await send(rpc);
+  fid->live = !reply.error || may_know_fid(reply.error);
   if (reply.error) co_return reply.error;
-  fid->live = true;
   fid->qid_type = reply.qid_type;
   fid->qid_path = reply.qid_path;
   fid->epoch = UINT64_MAX;  // always valid, because the root can't be moved
@@ -181,7 +181,7 @@ Task NinepClient::demands_authentication(bool* demands) {
   if (dialect_ != Dialect::plain) rpc.out().u32(settings.uid);
   const Reply& reply = co_await send(rpc);
   *demands = reply.error == 0;
-  fid->live = reply.error == 0;
+  fid->live = !reply.error || may_know_fid(reply.error);
   co_return 0;
 }
 
@@ -214,7 +214,7 @@ Detached NinepClient::set_up(bool* done) {
     Rpc& rpc = request(nullptr, Type::xattrwalk);
     rpc.out().u32(top->number).u32(attribute->number).str(kProbedXattr);
     const Reply& reply = co_await send(rpc);
-    attribute->live = reply.error == 0;
+    attribute->live = !reply.error || may_know_fid(reply.error);
     xattrs_ = reply.error == 0 || reply.error == ENODATA;
     Rpc& ask = request(nullptr, Type::statfs);
     ask.out().u32(top->number);

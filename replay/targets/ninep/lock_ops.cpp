@@ -24,6 +24,12 @@ struct Range {
   uint64_t end() const { return length == 0 || length > UINT64_MAX - start ? UINT64_MAX : start + length - 1; }
 };
 
+// Counts the locks of a file that ended with their connection.
+void lose_locks(OpCall& call, Object::Locks& locks) {
+  locks.fid = nullptr;
+  ++call.client().counters.lost_locks;
+}
+
 // Finds or opens the fid on which the server keeps the client's locks of an object. It is opened separately, so that it does not
 // depend on the owners' open instances.
 Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
@@ -33,10 +39,7 @@ Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
     co_return 0;
   }
   if (!o->locks) o->locks = std::make_unique<Object::Locks>();
-  if (o->locks->fid && !call.client().current(o->locks->fid)) {
-    o->locks->fid = nullptr;
-    ++call.client().counters.lost_locks;
-  }
+  if (o->locks->fid && !call.client().current(o->locks->fid)) lose_locks(call, *o->locks);
   if (!o->locks->fid) {
     FidRef file, opened;
     call.auxiliary();
@@ -74,11 +77,16 @@ Object::Locks* locks_of(OpCall& call, ObjectId object) {
   return o ? o->locks.get() : nullptr;
 }
 
+// Ends the fid for locks of a file that has none any more.
+void forget_if_free(OpCall& call, ObjectId object) {
+  Object* o = call.tree().object(object);
+  if (o && o->locks && o->locks->table.empty()) o->locks.reset();
+}
+
 // Unlocks on the server what was unlocked here. If it was the file's last lock, the fid for locks ends as well.
 Task unlocked(OpCall& call, ObjectId object, FidRef fid, Range range, uint64_t owner) {
   int error = co_await ask_lock(call, fid, kUnlock, 0, range, owner);
-  Object* o = call.tree().object(object);
-  if (o && o->locks && o->locks->table.empty()) o->locks.reset();
+  forget_if_free(call, object);
   call.tree().lock_waits.released();
   co_return error;
 }
@@ -88,7 +96,12 @@ Task unlocked(OpCall& call, ObjectId object, FidRef fid, Range range, uint64_t o
 Task unlock_all(OpCall& call, ObjectId object, uint64_t owner) {
   call.tree().lock_waits.released();
   Object::Locks* locks = locks_of(call, object);
-  if (!locks || !call.client().current(locks->fid)) co_return 0;
+  if (!locks || !locks->fid) co_return 0;
+  if (!call.client().current(locks->fid)) {
+    lose_locks(call, *locks);
+    forget_if_free(call, object);
+    co_return 0;
+  }
   call.auxiliary();
   co_return co_await unlocked(call, object, locks->fid, {}, owner);
 }
@@ -119,16 +132,19 @@ Task do_record_lock(OpCall& call) {
     if (op.kind == OpKind::getlk) {
       if (locks->table.test(op.owner, range.start, range.end(), type == kLockWrite))
         co_return 0;  // a conflict in the table is the result
-      co_return co_await ask_getlock(call, fid, type == kUnlock ? uint8_t(kLockWrite) : type, range, op.owner);
+      const int error = co_await ask_getlock(call, fid, type == kUnlock ? uint8_t(kLockWrite) : type, range, op.owner);
+      forget_if_free(call, open.object);
+      co_return error;
     }
     if (type == kUnlock) {
       locks->table.clear(op.owner, range.start, range.end());
       co_return co_await unlocked(call, open.object, fid, range, op.owner);
     }
+    const std::vector<LockTable::Range> before = locks->table.held(op.owner, range.start, range.end());
     int error = locks->table.set(op.owner, range.start, range.end(), type == kLockWrite, op.handle);
     if (!error) {
       error = co_await ask_lock(call, fid, type, op.has(kOpWait) ? kMayWait : 0, range, op.owner);
-      if (error && (locks = locks_of(call, open.object))) locks->table.clear(op.owner, range.start, range.end());
+      if (error && (locks = locks_of(call, open.object))) locks->table.restore(op.owner, range.start, range.end(), before);
     }
     if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;

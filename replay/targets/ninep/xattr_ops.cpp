@@ -21,8 +21,8 @@ Task read_value(OpCall& call, std::string_view name, uint64_t limit) {
   Rpc& walk = call.ask(Type::xattrwalk);
   walk.out().u32(file->number).u32(value->number).str(name);
   const Reply& reply = co_await call.client().send(walk);
+  value->live = !reply.error || may_know_fid(reply.error);
   if (reply.error) co_return reply.error;
-  value->live = true;
   const uint64_t size = reply.size64;
   call.buffer.clear();
   int error = size > kLongestValue ? E2BIG : limit && size > limit ? ERANGE : 0;
