@@ -5,8 +5,8 @@ namespace fsr {
 
 // In the order in which they are tried: what is more particular first.
 static const Importer* const kImporters[] = {
-    &kPcapImporter,     &kNfsdumpImporter,  &kFioIologImporter, &kMsrImporter,
-    &kLoggedfsImporter, &kBlkparseImporter, &kStraceImporter,
+    &kPcapImporter, &kNfsdumpImporter,  &kFioIologImporter, &kMsrImporter,    &kDftracerImporter,
+    &kDxtImporter,  &kLoggedfsImporter, &kBlkparseImporter, &kStraceImporter,
 };
 
 std::span<const Importer* const> importers() { return kImporters; }

@@ -69,6 +69,8 @@ std::span<const Importer* const> importers();
 const Importer* find_importer(std::string_view name);  // null: no such
 
 extern const Importer kBlkparseImporter;
+extern const Importer kDftracerImporter;
+extern const Importer kDxtImporter;
 extern const Importer kFioIologImporter;
 extern const Importer kLoggedfsImporter;
 extern const Importer kMsrImporter;

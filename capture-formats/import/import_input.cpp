@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,10 +15,14 @@ namespace fsr {
 
 constexpr size_t kRead = 256 << 10;
 
-ImportInput::ImportInput(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+ImportInput::ImportInput(int fd, std::string name) : file_(gzdopen(fd, "rb")), name_(std::move(name)) {
+  if (file_) return;
+  close(fd);
+  throw std::bad_alloc();
+}
 ImportInput::ImportInput(std::string_view bytes) : name_("input"), buffer_(bytes), ended_(true) {}
 ImportInput::~ImportInput() {
-  if (fd_ >= 0) close(fd_);
+  if (file_) gzclose(file_);
 }
 
 bool ImportInput::fill(size_t wanted) {
@@ -28,11 +33,20 @@ bool ImportInput::fill(size_t wanted) {
     }
     const size_t had = buffer_.size();
     buffer_.resize(had + kRead);
-    const ssize_t n = read(fd_, buffer_.data() + had, kRead);
+    // zlib passes on what is not compressed as it is.
+    errno = 0;
+    const int n = gzread(file_, buffer_.data() + had, kRead);
     const int error = errno;
     buffer_.resize(had + size_t(n > 0 ? n : 0));
-    if (n < 0 && error != EINTR) throw ImportError(escape_text(name_) + ": " + strerror(error));
-    ended_ = n == 0;
+    int kind = Z_OK;
+    const char* what = gzerror(file_, &kind);
+    if (kind == Z_ERRNO && error == EINTR) {
+      gzclearerr(file_);
+      continue;
+    }
+    if (kind == Z_ERRNO) throw ImportError(escape_text(name_) + ": " + strerror(error));
+    if (kind != Z_OK) damage_ = what;
+    ended_ = n <= 0;
   }
   return buffer_.size() - at_ >= wanted;
 }
@@ -67,6 +81,8 @@ bool ImportInput::bytes(size_t size, std::string_view* out) {
   offset_ += size;
   return true;
 }
+
+uint64_t ImportInput::file_offset() const { return file_ ? uint64_t(std::max<z_off_t>(gzoffset(file_), 0)) : offset_; }
 
 std::string ImportInput::place() const {
   return escape_text(name_) + (lines_ ? fmt::format(":{}", lines_) : fmt::format(": byte {}", offset_));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foreign input of any kind, read once from the front: as lines, or as bytes. A file, a pipe or standard input. Memory grows
-// with the longest line or piece. One thread.
+// Foreign input of any kind, read once from the front: as lines, or as bytes. A file, a pipe or standard input, also compressed
+// by gzip. Memory grows with the longest line or piece. One thread.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+struct gzFile_s;  // of zlib
 
 namespace fsr {
 
@@ -36,15 +38,17 @@ class ImportInput {
 
   // Returns exactly `size` bytes, valid until the next call. False: the input has fewer, and none are consumed.
   bool bytes(size_t size, std::string_view* out);
-  uint64_t offset() const { return offset_; }  // bytes consumed
-  std::string place() const;                   // "strace.log:12", "x.pcap: byte 4711"
+  uint64_t offset() const { return offset_; }            // bytes consumed
+  uint64_t file_offset() const;                          // bytes of the file that were read, for progress
+  std::string place() const;                             // "strace.log:12", "x.pcap: byte 4711"
+  const std::string& damage() const { return damage_; }  // why a compressed input ended early; empty: it did not
 
  private:
   bool fill(size_t wanted);  // reads until the buffer has so many bytes, or the input ends
   std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
 
-  int fd_ = -1;
-  std::string name_, buffer_;
+  gzFile_s* file_ = nullptr;
+  std::string name_, buffer_, damage_;
   size_t at_ = 0;
   uint64_t offset_ = 0, lines_ = 0;
   bool ended_ = false, open_ = false;

@@ -41,7 +41,7 @@ class TraceSink final : public ImportSink {
 
   void add(const Op& op) override {
     if (!order_.add(op)) note(ImportNotes::changed, "operations that were far out of order and got another start time", 1);
-    if (++added_ % 4096 == 0) line_.bar("importing", input_.offset(), size_);
+    if (++added_ % 4096 == 0) line_.bar("importing", input_.file_offset(), size_);
   }
   void passed(int64_t start) override { order_.passed(start); }
   const ThreadInfo* thread(int32_t tid, int32_t pid, int32_t ppid, std::string_view command) override {
@@ -58,6 +58,7 @@ class TraceSink final : public ImportSink {
   int finish() {
     order_.finish();
     line_.clear();
+    if (!input_.damage().empty()) note(ImportNotes::lost, "rest of the compressed input: " + input_.damage(), 1);
     if (input_.last_line_open()) note(ImportNotes::changed, "the last line has no end and may be truncated", 1);
     if (output_) {
       const std::string lacks = words(ImportNotes::lost), otherwise = words(ImportNotes::changed);

@@ -17,7 +17,7 @@ DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../../data/import"
 SAMPLES = {
     "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
     "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap", "nfs4.pcap"], "loggedfs": ["loggedfs.log"],
-    "nfsdump": ["nfsdump.txt"],
+    "nfsdump": ["nfsdump.txt"], "dxt": ["dxt.txt"], "dftracer": ["dftracer.pfw"],
 }
 
 

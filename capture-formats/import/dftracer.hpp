@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// DFTracer's events as the lines that strace would have written, so that both share one understanding of system calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "import.hpp"
+
+namespace fsr::dftracer {
+
+struct Event {
+  int64_t start = 0, end = 0;  // ns since the Unix epoch
+  int32_t pid = 0, tid = 0;    // tid: unique in the log; the same as pid for a process's first thread
+  std::string head, tail;      // "read(3</x>, "", 100" and ") = 100 <0.000012>"
+};
+
+// Turns one event of the log into a call. Keeps the names that the log gives to hashes, and the threads that it names.
+class Calls {
+ public:
+  explicit Calls(ImportSink& sink) : sink_(sink) {}
+  // Returns nothing if the event is no call on a file; then it is counted if anything is lost by that.
+  std::optional<Event> call(const nlohmann::json& event);
+
+ private:
+  bool learn(const nlohmann::json& event);
+  std::string path(const nlohmann::json& args, const std::string& name) const;
+  bool argument(std::string_view spec, const nlohmann::json& args, std::string* out) const;
+  bool place(const nlohmann::json& event, Event* out);
+
+  ImportSink& sink_;
+  std::unordered_map<std::string, std::string> names_;  // by the hash of a path
+  std::unordered_map<std::string, int32_t> threads_;    // by host, process and thread
+  std::unordered_map<int32_t, int32_t> used_;           // numbers given to threads, and how often they were asked for
+};
+
+}  // namespace fsr::dftracer
