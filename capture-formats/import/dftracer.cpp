@@ -49,7 +49,7 @@ class Order {
     Event event = std::move(starts_.begin()->second);
     starts_.erase(starts_.begin());
     if (busy_.contains(event.tid)) return sink_.note(ImportNotes::ignored, "calls made within another call that is logged");
-    if (event.tid != event.pid && threads_.insert(event.tid).second) made(event);
+    if (event.tid != event.pid && threads_.insert(event.tid).second) calls_.add_thread(event.tid, event.pid);
     const int64_t next =
         std::min(starts_.empty() ? INT64_MAX : starts_.begin()->first, ends_.empty() ? INT64_MAX : ends_.begin()->first);
     if (event.end <= next) return line(strace::Line::call, event, event.start, event.head + event.tail);
@@ -57,13 +57,6 @@ class Order {
     line(strace::Line::unfinished, event, event.start, event.head);
     const int64_t end = event.end;
     ends_.emplace(end, std::move(event));
-  }
-  // A thread that the log shows for the first time shares descriptors with its process.
-  void made(const Event& event) {
-    Event clone{.start = event.start, .end = event.start, .pid = event.pid, .tid = event.pid};
-    if (busy_.contains(clone.tid)) return;
-    line(strace::Line::call, clone, clone.start,
-         fmt::format("clone(flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD) = {} <0.000000>", event.tid));
   }
   void line(strace::Line::Kind kind, const Event& event, int64_t time, const std::string& text) {
     now_ = time;

@@ -32,6 +32,10 @@ class Calls {
   Calls(const ImportOptions& options, ImportSink& sink) : tree_(options.directory), sink_(sink), processes_(tree_, sink) {}
 
   void line(const Line& line);
+  // Says that a thread which no line has shown yet shares the descriptors and the directory of process `pid`.
+  void add_thread(int32_t tid, int32_t pid) {
+    processes_.cloned(processes_.thread(pid), tid, "CLONE_FS|CLONE_FILES|CLONE_THREAD");
+  }
   void finish();  // at the end of the log
 
  private:
