@@ -75,6 +75,28 @@ TEST_CASE("a new verifier in a COMMIT reports lost data once; the data is safe a
   CHECK_FALSE(f.file.take_unknown_loss());
 }
 
+TEST_CASE("a COMMIT finds the loss of a write that a newer write continued while the COMMIT was under way") {
+  Fixture f;
+  f.file.wrote(0, 10, generated(), kOld);
+  const uint64_t upto = f.file.writes();
+  f.file.wrote(10, 20, generated(), kOld);
+  CHECK(f.file.committed(upto, kNew));
+  CHECK(places(lost_of(f.file)) == Places{{0, 20}});
+}
+
+TEST_CASE("a COMMIT finds the loss of a write whose data was not kept, although a newer one followed, and reports it once") {
+  Fixture f;
+  f.file.wrote(0, 10, {}, kOld);
+  const uint64_t upto = f.file.writes();
+  f.file.wrote(10, 20, {}, kOld);
+  CHECK(f.file.committed(upto, kNew));
+  CHECK(f.file.take_unknown_loss());
+  f.file.wrote(20, 30, {}, kNew);
+  CHECK_FALSE(f.file.committed(f.file.writes(), kNew));
+  CHECK_FALSE(f.file.take_unknown_loss());
+  CHECK(f.file.empty());
+}
+
 TEST_CASE("a new verifier in a WRITE reports the loss of earlier writes") {
   Fixture f;
   f.file.wrote(0, 10, generated(), kOld);

@@ -32,10 +32,11 @@ bool Uncommitted::wrote(uint64_t begin, uint64_t end, const DataSource& source, 
   const uint64_t number = ++writes_;
   if (source.known && budget_.take(kExtentCost)) {
     ++counted_;
-    join_previous(extents_.emplace_hint(next, begin, Extent{end, source, verifier, number, false, 0}));
+    join_previous(extents_.emplace_hint(next, begin, Extent{end, source, verifier, number, number, false, 0}));
   } else {
+    if (!unknown_.pending) unknown_.oldest = number;
     unknown_.pending = true;
-    unknown_.number = number;
+    unknown_.newest = number;
     unknown_.verifier = verifier;
   }
   settle();
@@ -51,11 +52,11 @@ bool Uncommitted::committed(uint64_t upto, uint64_t verifier) {
   const bool restarted = suspect(upto, verifier);
   verifier_ = verifier;
   std::erase_if(extents_, [&](const auto& entry) {
-    if (entry.second.number > upto || entry.second.lost) return false;
+    if (entry.second.newest > upto || entry.second.lost) return false;
     committed_stamp_ = std::max(committed_stamp_, entry.second.stamp);
     return true;
   });
-  if (unknown_.number <= upto) unknown_.pending = false;
+  if (unknown_.newest <= upto) unknown_.pending = false;
   settle();
   return restarted;
 }
@@ -69,7 +70,7 @@ std::optional<LostData> Uncommitted::take_lost(uint64_t from, uint64_t upto, uin
   while (it != extents_.end() && !it->second.lost) ++it;
   if (it == extents_.end() || it->first >= upto) return std::nullopt;
   const uint64_t begin = std::max(it->first, from), end = std::min(it->second.end, upto);
-  const LostData piece{begin, begin + std::min(most, end - begin), it->second.source, it->second.number};
+  const LostData piece{begin, begin + std::min(most, end - begin), it->second.source, it->second.newest};
   FSR_CHECK(piece.begin < piece.end, "an empty piece of lost data");
   under_way_.emplace_back(piece.begin, piece.end);
   return piece;
@@ -84,10 +85,10 @@ void Uncommitted::wrote_again(const LostData& piece, uint64_t bytes, uint64_t ve
   for (auto it = extents_.lower_bound(piece.begin); it != extents_.end() && it->first < end; ++it) {
     Extent& e = it->second;
     e.stamp = stamp;
-    if (e.number > piece.number) continue;
+    if (e.newest > piece.number) continue;
     e.lost = false;
     e.verifier = verifier;
-    e.number = number;
+    e.oldest = e.newest = number;
   }
   settle();
 }
@@ -118,16 +119,19 @@ void Uncommitted::lose(uint64_t begin, uint64_t end) {
 
 bool Uncommitted::take_unknown_loss() { return std::exchange(unknown_.lost, false); }
 
-// Marks data of the first `upto` writes that has another verifier as lost. True: there is such data, and none was lost before.
+// Marks data of the first `upto` writes that has another verifier as lost, with newer data that was joined to it, which has the
+// same verifier. True: there is such data, and none was lost before.
 bool Uncommitted::suspect(uint64_t upto, uint64_t verifier) {
   bool before = unknown_.lost, found = false;
   for (auto& [begin, e] : extents_) {
     before |= e.lost;
-    if (e.lost || e.number > upto || e.verifier == verifier) continue;
+    if (e.lost || e.oldest > upto || e.verifier == verifier) continue;
     e.lost = found = true;
   }
-  if (unknown_.pending && !unknown_.lost && unknown_.number <= upto && unknown_.verifier != verifier)
+  if (unknown_.pending && !unknown_.lost && unknown_.oldest <= upto && unknown_.verifier != verifier) {
     unknown_.lost = found = true;
+    unknown_.verifier = verifier;  // reports this loss once
+  }
   return found && !before;
 }
 
@@ -165,7 +169,7 @@ void Uncommitted::join_previous(Extents::iterator it) {
   Extent &a = previous->second, &b = it->second;
   if (a.end != it->first || a.lost || a.stamp || a.verifier != b.verifier || a.source.kept || a.source != b.source) return;
   a.end = b.end;
-  a.number = b.number;
+  a.newest = b.newest;
   extents_.erase(it);
 }
 

@@ -62,7 +62,7 @@ struct DataSource {
   std::string_view data(uint64_t offset, size_t size) const;
 };
 
-// Lost bytes [begin, end) of a file, and the number of the write that wrote them.
+// Lost bytes [begin, end) of a file, and the number of the last write that wrote some of them.
 struct LostData {
   uint64_t begin = 0, end = 0;
   DataSource source;
@@ -103,17 +103,18 @@ class Uncommitted {
   bool rewriting = false;  // a call is writing lost data again
 
  private:
+  // Bytes that one or several writes wrote; `oldest` and `newest` are the numbers of the first and the last of them.
   struct Extent {
     uint64_t end;
     DataSource source;
-    uint64_t verifier, number;
+    uint64_t verifier, oldest, newest;
     bool lost;
     uint64_t stamp = 0;  // stamp of the last time that it was written again; 0: never
   };
   using Extents = std::map<uint64_t, Extent>;  // by begin
   struct Unknown {                             // writes whose data was not kept
     bool pending = false, lost = false;
-    uint64_t number = 0, verifier = 0;
+    uint64_t oldest = 0, newest = 0, verifier = 0;
   };
   static constexpr uint64_t kExtentCost = 48 + sizeof(Extents::value_type);  // bytes, including the map's node
 
