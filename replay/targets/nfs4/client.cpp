@@ -73,10 +73,11 @@ void Rpc::failed(int error) {
 Rpc& Nfs4Client::bare_request(size_t channel) {
   Rpc& rpc = rpcs_.take(this, static_cast<OpCall*>(nullptr));
   rpc.bound_for = &channels_[channel];
-  rpc.guarded = rpc.waits = false;
+  rpc.guarded = false;
   rpc.slot = Rpc::kNoSlot;
   rpc.epoch = epoch_;
   rpc.retry_until = 0;
+  rpc.waits = false;
   rpc.repeats = 0;
   rpc.padding = 0;
   rpc.idempotent = true;  // the slot makes the server recognize a repetition
@@ -104,8 +105,9 @@ void Nfs4Client::start(Rpc& rpc) {
   rpc.waits = rpc.compound.sequenced();
   // An operation may have file handles and state ids from before a recovery. Requests of the recovery itself continue.
   if (rpc.waits && rpc.call && (!up_ || rpc.epoch != epoch_)) return end(rpc, ENOTCONN);
-  if (rpc.waits && (free_slots_.empty() || channels_.full())) return backlog_.push_back(&rpc);
-  transmit(rpc);
+  if (!rpc.waits || can_send()) return transmit(rpc);
+  rpc.waits_until = options.clock->now() + options.timeout;
+  backlog_.push_back(&rpc);
 }
 
 void Nfs4Client::transmit(Rpc& rpc) {
@@ -127,11 +129,31 @@ void Nfs4Client::transmit(Rpc& rpc) {
   rpc.channel->send(rpc);
 }
 
+// Sends waiting requests as far as there are slots. If the session is lost, it also ends those of operations, which then begin
+// again with a new session.
 void Nfs4Client::pump() {
-  while (!backlog_.empty() && !free_slots_.empty() && !channels_.full()) {
-    Rpc* next = backlog_.front();
+  if (pumping_) return;  // ending a request calls pump()
+  pumping_ = true;
+  for (;;) {
+    auto next = backlog_.begin();
+    if (!can_send())
+      next = up_ ? backlog_.end() : std::find_if(next, backlog_.end(), [](const Rpc* rpc) { return rpc->call != nullptr; });
+    if (next == backlog_.end()) break;
+    Rpc& rpc = **next;
+    backlog_.erase(next);
+    start(rpc);
+  }
+  pumping_ = false;
+}
+
+// Fails the requests that have waited for a slot for the timeout. (Once sent, a request has the timeout again, because its end
+// would close the connection.)
+void Nfs4Client::expire_backlog(int64_t now) {
+  while (!backlog_.empty() && backlog_.front()->waits_until <= now) {
+    Rpc& late = *backlog_.front();
     backlog_.pop_front();
-    start(*next);
+    ++counters.wire.timeouts;
+    end(late, ETIMEDOUT);
   }
 }
 
@@ -284,12 +306,14 @@ Detached Nfs4Client::renew() {
 
 void Nfs4Client::advance(int64_t now) {
   send_delayed(now);
+  expire_backlog(now);
   if (now >= renewal()) renew();
   channels_.poll(now, -1);
 }
 
 wire::Channel::Interest Nfs4Client::interest(int64_t deadline) const {
   for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
+  if (!backlog_.empty()) deadline = std::min(deadline, backlog_.front()->waits_until);
   return channels_.interest(std::min(deadline, renewal()));
 }
 

@@ -56,9 +56,10 @@ struct Rpc final : RpcBase<Nfs4Client, OpCall, Rpc> {
   size_t effect = 0;                   // index of the first operation that must not be performed twice; beyond the last: none
   uint32_t slot = kNoSlot;
   uint64_t epoch = 0;
-  uint64_t session = 0;  // number of the session that the slot belongs to
-  bool waits = false;    // it waits for a slot
-  unsigned repeats = 0;  // repetitions because the server did not keep its reply
+  uint64_t session = 0;     // number of the session that the slot belongs to
+  bool waits = false;       // it waits for a slot
+  int64_t waits_until = 0;  // time until which it does
+  unsigned repeats = 0;     // repetitions because the server did not keep its reply
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;
 
   static constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -140,7 +141,9 @@ class Nfs4Client {
   Rpc& bare_request(size_t channel = 0);  // without SEQUENCE
   void start(Rpc& rpc);
   void transmit(Rpc& rpc);
+  bool can_send() const { return !free_slots_.empty() && !channels_.full(); }
   void pump();
+  void expire_backlog(int64_t now);
   void answered(Rpc& rpc, std::span<const uint8_t> message);
   void sequence_failed(Rpc& rpc);
   void interrupted(Rpc& rpc);
@@ -192,7 +195,8 @@ class Nfs4Client {
 
   Reply reply_;
   RpcList<Rpc> rpcs_;
-  std::deque<Rpc*> backlog_;   // requests that wait for a slot
+  std::deque<Rpc*> backlog_;   // requests that wait for a slot, by waits_until
+  bool pumping_ = false;       // pump() is running
   std::vector<Rpc*> delayed_;  // requests that are repeated later
   CallWaitList parked_;        // calls that wait for a session
   bool silent_ = false;        // the server did not reply to the requests of a session that ended

@@ -198,6 +198,26 @@ TEST_CASE("operations fail in time while the server is away, and succeed when it
   check_absence(m, "ganesha");
 }
 
+TEST_CASE("operations that wait for a slot fail in time while the server is silent, and the session is replaced when it speaks") {
+  Mounted4 m("&timeout=2");
+  auto tell = [](const std::string& signal) {
+    REQUIRE(system(("kill -" + signal + " -- -$(cat $GANESHA_DIR/ganesha.pid)").c_str()) == 0);
+  };
+  const Op op{.kind = OpKind::getattr, .object = kDir};
+  std::vector<TargetRequest> requests(120, TargetRequest{.op = &op});  // the session has 64 slots
+  auto session = m.target->open_session();
+  Concurrent under_way(m);
+  tell("STOP");
+  for (TargetRequest& request : requests) under_way.submit(*session, request);
+  const int64_t until = m.clock.now() + 8'000'000'000;
+  while (under_way.left > 0 && m.clock.now() < until) session->poll(until, -1, under_way);
+  tell("CONT");
+  CHECK(under_way.left == 0);
+  for (const TargetRequest& request : requests) CHECK(request.outcome.error == ETIMEDOUT);
+  CHECK(m.run(op) == 0);
+  CHECK(m.counter("sessions made again") == 1);
+}
+
 TEST_CASE("operations that change a read-only export fail with EROFS") {
   MonotonicClock clock;
   check_read_only(*open_target(environment("NFS4_RO_URL"), {&clock, true, false}));
