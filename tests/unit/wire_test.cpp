@@ -40,8 +40,11 @@ std::string reply_to(uint32_t tag, const std::string& text) { return framed(be32
 struct Server {
   int listener = socket(AF_INET, SOCK_STREAM, 0), connection = -1;
   uint16_t port = 0;
-  Server() {
-    sockaddr_in a{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  Server() { listen_again(); }
+  void listen_again() {
+    int on = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in a{.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof a;
     REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&a), size) == 0);
     REQUIRE(listen(listener, 5) == 0);
@@ -51,6 +54,14 @@ struct Server {
   ~Server() {
     hang_up();
     close(listener);
+  }
+  void leave() {
+    close(listener);
+    hang_up();
+  }
+  void come_back() {
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    listen_again();
   }
   void accept_one() { connection = accept(listener, nullptr, nullptr); }
   void hang_up() {
@@ -80,7 +91,7 @@ struct Fixture {
   Server server;
   VirtualClock clock;
   ChannelCounters counters;
-  ChannelOptions options{.max_message = 100'000, .depth = 8, .request_timeout = 60 * kSecond, .give_up = 10 * kSecond};
+  ChannelOptions options{.max_message = 100'000, .depth = 8, .request_timeout = 60 * kSecond};
   std::unique_ptr<Channel> channel;
 
   Fixture() {
@@ -182,14 +193,13 @@ TEST_CASE("the channel fails a request that misses its deadline, and closes the 
 
 TEST_CASE("the channel gives up a server that disappeared, and connects again on its return") {
   Fixture f;
-  close(f.server.listener);
-  f.server.hang_up();
+  f.server.leave();
   f.poll();
   Call call;
   f.send(call, false);
   for (int i = 0; i < 100 && call.error == -1; ++i) {
     f.poll(2);
-    f.clock.advance_to(f.clock.now() + kSecond / 2);
+    f.clock.advance_to(f.clock.now() + 3 * kSecond);
   }
   CHECK(call.error == ECONNREFUSED);
   CHECK(f.counters.unreachable == 1);
@@ -198,6 +208,37 @@ TEST_CASE("the channel gives up a server that disappeared, and connects again on
   f.poll(2);
   CHECK(call.error == ECONNREFUSED);
   CHECK(f.clock.now() == before);
+  f.server.come_back();
+  f.clock.advance_to(f.clock.now() + Channel::kLastingError);
+  f.send(call, false);
+  f.poll(2);
+  CHECK(call.error == -1);
+  f.server.accept_one();
+  f.poll();
+  f.server.say(reply_to(f.server.hear(1)[0], "back"));
+  f.poll();
+  CHECK(call.answer == "back");
+}
+
+TEST_CASE("the channel waits as long for a server that disappeared as for a reply") {
+  Fixture f;
+  f.server.leave();
+  f.poll();
+  Call call;
+  f.send(call, false);
+  for (int i = 0; i < 11; ++i) {
+    f.poll(2);
+    f.clock.advance_to(f.clock.now() + 5 * kSecond);
+  }
+  CHECK(call.error == -1);
+  f.server.come_back();
+  f.clock.advance_to(f.clock.now() + kSecond);
+  f.poll(2);
+  f.server.accept_one();
+  f.poll();
+  f.server.say(reply_to(f.server.hear(1)[0], "late"));
+  f.poll();
+  CHECK(call.answer == "late");
 }
 
 TEST_CASE("an invalid message of the server closes the connection, without other effects") {

@@ -44,7 +44,7 @@ wire::ChannelOptions channel_options(int64_t timeout) {
   options.max_message = kLongestReply;
   options.depth = 1;
   options.request_timeout = options.connect_timeout = timeout;
-  options.give_up = 0;
+  options.one_attempt = true;
   return options;
 }
 

@@ -124,9 +124,10 @@ void Channel::connect_failed(int error, int64_t now) {
   last_error_ = error;
   address_ = (address_ + 1) % addresses_.size();
   if (down_since_ == 0) down_since_ = now;
-  int64_t down = now - down_since_;
-  retry_at_ = now + std::clamp(down, kFirstRetry, kLastRetry);
-  if (down >= options_.give_up) gave_up_ = true;
+  const int64_t down = now - down_since_;
+  if (options_.one_attempt || down >= options_.request_timeout) gave_up_ = true;
+  retry_at_ = now + (gave_up_ ? kLastingError : std::clamp(down, kFirstRetry, kLastRetry));
+  if (gave_up_) fail_all(error, counters_.unreachable);
 }
 
 void Channel::close_socket() {
@@ -182,11 +183,12 @@ void Channel::fail_all(int error, std::atomic<uint64_t>& counter) {
 void Channel::expire(int64_t now) {
   Exchange* late = under_way_.front();
   if (!late || late->deadline_ > now) return;
-  ExchangeList expired;
+  const bool away = state_ != State::connected && down_since_ != 0;
+  ExchangeList expired, unsent;
   while ((late = under_way_.front()) && late->deadline_ <= now) {
     under_way_.remove(late);
     tags_.remove(late);
-    expired.push_back(late);
+    (away && late->sendings_ == 0 ? unsent : expired).push_back(late);
   }
   // While connected, the late request may be unanswered or sent in part, so the connection is dropped. Otherwise it only leaves
   // the queue.
@@ -195,6 +197,7 @@ void Channel::expire(int64_t now) {
   else
     unsent_ = under_way_.front();
   fail(expired, ETIMEDOUT, counters_.timeouts);
+  fail(unsent, last_error_, counters_.unreachable);
 }
 
 size_t Channel::gather(iovec* vectors, size_t room) const {
@@ -325,7 +328,7 @@ bool Channel::dispatch() {
 int64_t Channel::next_event(int64_t deadline) const {
   if (const Exchange* first = under_way_.front()) deadline = std::min(deadline, first->deadline_);
   if (state_ == State::connecting) deadline = std::min(deadline, connect_deadline_);
-  if (state_ == State::idle && !under_way_.empty()) deadline = std::min(deadline, retry_at_);
+  if (state_ == State::idle && !under_way_.empty()) deadline = gave_up_ ? 0 : std::min(deadline, retry_at_);
   return deadline;
 }
 
@@ -373,8 +376,10 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   called_back_ = false;
   expire(now);
   if (state_ == State::idle && !under_way_.empty()) {
-    if (now >= retry_at_) start_connect(now);
-    if (gave_up_ && state_ != State::connected) fail_all(last_error_, counters_.unreachable);
+    if (now >= retry_at_)
+      start_connect(now);
+    else if (gave_up_)
+      fail_all(last_error_, counters_.unreachable);
   }
   if (state_ == State::connected) flush();
   if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // not to wait: only receive

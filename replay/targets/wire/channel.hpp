@@ -9,8 +9,9 @@
 //   - if idempotent: sent again, at most kMaxSendings times in all, and counted;
 //   - all others: fail with ECONNRESET and are counted, because the server may or may not have performed them.
 // A request has one deadline, which includes all sendings and reconnects. If a request misses it, the request fails with
-// ETIMEDOUT and the connection is closed, because a late reply might do harm. If a server is unreachable for `give_up`, all
-// requests fail until a connection succeeds; attempts continue once a second. A malformed message closes the connection.
+// ETIMEDOUT and the connection is closed, because a late reply might do harm. If a server is unreachable for the time of a
+// request, the channel gives it up until a connection succeeds: requests then fail with the error of the latest attempt, which is
+// at most kLastingError old. A malformed message closes the connection.
 //
 // Stateful requests (ChannelOptions::stateful) are valid only on the connection that they were made for. After a break they fail
 // with ECONNRESET if a byte was sent, else with ENOTCONN.
@@ -58,9 +59,9 @@ class Listener {
 struct ChannelOptions {
   size_t max_message = 0;                    // bytes, without framing
   unsigned depth = 64;                       // requests in flight, at most
-  int64_t request_timeout = 60'000'000'000;  // ns from send() to the reply
+  int64_t request_timeout = 60'000'000'000;  // ns from send() to the reply, and without a connection until a server is given up
   int64_t connect_timeout = 5'000'000'000;   // ns of one attempt to connect
-  int64_t give_up = 10'000'000'000;          // ns without a connection after which requests fail
+  bool one_attempt = false;                  // gives the server up after the first failed attempt to connect
   bool lazy = false;                         // connects only when there is a request to send
   bool stateful = false;                     // requests refer to earlier ones on the same connection
 };
@@ -68,7 +69,8 @@ struct ChannelOptions {
 class Channel {
  public:
   static constexpr unsigned kMaxSendings = 4;
-  static constexpr int64_t kBatchWait = 400'000;  // ns that replies wait for later ones; see prefer_throughput()
+  static constexpr int64_t kLastingError = 100'000'000;  // ns that the failure of an attempt to connect counts for later requests
+  static constexpr int64_t kBatchWait = 400'000;         // ns that replies wait for later ones; see prefer_throughput()
 
   // Connects; throws std::runtime_error, one line, if no address answers.
   Channel(std::vector<Address> addresses, const Protocol& protocol, const ChannelOptions& options, Clock& clock,
