@@ -231,12 +231,15 @@ TEST_CASE("the client knows its locks by owner until the last is released") {
   HeldLocks locks(INT32_MAX);
   const LockOwner one{1, false}, open{1, true};
   CHECK_FALSE(locks.used());
-  const int32_t number = locks.number(5, one);
+  const int32_t number = locks.ask(5, one);
   CHECK(number == INT32_MAX);
-  CHECK(locks.number(5, one) == number);
-  CHECK(locks.number(5, open) == 0);
+  CHECK(locks.ask(5, one) == number);
+  CHECK(locks.ask(5, open) == 0);
+  locks.answered(5, open);
   const int session = 0, other_session = 0;
   locks.locked(5, one, 0, 9, true, 1, &session, {7, 8, {}});
+  locks.answered(5, one);
+  locks.answered(5, one);
   CHECK(locks.used());
   CHECK(locks.holds(5, one));
   CHECK_FALSE(locks.holds(5, open));
@@ -246,8 +249,9 @@ TEST_CASE("the client knows its locks by owner until the last is released") {
   CHECK_FALSE(locks.through(5, 2, &through));
   locks.unlocked(5, one, 3, 4);
   CHECK(locks.holds(5, one));
-  locks.number(6, open);
+  locks.ask(6, open);
   locks.locked(6, open, 0, UINT64_MAX, false, 9, &other_session, {});
+  locks.answered(6, open);
   const auto held = locks.of_session(&session);
   REQUIRE(held.size() == 2);
   CHECK(held[0].number == number);
@@ -266,4 +270,25 @@ TEST_CASE("the client knows its locks by owner until the last is released") {
   REQUIRE(left.size() == 1);
   CHECK(left[0].object == 6);
   CHECK(locks.take_all().empty());
+}
+
+TEST_CASE("an owner keeps its number while a request is under way, and none without") {
+  HeldLocks locks(7);
+  const LockOwner owner{1, false};
+  const int32_t number = locks.ask(5, owner);  // waits for bytes 100 to 109
+  CHECK(locks.ask(5, owner) == number);
+  locks.locked(5, owner, 0, 9, true, 1, nullptr, {});
+  locks.answered(5, owner);
+  CHECK(locks.ask(5, owner) == number);
+  locks.unlocked(5, owner, 0, 9);
+  locks.answered(5, owner);
+  locks.locked(5, owner, 100, 109, true, 1, nullptr, {});
+  locks.answered(5, owner);
+  CHECK(locks.ask(5, owner) == number);  // to unlock them
+  locks.unlocked(5, owner, 100, 109);
+  locks.answered(5, owner);
+  const int32_t denied = locks.ask(5, owner);
+  CHECK(denied != number);
+  locks.answered(5, owner);
+  CHECK(locks.ask(5, owner) != denied);  // an owner without lock and request is forgotten
 }

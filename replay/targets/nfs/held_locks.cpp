@@ -5,20 +5,27 @@
 
 namespace fsr::nfs {
 
-int32_t HeldLocks::number(ObjectId object, LockOwner owner) {
+int32_t HeldLocks::ask(ObjectId object, LockOwner owner) {
   std::lock_guard lock(mutex_);
   auto [it, fresh] = objects_[object].owners.try_emplace(key(owner), Owner{int32_t(next_number_)});
   if (fresh) next_number_ = (next_number_ + 1) & INT32_MAX;
+  ++it->second.asked;
   return it->second.number;
+}
+
+void HeldLocks::answered(ObjectId object, LockOwner owner) {
+  std::lock_guard lock(mutex_);
+  --objects_.at(object).owners.at(key(owner)).asked;
+  forget_if_idle(object, key(owner));
 }
 
 void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
                        const void* session, const Identity& who) {
   std::lock_guard lock(mutex_);
-  LocksOfObject& locks = objects_[object];
+  LocksOfObject& locks = objects_.at(object);
   locks.held.clear(key(owner), start, end);
   locks.held.set(key(owner), start, end, exclusive, handle);
-  Owner& by = locks.owners[key(owner)];
+  Owner& by = locks.owners.at(key(owner));
   by.session = session;
   by.who = who;
   used_.store(true, std::memory_order_relaxed);
@@ -26,14 +33,16 @@ void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_
 
 void HeldLocks::unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end) {
   std::lock_guard lock(mutex_);
-  clear(object, key(owner), start, end);
+  auto it = objects_.find(object);
+  if (it != objects_.end()) it->second.held.clear(key(owner), start, end);
 }
 
-void HeldLocks::clear(ObjectId object, uint64_t key, uint64_t start, uint64_t end) {
+void HeldLocks::forget_if_idle(ObjectId object, uint64_t key) {
   auto it = objects_.find(object);
   if (it == objects_.end()) return;
-  it->second.held.clear(key, start, end);
-  if (!holds(it->second, key)) it->second.owners.erase(key);
+  auto owner = it->second.owners.find(key);
+  if (owner == it->second.owners.end() || owner->second.asked > 0 || it->second.held.holds(key)) return;
+  it->second.owners.erase(owner);
   if (it->second.owners.empty()) objects_.erase(it);
 }
 
@@ -59,17 +68,16 @@ bool HeldLocks::still(const Held& lock) const {
 
 void HeldLocks::lost(const Held& lock) {
   std::lock_guard guard(mutex_);
-  clear(lock.object, lock.key, lock.start, lock.end);
-}
-
-bool HeldLocks::holds(const LocksOfObject& locks, uint64_t owner) {
-  return std::ranges::any_of(locks.held.ranges(), [&](const LockTable::Range& range) { return range.owner == owner; });
+  auto it = objects_.find(lock.object);
+  if (it == objects_.end()) return;
+  it->second.held.clear(lock.key, lock.start, lock.end);
+  forget_if_idle(lock.object, lock.key);
 }
 
 bool HeldLocks::holds(ObjectId object, LockOwner owner) const {
   std::lock_guard lock(mutex_);
   auto it = objects_.find(object);
-  return it != objects_.end() && holds(it->second, key(owner));
+  return it != objects_.end() && it->second.held.holds(key(owner));
 }
 
 bool HeldLocks::through(ObjectId object, HandleId handle, LockOwner* owner) const {
@@ -86,7 +94,7 @@ std::vector<HeldLocks::DroppedOwner> HeldLocks::take_all() {
   std::vector<DroppedOwner> left;
   for (const auto& [object, locks] : objects_)
     for (const auto& [key, owner] : locks.owners)
-      if (holds(locks, key)) left.push_back({object, owner.number});
+      if (locks.held.holds(key)) left.push_back({object, owner.number});
   objects_.clear();
   return left;
 }

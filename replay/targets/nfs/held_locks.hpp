@@ -25,9 +25,11 @@ class HeldLocks {
  public:
   explicit HeldLocks(uint32_t first_number) : next_number_(first_number & INT32_MAX) {}
 
-  // Returns the number by which the server knows the owner, on that object.
-  int32_t number(ObjectId object, LockOwner owner);
-  // Adds a lock on [start, end], both inclusive. number() was called before. `session`: the session that got the lock.
+  // Begins a request about the owner's locks on that object, which answered() ends. Returns the number by which the server knows
+  // the owner. The number stays the same while the owner has a lock or such a request.
+  int32_t ask(ObjectId object, LockOwner owner);
+  void answered(ObjectId object, LockOwner owner);
+  // Adds a lock on [start, end], both inclusive, before answered(). `session`: the session that got the lock.
   void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
               const void* session, const Identity& who);
   void unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end);
@@ -55,6 +57,7 @@ class HeldLocks {
  private:
   struct Owner {
     int32_t number;
+    uint32_t asked = 0;             // requests under way
     const void* session = nullptr;  // session of its latest lock
     Identity who = {};
   };
@@ -62,9 +65,8 @@ class HeldLocks {
     std::map<uint64_t, Owner> owners;  // by key()
     LockTable held;
   };
-  void clear(ObjectId object, uint64_t key, uint64_t start, uint64_t end);
+  void forget_if_idle(ObjectId object, uint64_t key);
   static uint64_t key(LockOwner owner) { return owner.id ^ (owner.flock ? 1ull << 63 : 0); }
-  static bool holds(const LocksOfObject& locks, uint64_t owner);
 
   mutable std::mutex mutex_;
   std::unordered_map<ObjectId, LocksOfObject> objects_;

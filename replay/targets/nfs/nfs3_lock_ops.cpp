@@ -21,7 +21,7 @@ void send_lock(OpCall& call, LockProc proc, Then then) {
   encode_lock_call(out, proc,
                    {.file = call.handle,
                     .caller = call.state().lock_caller,
-                    .owner = call.state().locks.number(call.object, wish.owner),
+                    .owner = call.state().locks.ask(call.object, wish.owner),
                     .offset = wish.start,
                     .length = wish.end == UINT64_MAX ? 0 : wish.end - wish.start + 1,
                     .exclusive = wish.exclusive});
@@ -32,15 +32,18 @@ void after_lock(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error)
     call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive, call.op().handle,
                               call.session, call.who);
+  call.state().locks.answered(call.object, call.lock.owner);
   call.session->finish(call, error);
 }
 
 void after_test(OpCall& call, const Rpc&, const Reply&, int error) {
+  call.state().locks.answered(call.object, call.lock.owner);
   call.session->finish(call, error == EAGAIN ? 0 : error);  // a conflict is the result
 }
 
 void after_unlock(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error) call.state().locks.unlocked(call.object, call.lock.owner, call.lock.start, call.lock.end);
+  call.state().locks.answered(call.object, call.lock.owner);
   call.session->lock_released();
   call.unlocked_then(call, error);
 }
