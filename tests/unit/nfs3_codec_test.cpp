@@ -292,3 +292,20 @@ TEST_CASE("an owner keeps its number while a request is under way, and none with
   locks.answered(5, owner);
   CHECK(locks.ask(5, owner) != denied);  // an owner without lock and request is forgotten
 }
+
+TEST_CASE("the client knows a lock whose grant is handled before the release by its former owner") {
+  HeldLocks locks(7);
+  const LockOwner one{1, false}, other{2, false};
+  locks.ask(5, one);
+  locks.locked(5, one, 0, 99, true, 1, nullptr, {});
+  locks.answered(5, one);
+  locks.ask(5, one);  // to unlock bytes 0 to 9
+  locks.ask(5, other);
+  locks.locked(5, other, 0, 9, true, 2, nullptr, {});
+  locks.answered(5, other);
+  CHECK(locks.holds(5, other));
+  locks.unlocked(5, one, 0, 9);
+  locks.answered(5, one);
+  CHECK(locks.holds(5, one));
+  CHECK(locks.take_all().size() == 2);
+}

@@ -23,8 +23,8 @@ void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_
                        const void* session, const Identity& who) {
   std::lock_guard lock(mutex_);
   LocksOfObject& locks = objects_.at(object);
-  locks.held.clear(key(owner), start, end);
-  locks.held.set(key(owner), start, end, exclusive, handle);
+  // If the reply to another owner's unlock is still to come, its lock is in the way here, but no longer at the server.
+  locks.held.take(key(owner), start, end, exclusive, handle);
   Owner& by = locks.owners.at(key(owner));
   by.session = session;
   by.who = who;

@@ -49,8 +49,8 @@ void States::locked(ObjectId object, const Owner& owner, HandleId open, const St
                     bool write) {
   ObjectLocks& locks = locks_[object];
   locks.owners.try_emplace(owner, LockState{open, stateid});
-  locks.held.clear(key(owner), start, end);
-  locks.held.set(key(owner), start, end, write);
+  // If the reply to another owner's unlock is still to come, its lock is in the way here, but no longer at the server.
+  locks.held.take(key(owner), start, end, write);
 }
 
 void States::unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end) {
