@@ -259,10 +259,10 @@ TEST_CASE("the client knows its locks by owner until the last is released") {
   CHECK(held[0].start == 0);
   CHECK(held[0].end == 2);
   CHECK(held[1].start == 5);
-  CHECK(locks.still(held[0]));
+  CHECK_FALSE(locks.released(held[0], 0));
   locks.lost(held[0]);
-  CHECK_FALSE(locks.still(held[0]));
-  CHECK(locks.still(held[1]));
+  CHECK(locks.released(held[0], 0) == LockTable::Span{0, 2});
+  CHECK_FALSE(locks.released(held[1], 5));
   CHECK(locks.of_session(&session).size() == 1);
   locks.unlocked(5, one, 0, UINT64_MAX);
   CHECK_FALSE(locks.holds(5, one));
@@ -308,4 +308,28 @@ TEST_CASE("the client knows a lock whose grant is handled before the release by 
   locks.answered(5, one);
   CHECK(locks.holds(5, one));
   CHECK(locks.take_all().size() == 2);
+}
+
+TEST_CASE("the client finds the bytes of a lock that were released while it was requested again") {
+  HeldLocks locks(7);
+  const LockOwner owner{1, false}, other{2, false};
+  locks.ask(5, owner);
+  locks.locked(5, owner, 10, 99, true, 1, nullptr, {});
+  const HeldLocks::Held lock = locks.of_session(nullptr).at(0);
+  locks.unlocked(5, owner, 0, 19);
+  locks.unlocked(5, owner, 50, 59);
+  locks.unlocked(5, owner, 90, 95);
+  locks.ask(5, other);
+  locks.locked(5, other, 15, 94, false, 2, nullptr, {});  // another owner's lock does not count
+  locks.locked(5, owner, 20, 49, true, 1, nullptr, {});
+  locks.locked(5, owner, 60, 89, true, 1, nullptr, {});
+  CHECK(locks.released(lock, 10) == LockTable::Span{10, 19});
+  CHECK(locks.released(lock, 20) == LockTable::Span{50, 59});
+  CHECK(locks.released(lock, 60) == LockTable::Span{90, 95});
+  CHECK_FALSE(locks.released(lock, 96));
+  locks.unlocked(5, owner, 96, UINT64_MAX);
+  CHECK(locks.released(lock, 60) == LockTable::Span{90, 99});
+  locks.unlocked(5, owner, 0, UINT64_MAX);
+  locks.answered(5, owner);
+  CHECK(locks.released(lock, 10) == LockTable::Span{10, 99});
 }

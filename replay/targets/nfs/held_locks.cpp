@@ -58,12 +58,24 @@ std::vector<HeldLocks::Held> HeldLocks::of_session(const void* session) const {
   return all;
 }
 
-bool HeldLocks::still(const Held& lock) const {
+std::optional<LockTable::Span> HeldLocks::released(const Held& lock, uint64_t from) const {
   std::lock_guard guard(mutex_);
+  LockTable::Span gap{from, lock.end};
   auto it = objects_.find(lock.object);
-  return it != objects_.end() && std::ranges::any_of(it->second.held.ranges(), [&](const LockTable::Range& range) {
-           return range.owner == lock.key && range.start <= lock.start && range.end >= lock.end;
-         });
+  if (it == objects_.end()) return gap;
+  const auto ranges = it->second.held.ranges();
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const LockTable::Range& range : ranges) {
+      if (range.owner != lock.key || range.start > gap.start || range.end < gap.start) continue;
+      if (range.end >= lock.end) return std::nullopt;
+      gap.start = range.end + 1;
+      moved = true;
+    }
+  }
+  for (const LockTable::Range& range : ranges)
+    if (range.owner == lock.key && range.start > gap.start) gap.end = std::min(gap.end, range.start - 1);
+  return gap;
 }
 
 void HeldLocks::lost(const Held& lock) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,8 @@ class HeldLocks {
     bool exclusive;
   };
   std::vector<Held> of_session(const void* session) const;
-  bool still(const Held& lock) const;  // true: the complete lock is still held
+  // Returns the first bytes of a lock from `from` on that its owner no longer holds. None: it holds all of them.
+  std::optional<LockTable::Span> released(const Held& lock, uint64_t from) const;
   void lost(const Held& lock);
   struct DroppedOwner {
     ObjectId object;

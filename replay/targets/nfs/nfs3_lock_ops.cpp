@@ -50,41 +50,53 @@ void after_unlock(OpCall& call, const Rpc&, const Reply&, int error) {
 
 void finish_unlock(OpCall& call, int error) { call.session->finish(call, error); }
 
-void send_again(OpCall& call, uint32_t piece, LockProc proc, bool reclaim, Then then) {
+void send_again(OpCall& call, uint32_t piece, LockProc proc, bool reclaim, LockTable::Span bytes, Then then) {
   const HeldLocks::Held& held = call.session->again(piece);
   LockArguments lock{.caller = call.state().lock_caller,
                      .owner = held.number,
-                     .offset = held.start,
-                     .length = held.end == UINT64_MAX ? 0 : held.end - held.start + 1,
+                     .offset = bytes.start,
+                     .length = bytes.end == UINT64_MAX ? 0 : bytes.end - bytes.start + 1,
                      .exclusive = held.exclusive,
                      .reclaim = reclaim};
   call.state().handle_of(held.object, &lock.file);
   call.who = held.who;
   Rpc& rpc = call.session->begin_lock(call, proc, then);
   rpc.piece = piece;
+  rpc.offset = bytes.end;
   rpc.reclaim = reclaim;
   XdrEncoder out(rpc.head);
   encode_lock_call(out, proc, lock);
   call.session->send(rpc);
 }
 
-void after_late_unlock(OpCall& call, const Rpc&, const Reply&, int) { call.session->lock_had_again(); }
+void after_late_unlock(OpCall& call, const Rpc& rpc, const Reply&, int error);
+
+// Releases the bytes of a lock, from `from` on, that the operation's owner has released meanwhile, perhaps before the lock was
+// granted again.
+void unlock_released(OpCall& call, uint32_t piece, uint64_t from) {
+  const auto bytes = call.state().locks.released(call.session->again(piece), from);
+  if (!bytes) return call.session->lock_had_again();
+  send_again(call, piece, LockProc::unlock, false, *bytes, after_late_unlock);
+}
+
+void after_late_unlock(OpCall& call, const Rpc& rpc, const Reply&, int) {
+  if (rpc.offset == call.session->again(rpc.piece).end) return call.session->lock_had_again();
+  unlock_released(call, rpc.piece, rpc.offset + 1);
+}
 
 // Handles the reply to a lock that is requested again. If the server is not in its grace period, it refuses a reclaim. The lock
 // is then requested as a new one, and granted if the server still has it.
 void after_again(OpCall& call, const Rpc& rpc, const Reply&, int error) {
   const uint32_t piece = rpc.piece;
   const HeldLocks::Held& held = call.session->again(piece);
-  if (error == ENOLCK && rpc.reclaim) return send_again(call, piece, LockProc::lock, false, after_again);
+  if (error == ENOLCK && rpc.reclaim) return send_again(call, piece, LockProc::lock, false, {held.start, held.end}, after_again);
   if (error) {
     ++call.state().counters.locks_lost;
     call.state().locks.lost(held);
-  } else {
-    ++call.state().counters.locks_again;
-    // The operation's owner has released it meanwhile, perhaps before it was granted again.
-    if (!call.state().locks.still(held)) return send_again(call, piece, LockProc::unlock, false, after_late_unlock);
+    return call.session->lock_had_again();
   }
-  call.session->lock_had_again();
+  ++call.state().counters.locks_again;
+  unlock_released(call, piece, held.start);
 }
 
 bool find_locked(OpCall& call) {
@@ -97,7 +109,10 @@ bool find_locked(OpCall& call) {
 
 }  // namespace
 
-void reclaim_lock(OpCall& call, uint32_t piece) { send_again(call, piece, LockProc::lock, true, after_again); }
+void reclaim_lock(OpCall& call, uint32_t piece) {
+  const HeldLocks::Held& held = call.session->again(piece);
+  send_again(call, piece, LockProc::lock, true, {held.start, held.end}, after_again);
+}
 
 bool unlock_all(OpCall& call, LockOwner owner, void (*then)(OpCall& call, int error)) {
   if (!call.state().locks.used() || !call.state().locks.holds(call.object, owner)) return false;
