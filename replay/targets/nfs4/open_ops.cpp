@@ -27,6 +27,12 @@ Task return_delegation(OpCall& call, const FileHandle& handle, const Stateid& de
   co_return reply.error;
 }
 
+// Returns the owner of an open: the recorded open instance, or if there is none an owner of this open alone.
+Owner open_owner(OpCall& call) {
+  const HandleId handle = call.op().handle;
+  return handle ? Owner{handle} : Owner{++call.shared->temporary_opens, Owner::temporary};
+}
+
 // Handles a reply with a successful OPEN. Keeps the open instance, or closes it if a later operation of the COMPOUND failed.
 Task keep_open(OpCall& call, const Reply& reply, FileHandle handle) {
   const Op& op = call.op();
@@ -39,7 +45,7 @@ Task keep_open(OpCall& call, const Reply& reply, FileHandle handle) {
     co_await call.states().close(&call, state);
     co_return error;
   }
-  call.states().opened(op.handle, state);
+  if (op.handle) call.states().opened(op.handle, state);
   call.files().opened(op.handle, op.object, handle, op.open_flags, false);
   if (delegated) co_await return_delegation(call, handle, delegation);
   co_return 0;
@@ -55,9 +61,10 @@ Task do_open(OpCall& call) {
   FileHandle handle;
   if (int error = find_object(call, op.object, &handle)) co_return error;
   Rpc& rpc = call.ask();
-  rpc.compound.putfh(handle).open_handle(share_access(op.open_flags), {op.handle});
+  rpc.compound.putfh(handle).open_handle(share_access(op.open_flags), open_owner(call));
   if (op.open_flags & O_TRUNC) rpc.compound.setattr(kCurrent, {.valid = kAttrSize, .size = 0});
   rpc.compound.getattr();
+  if (op.handle == 0) rpc.compound.close(kCurrent);  // the recorded open failed, and no release follows
   const Reply& reply = co_await call.send(rpc);
   if (reply.done <= kOpenAt) co_return reply.error;
   if ((op.open_flags & O_TRUNC) && !reply.error) call.files().settled(op.object, 0, UINT64_MAX);
@@ -85,11 +92,10 @@ Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, con
   const bool stays = op.handle != 0;
   const uint32_t access =
       op.kind == OpKind::create || op.kind == OpKind::tmpfile ? share_access(op.open_flags) : uint32_t(kShareWrite);
-  const Owner owner = stays ? Owner{op.handle} : Owner{++call.shared->temporary_opens, Owner::temporary};
   Rpc& rpc = call.ask();
   rpc.guarded = how == CreateHow::guarded;
   if (!call.verifier) call.verifier = call.client().fresh_verifier();
-  rpc.compound.putfh(dir).open_name(access, owner, name, how, call.verifier, set);
+  rpc.compound.putfh(dir).open_name(access, open_owner(call), name, how, call.verifier, set);
   rpc.compound.getfh().getattr();
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);

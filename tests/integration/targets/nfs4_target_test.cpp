@@ -218,6 +218,22 @@ TEST_CASE("operations that wait for a slot fail in time while the server is sile
   CHECK(m.counter("sessions made again") == 1);
 }
 
+TEST_CASE("an open that failed in the capture, and has no release, leaves no file open on the server") {
+  Mounted4 m;
+  constexpr HandleId kFiles = 40;
+  std::vector<ObjectId> files;
+  for (HandleId handle = 1; handle <= kFiles; ++handle) {
+    files.push_back(m.create("file" + std::to_string(handle), handle));
+    REQUIRE(m.release(handle) == 0);
+  }
+  const std::string pid = contents(environment("GANESHA_DIR") + "/ganesha.pid");
+  const fs::path descriptors = "/proc/" + pid.substr(0, pid.find('\n')) + "/fd";
+  auto count = [&] { return std::distance(fs::directory_iterator(descriptors), {}); };
+  const auto before = count();
+  for (ObjectId file : files) CHECK(m.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = file}) == 0);
+  CHECK(count() < before + ptrdiff_t(kFiles) / 2);
+}
+
 TEST_CASE("operations that change a read-only export fail with EROFS") {
   MonotonicClock clock;
   check_read_only(*open_target(environment("NFS4_RO_URL"), {&clock, true, false}));
