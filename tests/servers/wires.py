@@ -55,6 +55,7 @@ def rpc_arguments(body):
 class Rpc(Wire):
     """ONC RPC: NFS."""
     head = 8
+    RENAME = 100003, 3, 14  # program, version, procedure
 
     def listing_start(self, body):
         readdir, readdirplus = (100003, 3, 16), (100003, 3, 17)

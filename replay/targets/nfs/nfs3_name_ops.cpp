@@ -11,6 +11,9 @@ namespace fsr::nfs {
 
 namespace {
 
+// True: the server may or may not have performed the request.
+bool perhaps_done(int error) { return error == ECONNRESET || error == ETIMEDOUT || error == EBADMSG; }
+
 // Finishes an operation that found or created an object with `handle`.
 void finish_found(OpCall& call, const FileHandle& handle, const Attr& attr) {
   const Op& op = call.op();
@@ -85,6 +88,8 @@ void after_hide(OpCall& call, const Rpc&, const Reply&, int error) {
   if (!error) {
     ++call.state().counters.hidden;
     if (!call.state().hide(call.hiding_object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
+  } else if (perhaps_done(error)) {
+    if (!call.state().hide_perhaps(call.hiding_object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
   }
   call.hidden_then(call, error);
 }
@@ -108,7 +113,7 @@ void hide(OpCall& call, ObjectId object, void (*then)(OpCall& call, int error)) 
 }
 
 void unlink_hidden(OpCall& call, int error) {
-  if (error) return call.session->finish(call, error);
+  call.error = error;
   remove_hidden(call);
 }
 
@@ -165,12 +170,18 @@ void rename_to_free_name(OpCall& call) {
 }
 
 void finish_exchange(OpCall& call, const Rpc&, const Reply&, int error) {
+  if (error && error != ENOENT) ++call.state().counters.hidden_left;
   call.session->finish(call, call.error ? call.error : error);
 }
 
-// Moves the object that was put aside to the other's name, or back to its own if the second move failed.
+// Moves the object that was put aside to the other's name, or back to its own if the second move failed. If that is not known, it
+// stays aside, because either move might replace the other object.
 void after_second_move(OpCall& call, const Rpc&, const Reply&, int error) {
   const Op& op = call.op();
+  if (perhaps_done(error)) {
+    ++call.state().counters.hidden_left;
+    return call.session->finish(call, error);
+  }
   call.error = error;
   ++call.auxiliary;
   const FileHandle& to = error ? call.handle : call.handle2;
@@ -178,8 +189,12 @@ void after_second_move(OpCall& call, const Rpc&, const Reply&, int error) {
 }
 
 void after_first_move(OpCall& call, const Rpc&, const Reply&, int error) {
-  if (error) return call.session->finish(call, error);
+  if (error && !perhaps_done(error)) return call.session->finish(call, error);
   ++call.auxiliary;
+  if (error) {  // moves it back if it was moved
+    call.error = error;
+    return send_rename(call, call.handle, call.hiding.name, call.handle, call.op().name, finish_exchange);
+  }
   send_rename(call, call.handle2, call.op().name2, call.handle, call.op().name, after_second_move);
 }
 
@@ -190,7 +205,7 @@ void exchange(OpCall& call) {
 }
 
 void after_remove_hidden(OpCall& call, const Rpc&, const Reply&, int error) {
-  if (error) ++call.state().counters.hidden_left;
+  if (error && error != ENOENT) ++call.state().counters.hidden_left;
   call.hidden.pop_back();
   remove_hidden(call);
 }
@@ -224,8 +239,12 @@ void start_create(OpCall& call) {
 
 // Handles the reply to the CREATE of an unnamed file. Version 3 has no such files. The file has a hidden name until its last
 // release, and a link gives it another name.
-static void after_tmpfile(OpCall& call, const Rpc&, const Reply& reply, int error) {
-  if (error) return call.session->finish(call, error);
+static void after_tmpfile(OpCall& call, const Rpc& answered, const Reply& reply, int error) {
+  call.error = error;
+  if (error) {
+    if (answered.proc == Proc::lookup || perhaps_done(error)) call.hidden.push_back(std::move(call.hiding));
+    return remove_hidden(call);
+  }
   if (!reply.handle.size) {  // CREATE may leave out the handle
     ++call.auxiliary;
     Rpc& rpc = call.session->begin(call, Proc::lookup, after_tmpfile);
@@ -237,7 +256,6 @@ static void after_tmpfile(OpCall& call, const Rpc&, const Reply& reply, int erro
   call.state().map_id(op.object, reply.handle, reply.attr);
   call.state().opened(op.handle, op.object, reply.handle, op.open_flags, false);
   call.request->outcome.attr = reply.attr;
-  call.error = 0;
   if (!call.state().hide(op.object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
   remove_hidden(call);
 }

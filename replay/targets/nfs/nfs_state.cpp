@@ -94,13 +94,18 @@ void NfsState::unlinked(ObjectId object) {
   if (forget) objects.erase(object);
 }
 
-bool NfsState::hide(ObjectId object, HiddenName name) {
+bool NfsState::hide_perhaps(ObjectId object, HiddenName name) {
   bool kept = false;
   objects.visit(object, [&](Object& o) {
     if (o.opens == 0) return;
     o.hidden.push_back(std::move(name));
     kept = true;
   });
+  return kept;
+}
+
+bool NfsState::hide(ObjectId object, HiddenName name) {
+  const bool kept = hide_perhaps(object, std::move(name));
   unlinked(object);
   return kept;
 }

@@ -109,6 +109,9 @@ class NfsState {
   // Called after one of the object's names became a hidden one. False: the object is not open any more, and the caller must
   // remove the hidden name.
   bool hide(ObjectId object, HiddenName name);
+  // Called if it is not known whether one of the object's names became a hidden one. The hidden name is removed, if it exists,
+  // with the last release. False: the object is not open any more, and the caller must do that.
+  bool hide_perhaps(ObjectId object, HiddenName name);
   std::string hidden_name();                                         // a new one
   std::string_view hidden_prefix() const { return hidden_prefix_; }  // prefix of all hidden names
 

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -294,6 +295,19 @@ class Beside:
         self.cases.case(f"{self.kind}: {what}", not problem, problem)
 
 
+    def hidden(self, trace):
+        """The reply to a RENAME is lost that gives a file that is removed while it is open a hidden name."""
+        number = nth(lambda wire, body: struct.unpack_from(">3I", body, 12) == wires.Rpc.RENAME and b".nfs" in body)
+        between = self.proxy(faults.CutAt(number, after=True))
+        problem, report = self.ended(self.start(trace, timeout=20), 60)
+        between.close()
+        place = os.path.join(self.directory, f"link{self.made}")
+        left = [name for name in os.listdir(place) if name.startswith(".nfs")]
+        if not problem and (left or between.fault.times == 0 or report["counters"]["hidden names left behind"]):
+            problem = f"{between.fault.times} replies were lost, {left} are left: {report['counters']}"
+        self.cases.case(f"{self.kind}: a hidden name is removed although the reply to its RENAME was lost", not problem, problem)
+
+
 def impossible(report):
     return sum(kind["impossible"] for kind in report["kinds"].values())
 
@@ -338,6 +352,7 @@ def beside_server(kind, runs, work_trace, once_trace):
                              f"a create or mkdir whose connection breaks before {what} goes on there")
     if kind == "nfs3":
         target.plays()
+        target.hidden(work_trace)
     if kind == "nfs4":
         target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.SETATTR)),
                          "an exclusive create that loses its session goes on behind the OPEN")
