@@ -119,8 +119,8 @@ void Uncommitted::lose(uint64_t begin, uint64_t end) {
 
 bool Uncommitted::take_unknown_loss() { return std::exchange(unknown_.lost, false); }
 
-// Marks data of the first `upto` writes that has another verifier as lost, with newer data that was joined to it, which has the
-// same verifier. True: there is such data, and none was lost before.
+// Marks data of the first `upto` writes that has another verifier as lost. Newer data that was joined to it has the same verifier
+// and is lost, too. True: there is such data, and none was lost before.
 bool Uncommitted::suspect(uint64_t upto, uint64_t verifier) {
   bool before = unknown_.lost, found = false;
   for (auto& [begin, e] : extents_) {

@@ -10,7 +10,7 @@
 //   - all others: fail with ECONNRESET and are counted, because the server may or may not have performed them.
 // A request has one deadline, which includes all sendings and reconnects. If a request misses it, the request fails with
 // ETIMEDOUT and the connection is closed, because a late reply might do harm. If a server is unreachable for the time of a
-// request, the channel gives it up until a connection succeeds: requests then fail with the error of the latest attempt, which is
+// request, the channel gives it up until a connection succeeds. Requests then fail with the error of the latest attempt, which is
 // at most kLastingError old. A malformed message closes the connection.
 //
 // Stateful requests (ChannelOptions::stateful) are valid only on the connection that they were made for. After a break they fail
