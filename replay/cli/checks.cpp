@@ -62,21 +62,24 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
                              "target, or give --force");
 }
 
-void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {
+bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {
   if (cleanup) refuse_mounts(target, everything);
-  if (force || target.empty()) return;
+  if (target.empty()) return false;
   switch (find_marker(target, clock, trace_id)) {
     case Marker::same:
-      if (!reuse)
+      if (!reuse && !force)
         throw std::runtime_error(
             target.name() +
             ": holds an earlier replay of this trace; give --reuse to continue with these files, or name an empty target");
-      return;
+      return false;
     case Marker::other:
+      if (force) return false;
       throw std::runtime_error(target.name() + ": holds the replay of another trace; name an empty target, or give --force");
     case Marker::absent:
+      if (force) return true;
       throw std::runtime_error(target.name() + ": not empty; name an empty target, or give --force");
   }
+  return false;
 }
 
 void check_writable(Target& target, Clock& clock, unsigned rank) {

@@ -14,8 +14,8 @@ namespace fsr {
 // Throws if `url` is the directory that was captured, which the replay would overwrite.
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
 // Throws unless the target is empty, holds an earlier replay of this trace and `reuse` is set, or `force` is set. With `cleanup`,
-// also throws if something is mounted inside the target.
-void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);
+// also throws if something is mounted inside the target. Returns true if the target holds files that fsreplay did not make.
+bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);
 // Makes a directory in the target, with a name of this rank, and removes it. Throws if it can't be made.
 void check_writable(Target& target, Clock& clock, unsigned rank);
 // Throws if the image is larger than the free space of the target, unless `force` is set.

@@ -243,7 +243,7 @@ void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
   if (command.dry_run) return;
   tree_begun = true;
   prepared = steps.prepare({.step = step,
-                            .trace_id = target->places_files() ? std::string() : input->header().id,
+                            .trace_id = target->places_files() || beside_others ? std::string() : input->header().id,
                             .marks = cluster.root(),
                             .reuse = command.reuse || again,
                             .workers = command.workers,

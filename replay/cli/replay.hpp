@@ -45,6 +45,8 @@ struct Replay {
   std::unique_ptr<Target> target;
   bool tree_begun = false, failed_afterwards = false;
   bool again = false;  // true if this is not the first run on this target
+  // True: the target's root holds files that fsreplay did not make. The tree gets no marker then, so that nothing is removed.
+  bool beside_others = false;
   unsigned round = 0;  // from 1
   Report report;
   std::vector<Report> rounds;  // only if there are several

@@ -85,8 +85,13 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
     if (!command.find_scale.empty()) replay.input->load_unit();
     replay.open_outputs();
     replay.open_target_for_run();
-    if (!command.dry_run && own_tree)
-      check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
+    if (command.dry_run || !own_tree) return;
+    replay.beside_others =
+        check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
+    if (replay.beside_others && (several || command.cleanup))
+      throw std::runtime_error(replay.target->name() +
+                               ": holds files that fsreplay did not make, which --repeat, --find-scale and --cleanup would "
+                               "remove; name an empty target, or leave these options out");
   });
   return replay.run();
 }

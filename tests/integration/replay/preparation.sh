@@ -21,6 +21,14 @@ done
 check "a prepared target is reused" sh -c \
   'fsreplay tar.zst reused --prepare-only -q && fsreplay tar.zst reused --reuse --timing asap -q'
 check_status "a target with an earlier replay is refused without --reuse" 2 'reuse' fsreplay tar.zst reused -q
+mkdir -p shared/thesis && echo mine >shared/thesis/precious
+for option in --cleanup '--repeat 2' "--find-scale p50<1s"; do
+  check_status "a target with other files is refused with --force $option" 2 'did not make' fsreplay tar.zst shared --force $option -q
+done
+check "--force accepts it for one run" fsreplay tar.zst shared --force --timing asap -q
+check_status "its tree is not taken for one that may be repaired" 2 'not empty' fsreplay tar.zst shared --reuse -q
+check "the other files stay through a second run" sh -c \
+  'fsreplay tar.zst shared --force --reuse --timing asap -q; [ "$(cat shared/thesis/precious)" = mine ]'
 check "--cleanup leaves an empty target" sh -c \
   'fsreplay tar.zst gone --timing asap --cleanup -q && [ -z "$(ls -A gone)" ]'
 check "a trace is replayed from standard input" sh -c 'fsreplay - piped --timing asap -q <tar.zst'
