@@ -31,6 +31,7 @@ namespace fsr {
 constexpr unsigned kPoolThreads = 32;
 constexpr int64_t kLook = 50'000'000;  // ns between checks of `stop`: short for a user, seldom for a processor
 constexpr auto kHandOver = std::chrono::microseconds(100);
+constexpr int64_t kMostHandOver = 50'000'000;  // ns for which an interval waits for the counts of a worker that is in a call
 
 namespace {
 
@@ -62,6 +63,7 @@ class ThreadRunner::RunnerPass {
   void perform(RunnerWorker& worker);
   int64_t next_event() const;
   void look();
+  int stop_raised() const { return options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0; }
   bool no_progress(int64_t t, int64_t grace);
   void wait_for_worker();
   void collect(bool last);
@@ -135,7 +137,7 @@ void ThreadRunner::RunnerPass::look() {
   const int64_t t = now();
   if (!warm_ && t >= state_.start + options_.warmup) collect(false);
   if (options_.interval && t >= interval_from_ + options_.interval) collect(false);
-  const int stop = options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0;
+  const int stop = stop_raised();
   if (stop != 0) result_.stopped = true;
   const bool over = t >= state_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
   if (!state_.ended.load() && (stop != 0 || over)) state_.end_all();
@@ -160,9 +162,13 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     });
   } else {
     each_worker([](RunnerWorker& worker) { worker.hand_over(); });
+    // A worker that is in a long call hands over its counts later. To wait for it would hold back the counts of the others, which
+    // would then stand in the wrong intervals. The counts of the warmup must be complete, because they are dropped.
+    const int64_t until = warm_ ? now() + std::min(options_.interval / 10, kMostHandOver) : INT64_MAX;
     each_worker([&](RunnerWorker& worker) {
       if (runner_.inline_) worker.step();
-      while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load()) wait_for_worker();
+      while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load() && now() < until && !stop_raised())
+        wait_for_worker();
       counts.merge(worker.taken());
     });
   }

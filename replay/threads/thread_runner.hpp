@@ -37,10 +37,12 @@ struct RunnerOptions {
   // ns after which the threads are to end. If no operation completes for 10 s after that, the run ends without those that have
   // not ended. 0: the threads end by themselves.
   int64_t duration = 0;
-  int64_t warmup = 0;                                // ns at the start that are not counted
-  int64_t interval = 0;                              // ns; 0: no intervals
-  std::function<void(const Interval&)> on_interval;  // called on run()'s thread, in order; the last may be shorter
-  Recording* record = nullptr;                       // must have been started
+  int64_t warmup = 0;    // ns at the start that are not counted
+  int64_t interval = 0;  // ns; 0: no intervals
+  // Called on run()'s thread, in order; the last interval may be shorter. What a worker counts during a call that outlasts an
+  // interval is in a later one.
+  std::function<void(const Interval&)> on_interval;
+  Recording* record = nullptr;  // must have been started
   // Finds stalls of this program, which are no service time; must have been started. Null: the run has its own
   // (measure/stood_still.hpp).
   Heartbeat* heartbeat = nullptr;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -355,6 +357,67 @@ TEST_CASE("A single thread closes its files, and signals are as before the run",
   for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGUSR1}) CHECK(sigismember(&before, number) == sigismember(&after, number));
   close(early[0]);
   close(late[0]);
+}
+
+// A target one of whose operations, on thread 1, blocks its worker until it is let go.
+struct Blocking final : Target {
+  std::atomic<bool> in_call{false}, let_go{false};
+  bool waited_in_vain = false;
+  std::string name() const override { return "blocking:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<BlockingCalls>(*this); }
+
+ private:
+  struct BlockingCalls final : TargetSession {
+    Blocking& target;
+    explicit BlockingCalls(Blocking& t) : target(t) {}
+    Submit submit(TargetRequest& r) override {
+      if (r.op->thread == 1 && !target.in_call.exchange(true)) {
+        for (int ms = 0; ms < 5000 && !target.let_go; ++ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        target.waited_in_vain = !target.let_go;
+      }
+      return Submit::completed;
+    }
+    void poll(int64_t, int, Completion&) override {}
+  };
+};
+
+TEST_CASE("Intervals do not wait for a worker that is in a call", "[threads]") {
+  MonotonicClock clock;
+  Blocking target;
+  ThreadRunner runner(clock);
+  runner.add(target, 2);
+  uint64_t told = 0;
+  unsigned without = 0;  // intervals during the call
+  auto tell = [&](const Interval& i) {
+    told += i.counts[0].count;
+    if (target.in_call && !target.let_go && ++without == 3) target.let_go = true;
+  };
+  const RunnerResult measured = runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 10); }),
+                                                 part([](SimContext& s) { return closed_loop(s, 0, 2, 10); }, 0, 1)),
+                                           {.interval = 10 * kMs, .on_interval = tell});
+  CHECK_FALSE(target.waited_in_vain);
+  CHECK(told == 20);
+  CHECK(measured.counts[0].count == 20);
+}
+
+TEST_CASE("A run that is stopped issues no more operations while a worker is in a call", "[threads]") {
+  MonotonicClock clock;
+  Blocking target;
+  ThreadRunner runner(clock);
+  runner.add(target, 2);
+  std::atomic<int> asked{0};
+  auto other = [&](SimContext& sim) -> SimTask {
+    while (!sim.ended()) {
+      co_await sim.perform(read_of(2), 0);
+      if (target.in_call) asked = 1;
+    }
+    target.let_go = true;
+  };
+  const RunnerResult measured = runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 0); }), part(other, 0, 1)),
+                                           {.interval = 10 * kMs, .on_interval = [](const Interval&) {}, .stop = &asked});
+  CHECK(measured.stopped);
+  CHECK_FALSE(target.waited_in_vain);
 }
 
 TEST_CASE("A run on an unresponsive target ends soon after its time; a run on a slow target completes") {
