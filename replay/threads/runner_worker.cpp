@@ -218,11 +218,11 @@ void RunnerWorker::account(SimContext& sim) {
     stalled = state_->heartbeat->within(sim.issued_, outcome.completed);
   }
   const bool moves = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
-  tally_.at(sim.row_).add({.due = sim.due_ ? sim.due_ : sim.issued_ + stalled,
+  tally_.at(sim.row_).add({.due = sim.due_ ? sim.due_ : sim.issued_,
                            .from = sim.issued_ + stalled,
                            .to = outcome.completed,
                            .bytes = moves ? outcome.result : 0,
-                           .failed = outcome.error != 0});
+                           .failed = outcome.error != 0 && outcome.error != op.error});
 }
 
 void RunnerWorker::completed(TargetRequest& request) {

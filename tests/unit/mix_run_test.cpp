@@ -102,6 +102,22 @@ TEST_CASE("Failed operations have no service time, and unresponsive time is repo
   CHECK(r.mismatches.size() == 20);
 }
 
+TEST_CASE("Lookups of missing names that are part of the mix are no failures") {
+  VirtualClock clock;
+  SlowTarget target(clock);
+  target.latency = [](const Op&) { return kMs; };
+  Mix mix = *built_in_mix("sfs97-v3");
+  mix.traits.failed_lookups = 0.3;
+  const MixPlan plan = plan_mix(mix, target);
+  const std::shared_ptr<const SizeModel> sizes = size_model("sfs");
+  const WorkingSet set({.numbers = {0, 1}}, plan, *sizes);
+  const RunResult r = MixRun(plan, set, *sizes, 1, 1000).run(target, clock, {.timing = Timing::asap, .inline_workers = true});
+  CHECK(r.differed() == 0);
+  CHECK(r.failed() == 0);
+  CHECK(r.failing.count() == 0);
+  CHECK(r.service.count() == 1000);
+}
+
 TEST_CASE("A mix ends at the first failure with --on-error stop") {
   Streams streams;
   uint64_t answered = 0;

@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "catch.hpp"
+#include "measure/heartbeat.hpp"
 #include "slow_target.hpp"
 #include "threads/barrier.hpp"
 #include "threads/sim_context.hpp"
@@ -172,6 +173,31 @@ TEST_CASE("Intervals add up to the run, and neither includes the warmup") {
   CHECK(ends == std::vector<int64_t>{250 * kMs, 400 * kMs, 500 * kMs});
   CHECK(measured.counts[0].count == 400);
   CHECK(counts[0] + counts[1] + counts[2] == 400);
+}
+
+TEST_CASE("An expected error is no failure") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return kMs; };
+  auto looks_up = [](SimContext& sim) -> SimTask {
+    Op op;
+    op.kind = OpKind::lookup;
+    op.error = ENOENT;
+    co_await sim.perform(op, 0);
+  };
+  const RunnerResult measured = slow.runner.run(parts(part(looks_up)), {});
+  CHECK(measured.counts[0].count == 1);
+  CHECK(measured.counts[0].failed == 0);
+}
+
+TEST_CASE("Time in which the program stood still is no service time, and stays in the response") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return 1200 * kMs; };
+  Heartbeat heartbeat;
+  heartbeat.begin(0);
+  const RunnerResult measured =
+      slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 1); })), {.heartbeat = &heartbeat});
+  CHECK(measured.counts[0].service.max() == 0);
+  CHECK(measured.counts[0].response.max() == 1200 * kMs);
 }
 
 TEST_CASE("An exception of a thread ends the run, and run() throws this exception") {

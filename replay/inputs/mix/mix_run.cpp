@@ -80,7 +80,7 @@ class MixThread final : public SimThread {
     KindResult& kind = result_.kinds[unsigned(op.kind)];
     result_.auxiliary += outcome.auxiliary;
     objects_.insert(op.object);
-    if (outcome.error != 0) {
+    if (outcome.error != 0 && outcome.error != op.error) {
       sim.count(kFailing, {.due = sim.issued(), .from = sim.issued(), .to = outcome.completed});
       if (is_no_answer(outcome.error)) {
         ++shared_.unanswered;
