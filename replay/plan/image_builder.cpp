@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -89,10 +90,9 @@ void ImageBuilder::discovered(ObjectId parent, std::string_view name, ObjectId i
 
 void ImageBuilder::learn(ImageObject& o, const Attr& attr) {
   uint32_t news = attr.valid & ~o.attr.valid;
-  if (news & kAttrMode) {
-    o.attr.mode = attr.mode;
-    if (attr.mode & S_IFMT) o.type = attr.mode & S_IFMT;
-  }
+  if (news & kAttrMode && attr.mode & S_IFMT) o.type = attr.mode & S_IFMT;
+  news &= ~o.changed;
+  if (news & kAttrMode) o.attr.mode = attr.mode;
   if (news & kAttrUid) o.attr.uid = attr.uid;
   if (news & kAttrGid) o.attr.gid = attr.gid;
   if (news & kAttrNlink) o.attr.nlink = attr.nlink;
@@ -149,14 +149,32 @@ void ImageBuilder::handles(const Op& op) {
 }
 
 void ImageBuilder::overwritten(ImageObject& o, uint64_t from, uint64_t to, bool keeps_size) {
-  if (tree_.options.content) o.settled.add(from, to, [](uint64_t, uint64_t) {});
+  if (tree_.options.content) o.settled.add(from, to);
+  if (o.holes()) o.touched.add(from, to);
   if (!keeps_size) o.changed_to = std::max(o.changed_to, to);
   if (!keeps_size && (!(o.attr.valid & kAttrSize) || to > o.attr.size)) o.size_changed = true;
+}
+
+// Notes that the initial content of a file with holes was read. The data is placed where the first reads are, in blocks.
+void ImageBuilder::data_read(ImageObject& o, uint64_t from, uint64_t to) {
+  constexpr uint64_t kBlock = 4096;
+  const uint64_t end = std::min((to + kBlock - 1) / kBlock * kBlock, o.size());
+  if (o.data_bytes == o.data_length()) return;
+  o.touched.add(from / kBlock * kBlock, end, [&](uint64_t at, uint64_t until) {
+    const uint64_t length = std::min(o.data_length() - o.data_bytes, until - at);
+    o.data_bytes += length;
+    if (length == 0) return;
+    if (!o.data.empty() && o.data.back().offset + o.data.back().length == at)
+      o.data.back().length += length;
+    else
+      o.data.push_back({at, length});
+  });
 }
 
 void ImageBuilder::content(ImageObject& o, const Op& op) {
   const uint64_t end = op.offset + op.result;
   if (op.result && (!o.size_changed || end > o.changed_to)) o.read_end = std::max(o.read_end, end);
+  if (op.result && o.holes()) data_read(o, op.offset, end);
   if (!tree_.options.content) return;
   std::string made;
   std::string_view data = op.data;
@@ -173,16 +191,21 @@ void ImageBuilder::content(ImageObject& o, const Op& op) {
 }
 
 void ImageBuilder::xattr(ImageObject& o, const Op& op) {
-  for (const ImageXattr& x : o.xattrs)
-    if (x.name == op.name) return;
-  ImageXattr& x = o.xattrs.emplace_back();
-  x.name = op.name;
-  x.present = op.kind != OpKind::setxattr;
-  if (op.kind == OpKind::getxattr) {
-    x.size = op.result;
-    if (op.has(kOpData)) x.value = op.data;
+  auto found = std::ranges::find(o.xattrs, op.name, &ImageXattr::name);
+  if (found == o.xattrs.end()) {
+    found = o.xattrs.insert(found, {.name = std::string(op.name), .size = op.length});
+    found->present = op.kind != OpKind::setxattr || op.flags == XATTR_REPLACE;
+    text_ += sizeof(ImageXattr) + found->name.size();
   }
-  text_ += sizeof(ImageXattr) + x.name.size() + x.value.size();
+  if (found->settled) return;
+  const bool read = op.kind == OpKind::getxattr;
+  found->settled = !read || op.has(kOpData);
+  // Many programs ask for the size first.
+  if (read) found->size = op.result;
+  if (read && op.has(kOpData)) {
+    found->value = op.data;
+    text_ += op.data.size();
+  }
 }
 
 void ImageBuilder::observe(const Op& op) {
@@ -201,8 +224,18 @@ void ImageBuilder::observe(const Op& op) {
     o->size_changed = true;
     o->changed_to = UINT64_MAX;
   }
-  // The attributes that setattr returns are those after the change, which say nothing about the initial image.
-  if (op.attr && op.kind != OpKind::setattr) learn(*o, *op.attr);
+  if (op.kind == OpKind::setattr && op.set) o->changed |= op.set->valid & (kAttrMode | kAttrUid | kAttrGid);
+  // The attributes that an operation returns are those after it. Those of setattr say nothing about the initial image.
+  if (op.attr && op.kind != OpKind::setattr) {
+    Attr before = *op.attr;
+    const bool writes = op.kind == OpKind::write, allocates = op.kind == OpKind::fallocate;
+    if (writes || allocates) before.valid &= ~uint32_t(kAttrBlocks);
+    // A write that ends where the file does has appended, as far as can be told.
+    if ((writes || (allocates && !(op.mode & FALLOC_FL_KEEP_SIZE))) &&
+        op.offset + (writes ? op.result : op.length) >= before.size)
+      before.size = std::min(before.size, op.offset);
+    learn(*o, before);
+  }
   switch (op.kind) {
     case OpKind::read:
       content(*o, op);

@@ -22,6 +22,7 @@ class ImageBuilder {
   void learn(ImageObject& o, const Attr& attr);
   void observe(const Op& op);
   void content(ImageObject& o, const Op& op);
+  void data_read(ImageObject& o, uint64_t from, uint64_t to);
   void overwritten(ImageObject& o, uint64_t from, uint64_t to, bool keeps_size);
   void xattr(ImageObject& o, const Op& op);
   void handles(const Op& op);

@@ -1,12 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "plan/image_builder.hpp"
+#include "trace/bytes.hpp"
 
 namespace fsr {
+
+// Returns an access control list (format: targets/posix_acl.hpp) of `size` bytes that grants no more than `mode`. Empty: no list
+// has this size.
+static std::string made_up_acl(uint64_t size, uint32_t mode) {
+  constexpr uint64_t kHeader = 4, kEntry = 8;
+  constexpr uint32_t kVersion = 2, kNone = UINT32_MAX, kNobody = 65534;
+  constexpr uint32_t kUserObj = 0x01, kUser = 0x02, kGroupObj = 0x04, kMask = 0x10, kOther = 0x20;
+  const uint64_t entries = size < kHeader ? 0 : (size - kHeader) / kEntry;
+  if (size != kHeader + entries * kEntry || entries < 3 || size > XATTR_SIZE_MAX) return "";
+  ByteWriter list;
+  auto add = [&](uint32_t tag, uint32_t bits, uint32_t id) {
+    list.u32(tag | (bits & 7) << 16);
+    list.u32(id);
+  };
+  list.u32(kVersion);
+  add(kUserObj, mode >> 6, kNone);
+  for (uint64_t user = 4; user < entries; ++user) add(kUser, 0, kNobody);
+  add(kGroupObj, mode >> 3, kNone);
+  if (entries > 3) add(kMask, mode >> 3, kNone);
+  add(kOther, mode, kNone);
+  return std::string(list.view());
+}
+
+// Orders the data of a file with holes. What no read has placed is at the front.
+static void place_data(ImageObject& o) {
+  if (o.data.empty()) return;
+  std::ranges::sort(o.data, {}, &ImageRange::offset);
+  uint64_t left = o.data_length() - o.data_bytes, at = 0;
+  std::vector<ImageRange> all;
+  auto fill_to = [&](uint64_t to) {
+    const uint64_t length = std::min(left, to - at);
+    if (length) all.push_back({at, length});
+    left -= length;
+  };
+  for (const ImageRange& read : o.data) {
+    fill_to(read.offset);
+    all.push_back(read);
+    at = read.offset + read.length;
+  }
+  fill_to(o.size());
+  o.data = std::move(all);
+  o.touched.clear();
+}
 
 bool ImageBuilder::special_refused(const ImageObject& o) const {
   return !tree_.options.privileged && (o.type == S_IFCHR || o.type == S_IFBLK);
@@ -16,6 +61,7 @@ void ImageBuilder::finish() {
   for (const ImageName& name : tree_.names) ++tree_.objects[name.object].names;
   for (ImageObject& o : tree_.objects) {
     if (!o.type) o.type = S_IFREG;
+    place_data(o);
     bool listed_only = !o.id;
     if (listed_only) o.id = tree_.next_object++;
     if (!(o.attr.valid & kAttrSize) && o.type == S_IFREG && !o.size_changed && o.read_end) ++tree_.summary.guessed_sizes;
@@ -26,9 +72,14 @@ void ImageBuilder::finish() {
       // On a directory, set-group-id only means that new files inherit the group.
       if (!o.directory()) ++tree_.summary.stripped_bits;
     }
-    std::erase_if(o.xattrs, [this](const ImageXattr& x) {
+    std::erase_if(o.xattrs, [this, &o](ImageXattr& x) {
       if (!x.present) return true;
-      bool allowed = tree_.options.privileged || x.name.rfind("user.", 0) == 0 || x.name.rfind("system.posix_acl_", 0) == 0;
+      const bool acl = x.name.starts_with("system.posix_acl_");
+      // If only its size was asked for, as ls(1) does, any valid list of this size will do.
+      if (acl && x.value.empty())
+        x.value = made_up_acl(x.size, o.attr.valid & kAttrMode ? o.attr.mode : o.directory() ? 0755 : 0644);
+      if (acl && x.value.empty()) return true;
+      bool allowed = tree_.options.privileged || acl || x.name.starts_with("user.");
       tree_.summary.refused_xattrs += !allowed;
       return !allowed;
     });

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "base/target.hpp"
@@ -45,7 +46,7 @@ uint64_t ImageContents::operations(const ImageTree& tree) {
     if (name.link) continue;
     n += o.xattrs.size();
     if (o.type != S_IFREG) continue;
-    n += 2 + (o.data_length() < o.size()) + (o.data_length() + kWrite - 1) / kWrite;
+    n += 2 + (o.data_length() < o.size()) + (o.data_length() + kWrite - 1) / kWrite + o.data.size();
   }
   return n * tree.options.clones.count() + 3;
 }
@@ -213,18 +214,25 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
 }
 
 void ImageContents::fill(OpBatch& batch, const ImageObject& o) {
-  uint64_t length = o.data_length();
+  const ImageRange front{0, o.data_length()};
+  const std::span<const ImageRange> data = o.data.empty() ? std::span(&front, 1) : std::span(o.data);
+  auto captured = [&](const ImageRange& r) { return o.settled.covers(r.offset, r.offset + r.length); };
+  if (range_ < data.size() && position_ == data[range_].length) {
+    ++range_;
+    position_ = 0;
+  }
   // If all of the content was captured, there is nothing to make up.
-  if (position_ >= length || (position_ == 0 && !o.extents.empty() && o.settled.covers(0, length))) {
+  if (range_ == data.size() || (range_ == 0 && position_ == 0 && !o.extents.empty() && std::ranges::all_of(data, captured))) {
     step_ = Step::extents;
+    range_ = 0;
     position_ = 0;
     return;
   }
   Op& op = add(batch, OpKind::write);
   op.object = tree_.object_id(o.id, clone_);
   op.handle = tree_.spare_handle(1 + clone_ * tree_.names.size() + at_);
-  op.offset = position_;
-  op.length = op.result = std::min(kWrite, length - position_);
+  op.offset = data[range_].offset + position_;
+  op.length = op.result = std::min(kWrite, data[range_].length - position_);
   position_ += op.length;
 }
 

@@ -46,7 +46,8 @@ class ImageContents final : public OpSource {
   unsigned clone_;
   size_t at_ = 0;  // index of the name
   Step step_ = Step::make;
-  uint64_t position_ = 0;  // within the step
+  size_t range_ = 0;       // of ImageObject::data
+  uint64_t position_ = 0;  // within the step, or the range
   uint64_t seq_ = 0;
   uint64_t files_ = 0;
   size_t batch_bytes_ = 0;

@@ -53,9 +53,10 @@ bool ImageObject::directory() const { return type == S_IFDIR; }
 
 uint64_t ImageObject::size() const { return attr.valid & kAttrSize ? attr.size : read_end; }
 
+bool ImageObject::holes() const { return attr.valid & kAttrBlocks && attr.blocks < size() / 512; }
+
 uint64_t ImageObject::data_length() const {
-  const bool holes = attr.valid & kAttrBlocks && attr.blocks <= size() / 512;
-  const uint64_t length = holes ? std::min(size(), attr.blocks * 512) : size();
+  const uint64_t length = holes() ? attr.blocks * 512 : size();
   return length > kMostData ? 0 : length;
 }
 

@@ -31,7 +31,12 @@ class Spill {
 struct ImageXattr {
   std::string name, value;
   uint64_t size = 0;
-  bool present = false;  // false: an operation of the range set or removed it before any read it
+  bool present = false;  // false: an operation of the range made it, or may have
+  bool settled = false;  // true: later operations tell nothing more about the initial value
+};
+
+struct ImageRange {
+  uint64_t offset = 0, length = 0;
 };
 
 struct ImageExtent {
@@ -45,18 +50,23 @@ struct ImageObject {
   Attr attr;          // first value seen of each attribute
   std::string target;
   bool size_changed = false;  // true: the range has changed the size, so later sizes are not the initial one
+  uint32_t changed = 0;       // bits as in Attr::valid: what the range has changed otherwise
   uint64_t read_end = 0;
   uint64_t changed_to = 0;  // end of the changed part; data that is read beyond it existed at the start
   std::vector<ImageXattr> xattrs;
   IntervalSet settled;  // ranges whose initial content is known or no longer matters
   std::vector<ImageExtent> extents;
+  IntervalSet touched;           // of a file with holes: what was read or overwritten
+  std::vector<ImageRange> data;  // of a file with holes: where its data is to be; empty: at the front
+  uint64_t data_bytes = 0;       // sum of `data`
   uint32_t names = 0;
   bool opened = false;  // at the start of the range
   bool refused = false;
 
   bool directory() const;
   uint64_t size() const;  // as far as known; 0: not known
-  // Returns the number of bytes to be written, without the hole that the block count shows at the end.
+  bool holes() const;     // true: fewer blocks than the size takes
+  // Returns the number of bytes to be written, without the holes that the block count shows.
   // Returns 0 for a file larger than kMostData, which becomes one hole.
   uint64_t data_length() const;
   static constexpr uint64_t kMostData = uint64_t(1) << 44;  // bytes, the largest file of ext4; only a sparse file is larger

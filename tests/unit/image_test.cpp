@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/image.hpp"
 
+#include <linux/falloc.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <cerrno>
 #include <map>
@@ -168,6 +170,103 @@ TEST_CASE("a file of the image gets the captured content of its first reads, not
   session.perform({.kind = OpKind::open, .open_flags = O_RDONLY, .object = 20, .handle = 900});
   CHECK(session.perform({.kind = OpKind::read, .op_flags = kOpData, .object = 20, .handle = 900, .length = 100, .result = 8})
             .data == "abcdefgh");
+}
+
+TEST_CASE("data of a sparse file is where the first reads find some, and then at its front") {
+  Attr sparse{.valid = kAttrMode | kAttrSize | kAttrNlink | kAttrBlocks, .mode = S_IFREG | 0644, .size = 64 << 20, .nlink = 1};
+  sparse.blocks = (3 << 20) / 512;
+  Prepared p;
+  p.analyze({with(name_op({0, 1}, OpKind::lookup, 1, "vm.img", 20), &sparse), object_op({2, 3}, OpKind::open, 20, 2),
+             io_op({4, 5}, OpKind::read, 20, 2, 40 << 20, 1 << 20), io_op({6, 7}, OpKind::read, 20, 2, (32 << 20) + 100, 100),
+             io_op({8, 9}, OpKind::read, 20, 2, 40 << 20, 1 << 20)});
+  CHECK(p.image.summary().bytes == 3 << 20);
+  p.make();
+  CHECK(p.result.failed == 0);
+  BlockingSession session(*p.target, p.clock);
+  session.perform({.kind = OpKind::open, .open_flags = O_RDONLY, .object = 20, .handle = 900});
+  auto has_data = [&](uint64_t at) {
+    const std::string_view read = session
+                                      .perform({.kind = OpKind::read,
+                                                .op_flags = kOpData,
+                                                .object = 20,
+                                                .handle = 900,
+                                                .offset = at,
+                                                .length = 4096,
+                                                .result = 4096})
+                                      .data;
+    return read.size() == 4096 && read.find_first_not_of('\0') != read.npos;
+  };
+  CHECK(has_data(40 << 20));
+  CHECK(has_data((41 << 20) - 4096));
+  CHECK(has_data(32 << 20));
+  CHECK(has_data(0));
+  CHECK(has_data((2 << 20) - 3 * 4096));
+  CHECK_FALSE(has_data(2 << 20));
+  CHECK_FALSE(has_data(41 << 20));
+}
+
+TEST_CASE("an extended attribute of the image has the value of its first read, whatever was asked before") {
+  Attrs a;
+  auto get = [](int at, std::string_view name, uint64_t size, std::string_view value) {
+    Op op = object_op({at, at + 1}, OpKind::getxattr, 20);
+    op.name = name;
+    op.length = value.size();
+    op.result = size;
+    op.data = value;
+    op.op_flags = value.empty() ? 0 : kOpData;
+    return op;
+  };
+  Op set = object_op({30, 31}, OpKind::setxattr, 20), replaced = set;
+  set.name = "user.known";
+  replaced.name = "user.replaced";
+  set.data = replaced.data = "later";
+  set.length = replaced.length = 5;
+  set.op_flags = replaced.op_flags = kOpData;
+  replaced.flags = XATTR_REPLACE;
+  Prepared p;
+  p.analyze({with(name_op({0, 1}, OpKind::lookup, 1, "f", 20), &a.file), get(10, "user.known", 5, ""),
+             get(12, "user.known", 5, "hello"), get(14, "system.posix_acl_access", 44, ""),
+             get(16, "system.posix_acl_default", 13, ""), set, get(32, "user.known", 5, "later"), replaced});
+  p.make();
+  CHECK(p.result.failed == 0);
+  BlockingSession session(*p.target, p.clock);
+  auto value = [&](std::string_view name) {
+    const Outcome& o =
+        session.perform({.kind = OpKind::getxattr, .op_flags = kOpData, .object = 20, .length = 100, .name = name});
+    return o.error ? "error " + std::to_string(o.error) : std::string(o.data);
+  };
+  CHECK(value("user.known") == "hello");
+  CHECK(value("user.replaced") != "error " + std::to_string(ENODATA));
+  CHECK(value("system.posix_acl_default") == "error " + std::to_string(ENODATA));
+  // owner, a user without rights, group, mask, others: as mode 0640
+  auto entry = [](char tag, char bits, std::string_view id) { return std::string{tag, 0, bits, 0} + std::string(id); };
+  constexpr std::string_view kNone = "\xff\xff\xff\xff", kNobody("\xfe\xff\0\0", 4);
+  CHECK(value("system.posix_acl_access") == std::string("\2\0\0\0", 4) + entry(1, 6, kNone) + entry(2, 0, kNobody) +
+                                                entry(4, 4, kNone) + entry(16, 4, kNone) + entry(32, 0, kNone));
+}
+
+TEST_CASE("attributes after a change do not describe the image") {
+  auto size_before = [](Op op, uint64_t size_after) {
+    Attr after{.valid = kAttrMode | kAttrSize | kAttrBlocks, .mode = S_IFREG | 0644, .size = size_after};
+    Prepared p;
+    p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), with(op, &after)});
+    p.make();
+    return p.lookup(1, "f", 99).attr.size;
+  };
+  CHECK(size_before(io_op({2, 3}, OpKind::write, 20, 0, 8192, 4096), 12288) == 8192);
+  CHECK(size_before(io_op({2, 3}, OpKind::write, 20, 0, 8192, 4096), 20000) == 20000);
+  Op punch = object_op({2, 3}, OpKind::fallocate, 20);
+  punch.length = 4096;
+  punch.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  CHECK(size_before(punch, 4096) == 4096);
+
+  static const Attr shut{.valid = kAttrMode, .mode = 0400}, seen{.valid = kAttrMode, .mode = S_IFREG | 0400};
+  Op change = object_op({2, 3}, OpKind::setattr, 20);
+  change.set = &shut;
+  Prepared p;
+  p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), change, with(object_op({4, 5}, OpKind::getattr, 20), &seen)});
+  p.make();
+  CHECK(p.lookup(1, "f", 99).attr.mode == (S_IFREG | 0644));
 }
 
 TEST_CASE("an image leaves out hostile names and privileged files") {
