@@ -62,6 +62,10 @@ class Preparation {
       marked = !options_.trace_id.empty() && find_marker(target_, clock_, options_.trace_id) == Marker::same;
       found = reconcile(tree_, target_, clock_, {marked && options_.reuse, options_.ours}, known_);
       out_.kept = found.kept;
+      out_.failed = found.failed;
+      if (found.failed)
+        out_.failures.push_back(
+            {.kind = OpKind::unlink, .name = found.first_failed, .expected = "ok", .got = strerror(found.first_error)});
     }
     perform(ImageContents(tree_, found.present, marked || !options_.marks ? std::string() : options_.trace_id));
   }

@@ -35,6 +35,9 @@ class Reconciler {
     } else {
       clone_roots();
     }
+    out_.failed = removal_.failed;
+    out_.first_failed = removal_.first_failed;
+    out_.first_error = removal_.first_error;
     return std::move(out_);
   }
 
@@ -102,15 +105,32 @@ class Reconciler {
   bool right(const ImageObject& o, ObjectId object, ObjectId parent, const std::string& name, const std::string& path) {
     const Outcome seen = look_up(object, parent, name, path);
     if (seen.error || (seen.attr.mode & S_IFMT) != o.type) return false;
-    if (o.directory()) return true;
-    if (!ours_.any()) return false;
+    if (o.directory()) return !(ours_.everything && o.reshaped) && restored(o, object, seen.attr);
+    if (!ours_.any() || o.reshaped) return false;
     if (o.type == S_IFLNK) {
       const Outcome& link = session_.perform({.kind = OpKind::readlink, .object = object});
       return !link.error && (o.target.empty() || link.data == o.target);
     }
     // Captured content and xattrs are always written again, because comparing them would take as long.
     return seen.attr.size == o.size() && o.extents.empty() && o.xattrs.empty() && o.names == seen.attr.nlink &&
-           (!(o.attr.valid & kAttrMode) || (seen.attr.mode & 07777) == (o.attr.mode & 07777));
+           (!(o.attr.valid & kAttrMode) || (seen.attr.mode & 07777) == (o.attr.mode & 07777)) && owned(o, seen.attr);
+  }
+
+  // True: owner and group are those of the image, or do not matter.
+  bool owned(const ImageObject& o, const Attr& seen) const {
+    constexpr uint32_t kBoth = kAttrUid | kAttrGid;
+    if (!tree_.options.owners || (o.attr.valid & kBoth) != kBoth) return true;
+    return seen.uid == o.attr.uid && seen.gid == o.attr.gid;
+  }
+
+  // Gives a directory back the attributes of the image, but for what would forbid to change the files in it; ImageSeal does the
+  // rest. True: it has them.
+  bool restored(const ImageObject& o, ObjectId object, const Attr& seen) {
+    if (!ours_.everything) return true;
+    Attr set = image_attributes(tree_, o);
+    set.mode |= 0700;
+    if ((seen.mode & 07777) == set.mode && owned(o, seen)) return true;
+    return session_.perform({.kind = OpKind::setattr, .object = object, .set = &set}).error == 0;
   }
 
   const ImageTree& tree_;

@@ -3,6 +3,8 @@
 // wrong.
 #pragma once
 
+#include <string>
+
 #include "plan/image_source.hpp"
 #include "util/object_set.hpp"
 
@@ -14,6 +16,9 @@ class Target;
 struct ReconcileResult {
   PresentNames present;
   uint64_t kept = 0;
+  uint64_t failed = 0;       // names that could not be removed
+  std::string first_failed;  // path of the first of them
+  int first_error = 0;       // and why
 };
 
 // Decides what may be removed from the target: names that the image does not have, and objects that differ from the image's.

@@ -50,9 +50,12 @@ std::vector<std::string> TreeRemover::list(ObjectId directory) {
   return names;
 }
 
-void TreeRemover::take(const Op& op) {
+void TreeRemover::take(const Op& op, const std::string& path) {
   if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before the whole tree was removed");
-  if (session_.perform(op).error) ++failed;
+  const int error = session_.perform(op).error;
+  if (!error || error == ENOENT || failed++ != 0) return;
+  first_failed = path;
+  first_error = error;
 }
 
 void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std::string& path, std::vector<Folder>& folders) {
@@ -60,10 +63,12 @@ void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std
   const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = name});
   if (seen.error == EXDEV) refuse(path);
   if (seen.error == ENOENT) return;
-  if (!seen.error && S_ISDIR(seen.attr.mode))
-    folders.push_back({object, parent, name, path});
-  else
-    take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name});
+  if (seen.error || !S_ISDIR(seen.attr.mode))
+    return take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name}, path);
+  // Its owner may remove names only from a directory that grants that.
+  const Attr open{.valid = kAttrMode, .mode = 0700};
+  if ((seen.attr.mode & 0700) != 0700) session_.perform({.kind = OpKind::setattr, .object = object, .set = &open});
+  folders.push_back({object, parent, name, path});
 }
 
 void TreeRemover::remove(ObjectId parent, const std::string& name, const std::string& path) {
@@ -75,7 +80,8 @@ void TreeRemover::remove(ObjectId parent, const std::string& name, const std::st
       if (removable_(child)) remove_one(in.object, child, in.path + "/" + child, folders);
   }
   for (size_t i = folders.size(); i-- > 0;)
-    take({.kind = OpKind::rmdir, .object = folders[i].object, .parent = folders[i].parent, .name = folders[i].name});
+    take({.kind = OpKind::rmdir, .object = folders[i].object, .parent = folders[i].parent, .name = folders[i].name},
+         folders[i].path);
 }
 
 }  // namespace fsr

@@ -32,7 +32,9 @@ class TreeRemover {
   void remove(ObjectId parent, const std::string& name, const std::string& path);
   [[noreturn]] void refuse(const std::string& path) const;
 
-  uint64_t failed = 0;  // names that could not be removed
+  uint64_t failed = 0;       // names that could not be removed
+  std::string first_failed;  // path of the first of them
+  int first_error = 0;       // and why
 
  private:
   struct Folder {
@@ -40,7 +42,7 @@ class TreeRemover {
     std::string name, path;
   };
   void remove_one(ObjectId parent, const std::string& name, const std::string& path, std::vector<Folder>& folders);
-  void take(const Op& op);
+  void take(const Op& op, const std::string& path);
 
   Target& target_;
   BlockingSession& session_;

@@ -151,6 +151,7 @@ void ImageBuilder::handles(const Op& op) {
 void ImageBuilder::overwritten(ImageObject& o, uint64_t from, uint64_t to, bool keeps_size) {
   if (tree_.options.content) o.settled.add(from, to);
   if (o.holes()) o.touched.add(from, to);
+  o.reshaped |= o.holes();
   if (!keeps_size) o.changed_to = std::max(o.changed_to, to);
   if (!keeps_size && (!(o.attr.valid & kAttrSize) || to > o.attr.size)) o.size_changed = true;
 }
@@ -191,6 +192,7 @@ void ImageBuilder::content(ImageObject& o, const Op& op) {
 }
 
 void ImageBuilder::xattr(ImageObject& o, const Op& op) {
+  o.reshaped |= op.kind != OpKind::getxattr;
   auto found = std::ranges::find(o.xattrs, op.name, &ImageXattr::name);
   if (found == o.xattrs.end()) {
     found = o.xattrs.insert(found, {.name = std::string(op.name), .size = op.length});
@@ -216,12 +218,12 @@ void ImageBuilder::observe(const Op& op) {
   bool truncates = (op.open_flags & O_TRUNC) && (op.kind == OpKind::open || op.kind == OpKind::create);
   if (op.kind == OpKind::setattr && op.set && (op.set->valid & kAttrSize)) {
     overwritten(*o, op.set->size, UINT64_MAX, true);
-    o->size_changed = true;
+    o->size_changed = o->reshaped = true;
     o->changed_to = UINT64_MAX;
   }
   if (truncates) {
     overwritten(*o, 0, UINT64_MAX, true);
-    o->size_changed = true;
+    o->size_changed = o->reshaped = true;
     o->changed_to = UINT64_MAX;
   }
   if (op.kind == OpKind::setattr && op.set) o->changed |= op.set->valid & (kAttrMode | kAttrUid | kAttrGid);
@@ -245,6 +247,7 @@ void ImageBuilder::observe(const Op& op) {
       break;
     case OpKind::fallocate:
       overwritten(*o, op.offset, op.offset + op.length, op.mode & FALLOC_FL_KEEP_SIZE);
+      o->reshaped = true;
       break;
     case OpKind::readlink:
       if (o->target.empty()) o->target = op.data;

@@ -23,15 +23,19 @@ static uint32_t permissions(const ImageObject& o) {
   return o.directory() ? 0755 : 0644;
 }
 
+Attr image_attributes(const ImageTree& tree, const ImageObject& o) {
+  Attr set{.valid = kAttrMode, .mode = permissions(o)};
+  if (tree.options.owners && (o.attr.valid & kAttrUid) && (o.attr.valid & kAttrGid)) {
+    set.valid |= kAttrUid | kAttrGid;
+    set.uid = o.attr.uid;
+    set.gid = o.attr.gid;
+  }
+  return set;
+}
+
 static const Attr* attributes(OpBatch& batch, const ImageTree& tree, const ImageObject& o) {
   Attr* set = batch.arena.make<Attr>();
-  set->valid = kAttrMode;
-  set->mode = permissions(o);
-  if (tree.options.owners && (o.attr.valid & kAttrUid) && (o.attr.valid & kAttrGid)) {
-    set->valid |= kAttrUid | kAttrGid;
-    set->uid = o.attr.uid;
-    set->gid = o.attr.gid;
-  }
+  *set = image_attributes(tree, o);
   return set;
 }
 

@@ -51,6 +51,7 @@ struct ImageObject {
   std::string target;
   bool size_changed = false;  // true: the range has changed the size, so later sizes are not the initial one
   uint32_t changed = 0;       // bits as in Attr::valid: what the range has changed otherwise
+  bool reshaped = false;      // true: the range changes blocks or extended attributes, which a reuse can't compare
   uint64_t read_end = 0;
   uint64_t changed_to = 0;  // end of the changed part; data that is read beyond it existed at the start
   std::vector<ImageXattr> xattrs;

@@ -312,6 +312,104 @@ TEST_CASE("reuse keeps correct files, creates missing ones, and removes files th
   CHECK(p.lookup(5, "f", 104).attr.size == 5000);
 }
 
+TEST_CASE("reuse restores modes, extended attributes and blocks that a run has changed") {
+  Attrs a;
+  Attr thin{.valid = kAttrMode | kAttrSize | kAttrNlink | kAttrBlocks, .mode = S_IFREG | 0644, .size = 1 << 20, .nlink = 1};
+  Attr full = thin;
+  full.blocks = full.size / 512;
+  Op set = object_op({10, 11}, OpKind::setxattr, 20), on_folder = object_op({12, 13}, OpKind::setxattr, 6);
+  set.name = on_folder.name = "user.k";
+  set.data = on_folder.data = "v";
+  set.length = on_folder.length = 1;
+  set.op_flags = on_folder.op_flags = kOpData;
+  set.flags = on_folder.flags = XATTR_CREATE;
+  Op punch = object_op({22, 23}, OpKind::fallocate, 22, 3);
+  punch.length = punch.result = full.size;
+  punch.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  static const Attr shut{.valid = kAttrMode, .mode = 0555}, folder{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+  Op change = object_op({30, 31}, OpKind::setattr, 5);
+  change.set = &shut;
+  const std::vector<Op> trace = {with(name_op({0, 1}, OpKind::lookup, 1, "d", 5), &folder),
+                                 with(name_op({2, 3}, OpKind::lookup, 1, "tagged", 6), &folder),
+                                 with(name_op({4, 5}, OpKind::lookup, 1, "f", 20), &a.file),
+                                 with(name_op({6, 7}, OpKind::lookup, 1, "thin", 21), &thin),
+                                 with(name_op({8, 9}, OpKind::lookup, 1, "full", 22), &full),
+                                 set,
+                                 on_folder,
+                                 object_op({14, 15}, OpKind::open, 21, 2),
+                                 object_op({16, 17}, OpKind::open, 22, 3),
+                                 io_op({20, 21}, OpKind::write, 21, 2),
+                                 punch,
+                                 change};
+  Prepared p;
+  p.analyze(trace);
+  p.make();
+  OpList again(trace);
+  RunOptions options{.timing = Timing::asap, .workers = 1, .known = &p.known};
+  CHECK(run(again, *p.target, p.clock, options).differed() == 0);
+  CHECK(p.lookup(1, "d", 100).attr.mode == (S_IFDIR | 0555));
+  p.analyze(trace);
+  p.known = {};
+  p.make(true);
+  CHECK(p.result.failed == 0);
+  CHECK(p.result.kept == 1);  // d
+  CHECK(p.lookup(1, "d", 101).attr.mode == (S_IFDIR | 0755));
+  BlockingSession session(*p.target, p.clock);
+  for (ObjectId object : {20, 6})
+    CHECK(session.perform({.kind = OpKind::getxattr, .object = object, .length = 100, .name = "user.k"}).error == ENODATA);
+  for (ObjectId object : {21, 22}) {
+    session.perform({.kind = OpKind::open, .open_flags = O_RDONLY, .object = object, .handle = 900 + object});
+    const std::string_view data = session
+                                      .perform({.kind = OpKind::read,
+                                                .op_flags = kOpData,
+                                                .object = object,
+                                                .handle = 900 + object,
+                                                .length = 4096,
+                                                .result = 4096})
+                                      .data;
+    CHECK((data.find_first_not_of('\0') != data.npos) == (object == 22));
+  }
+}
+
+TEST_CASE("names that a reuse can't remove are reported") {
+  struct Keeps final : Target {
+    std::unique_ptr<Target> inner;
+    std::string name() const override { return inner->name(); }
+    bool empty() override { return inner->empty(); }
+    Fidelity fidelity(const Op& op) const override { return inner->fidelity(op); }
+    struct Session final : TargetSession {
+      std::unique_ptr<TargetSession> inner;
+      Submit submit(TargetRequest& r) override {
+        if (r.op->kind != OpKind::unlink) return inner->submit(r);
+        r.outcome.error = EACCES;
+        return Submit::completed;
+      }
+      void poll(int64_t deadline, int wake, Completion& sink) override { inner->poll(deadline, wake, sink); }
+    };
+    std::unique_ptr<TargetSession> open_session() override {
+      auto session = std::make_unique<Session>();
+      session->inner = inner->open_session();
+      return session;
+    }
+  };
+  Attrs a;
+  Prepared p;
+  p.analyze(small_tree(a));
+  p.make();
+  {
+    BlockingSession session(*p.target, p.clock);
+    session.perform(create_op({0, 1}, 1, "extra", 70, 70));
+    session.perform({.kind = OpKind::release, .object = 70, .handle = 70});
+  }
+  auto keeps = std::make_unique<Keeps>();
+  keeps->inner = std::move(p.target);
+  p.target = std::move(keeps);
+  p.make(true);
+  CHECK(p.result.failed == 1);
+  REQUIRE(p.result.failures.size() == 1);
+  CHECK(p.result.failures[0].name == "extra");
+}
+
 TEST_CASE("each clone has its own tree") {
   Attrs a;
   Prepared p;
