@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -199,9 +198,8 @@ using SeenLoads = std::map<double, Seen>;  // by factor
 std::string answer_text(const ScaleAnswer& answer, SeenLoads& seen, const LoadUnit& unit, const std::string& condition) {
   const double holds = answer.holds * unit.one, breaks = answer.breaks * unit.one;
   if (holds > 0 && breaks > 0)
-    return fmt::format("this target takes {:.4g} {} ({:.4g} to {:.4g}), {:.0f} op/s, within {}; at {:.4g} {}",
-                       std::sqrt(answer.holds * answer.breaks) * unit.one, unit.words, holds, breaks, seen[answer.holds].achieved,
-                       condition, breaks, seen[answer.breaks].limit);
+    return fmt::format("this target takes {:.4g} {}, {:.0f} op/s, within {}; at {:.4g} {}", holds, unit.words,
+                       seen[answer.holds].achieved, condition, breaks, seen[answer.breaks].limit);
   if (holds > 0) return fmt::format("this target takes more than {:.4g} {} within {}", holds, unit.words, condition);
   if (answer.futile)
     return fmt::format("no load satisfies {}: {} at {:.4g} {}, no better than at a higher load", condition,

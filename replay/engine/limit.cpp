@@ -139,6 +139,12 @@ class Judge {
 
 }  // namespace
 
+// The longest operation may have been the last one, whose own time is no delay of the schedule.
+int64_t late_at_end(const RunResult& run) {
+  if (run.planned == 0) return 0;
+  return std::max<int64_t>(0, run.elapsed - run.planned - std::max(run.service.max(), run.failing.max()));
+}
+
 void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }
 
 }  // namespace fsr

@@ -9,4 +9,7 @@ namespace fsr {
 // Sets result.limit and limit_text from the rest of the result.
 void find_limit(const RunOptions& options, RunResult& result);
 
+// Returns the ns by which the last operations were issued late, at least. 0: in time, or the run had no schedule.
+int64_t late_at_end(const RunResult& run);
+
 }  // namespace fsr

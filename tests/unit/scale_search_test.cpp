@@ -105,6 +105,20 @@ TEST_CASE("a load breaks a condition by lost, failed or different operations, ho
   CHECK(lenient.measured(run) == "p99 > 5.00 ms");
 }
 
+TEST_CASE("a load that was not achieved breaks a condition, however short its schedule is") {
+  RunResult run;
+  run.kinds[0].issued = 400;
+  run.response.add(800'000, 400);
+  run.service.add(100'000, 400);
+  run.planned = 21'000;
+  run.elapsed = 856'000;
+  const Condition condition("p90 < 3ms");
+  CHECK(condition.strain(run) > 1);
+  CHECK(condition.measured(run) == "a schedule of 21.0 us took 856 us");
+  run.planned = 800'000;
+  CHECK(condition.strain(run) < 1);
+}
+
 TEST_CASE("the parser refuses a condition without a unit") {
   for (const char* bad : {"p99 < 10", "mean<1"}) CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
 }
