@@ -69,6 +69,24 @@ TEST_CASE("a run is not clean if locks were lost, or too little of what was due 
   CHECK(verdict(report).reasons == std::vector<std::string>{"11 of 1,001 operations that were due were never issued"});
 }
 
+TEST_CASE("a trace that was replayed far below its rate is not clean") {
+  TraceSection section;
+  RunResult run;
+  run.planned = 2'000'000'000;
+  run.elapsed = 2'900'000'000;
+  section.add_run(run);
+  CHECK(section.reasons().empty());
+  run.elapsed = 8'400'000'000;
+  section.add_run(run);
+  CHECK(section.reasons() == std::vector<std::string>{"the schedule was missed: it took 8.40 s instead of 2.00 s"});
+  run.service.add(6'300'000'000);  // the last operation waited for a lock
+  section.add_run(run);
+  CHECK(section.reasons().empty());
+  run.planned = 0;  // as fast as possible
+  section.add_run(run);
+  CHECK(section.reasons().empty());
+}
+
 TEST_CASE("copies of hard links that lack a later change are what a target can't express") {
   Report report;
   report.outdated_copies = {"a", "b", "c", "d", "e", "f"};

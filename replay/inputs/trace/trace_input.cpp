@@ -145,8 +145,7 @@ class TraceInput final : public Input {
     section->order = order_of(options_.order);
     section->scale = scale();
     section->clones = options_.clones.all;
-    section->planned = report.result.planned;
-    section->recorded = report.result.recorded;
+    section->add_run(report.result);
     if (!header().filter.empty()) section->warnings = {what_was_filtered()};
     section->split = split_;
     section->learnt = counted_.learnt + (own_ ? own_->learnt() : 0);

@@ -6,10 +6,22 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/limit.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
+
+// A schedule is missed if its last operations are late by this much: ns, and 1/kLatePart of the schedule. Less is common on a
+// busy machine.
+constexpr int64_t kLate = 1'000'000'000, kLatePart = 10;
+
+void TraceSection::add_run(const RunResult& run) {
+  planned = run.planned;
+  recorded = run.recorded;
+  elapsed = run.elapsed;
+  missed = late_at_end(run) > std::max(kLate, run.planned / kLatePart);
+}
 
 std::string TraceSection::heading() const {
   std::string text = fmt::format(", timing {}, order {}, scale {:g}x", timing_name(timing), order_name(order), scale);
@@ -70,6 +82,9 @@ std::vector<std::string> TraceSection::reasons() const {
   std::vector<std::string> reasons;
   if (!complete) reasons.push_back("the trace is incomplete");
   if (!damage.empty()) reasons.push_back(format_count(damage.size()) + " damaged or missing parts of the trace");
+  if (missed)
+    reasons.push_back(
+        fmt::format("the schedule was missed: it took {} instead of {}", format_duration(elapsed), format_duration(planned)));
   return reasons;
 }
 

@@ -25,7 +25,10 @@ class TraceSection final : public ReportSection {
   std::shared_ptr<const TraceSplit> split;  // how the trace was split over ranks; null: it was not
   uint64_t learnt = 0;                      // objects that ranks looked up, because other ranks made or renamed them
   int64_t planned = 0, recorded = 0;  // lengths of the schedule and of the replayed part of the trace, ns; 0: there was no run
+  int64_t elapsed = 0;                // ns that the schedule took
+  bool missed = false;                // true: that was far longer than planned
 
+  void add_run(const RunResult& run);
   std::string heading() const override;
   std::string text() const override;
   std::string duration() const override;
