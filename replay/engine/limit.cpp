@@ -19,6 +19,9 @@ constexpr double kKeptShare =
     0.01;  // part of operations, and of time at the end, that may be behind a schedule that counts as kept
 constexpr double kKeptTime = 0.05;  // part of the time during which more operations may be behind
 
+constexpr double kInCalls = 0.8;     // part of the workers' time in calls; with more, they issue too few operations at once
+constexpr double kLongCall = 200e3;  // ns; more workers do not help with shorter calls, which keep the processors busy
+
 class Judge {
  public:
   Judge(const RunOptions& options, RunResult& r)
@@ -34,6 +37,14 @@ class Judge {
       return set(Limit::target, fmt::format("the target did not answer for {}", format_duration(r_.silent)));
     if (double(r_.unanswered) > double(r_.issued()) * kKeptShare)
       return set(Limit::target, fmt::format("the target did not answer {} operations", format_count(r_.unanswered)));
+    if (workers_in_calls() > kInCalls && r_.service.mean() > kLongCall && r_.streams > r_.workers &&
+        (options_.timing != Timing::original || !kept()))
+      return set(Limit::replayer,
+                 fmt::format("fsreplay's own threads: all {} workers were in calls of the target for {:.0f} % of "
+                             "the time, at a service time of {}, while {} streams had operations; give more "
+                             "--workers",
+                             r_.workers, workers_in_calls() * 100, format_duration(int64_t(r_.service.mean())),
+                             format_count(r_.streams)));
     switch (options_.timing) {
       case Timing::original:
         return original();
@@ -52,6 +63,9 @@ class Judge {
   std::string service_time() const {
     return format_duration(int64_t(r_.service.mean())) +
            (slower_ > 0 ? fmt::format(", {:.2f} times the capture's", slower_) : "");
+  }
+  double workers_in_calls() const {
+    return r_.elapsed > 0 && r_.workers ? double(r_.in_calls) / double(r_.elapsed) / r_.workers : 0;
   }
   double depth() const { return r_.elapsed > 0 ? served_ / double(r_.elapsed) : 0; }
 

@@ -145,6 +145,7 @@ struct RunResult {
   // ns of `lateness` and `waiting` that the replayer caused. Waits for a target without room are left out (timing original).
   double own_delay = 0;
   unsigned workers = 0;
+  int64_t in_calls = 0;  // ns that all workers spent in calls of the target that returned with the outcome; others are queued
   uint64_t streams = 0;  // number of recorded threads
   uint64_t objects = 0;  // distinct objects touched
 

@@ -247,6 +247,7 @@ bool Worker::issue(Node& node, int64_t now) {
   if (submitted == Submit::completed) {
     release(node, node.after_issue.close(), node.issued);
     finish(node, false);
+    result_.in_calls += node.ended - node.issued;
   } else {
     ++in_flight_;
     if (waits_for_lock(op)) add(counters_.lock_waits, 1);

@@ -29,6 +29,7 @@ void RunnerWorker::begin(RunnerState& state) {
   use_ = {};
   spare_.close();
   has_borrowed_ = false;
+  in_calls_ = 0;
 }
 
 void RunnerWorker::post(SimContext& sim) {
@@ -181,6 +182,7 @@ bool RunnerWorker::submit(SimContext& sim) {
   switch (session_->submit(r)) {
     case Submit::completed:
       account(sim);
+      if (!r.untimed) in_calls_ += r.outcome.completed - sim.issued_;
       return true;
     case Submit::queued:
       use_.queued();

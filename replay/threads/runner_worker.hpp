@@ -43,7 +43,8 @@ class RunnerWorker final : public Completion {
   void rest(int64_t deadline);
   int64_t next_due() const;  // INT64_MAX: no thread sleeps
   bool in_flight() const { return in_flight_ != 0; }
-  int64_t latest() const { return latest_; }  // the last time read from the clock; for the worker's own thread
+  int64_t latest() const { return latest_; }      // the last time read from the clock; for the worker's own thread
+  int64_t in_calls() const { return in_calls_; }  // ns of this run, as RunResult::in_calls; after the worker's thread has ended
   uint64_t completions() const { return completions_.load(std::memory_order_relaxed); }
 
   // Asks the worker to make its counts available to taken(); wakes it if it sleeps. handed_over(): it has done so.
@@ -92,7 +93,7 @@ class RunnerWorker final : public Completion {
   std::deque<SimContext*> refused_;  // the target accepts no more operations now
   std::priority_queue<Sleeper, std::vector<Sleeper>, std::greater<>> sleepers_;
   uint64_t sleeps_ = 0, in_flight_ = 0;
-  int64_t latest_ = INT64_MIN;
+  int64_t latest_ = INT64_MIN, in_calls_ = 0;
   unsigned burst_ = 0;  // operations completed within submit() since a thread was resumed
   Tally tally_;
 

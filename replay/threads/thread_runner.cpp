@@ -304,6 +304,7 @@ RunnerResult ThreadRunner::RunnerPass::run() {
     run_threads();
   collect(true);
   result_.ended = now();
+  each_worker([this](RunnerWorker& worker) { result_.in_calls += worker.in_calls(); });
   if (state_.heartbeat == &own_heartbeat_) {
     own_heartbeat_.beat(result_.ended);
     add_stood_still(own_heartbeat_.total(), result_.ended - state_.start);

@@ -63,6 +63,7 @@ struct RunnerResult {
   Tally counts;
   bool stopped = false;    // RunnerOptions::stop was raised
   unsigned abandoned = 0;  // threads that had not ended when the run did
+  int64_t in_calls = 0;    // as in RunResult
   std::vector<Unfinished> unfinished;
 };
 

@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "mix/mix.hpp"
+#include "op_list.hpp"
 #include "slow_target.hpp"
 #include "util/clock_ns.hpp"
 #include "workloads/mix_plan.hpp"
@@ -146,4 +147,47 @@ TEST_CASE("An interrupted mix does not wait for an unresponsive target") {
   CHECK(r.response.count() == r.issued());
   CHECK(r.stopped);
   CHECK(streams.clock.now() < 4 * kSecond);
+}
+
+// A target each of whose operations keeps its worker for 10 ms, as names on a mounted network file system do.
+struct Mounted final : Target {
+  VirtualClock& clock;
+  explicit Mounted(VirtualClock& c) : clock(c) {}
+  std::string name() const override { return "mounted:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<Calls>(*this); }
+
+ private:
+  struct Calls final : TargetSession {
+    Mounted& target;
+    explicit Calls(Mounted& t) : target(t) {}
+    Submit submit(TargetRequest& r) override {
+      target.clock.advance_to(target.clock.now() + 10 * kMs);
+      r.outcome.error = r.op->error;
+      r.outcome.result = r.op->result;
+      return Submit::completed;
+    }
+    void poll(int64_t deadline, int, Completion&) override { target.clock.advance_to(deadline); }
+  };
+};
+
+TEST_CASE("Workers that were in calls of the target all the time are the limit, and not the target") {
+  VirtualClock clock;
+  Mounted target(clock);
+  const MixPlan plan = plan_mix(*built_in_mix("sfs97-v3"), target);
+  const std::shared_ptr<const SizeModel> sizes = size_model("sfs");
+  for (const bool one : {false, true}) {
+    const WorkingSet set({.numbers = one ? std::vector<unsigned>{0} : Streams::numbers()}, plan, *sizes);
+    const RunResult r = MixRun(plan, set, *sizes, 1, 100).run(target, clock, {.timing = Timing::asap, .inline_workers = true});
+    CHECK(r.limit == (one ? Limit::target : Limit::replayer));
+    CHECK((r.limit_text.find("--workers") != std::string::npos) == !one);
+  }
+  std::vector<Op> ops;
+  for (int i = 0; i < 100; ++i) ops.push_back(object_op({i, i + 1, ThreadId(1 + i % 8)}, OpKind::statfs, 1));
+  for (const Timing timing : {Timing::asap, Timing::original}) {
+    OpList source{std::vector<Op>(ops)};
+    const RunResult r = run(source, target, clock, {.timing = timing, .inline_workers = true});
+    CHECK(r.limit == Limit::replayer);
+    CHECK(r.limit_text.find("all 1 workers were in calls of the target for 100 % of the time") != std::string::npos);
+  }
 }

@@ -205,6 +205,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   RunResult r = result_of(measured);
   r.began = measured.started;
   r.workers = runner.workers(workers);
+  r.in_calls = measured.in_calls;
   r.streams = streams;
   r.unanswered = shared.unanswered;
   r.silent = silence.total();
