@@ -99,20 +99,20 @@ PairedRatio paired_ratio(std::span<const RatePair> rounds) {
   return paired;
 }
 
-std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds) {
+std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds, double level) {
   if (rounds.size() < 2) return std::nullopt;
   const Logarithms l = logarithms(rounds);
   const unsigned have = unsigned(rounds.size());
   for (unsigned n = have + 1; n <= have + kMostMore; ++n)
-    if (p_of(l, n) <= kLevel) return n - have;
+    if (p_of(l, n) <= level) return n - have;
   return std::nullopt;
 }
 
-std::string verdict_words(std::span<const RatePair> rounds, bool decided) {
+std::string verdict_words(std::span<const RatePair> rounds, bool decided, double level) {
   if (decided) return paired_ratio(rounds).ratio > 1 ? "faster" : "slower";
   const std::string unknown = "no difference that could be shown";
   if (rounds.size() < 2) return unknown + " (requires two rounds or more)";
-  const std::optional<unsigned> more = rounds_to_decide(rounds);
+  const std::optional<unsigned> more = rounds_to_decide(rounds, level);
   if (!more) return unknown + " (nor would a thousand more rounds show one)";
   return unknown + fmt::format(" ({} more round{} might show one)", *more, *more == 1 ? "" : "s");
 }

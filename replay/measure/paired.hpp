@@ -25,12 +25,12 @@ struct PairedRatio {
 };
 
 PairedRatio paired_ratio(std::span<const RatePair> rounds);
-// Returns how many more rounds would probably bring p down to 5 %, if the ratios scatter as before. Nothing: more than a
+// Returns how many more rounds would probably bring p down to `level`, if the ratios scatter as before. Nothing: more than a
 // thousand, or not known because there are fewer than two rounds.
-std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds);
+std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds, double level);
 // Returns "faster", "slower" or "no difference that could be shown (12 more rounds might show one)". `decided`: a difference is
-// shown.
-std::string verdict_words(std::span<const RatePair> rounds, bool decided);
+// shown. `level`: the p that would show one.
+std::string verdict_words(std::span<const RatePair> rounds, bool decided, double level);
 
 // Returns which of several comparisons show a difference. With probability 1 - `level`, none of them does so by chance (Holm's
 // method). `p`: the p of each comparison.

@@ -27,23 +27,24 @@ TEST_CASE("A paired ratio has the interval that Student's distribution gives") {
   CHECK(std::log(paired.high) == Approx(0.3 + 2.776 * std::sqrt(0.025 / 5)));
   CHECK(paired.sign_p == Approx(2.0 / 32));
   CHECK(paired.p == Approx(0.01324).epsilon(0.001));  // from t 4.243
-  CHECK(verdict_words(rounds, true) == "faster");
+  CHECK(verdict_words(rounds, true, 0.05) == "faster");
   const auto two = rounds_of({std::exp(0.1), std::exp(0.2)});
   CHECK(paired_ratio(two).p == Approx(0.20483).epsilon(0.001));  // from t 3, Cauchy's distribution
   CHECK(paired_ratio(rounds_of({2, 2, 2})).p == 0);
 }
 
 TEST_CASE("An undecided comparison is reported as such, with the number of rounds that might decide") {
-  CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49}), true) == "slower");
-  CHECK(verdict_words(rounds_of({2}), false) == "no difference that could be shown (requires two rounds or more)");
+  CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49}), true, 0.05) == "slower");
+  CHECK(verdict_words(rounds_of({2}), false, 0.05) == "no difference that could be shown (requires two rounds or more)");
   const auto near = rounds_of({1.02, 0.99, 1.03, 0.99, 1.02});
-  const std::optional<unsigned> more = rounds_to_decide(near);
+  const std::optional<unsigned> more = rounds_to_decide(near, 0.05);
+  CHECK(rounds_to_decide(near, 0.005) > *more + 5);  // of ten comparisons
   REQUIRE(more);
   CHECK(*more > 0);
-  CHECK(verdict_words(near, false).find(std::to_string(*more) + " more rounds might show one") != std::string::npos);
-  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1}), false) ==
+  CHECK(verdict_words(near, false, 0.05).find(std::to_string(*more) + " more rounds might show one") != std::string::npos);
+  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1}), false, 0.05) ==
         "no difference that could be shown (nor would a thousand more rounds show one)");
-  CHECK(verdict_words(rounds_of({1, 1, 1}), false) ==
+  CHECK(verdict_words(rounds_of({1, 1, 1}), false, 0.05) ==
         "no difference that could be shown (nor would a thousand more rounds show one)");
   CHECK(paired_ratio(rounds_of({1, 1, 1})).sign_p == 1);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <tuple>
 #include <utility>
 
@@ -55,11 +56,13 @@ void Comparison::add(size_t target, const ProgramRun& run) {
   }
 }
 
-std::vector<std::vector<bool>> Comparison::decisions() const {
+std::vector<std::vector<Decision>> Comparison::decisions() const {
   const double level = may_end_early ? level_of_look(rounds, rounds == asked) : level_of_look(0, true);
+  // A longer series may be decided at its end, the level of which is at least this.
+  const double at_end = may_end_early ? level_of_look(UINT_MAX, true) : level;
   const auto times = std::count_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.is_time; });
   const bool has_both = times && size_t(times) < rows.size();
-  std::vector<std::vector<bool>> decisions(rows.size(), std::vector<bool>(targets.size() - 1));
+  std::vector<std::vector<Decision>> decisions(rows.size(), std::vector<Decision>(targets.size() - 1));
   // Rates and times have half of the significance level each. Otherwise many percentiles would make it hard to decide rates.
   for (const bool of_times : {false, true}) {
     std::vector<double> p;
@@ -71,19 +74,22 @@ std::vector<std::vector<bool>> Comparison::decisions() const {
         places.emplace_back(i, target - 1);
       }
     const std::vector<bool> shown = decided(p, has_both ? level / 2 : level);
-    for (size_t k = 0; k < places.size(); ++k) decisions[places[k].first][places[k].second] = shown[k];
+    const auto open = std::count(shown.begin(), shown.end(), false);
+    for (size_t k = 0; k < places.size(); ++k)
+      decisions[places[k].first][places[k].second] = {shown[k],
+                                                      (has_both ? at_end / 2 : at_end) / double(std::max<ptrdiff_t>(open, 1))};
   }
   return decisions;
 }
 
 bool Comparison::all_decided() const {
-  const std::vector<std::vector<bool>> shown = decisions();
+  const std::vector<std::vector<Decision>> shown = decisions();
   bool any = false;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].is_time) continue;  // percentiles, especially p99.9, scatter so much that hardly any comparison would end
     for (size_t target = 1; target < targets.size(); ++target) {
       if (!rows[i].is_judged(target)) continue;
-      if (!shown[i][target - 1]) return false;
+      if (!shown[i][target - 1].shown) return false;
       any = true;
     }
   }

@@ -31,6 +31,11 @@ struct ComparedRow {
   PairedRatio ratio_of_values(size_t target) const;
 };
 
+struct Decision {
+  bool shown = false;  // true: the difference is significant
+  double level = 0;    // the p that would show one after further rounds, if this is the next comparison to be decided
+};
+
 struct Comparison {
   Facts origin;                            // time and place, as in a results database
   double load_before = 0, load_after = 0;  // average over the last minute, for all processors of this machine
@@ -52,7 +57,7 @@ struct Comparison {
   void add(size_t target, const ProgramRun& run);  // adds a run of the current round, number `rounds`
   // Returns for each row, and in it for each target except the first, whether there is a significant difference. All together are
   // right with 95 %, also if the comparison ends as soon as all rates are decided.
-  std::vector<std::vector<bool>> decisions() const;
+  std::vector<std::vector<Decision>> decisions() const;
   // True: every rate of every target has a verdict, except for loads that were kept.
   bool all_decided() const;
 

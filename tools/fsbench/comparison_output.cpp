@@ -28,10 +28,10 @@ struct Line {
   std::string name, unit, first, second, ratio, interval, sign, verdict;
 };
 
-Line line_of(const ComparedRow& row, size_t target, bool decided) {
+Line line_of(const ComparedRow& row, size_t target, Decision decision) {
   const PairedRatio paired = row.ratio_of_values(target);
   Line line{row.name, row.unit, median_text(row, 0), median_text(row, target), "-", "-", "-", ""};
-  line.verdict = verdict_text(row, target, decided);
+  line.verdict = verdict_text(row, target, decision);
   if (row.pairs(target).empty()) return line;
   line.ratio = fmt::format("{:.3f}", paired.ratio);
   line.interval = interval_text(paired);
@@ -76,12 +76,12 @@ double median_of(const ComparedRow& row, size_t target) {
   return median(rates);
 }
 
-std::string verdict_text(const ComparedRow& row, size_t target, bool decided) {
+std::string verdict_text(const ComparedRow& row, size_t target, Decision decision) {
   const std::vector<RatePair> pairs = row.pairs(target);
   if (pairs.empty()) return fmt::format("measured only on {}", letter(row.rates[0].empty() ? target : 0));
   if (row.has_offered_load(target)) return "offered load, kept by both";
   if (row.has_bounds(target)) return "unknown: calls had no reply";
-  return (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
+  return (decision.shown ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decision.shown, decision.level);
 }
 
 std::string rounds_text(const Comparison& c) {
@@ -110,7 +110,7 @@ std::string Comparison::text() const {
       all += fmt::format("{:<{}}  {:<16}{:>12}{:>12}{:>12}\n", cells[0], widest, cells[1], cells[2], cells[3], cells[4]);
     }
   }
-  const std::vector<std::vector<bool>> shown = decisions();
+  const std::vector<std::vector<Decision>> shown = decisions();
   for (size_t target = 1; target < targets.size(); ++target) {
     const std::string a(1, letter(0)), b(1, letter(target));
     all += fmt::format("\n{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", "", widest, "unit", a, b, b + "/" + a,
@@ -128,7 +128,7 @@ std::string Comparison::text() const {
 
 nlohmann::json Comparison::json() const {
   nlohmann::json list = nlohmann::json::array();
-  const std::vector<std::vector<bool>> shown = decisions();
+  const std::vector<std::vector<Decision>> shown = decisions();
   for (size_t i = 0; i < rows.size(); ++i) {
     const ComparedRow& row = rows[i];
     nlohmann::json entry = {{"name", row.name},           {"unit", row.unit},
@@ -143,7 +143,7 @@ nlohmann::json Comparison::json() const {
                                   {"high", paired.high},
                                   {"p", paired.p},
                                   {"sign_p", paired.sign_p},
-                                  {"decided", bool(shown[i][target - 1])},
+                                  {"decided", shown[i][target - 1].shown},
                                   {"verdict", line_of(row, target, shown[i][target - 1]).verdict}});
     }
     list.push_back(entry);
@@ -175,7 +175,7 @@ void Comparison::database(ResultsDatabase& results) const {
                                        {"round", int64_t(round + 1)},
                                        {"place", kept ? int64_t(0) : int64_t(place_in(round, target) + 1)},
                                        {"rate", row.rates[target][round]}});
-  const std::vector<std::vector<bool>> shown = decisions();
+  const std::vector<std::vector<Decision>> shown = decisions();
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t target = 1; target < targets.size(); ++target) {
       const ComparedRow& row = rows[i];

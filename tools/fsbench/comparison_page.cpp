@@ -45,15 +45,15 @@ std::string axis_text(double value) {
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
+RatioBar bar_of(const ComparedRow& row, size_t target, Decision decision) {
   const PairedRatio values = row.ratio_of_values(target), speeds = paired_ratio(row.pairs(target));
   RatioBar bar{.name = row.name, .unit = row.unit};
   bar.first = row.rates[0].empty() ? "-" : bound_text(row, 0) + number_text(median_of(row, 0));
   bar.second = row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
-  bar.verdict = verdict_text(row, target, decided);
+  bar.verdict = verdict_text(row, target, decision);
   constexpr std::string_view kUndecided = "no difference that could be shown";
   if (bar.verdict.starts_with(kUndecided)) bar.verdict.replace(0, kUndecided.size(), "not decided");
-  bar.decided = decided;
+  bar.decided = decision.shown;
   bar.ratio = values.rounds ? ratio_text(values.ratio) : "-";
   if (values.rounds > 1) bar.interval = fmt::format("{} to {}", ratio_text(values.low), ratio_text(values.high));
   bar.middle = speeds.ratio;
@@ -107,8 +107,8 @@ class PageOfComparison {
       if (!row.is_judged(target)) continue;
       if (row.is_time) {
         ++times;
-        decided_times += shown_[i][target - 1];
-      } else if (!shown_[i][target - 1])
+        decided_times += shown_[i][target - 1].shown;
+      } else if (!shown_[i][target - 1].shown)
         open.push_back(row.name);
       else
         (paired_ratio(row.pairs(target)).ratio > 1 ? faster : slower).push_back(row.name);
@@ -160,7 +160,8 @@ class PageOfComparison {
       const PairedRatio paired = row.ratio_of_values(target);
       bars.groups[row.is_time].bars.push_back(bar);
       table.rows.push_back({bar.name, bar.unit, bar.first, bar.second, paired.rounds ? fmt::format("{:.3f}", paired.ratio) : "-",
-                            interval_text(paired), fmt::format("{:.3f}", paired.sign_p), verdict_text(row, target, bar.decided)});
+                            interval_text(paired), fmt::format("{:.3f}", paired.sign_p),
+                            verdict_text(row, target, shown_[i][target - 1])});
     }
     page_.markup(ratio_bars_html(bars));
     page_.table(table);
@@ -226,7 +227,7 @@ class PageOfComparison {
   }
 
   const Comparison& c_;
-  const std::vector<std::vector<bool>> shown_;
+  const std::vector<std::vector<Decision>> shown_;
   HtmlPage page_;
 };
 

@@ -17,7 +17,7 @@ inline std::string bound_text(const ComparedRow& row, size_t target) { return ro
 std::string interval_text(const PairedRatio& paired);
 double median_of(const ComparedRow& row, size_t target);
 // Returns "is faster", ... for a target, with the row of the table as the reason.
-std::string verdict_text(const ComparedRow& row, size_t target, bool decided);
+std::string verdict_text(const ComparedRow& row, size_t target, Decision decision);
 // Returns how rounds were run, for example "5 of 7, as every rate is decided, AB and BA in turn; caches kept".
 std::string rounds_text(const Comparison& comparison);
 extern const char* const kMeaningOfValues;   // explains medians, ratios and intervals
