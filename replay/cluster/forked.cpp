@@ -38,7 +38,7 @@ struct Peer {
   std::string in;
 
   bool take(std::string& text) {
-    uint32_t length;
+    uint64_t length;  // the intervals of a run are one message, which may exceed 4 GiB
     if (in.size() < sizeof length) return false;
     memcpy(&length, in.data(), sizeof length);
     if (in.size() - sizeof length < length) return false;
@@ -86,7 +86,7 @@ void Sockets::pass_on_stop() {
 
 void Sockets::send(unsigned to, std::string_view text, bool droppable) {
   Peer& peer = peers_.at(to);
-  const uint32_t length = uint32_t(text.size());
+  const uint64_t length = text.size();
   std::string frame(reinterpret_cast<const char*>(&length), sizeof length);
   frame += text;
   for (size_t done = 0; peer.fd && done < frame.size();) {
