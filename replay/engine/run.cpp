@@ -10,6 +10,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/added_lookup.hpp"
 #include "engine/limit.hpp"
@@ -253,9 +254,21 @@ void Runner::report_interval(int64_t now, bool last) {
     counts.merge(worker->taken());
     if (last) counts.merge(worker->take_rest());
   }
-  if (run_.options.on_interval) run_.options.on_interval({++intervals_, interval_from_, now, counts, last});
-  interval_from_ = now;
-  interval_end_ = (now / run_.options.interval + 1) * run_.options.interval;
+  const int64_t length = run_.options.interval;
+  auto tell = [&](int64_t to, const Tally& in_it) {
+    const bool is_last = last && to == now;
+    if (run_.options.on_interval) run_.options.on_interval({++intervals_, interval_from_, to, in_it, is_last});
+    interval_from_ = to;
+  };
+  // If this process stood still, several intervals have passed. Each is reported, because those of several ranks are merged by
+  // number. Operations completed before that time, so the first interval has them.
+  const Tally none;
+  bool first = true;
+  if (!run_.options.inline_workers)
+    for (; now >= interval_end_ + length; interval_end_ += length)
+      tell(interval_end_, std::exchange(first, false) ? counts : none);
+  tell(now, first ? counts : none);
+  interval_end_ = (now / length + 1) * length;
   counts_.merge(counts);
 }
 

@@ -288,3 +288,26 @@ TEST_CASE("a source that fails ends the run with its error", "[threads]") {
   options.timing = Timing::asap;
   CHECK_THROWS_WITH(run(source, *target, clock, options), "disk on fire");
 }
+
+TEST_CASE("Each interval has its number by time, although some are reported late", "[threads]") {
+  MonotonicClock clock;
+  auto target = open_target("null:", {.clock = &clock});
+  std::vector<Op> ops;
+  for (int i = 0; i < 200; ++i) ops.push_back(object_op({i * 1000, i * 1000 + 1}, OpKind::statfs, 1));
+  OpList source(std::move(ops));
+  constexpr int64_t kLength = 10'000'000;
+  uint64_t told = 0;
+  unsigned intervals = 0;
+  int64_t ends = 0;
+  auto tell = [&](const Interval& i) {
+    CHECK(i.number == ++intervals);
+    CHECK(i.from == ends);
+    if (!i.last) CHECK(i.to / kLength == i.number);
+    ends = i.to;
+    for (Row row = 0; row < i.counts.rows(); ++row) told += i.counts[row].count;
+    if (i.number == 3) poll(nullptr, 0, 45);
+  };
+  fsr::run(source, *target, clock, {.workers = 1, .on_interval = tell, .interval = kLength});
+  CHECK(told == 200);
+  CHECK(intervals >= 20);
+}
