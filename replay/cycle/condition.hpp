@@ -20,9 +20,9 @@ class Condition {
   explicit Condition(std::string_view text);
 
   // Returns how near a run came to breaking the condition: the largest ratio of a measured value to its limit. Below 1: the
-  // condition holds. A run also breaks it if more than 1 % of the operations due got no answer, if a percentile is only a
-  // lower bound, or if the last operations were late by more than a tenth of the schedule. Without a bound for errors, every
-  // outcome that is not as expected breaks it.
+  // condition holds. A run also breaks it if more than 1 % of the operations due got no answer, or if a percentile is only a
+  // lower bound. A schedule that was missed by more than a tenth of its length breaks it, too. Without a bound for errors,
+  // every outcome that is not as expected breaks it.
   double strain(const RunResult& run) const;
   // Returns the measured value of the worst bound ("p99 8.3 ms"), or what else broke the condition.
   std::string measured(const RunResult& run) const;

@@ -227,7 +227,7 @@ void ImageBuilder::observe(const Op& op) {
     o->changed_to = UINT64_MAX;
   }
   if (op.kind == OpKind::setattr && op.set) o->changed |= op.set->valid & (kAttrMode | kAttrUid | kAttrGid);
-  // The attributes that an operation returns are those after it. Those of setattr say nothing about the initial image.
+  // The attributes that an operation returns are those after it. A setattr tells nothing about the initial image.
   if (op.attr && op.kind != OpKind::setattr) {
     Attr before = *op.attr;
     const bool writes = op.kind == OpKind::write, allocates = op.kind == OpKind::fallocate;

@@ -32,7 +32,7 @@ static std::string made_up_acl(uint64_t size, uint32_t mode) {
   return std::string(list.view());
 }
 
-// Orders the data of a file with holes. What no read has placed is at the front.
+// Orders the data of a file with holes. Data that no read has placed is at the front.
 static void place_data(ImageObject& o) {
   if (o.data.empty()) return;
   std::ranges::sort(o.data, {}, &ImageRange::offset);

@@ -39,8 +39,8 @@ struct RunnerOptions {
   int64_t duration = 0;
   int64_t warmup = 0;    // ns at the start that are not counted
   int64_t interval = 0;  // ns; 0: no intervals
-  // Called on run()'s thread, in order; the last interval may be shorter. What a worker counts during a call that outlasts an
-  // interval is in a later one.
+  // Called on run()'s thread, in order; the last interval may be shorter. If a worker is in a call at the end of an interval, its
+  // counts are in a later one.
   std::function<void(const Interval&)> on_interval;
   Recording* record = nullptr;  // must have been started
   // Finds stalls of this program, which are no service time; must have been started. Null: the run has its own
