@@ -77,8 +77,8 @@ class Judge {
   bool kept_pace() const {
     // The service time of the last operations is no delay of the schedule.
     const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
-    return at_end <= std::max(kBehind, int64_t(double(r_.planned) * kKeptShare)) &&
-           double(r_.overdue) <= double(r_.due_in_all()) * kKeptShare;
+    const int64_t may_be_late = std::max(std::min(kBehind, r_.planned / 10), int64_t(double(r_.planned) * kKeptShare));
+    return at_end <= may_be_late && double(r_.overdue) <= double(r_.due_in_all()) * kKeptShare;
   }
   // True: in addition, nearly all operations were issued in time, and that nearly all of the time.
   bool kept() const {

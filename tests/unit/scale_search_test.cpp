@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "cycle/condition.hpp"
+#include "engine/limit.hpp"
 #include "engine/run.hpp"
 #include "inputs/input.hpp"
 #include "op_list.hpp"
@@ -115,8 +116,12 @@ TEST_CASE("a load that was not achieved breaks a condition, however short its sc
   const Condition condition("p90 < 3ms");
   CHECK(condition.strain(run) > 1);
   CHECK(condition.measured(run) == "a schedule of 21.0 us took 856 us");
+  find_limit({}, run);
+  CHECK(run.limit != Limit::none);
   run.planned = 800'000;
   CHECK(condition.strain(run) < 1);
+  find_limit({}, run);
+  CHECK(run.limit == Limit::none);
 }
 
 TEST_CASE("the parser refuses a condition without a unit") {
