@@ -90,7 +90,8 @@ def layouts():
         return [number.sub("N", line).split() for line in text.splitlines() if line and "," not in line]
 
     case("the table is the original's but for numbers", shape(done.stdout) == shape(theirs.stdout), done.stdout + theirs.stdout)
-    case("the same words meanwhile", done.stderr == theirs.stderr, done.stderr)
+    words = "".join(line for line in done.stderr.splitlines(True) if "the load generator itself stood still" not in line)  # says so of a busy machine
+    case("the same words meanwhile", words == theirs.stderr, done.stderr)
     case("a line of 50 fields", done.stdout.splitlines()[-1].count(",") == 49, done.stdout)
     page = subprocess.run(["bon_csv2html"], input=done.stdout.splitlines()[-1] + "\n", capture_output=True, text=True, check=False).stdout
     case("bon_csv2html takes it", "host" in page and "1M" in page, page)

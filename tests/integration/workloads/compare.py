@@ -119,8 +119,8 @@ def requirements():
 
 def percentiles_and_loads():
     """A load that both kept is no result; the response times at that load are."""
-    for program, row in ((["nhfsstone", "-l", "500", "-c", "750"], "calls"),
-                         (["fsreplay", "mix:nhfsstone", "--load", "500", "--calls", "750"], "all")):
+    for program, row in ((["nhfsstone", "-l", "200", "-c", "800"], "calls"),
+                         (["fsreplay", "mix:nhfsstone", "--load", "200", "--calls", "800"], "all")):
         done = compare("memory:", "a", "--rounds", "1", "--json", "--", *program, env=ENVIRONMENT)
         rows = {r["name"]: r for r in json.loads(done.stdout)["rows"]}
         case(f"{program[0]}: an offered load gets no verdict", rows[row]["against"][0]["verdict"] == "offered load, kept by both", rows[row])
