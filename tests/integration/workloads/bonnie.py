@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, SERVERS, captured, case, failed, on_servers, run, same_requests, scratch, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, SERVERS, STOOD_STILL, captured, case, ended_well, failed, on_servers, run, same_requests, scratch, targets_of_server  # noqa: E402
 
 ANY_SIZE = ["-r", "0", "-u", "root", "-z", "7", "-m", "host"]
 WITHOUT_BYTES = ["-f", *ANY_SIZE]
@@ -38,7 +38,7 @@ def beside_original():
             ours, done, left = captured([FSBENCH, "bonnie", "-d", "ours", *WITHOUT_BYTES, *settings], f"{name}.ours.zst", "ours")
             theirs, _, _ = original.result()
         same_requests(name, sorted_handling(theirs), sorted_handling(ours))
-        case(f"{name}: ends well, nothing is left", done.returncode == 0 and not left, (done, left))
+        case(f"{name}: ends well, nothing is left", ended_well(done) and not left, (done, left))
 
 
 def listings():
@@ -70,7 +70,7 @@ ROWS = ["put_block", "rewrite", "get_block", "seeks", "seq_create", "seq_stat", 
 def on_server():
     for name, url, directory in targets_of_server():
         done = run(FSBENCH, "bonnie", "-d", url, *WITHOUT_BYTES, "-s", "4:8192:200:3", "-n", "1:5000:0:2", "-q", "--json", timeout=250)
-        case(f"{name}: ends well", done.returncode == 0, done.stdout + done.stderr)
+        case(f"{name}: ends well", ended_well(done), done.stdout + done.stderr)
         rows = [row["name"] for row in json.loads(done.stdout or '{"rows": []}')["rows"] if row["rate"] > 0]
         case(f"{name}: every test has a rate", rows == ROWS, rows)
         left = [entry for entry in os.listdir(directory) if not entry.startswith(".")]
@@ -90,7 +90,7 @@ def layouts():
         return [number.sub("N", line).split() for line in text.splitlines() if line and "," not in line]
 
     case("the table is the original's but for numbers", shape(done.stdout) == shape(theirs.stdout), done.stdout + theirs.stdout)
-    words = "".join(line for line in done.stderr.splitlines(True) if "the load generator itself stood still" not in line)  # says so of a busy machine
+    words = "".join(line for line in done.stderr.splitlines(True) if STOOD_STILL not in line)
     case("the same words meanwhile", words == theirs.stderr, done.stderr)
     case("a line of 50 fields", done.stdout.splitlines()[-1].count(",") == 49, done.stdout)
     page = subprocess.run(["bon_csv2html"], input=done.stdout.splitlines()[-1] + "\n", capture_output=True, text=True, check=False).stdout
@@ -183,7 +183,7 @@ def together():
     other.start()
     done = run(FSBENCH, "bonnie", "-d", "long", *options)
     other.join()
-    case("begins each test together with the original", done.returncode == 0, done)
+    case("begins each test together with the original", ended_well(done), done)
     done = run(FSBENCH, "bonnie", "-p", "-1")
     case("semaphores are removed", done.returncode == 0 and done.stdout == "Semaphore removed.\n", done)
 
