@@ -113,15 +113,37 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
   return 0;
 }
 
+int FileObjects::directory(ObjectId id, LatestDirectory& latest, PathAt* at) {
+  if (by_path_ != PathNaming::none) return directory(id, &at->dir);
+  if (latest.id != id) {
+    latest.id = kNoObject;
+    if (int error = directory(id, &latest.fd)) return error;
+    latest.id = id;
+  }
+  at->lent = latest.fd->get();
+  return 0;
+}
+
 int FileObjects::path_at(ObjectId id, PathAt* at) {
-  if (id == kRootObject) return *at = {.dir = {}, .open = {}, .name = {}, .type = S_IFDIR}, directory(id, &at->dir);
-  if (SharedFd fd = cached(id)) return *at = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
-  Name name;
-  if (!nodes_.visit(id, [&](Node& node) { name = node.first, at->open = node.open_if_unnamed(), at->type = node.type; }))
-    return ESTALE;
-  if (name.parent == kNoObject) return at->open ? 0 : ESTALE;
-  at->name = std::move(name.name);
-  return directory(name.parent, &at->dir);
+  if (id == kRootObject) return at->type = S_IFDIR, directory(id, &at->dir);
+  ObjectId parent = kNoObject;
+  const bool known = nodes_.visit(id, [&](Node& node) {
+    parent = node.first.parent;
+    at->name = node.first.name;
+    at->open = node.open_if_unnamed();
+    at->type = node.type;
+  });
+  // Only directories are in the cache, perhaps some that were removed.
+  if (!known || at->type == 0 || S_ISDIR(at->type))
+    if (SharedFd fd = cached(id)) {
+      at->dir = std::move(fd);
+      at->open = nullptr;
+      at->name = "";
+      at->type = S_IFDIR;
+      return 0;
+    }
+  if (parent == kNoObject) return at->open ? 0 : ESTALE;
+  return directory(parent, &at->dir);
 }
 
 int FileObjects::opened(HandleId id, OpenRef* open) { return opens_.get(id, open) ? 0 : EBADF; }

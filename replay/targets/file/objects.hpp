@@ -9,6 +9,8 @@
 // directories.
 #pragma once
 
+#include <climits>
+#include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -43,13 +45,37 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
 };
 using OpenRef = std::shared_ptr<OpenFile>;
 
+// One component of a path, with a NUL behind it. It lies in the object itself, so that a request allocates no memory for it.
+class Component {
+ public:
+  Component() { text_[0] = '\0'; }
+  Component(const Component&) = delete;
+  Component& operator=(std::string_view name) {  // at most NAME_MAX bytes
+    memcpy(text_, name.data(), name.size());
+    text_[name.size()] = '\0';
+    return *this;
+  }
+  const char* c_str() const { return text_; }
+  bool empty() const { return text_[0] == '\0'; }
+
+ private:
+  char text_[NAME_MAX + 1];
+};
+
+// The directory that a session used last. It is kept open, so that the session's next operation finds it without a lock.
+struct LatestDirectory {
+  ObjectId id = kNoObject;
+  SharedFd fd;
+};
+
 // The address of a file for *at() calls: a component below a directory or, with an empty name, the descriptor itself.
 struct PathAt {
   SharedFd dir;
   OpenRef open;
-  std::string name;
+  int lent = -1;      // descriptor of a directory that is kept open elsewhere; `dir` is null then
   uint32_t type = 0;  // S_IFMT bits; 0: not known
-  int fd() const { return open ? open->fd.get() : dir->get(); }
+  Component name;
+  int fd() const { return open ? open->fd.get() : dir ? dir->get() : lent; }
   bool is_fd() const { return name.empty(); }
 };
 
@@ -70,6 +96,8 @@ class FileObjects {
   int root() const { return start_->get(); }  // a directory on the target's file system
   // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
   int directory(ObjectId id, SharedFd* fd);
+  // Like directory(), but looks into `latest` first, and keeps the directory there unless it has to be found anew each time.
+  int directory(ObjectId id, LatestDirectory& latest, PathAt* at);
   int path_at(ObjectId id, PathAt* at);
   int opened(HandleId id, OpenRef* open);
   OpenRef any_open(ObjectId id);  // returns the open file of one of the object's handles; null: none is open

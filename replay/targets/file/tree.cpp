@@ -170,14 +170,14 @@ int FileTree::dispatch(Context& c) {
   return EOPNOTSUPP;
 }
 
-int FileTree::name_below(ObjectId parent, std::string_view name, PathAt* at) {
+int FileTree::name_below(ObjectId parent, std::string_view name, PathAt* at, LatestDirectory* latest) {
   if (name.size() > NAME_MAX) return ENAMETOOLONG;
   if (!valid_component(name)) {
     ++refused_names_;
     return EINVAL;
   }
   at->name = name;
-  return objects_.directory(parent, &at->dir);
+  return latest ? objects_.directory(parent, *latest, at) : objects_.directory(parent, &at->dir);
 }
 
 mode_t FileTree::allowed_mode(uint32_t mode) {

@@ -39,6 +39,7 @@ struct FileReply {
   ReplyBuffer data;
   std::string names;
   std::vector<DirEntry> entries;
+  LatestDirectory latest;  // for requests of a thread that is alone
 };
 
 enum class FileAccess : uint8_t {
@@ -74,6 +75,7 @@ class FileTree {
     FileReply& reply;
     const Credentials* who;
     bool released = false;
+    LatestDirectory* latest() const { return request.alone ? &reply.latest : nullptr; }
   };
   // A recorded owner of byte-range locks. Each has its own open file description, so that locks that it set through different
   // handles don't conflict with each other.
@@ -123,7 +125,8 @@ class FileTree {
   void drop_owners(ObjectId object, HandleId handle,
                    bool last);  // releases the locks set through `handle`; `last`: all locks of the object
 
-  int name_below(ObjectId parent, std::string_view name, PathAt* at);
+  // `latest`: where the directory is kept for the next operation; null: nowhere.
+  int name_below(ObjectId parent, std::string_view name, PathAt* at, LatestDirectory* latest = nullptr);
   int open_path(const PathAt& at, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
   // requests past the kernel client's cache: tree_past_cache.cpp

@@ -55,7 +55,7 @@ int FileTree::wanted_attr(Context& c, int dir, const char* name) {
 
 int FileTree::lookup(Context& c) {
   PathAt at;
-  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  if (int error = name_below(c.op.parent, c.op.name, &at, c.latest())) return error;
   Attr& attr = c.request.outcome.attr;
   {
     ActAs act(c.who);
@@ -87,7 +87,7 @@ static bool is_file(int fd) {
 
 int FileTree::create(Context& c) {
   PathAt at;
-  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  if (int error = name_below(c.op.parent, c.op.name, &at, c.latest())) return error;
   int flags = kept_flags(c.op.open_flags) | O_CREAT, fd;
   // O_EXCL is set only if recorded, because a mounted NFS makes other requests with it. With --privileged it is always set,
   // because an existing file may be a device, which must not be opened. A pipe is opened without waiting, and closed again.
@@ -128,7 +128,7 @@ int FileTree::open(Context& c) {
 // without waiting, and closed again.
 int FileTree::open_by_name(Context& c) {
   PathAt at;
-  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  if (int error = name_below(c.op.parent, c.op.name, &at, c.latest())) return error;
   int flags = kept_flags(c.op.open_flags) & ~O_EXCL;
   ActAs act(c.who);
   int fd = open_here(at.fd(), at.name.c_str(), flags | O_NONBLOCK);
@@ -176,9 +176,10 @@ int FileTree::open_existing(Context& c, const PathAt& at) {
 }
 
 int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
-  if (!c.op.handle) {  // created, and closed at once
-    const UniqueFd made(fd);
-    return attributes ? wanted_attr(c, made.get(), "") : 0;
+  if (!c.op.handle) {  // created, and closed at once, without glibc's cancellation point
+    const int error = attributes ? wanted_attr(c, fd, "") : 0;
+    syscall(SYS_close, fd);
+    return error;
   }
   auto open = std::make_shared<OpenFile>();
   open->fd = UniqueFd(fd);
@@ -209,7 +210,7 @@ int FileTree::tmpfile(Context& c) {
 
 int FileTree::make(Context& c) {
   PathAt at;
-  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  if (int error = name_below(c.op.parent, c.op.name, &at, c.latest())) return error;
   uint32_t type;
   {
     ActAs act(c.who);
@@ -253,7 +254,7 @@ int FileTree::link(Context& c) {
 
 int FileTree::remove(Context& c, int flags) {
   PathAt at;
-  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  if (int error = name_below(c.op.parent, c.op.name, &at, c.latest())) return error;
   // Keep the removed directory in the cache for a while, because it may still be a process's working directory.
   SharedFd kept;
   if (flags == AT_REMOVEDIR && c.op.object && !objects_.leave(c.op.object)) objects_.directory(c.op.object, &kept);

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "threads/sim_context.hpp"
-#include "workloads/bonnie/meter.hpp"
 
 namespace fsr::bonnie {
 
@@ -37,24 +36,48 @@ Task DataThread::bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chu
   co_return 0;
 }
 
-Task DataThread::block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk) {
-  const uint64_t length = buffer_.size(), offset = chunk * length;
-  if (phase != kBlockWrite) {
-    const Op op = file.reading(offset, length);
-    const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_data = true, .room = buffer_.data()});
-    if (outcome.error == 0 && outcome.result > 0 && outcome.result < length) {
-      if (int error = co_await file.read(phase, buffer_.data(), length, offset)) co_return error;
-    } else if (int error = file.judge(phase, op, outcome)) {
-      co_return error;
-    } else if (phase == kRewrite && outcome.data.data() != buffer_.data()) {
-      memcpy(buffer_.data(), outcome.data.data(), length);
+// Goes on after a read of a chunk, with what it did not return. Leaves the content in buffer_ if it is to be written again.
+Task DataThread::complete_read(BigFile& file, Phase phase, const Op& op, const Outcome& outcome) {
+  if (outcome.error == 0 && outcome.result > 0 && outcome.result < op.length)
+    co_return co_await file.read(phase, buffer_.data(), op.length, op.offset);
+  if (int error = file.judge(phase, op, outcome)) co_return error;
+  if (phase == kRewrite) memcpy(buffer_.data(), outcome.data.data(), op.length);
+  co_return 0;
+}
+
+// Transfers all chunks, each in one request or, if it is rewritten, in two.
+Task DataThread::blocks(SimContext& sim, BigFile& file, Phase phase, uint64_t chunks, Meter& meter) {
+  const uint64_t length = buffer_.size();
+  Op read = file.reading(0, length), write = file.writing(0, length);
+  int64_t from = sim.now();
+  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (sim.ended()) co_return ECANCELED;
+    if (phase != kBlockWrite) {
+      read.offset = chunk * length;
+      const Outcome& outcome = co_await sim.perform(read, kUncounted, {.want_data = true, .room = buffer_.data()});
+      if (outcome.result != length || outcome.data.data() != buffer_.data())
+        if (int error = co_await complete_read(file, phase, read, outcome)) co_return error;
     }
-    if (phase == kBlockRead) co_return 0;
+    if (phase != kBlockRead) {
+      ++buffer_[chunk % length];
+      write.offset = chunk * length;
+      const Outcome& outcome = co_await sim.perform(write, kUncounted, {.payload = {buffer_.data(), length}});
+      if (int error = file.judge(phase, write, outcome)) co_return error;
+    }
+    from = meter.step(from, sim.now());
   }
-  ++buffer_[chunk % length];
-  const Op op = file.writing(offset, length);
-  const Outcome& outcome = co_await sim.perform(op, kUncounted, {.payload = {buffer_.data(), length}});
-  co_return file.judge(phase, op, outcome);
+  co_return 0;
+}
+
+// Transfers all chunks, byte by byte.
+Task DataThread::all_bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunks, Meter& meter) {
+  int64_t from = sim.now();
+  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (sim.ended()) co_return ECANCELED;
+    if (int error = co_await bytes(sim, file, phase, chunk)) co_return error;
+    from = meter.step(from, sim.now());
+  }
+  co_return 0;
 }
 
 Task DataThread::test(SimContext& sim, Phase phase) {
@@ -71,18 +94,11 @@ Task DataThread::test(SimContext& sim, Phase phase) {
   const Settings& settings = run_.settings;
   const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
   const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));
-  int64_t from = sim.now();
-  Meter meter(from);
-  for (uint64_t chunk = 0; chunk < chunks && error == 0; ++chunk) {
-    if (sim.ended()) error = ECANCELED;
-    if (error == 0 && by_bytes(phase))
-      error = co_await bytes(sim, file, phase, chunk);
-    else if (error == 0)
-      error = co_await block(sim, file, phase, chunk);
-    const int64_t now = sim.now();
-    meter.step(from, now);
-    from = now;
-  }
+  Meter meter(sim.now());
+  if (by_bytes(phase))
+    error = co_await all_bytes(sim, file, phase, chunks, meter);
+  else
+    error = co_await blocks(sim, file, phase, chunks, meter);
   const int closed = co_await file.sync_and_close(phase);
   if (error == 0) error = closed;
   if (error == 0) run_.end(phase, meter.stop(sim.now()));

@@ -7,6 +7,7 @@
 #include "threads/sim_thread.hpp"
 #include "workloads/bonnie/big_file.hpp"
 #include "workloads/bonnie/bonnie_run.hpp"
+#include "workloads/bonnie/meter.hpp"
 
 namespace fsr::bonnie {
 
@@ -20,7 +21,9 @@ class DataThread final : public SimThread {
   Task test(SimContext& sim, Phase phase);
   Task make_empty(SimContext& sim);
   Task bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
-  Task block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
+  Task all_bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunks, Meter& meter);
+  Task blocks(SimContext& sim, BigFile& file, Phase phase, uint64_t chunks, Meter& meter);
+  Task complete_read(BigFile& file, Phase phase, const Op& op, const Outcome& outcome);
 
   BonnieRun& run_;
   PageBuffer buffer_;

@@ -26,15 +26,17 @@ class FilesThread final : public SimThread {
   // Every Task returns 0 or an errno, which is also reported to the run.
   Task round(SimContext& sim, SmallFiles& files, bool random);
   Task create_all(SimContext& sim, SmallFiles& files, Phase phase);
-  Task create(SmallFiles& files, NamedFile& file);
+  Task link(SmallFiles& files, NamedFile& file);
+  int64_t next_size();  // bytes of the next file
+  bool by_name() const;
+  void fetch_ahead(const NamedFile& file) const;
   // Applies `act` to each file. Sequential tests follow the order of listings, random tests that of files_.
   enum class Act { look, remove };
   Task each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random);
   Task each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act);
   Task each_in_directory(SimContext& sim, SmallFiles& files, unsigned directory, Act act, Meter& meter, int64_t* found);
   Task each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act);
-  Task one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act);
-  Task clean_up(SmallFiles& files);
+  Task clean_up(SimContext& sim, SmallFiles& files);
   // Returns the file of a listed name. Null: this program did not create it.
   NamedFile* file_of(const std::string& name);
 

@@ -89,18 +89,43 @@ Task SmallFiles::sync_directory(unsigned directory) {
   co_return error ? fail("sync directory", d.name, error) : 0;
 }
 
-Task SmallFiles::create(unsigned directory, const std::string& name, int64_t size, ObjectId* made) {
+Op SmallFiles::creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const {
   Op op{.kind = OpKind::create,
         .mode = 0600 & ~run_.umask,
         .open_flags = O_CREAT | O_EXCL | O_WRONLY,
-        .object = made ? sim_.new_object() : kNoObject,
+        .object = by_name ? kNoObject : sim_.new_object(),
         .parent = directories_[directory].object,
         .name = name};
-  const bool works_on = size > 0 || run_.settings.syncs;
-  if (works_on) op.handle = sim_.new_handle();  // otherwise the target closes the file at once
-  if (int error = (co_await sim_.perform(op)).error) co_return fail("create file", name, error);
-  if (made) *made = op.object;
-  if (!works_on) co_return 0;
+  if (size > 0 || run_.settings.syncs) op.handle = sim_.new_handle();  // otherwise the target closes the file at once
+  return op;
+}
+
+Op SmallFiles::looking(unsigned directory, const std::string& name, ObjectId known) const {
+  return {.kind = OpKind::lookup, .object = known, .parent = directories_[directory].object, .name = name};
+}
+
+Op SmallFiles::removal(unsigned directory, const std::string& name, ObjectId known) const {
+  return {.kind = OpKind::unlink, .object = known, .parent = directories_[directory].object, .name = name};
+}
+
+bool SmallFiles::is_complete(const Op& op, const Outcome& outcome) const {
+  if (outcome.error) return false;
+  const Attr& attr = outcome.attr;
+  if (op.kind == OpKind::lookup) return (attr.valid & kAttrSize) && attr.size == 0 && !S_ISLNK(attr.mode);
+  return op.kind == OpKind::create ? op.handle == 0 : !run_.settings.syncs;
+}
+
+Task SmallFiles::complete(const Op& op, const Outcome& outcome, unsigned directory, int64_t size) {
+  const std::string name(op.name);
+  if (op.kind == OpKind::lookup) co_return co_await look_on(directory, name, op.object, outcome);
+  const bool creates = op.kind == OpKind::create;
+  if (outcome.error) co_return fail(creates ? "create file" : "delete file", name, outcome.error);
+  if (creates) co_return co_await fill(op, directory, name, size);
+  co_return co_await sync_directory(directory);
+}
+
+// Writes and closes a file that was created.
+Task SmallFiles::fill(const Op& op, unsigned directory, const std::string& name, int64_t size) {
   int error = 0;
   for (int64_t at = 0; at < size && error == 0; at += int64_t(buffer_.size())) {
     const uint64_t length = std::min(uint64_t(size - at), uint64_t(buffer_.size()));
@@ -149,11 +174,11 @@ Task SmallFiles::follow(ObjectId symlink, uint64_t* size) {
   co_return outcome.error;
 }
 
-Task SmallFiles::look_at(unsigned directory, const std::string& name, ObjectId known) {
-  const Op op{.kind = OpKind::lookup, .object = known, .parent = directories_[directory].object, .name = name};
-  Outcome seen = co_await sim_.perform(op, kUncounted, {.want_attr = true});
+// Goes on after a lookup: reads the file if it is not empty. `seen` is the outcome of the lookup.
+Task SmallFiles::look_on(unsigned directory, const std::string& name, ObjectId known, Outcome seen) {
   const bool empty = (seen.attr.valid & kAttrSize) && seen.attr.size == 0;
-  if (seen.error == 0 && !empty && !known) co_return co_await look_at(directory, name, sim_.new_object());
+  const Op op = looking(directory, name, known ? known : sim_.new_object());
+  if (seen.error == 0 && !empty && !known) seen = co_await sim_.perform(op, kUncounted, {.want_attr = true});
   if (seen.error == 0 && !(seen.attr.valid & kAttrSize)) {
     const Op getattr{.kind = OpKind::getattr, .object = op.object};
     seen = co_await sim_.perform(getattr);
@@ -179,13 +204,6 @@ Task SmallFiles::read(const std::string& name, ObjectId object, uint64_t size) {
   const int closed = (co_await sim_.perform(close)).error;
   if (error == 0) error = closed;
   co_return error ? fail("read file", name, error) : 0;
-}
-
-Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId known) {
-  const Op op{.kind = OpKind::unlink, .object = known, .parent = directories_[directory].object, .name = name};
-  if (int error = (co_await sim_.perform(op)).error) co_return fail("delete file", name, error);
-  if (!run_.settings.syncs) co_return 0;
-  co_return co_await sync_directory(directory);
 }
 
 // Asks whether a directory may be searched, as chdir(2) does to enter it, and to leave it by "..". A target that lacks this
@@ -214,10 +232,10 @@ Task SmallFiles::list(unsigned directory, std::vector<std::string>* names) {
   Directory& d = directories_[directory];
   const Op op{.kind = OpKind::readdir, .object = d.object, .handle = d.to_list, .offset = d.listed, .length = kBuffer};
   const Outcome& outcome = co_await sim_.perform(op);
-  names->clear();
   if (outcome.error) co_return fail("list directory", d.name, outcome.error);
   d.listed += outcome.entries.size();
-  for (const DirEntry& entry : outcome.entries) names->emplace_back(entry.name);
+  names->resize(outcome.entries.size());  // the strings of the part before keep their memory
+  for (size_t i = 0; i < names->size(); ++i) (*names)[i] = outcome.entries[i].name;
   co_return 0;
 }
 

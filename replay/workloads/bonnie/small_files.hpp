@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/page_buffer.hpp"
+#include "base/target.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
 #include "workloads/bonnie/bonnie_run.hpp"
@@ -31,14 +32,18 @@ class SmallFiles {
   Task remove_top();                       // after the subdirectories were removed
   Task sync_everything();
 
-  // `made`: gets the object, for later use of the file by more than its name. Null: the file is used by its name only, so the
-  // target need not remember it.
-  Task create(unsigned directory, const std::string& name, int64_t size, ObjectId* made);
+  // creation(), looking() and removal() return requests for one file, which the caller performs: a Task for each file would take
+  // a tenth of the request. is_complete() says whether the outcome ends the action. If it does not, complete() goes on: it
+  // writes, reads, syncs, or reports a failure. `op` must live until then. `by_name`: the file is used by its name only, so the
+  // target need not remember it. `known`: the object; kNoObject: not known.
+  Op creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const;
+  Op looking(unsigned directory, const std::string& name, ObjectId known) const;
+  Op removal(unsigned directory, const std::string& name, ObjectId known) const;
+  bool is_complete(const Op& op, const Outcome& outcome) const;
+  Task complete(const Op& op, const Outcome& outcome, unsigned directory, int64_t size);  // `size`: bytes of a created file
+
   Task link(ObjectId file, unsigned directory, const std::string& name);
   Task symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made);
-  // Calls stat(2), and reads the file if it is not empty. `known`: the object; kNoObject: not known.
-  Task look_at(unsigned directory, const std::string& name, ObjectId known);
-  Task remove(unsigned directory, const std::string& name, ObjectId known);
 
   // Lists a directory in several parts.
   Task begin_list(unsigned directory);
@@ -58,6 +63,8 @@ class SmallFiles {
   Task close_directory(ObjectId directory, HandleId* handle);
   Task may_search(ObjectId directory, HandleId handle, const std::string& name);
   Task sync_directory(unsigned directory);
+  Task fill(const Op& op, unsigned directory, const std::string& name, int64_t size);
+  Task look_on(unsigned directory, const std::string& name, ObjectId known, Outcome seen);
   Task follow(ObjectId symlink, uint64_t* size);
   Task read(const std::string& name, ObjectId object, uint64_t size);
   int fail(const char* what, const std::string& name, int error);
