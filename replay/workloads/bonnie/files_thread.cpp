@@ -71,14 +71,11 @@ NamedFile* FilesThread::file_of(const std::string& name) {
                                                                                                : nullptr;
 }
 
-static Op request(SmallFiles& files, bool looks, unsigned directory, const std::string& name, ObjectId object) {
-  return looks ? files.looking(directory, name, object) : files.removal(directory, name, object);
-}
-
 Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned directory, Act act, Meter& meter,
                                     int64_t* found) {
   if (int error = co_await files.begin_list(directory)) co_return error;
   std::vector<std::string> names;
+  Op op{.kind = act == Act::look ? OpKind::lookup : OpKind::unlink};
   do {
     int64_t from = sim.now();  // the time for reading a part of the listing counts for its first name
     if (int error = co_await files.list(directory, &names)) co_return error;
@@ -86,7 +83,7 @@ Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned
       if (sim.ended()) co_return ECANCELED;
       if (name[0] == '.') continue;
       NamedFile* const made = by_name() ? nullptr : file_of(name);  // to find it takes as long as a tenth of a request
-      const Op op = request(files, act == Act::look, directory, name, made ? made->object : kNoObject);
+      files.aim(op, directory, name, made ? made->object : kNoObject);
       const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
       if (!files.is_complete(op, outcome))
         if (int error = co_await files.complete(op, outcome, directory, 0)) co_return error;
@@ -122,12 +119,13 @@ Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, A
 Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
   files.enter(phase);
   shuffle(run_.numbers, files_);
+  Op op{.kind = act == Act::look ? OpKind::lookup : OpKind::unlink};
   Meter meter(sim.now());
   int64_t from = sim.now();
   for (NamedFile& file : files_) {
     if (sim.ended()) co_return ECANCELED;
     fetch_ahead(file);
-    const Op op = request(files, act == Act::look, file.directory, file.name, file.object);
+    files.aim(op, file.directory, file.name, file.object);
     const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
     if (!files.is_complete(op, outcome))
       if (int error = co_await files.complete(op, outcome, file.directory, 0)) co_return error;
@@ -162,9 +160,10 @@ Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
 
 // Uses known names instead of listings, because listings may be what fails.
 Task FilesThread::clean_up(SimContext& sim, SmallFiles& files) {
+  Op op{.kind = OpKind::unlink};
   for (const NamedFile& file : files_) {
     if (!file.made) continue;
-    const Op op = files.removal(file.directory, file.name, file.object);
+    files.aim(op, file.directory, file.name, file.object);
     const Outcome& outcome = co_await sim.perform(op);
     if (outcome.error == ENOENT || files.is_complete(op, outcome)) continue;
     if (int error = co_await files.complete(op, outcome, file.directory, 0)) co_return error;

@@ -100,12 +100,10 @@ Op SmallFiles::creation(unsigned directory, const std::string& name, int64_t siz
   return op;
 }
 
-Op SmallFiles::looking(unsigned directory, const std::string& name, ObjectId known) const {
-  return {.kind = OpKind::lookup, .object = known, .parent = directories_[directory].object, .name = name};
-}
-
-Op SmallFiles::removal(unsigned directory, const std::string& name, ObjectId known) const {
-  return {.kind = OpKind::unlink, .object = known, .parent = directories_[directory].object, .name = name};
+void SmallFiles::aim(Op& op, unsigned directory, const std::string& name, ObjectId known) const {
+  op.object = known;
+  op.parent = directories_[directory].object;
+  op.name = name;
 }
 
 bool SmallFiles::is_complete(const Op& op, const Outcome& outcome) const {
@@ -177,7 +175,8 @@ Task SmallFiles::follow(ObjectId symlink, uint64_t* size) {
 // Goes on after a lookup: reads the file if it is not empty. `seen` is the outcome of the lookup.
 Task SmallFiles::look_on(unsigned directory, const std::string& name, ObjectId known, Outcome seen) {
   const bool empty = (seen.attr.valid & kAttrSize) && seen.attr.size == 0;
-  const Op op = looking(directory, name, known ? known : sim_.new_object());
+  Op op{.kind = OpKind::lookup};
+  aim(op, directory, name, known ? known : sim_.new_object());
   if (seen.error == 0 && !empty && !known) seen = co_await sim_.perform(op, kUncounted, {.want_attr = true});
   if (seen.error == 0 && !(seen.attr.valid & kAttrSize)) {
     const Op getattr{.kind = OpKind::getattr, .object = op.object};

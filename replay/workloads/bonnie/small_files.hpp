@@ -32,13 +32,13 @@ class SmallFiles {
   Task remove_top();                       // after the subdirectories were removed
   Task sync_everything();
 
-  // creation(), looking() and removal() return requests for one file, which the caller performs: a Task for each file would take
-  // a tenth of the request. is_complete() says whether the outcome ends the action. If it does not, complete() goes on: it
-  // writes, reads, syncs, or reports a failure. `op` must live until then. `by_name`: the file is used by its name only, so the
-  // target need not remember it. `known`: the object; kNoObject: not known.
+  // creation() and aim() make requests for one file, which the caller performs: a Task for each file would take a tenth of the
+  // request. is_complete() says whether the outcome ends the action. If it does not, complete() goes on: it writes, reads, syncs,
+  // or reports a failure. `op` must live until then.
+  // `by_name`: the file is used by its name only, so the target need not remember it.
   Op creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const;
-  Op looking(unsigned directory, const std::string& name, ObjectId known) const;
-  Op removal(unsigned directory, const std::string& name, ObjectId known) const;
+  // Makes a lookup or an unlink one of this file. `known`: the object; kNoObject: not known.
+  void aim(Op& op, unsigned directory, const std::string& name, ObjectId known) const;
   bool is_complete(const Op& op, const Outcome& outcome) const;
   Task complete(const Op& op, const Outcome& outcome, unsigned directory, int64_t size);  // `size`: bytes of a created file
 
