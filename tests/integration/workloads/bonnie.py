@@ -121,7 +121,7 @@ class Prompted:
 
     def end(self):
         out, err = self.run.communicate(timeout=60)
-        return self.run.returncode, out, err.splitlines()[-1]
+        return self.run.returncode, out, [line for line in err.splitlines() if STOOD_STILL not in line][-1]
 
 
 def failures():
