@@ -25,6 +25,14 @@ namespace {
 constexpr int kTimeout = 60'000;  // ms that another program may take for its rows
 constexpr off_t kRoom = 1 << 20;  // bytes that an ordinary run's rows and their journal take, and more
 
+// A group has the runs of one program and input on one target at one load: what is the same but for chance.
+constexpr const char* kGroup = R"(
+with one as (select * from run where id = {0}),
+     alike as (select run.id from run, one where run.id <= one.id and run.input is one.input and run.target is one.target
+       and run.label is one.label and run.timing is one.timing and run.ordering is one.ordering and run.scale is one.scale
+       and run.clones is one.clones and run.asked_per_s is one.asked_per_s and run.streams is one.streams)
+update run set run_group = (select min(id) from alike), round = (select count(*) from alike) where id = {0})";
+
 }  // namespace
 
 Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where) {
@@ -195,6 +203,7 @@ void ResultsDatabase::begin_run(const Facts& row) {
   impl_->run = sqlite3_last_insert_rowid(impl_->db.get());
   if (!impl_->series) impl_->series = impl_->run;
   impl_->execute(fmt::format("update run set series = {} where id = {}", impl_->series, impl_->run));
+  impl_->execute(fmt::format(kGroup, impl_->run));
 }
 
 void ResultsDatabase::add(std::string_view table, const Facts& row) {

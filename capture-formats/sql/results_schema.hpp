@@ -5,11 +5,11 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 13;              // user_version; another one has other tables
+constexpr int kResultsVersion = 14;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
-  id integer primary key, series int, label text, started text, started_ns int,
+  id integer primary key, series int, run_group int, round int, label text, started text, started_ns int,
   program text, command text, host text, kernel text, cpu text, cpus int, memory_bytes int, directory text, directory_mount text,
   target_mount text,
   input text, trace_id text, seed int, target text, timing text, ordering text, scale real, clones int, uid text, workers int,
@@ -34,7 +34,8 @@ create table intervals(run int, from_ns int, to_ns int, kind text, operations in
   response_max_ns int,
   in_flight int, differed int, lateness_ns int,
   recorded_mean_ns real, recorded_p50_ns int, recorded_p90_ns int, recorded_p99_ns int, recorded_p999_ns int, recorded_p9999_ns int,
-  recorded_max_ns int);
+  recorded_max_ns int,
+  due int, issued int, waiting_mean_ns real, lateness_mean_ns real);
 create table heat(run int, from_ns int, to_ns int, what text, bucket int, count int);
 create table made_of(run int, low_ns int, high_ns int, operations int, service_ns int, waiting_ns int, lateness_ns int);
 create table offered(run int, from_ns int, to_ns int, operations int);
@@ -45,7 +46,7 @@ create table differences(run int, kind text, expected text, got text, count int,
 create table counters(run int, name text, value int);
 create table compared_rates(run int, name text, unit text, target text, round int, place int, rate real);
 create table compared(run int, name text, unit text, first text, second text, rounds int, asked int, ratio real, low real, high real, sign_p real,
-  verdict text);
+  verdict text, less_is_better int);
 create table measured(run int, name text, unit text, value real, less_is_better int, lower_bound int, offered_per_s real);
 create table tests(run int, test int, name text, iteration int, session int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int,
   afpd_reads int, afpd_writes int, cnid_dbd_reads int, cnid_dbd_writes int);
@@ -60,9 +61,10 @@ create table ranks(run int, rank int, host text, streams int, issued int, failed
   elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,
   start_ns int, clock_offset_ns int, clock_error_ns int, clock_drift_ns int);
 create view curve as
-  select run.series, run.id as run, asked_per_s, achieved_per_s, issued as calls, mean_ns, p50_ns, p90_ns, p99_ns,
-         mix_deviation_percent
-  from run join distributions on distributions.run = run.id and kind = '' and what = 'response'
+  select run.series, run.id as run, run.run_group, run.round, label, target, asked_per_s, achieved_per_s, issued as calls,
+         response.mean_ns, response.p50_ns, response.p90_ns, response.p99_ns, service.p99_ns as service_p99_ns, mix_deviation_percent
+  from run join distributions response on response.run = run.id and response.kind = '' and response.what = 'response'
+           left join distributions service on service.run = run.id and service.kind = '' and service.what = 'service'
   order by run.series, run.id;
 )";
 

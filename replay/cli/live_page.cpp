@@ -52,7 +52,7 @@ void LivePage::add(const Interval& interval, const SeriesInterval& series, const
   differed_ += series.differed;
   SeriesInterval all = series;
   all.kinds.clear();  // the page shows all kinds together over time
-  series_.append(std::move(all));
+  series_.append(std::move(all), interval.counts);
   const int64_t begin = clock_ns(CLOCK_MONOTONIC);
   if (begin < next_write_) return;
   try {

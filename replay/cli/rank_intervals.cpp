@@ -18,7 +18,9 @@ RankInterval::RankInterval(const Interval& interval, const SeriesInterval& merge
       in_flight_(merged.in_flight),
       differed_(merged.differed),
       last_(interval.last),
-      counts_(interval.counts) {}
+      counts_(interval.counts) {
+  if (interval.parts) parts_ = *interval.parts;
+}
 
 std::string RankInterval::save() const {
   ByteWriter out;
@@ -28,6 +30,11 @@ std::string RankInterval::save() const {
   out.varint(in_flight_);
   out.varint(differed_);
   out.u8(last_);
+  out.u8(parts_.has_value());
+  const IntervalParts parts = parts_.value_or(IntervalParts());
+  out.varint(parts.issued);
+  out.svarint(parts.waiting);
+  out.svarint(parts.lateness);
   out.text(counts_.save());
   return std::string(out.view());
 }
@@ -41,6 +48,9 @@ RankInterval RankInterval::load(std::string_view saved) {
   interval.in_flight_ = in.varint();
   interval.differed_ = in.varint();
   interval.last_ = in.u8() != 0;
+  const bool has_parts = in.u8() != 0;
+  const IntervalParts parts{.issued = in.varint(), .waiting = in.svarint(), .lateness = in.svarint()};
+  if (has_parts) interval.parts_ = parts;
   interval.counts_ = Tally::load(in.text());
   if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
   return interval;
@@ -53,6 +63,9 @@ void RankInterval::merge(const RankInterval& other) {
   in_flight_ += other.in_flight_;
   differed_ += other.differed_;
   counts_.merge(other.counts_);
+  if (!other.parts_) return;
+  if (!parts_) parts_.emplace();
+  parts_->merge(*other.parts_);
 }
 
 void RankInterval::report_interval(MergedIntervals& before, bool last, const Receiver& report_interval) const {
@@ -60,7 +73,7 @@ void RankInterval::report_interval(MergedIntervals& before, bool last, const Rec
   before.progress.differed += differed_;
   before.progress.lateness = lateness_;
   before.series.add(before.progress);
-  const Interval interval{++before.count, from_, to_, counts_, last};
+  const Interval interval{++before.count, from_, to_, counts_, last, parts_ ? &*parts_ : nullptr};
   const SeriesInterval& series = before.series.add(interval);
   if (report_interval) report_interval(interval, series);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ class RankInterval {
   uint64_t in_flight_ = 0, differed_ = 0;
   bool last_ = false;
   Tally counts_;
+  std::optional<IntervalParts> parts_;  // none: the input does not count them
 };
 
 // All intervals of a round.

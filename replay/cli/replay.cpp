@@ -335,6 +335,7 @@ int Replay::run_rounds() {
       break;
     }
     gather();
+    report.series.set_due(report.result.due);
     if (metrics) metrics->finish(report.result);
     name_operations(steps);
     status = worse_status(status, end_round());

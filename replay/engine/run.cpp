@@ -8,9 +8,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "base/added_lookup.hpp"
 #include "engine/limit.hpp"
@@ -116,10 +116,10 @@ class Runner {
   int64_t behind_time_ = 0;
   UnresponsiveTime unresponsive_{0};
   CpuMeter cpu_;
-  Tally counts_;               // counts that the workers have handed over
-  int64_t interval_from_ = 0;  // ns since the start, like interval_end_
-  int64_t interval_end_ = 0;   // a multiple of options.interval, so that a late end shifts no other
-  unsigned intervals_ = 0;
+  Tally counts_;                               // counts of the intervals that were reported
+  std::map<int64_t, IntervalCounts> pending_;  // counts that the workers have handed over, by number of the interval
+  int64_t interval_end_ = 0;                   // ns since the start: the end of the earliest interval that was not reported
+  int64_t intervals_ = 0;                      // number of intervals that were reported
   bool started_ = false, primed_ = false;
   unsigned running_ = 0;
 };
@@ -249,27 +249,28 @@ void Runner::report_interval(int64_t now, bool last) {
     const int64_t most = std::clamp<int64_t>(run_.options.interval / 1'000'000, 1, 100);
     for (int64_t looks = 0; looks < most && !all(); ++looks) std::this_thread::sleep_for(100us);
   }
-  Tally counts;
-  for (auto& worker : run_.workers) {
-    counts.merge(worker->taken());
-    if (last) counts.merge(worker->take_rest());
-  }
   const int64_t length = run_.options.interval;
-  auto tell = [&](int64_t to, const Tally& in_it) {
-    const bool is_last = last && to == now;
-    if (run_.options.on_interval) run_.options.on_interval({++intervals_, interval_from_, to, in_it, is_last});
-    interval_from_ = to;
+  // The last interval begins before now if it can.
+  const int64_t open = last ? std::max(intervals_, (now - 1) / length) : now / length;
+  auto keep = [&](const IntervalCounts& counts) {
+    counts_.merge(counts.tally);
+    if (!run_.options.on_interval) return;
+    const int64_t number = std::max(counts.number, intervals_);  // counts that come late are of the next interval
+    pending_[last ? std::min(number, open) : number].merge(counts);
   };
-  // If this process stood still, several intervals have passed. Each is reported, because those of several ranks are merged by
-  // number. Operations completed before that time, so the first interval has them.
-  const Tally none;
-  bool first = true;
-  if (!run_.options.inline_workers)
-    for (; now >= interval_end_ + length; interval_end_ += length)
-      tell(interval_end_, std::exchange(first, false) ? counts : none);
-  tell(now, first ? counts : none);
-  interval_end_ = (now / length + 1) * length;
-  counts_.merge(counts);
+  for (auto& worker : run_.workers) {
+    for (const IntervalCounts& counts : worker->taken()) keep(counts);
+    if (last) keep(worker->take_rest());
+  }
+  if (!run_.options.on_interval) return;
+  while (intervals_ < open || (last && intervals_ == open)) {
+    const IntervalCounts counts = std::move(pending_[intervals_]);
+    pending_.erase(intervals_);
+    const bool is_last = last && intervals_ == open;
+    const int64_t from = intervals_++ * length;
+    run_.options.on_interval({unsigned(intervals_), from, is_last ? now : from + length, counts.tally, is_last, &counts.parts});
+  }
+  interval_end_ = (intervals_ + 1) * length;
 }
 
 // Adds operations that were due or in flight when the run was stopped. Otherwise the slowest ones would be missing from every

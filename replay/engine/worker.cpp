@@ -59,15 +59,31 @@ void Worker::hand_over() {
   wake();
 }
 
-Tally Worker::taken() {
+std::vector<IntervalCounts> Worker::taken() {
   std::lock_guard lock(mutex_);
   return std::exchange(handed_, {});
 }
 
+void Worker::store_counts() {
+  std::lock_guard lock(mutex_);
+  handed_.push_back(std::exchange(counts_, IntervalCounts{.number = counts_.number, .tally = {}, .parts = {}}));
+}
+
+// Begins to count for the interval that has the time `now`. So a count is in the interval in which it happened, even if the
+// worker is asked for it late.
+void Worker::begin_interval(int64_t now) {
+  if (!run_.options.on_interval) {
+    counts_end_ = Scheduler::kNever;
+    return;
+  }
+  if (counts_end_) store_counts();
+  counts_.number = std::max<int64_t>(0, now - run_.start) / run_.options.interval;
+  counts_end_ = run_.start + (counts_.number + 1) * run_.options.interval;
+}
+
 void Worker::accept() {
   if (wanted_.load(std::memory_order_relaxed)) {
-    std::lock_guard lock(mutex_);
-    handed_.merge(std::exchange(tally_, {}));
+    store_counts();
     wanted_.store(false, std::memory_order_release);
   }
   if (!inbox_.load(std::memory_order_relaxed)) return;
@@ -242,6 +258,8 @@ bool Worker::issue(Node& node, int64_t now) {
   } else {
     KindResult& kind = result_.kinds[unsigned(op.kind)];
     ++kind.issued;
+    if (node.issued >= counts_end_) begin_interval(node.issued);
+    ++counts_.parts.issued;
     if (fidelity == Fidelity::approximate) ++kind.approximate;
   }
   if (submitted == Submit::completed) {
@@ -342,7 +360,8 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
   const bool failed = compare(node, kind);
   // A timeout is a lower bound of the response time.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
-  tally_.at(Row(op.kind))
+  if (node.ended >= counts_end_) begin_interval(node.ended);
+  counts_.tally.at(Row(op.kind))
       .add({.due = due,
             .from = node.issued + stalled,
             .to = node.ended,
@@ -354,7 +373,13 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
     result_.failing.add(node.ended - node.issued - stalled);
   } else {
     const int64_t service = node.ended - node.issued - stalled;
-    result_.made_of.add(node.ended - due, service, std::max<int64_t>(0, ready - due), node.issued - std::max(due, ready));
+    const MadeOf::Row parts{.operations = 1,
+                            .service = service,
+                            .waiting = std::max<int64_t>(0, ready - due),
+                            .lateness = node.issued - std::max(due, ready)};
+    result_.made_of.add(MadeOf::row_of(node.ended - due), parts);
+    counts_.parts.waiting += parts.waiting;
+    counts_.parts.lateness += parts.lateness;
     result_.slowest.offer(op, node.issued - run_.start, service);
     result_.recorded_service += double(op.duration);
   }

@@ -17,7 +17,7 @@
 #include "engine/verify.hpp"
 #include "engine/window.hpp"
 #include "measure/heartbeat.hpp"
-#include "measure/tally.hpp"
+#include "measure/interval.hpp"
 
 namespace fsr {
 
@@ -72,6 +72,17 @@ struct WorkerCounters {
   std::atomic<int64_t> position{0}, lateness{0};
 };
 
+// Counts of one worker in one interval of the run.
+struct IntervalCounts {
+  int64_t number = 0;  // of the interval, from 0
+  Tally tally;
+  IntervalParts parts;
+  void merge(const IntervalCounts& other) {
+    tally.merge(other.tally);
+    parts.merge(other.parts);
+  }
+};
+
 class Worker final : public Completion {
  public:
   Worker(RunState& run, unsigned index);  // throws if the target refuses a session
@@ -87,9 +98,9 @@ class Worker final : public Completion {
   // Asks the worker to store its counts so far, by kind, where taken() finds them. It does so soon.
   void hand_over();
   bool handed_over() const { return !wanted_.load(std::memory_order_acquire); }
-  Tally taken();
+  std::vector<IntervalCounts> taken();
   // Call it when the worker's thread has ended.
-  Tally take_rest() { return std::exchange(tally_, {}); }
+  IntervalCounts take_rest() { return std::exchange(counts_, {}); }
   // Returns what the worker counted, without the times that taken() and take_rest() return. Call it once, when the worker's
   // thread has ended.
   RunResult take_result();
@@ -103,6 +114,8 @@ class Worker final : public Completion {
 
   void completed(TargetRequest& request) override;
   void accept();
+  void store_counts();
+  void begin_interval(int64_t now);
   void place(Node& node);
   bool issue_due();
   bool issue(Node& node, int64_t now);
@@ -141,11 +154,12 @@ class Worker final : public Completion {
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;
   RunResult result_;
-  Tally tally_;
+  IntervalCounts counts_;   // of the present interval
+  int64_t counts_end_ = 0;  // clock: its end
   WorkerCounters counters_;
 
   std::mutex mutex_;
-  Tally handed_;
+  std::vector<IntervalCounts> handed_;
   alignas(64) std::atomic<bool> wanted_{false};
 };
 

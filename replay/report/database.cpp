@@ -72,6 +72,7 @@ class Rows {
         if (const Histogram& h = owner.*times.member; h.count()) visit(kind, times.name, h);
     };
     unless_empty("", r, figures::kTimesOfRun);
+    if (const Histogram recorded = recorded_times(r); recorded.count()) visit("", "recorded", recorded);
     for (unsigned i = 0; i < kOpKinds; ++i) unless_empty(op_name(OpKind(i)), r.kinds[i], figures::kTimesOfKind);
   }
 

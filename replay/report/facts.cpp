@@ -96,6 +96,12 @@ Facts distribution_facts(const Histogram& h) {
           {"max_ns", h.max()}};
 }
 
+Histogram recorded_times(const RunResult& result) {
+  Histogram all;
+  for (const KindResult& kind : result.kinds) all.merge(kind.recorded);
+  return all;
+}
+
 Facts slow_facts(const SlowOperation& s) {
   return {{"seq", number(s.seq)},     {"kind", std::string(op_name(s.kind))},
           {"name", s.name},           {"object", number(s.object)},
@@ -152,10 +158,18 @@ Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measu
   add_times(facts, "response", m.response);
   // These figures are known only for all kinds together.
   const bool all = kind.empty();
+  auto if_known = [all](const auto& value) -> SqlValue {
+    if (!all || !value) return nullptr;
+    return value_of(*value);
+  };
   facts.insert(facts.end(), {{"in_flight", number(all ? i.in_flight : 0)},
                              {"differed", number(all ? i.differed : 0)},
                              {"lateness_ns", all ? i.lateness : int64_t(0)}});
   add_times(facts, "recorded", m.recorded);
+  facts.insert(facts.end(), {{"due", if_known(i.due)},
+                             {"issued", if_known(i.issued)},
+                             {"waiting_mean_ns", if_known(i.waiting_mean)},
+                             {"lateness_mean_ns", if_known(i.lateness_mean)}});
   return facts;
 }
 

@@ -13,6 +13,7 @@ struct Report;
 Facts run_facts(const Report& report);  // includes the facts of the sections
 Facts kind_facts(const KindResult& kind);
 Facts distribution_facts(const Histogram& histogram);
+Histogram recorded_times(const RunResult& result);  // durations in the capture of the operations that did not fail
 // Adds `times` under the names `what`_p50_ns and so on.
 void add_times(Facts& facts, const std::string& what, const Times& times);
 Facts slow_facts(const SlowOperation& slow);

@@ -95,6 +95,7 @@ static json document(const Report& report) {
     json& distribution = out[times.name] = of(distribution_facts(r.*times.member));
     if (times.lower_bounds) distribution["lower_bounds"] = lower_bounds(r.*times.member, r.*times.lower_bounds);
   }
+  if (const Histogram recorded = recorded_times(r); recorded.count()) out["recorded"] = of(distribution_facts(recorded));
   for (const auto& section : report.sections) section->json(out);
   return out;
 }

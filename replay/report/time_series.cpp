@@ -15,6 +15,12 @@ Measured measured(const KindCounters& cell) {
           .recorded = times_of(cell.recorded)};
 }
 
+KindCounters sum_of(const Tally& counts) {
+  KindCounters all;
+  for (Row row = 0; row < kOpKinds; ++row) all.merge(counts[row]);
+  return all;
+}
+
 }  // namespace
 
 Times times_of(const Histogram& h) {
@@ -34,7 +40,7 @@ const SeriesInterval& TimeSeries::add(const Interval& interval) {
   out.in_flight = latest_.in_flight;
   out.differed = latest_.differed - std::exchange(differed_, latest_.differed);
   out.lateness = std::exchange(lateness_, 0);
-  KindCounters all;
+  const KindCounters all = sum_of(interval.counts);
   uint64_t read = 0, written = 0;
   for (Row row = 0; row < kOpKinds; ++row) {
     const KindCounters& cell = interval.counts[row];
@@ -43,13 +49,30 @@ const SeriesInterval& TimeSeries::add(const Interval& interval) {
     Measured& of_kind = out.kinds.emplace_back(kind, measured(cell)).second;
     if (kind != OpKind::write) read += of_kind.bytes_read = cell.bytes;
     if (kind != OpKind::read) written += of_kind.bytes_written = cell.bytes;
-    all.merge(cell);
+  }
+  if (const IntervalParts* parts = interval.parts) {
+    out.issued = parts->issued;
+    if (all.count) {
+      out.waiting_mean = double(parts->waiting) / double(all.count);
+      out.lateness_mean = double(parts->lateness) / double(all.count);
+    }
   }
   out.all = measured(all);
   out.all.bytes_read = read;
   out.all.bytes_written = written;
   heat_.add(interval.from, interval.to, all);
   return out;
+}
+
+void TimeSeries::append(SeriesInterval interval, const Tally& counts) {
+  heat_.add(interval.from, interval.to, sum_of(counts));
+  intervals_.push_back(std::move(interval));
+}
+
+void TimeSeries::set_due(const std::vector<uint64_t>& due) {
+  if (intervals_.empty() || due.empty()) return;
+  for (SeriesInterval& interval : intervals_) interval.due = 0;
+  for (size_t i = 0; i < due.size(); ++i) *intervals_[std::min(i, intervals_.size() - 1)].due += due[i];
 }
 
 }  // namespace fsr

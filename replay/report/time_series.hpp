@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct SeriesInterval {
   uint64_t in_flight = 0;    // at the end of the interval
   uint64_t differed = 0;
   int64_t lateness = 0;  // worst lateness of the replayer, ns
+  // Operations issued, and the means of waiting and lateness of those that completed and did not fail, ns. None: not a trace.
+  std::optional<uint64_t> issued;
+  std::optional<double> waiting_mean, lateness_mean;
+  std::optional<uint64_t> due;  // operations that were due; known at the end of a run with a schedule
   Measured all;
   std::vector<std::pair<OpKind, Measured>> kinds;  // kinds that were issued
 };
@@ -40,8 +45,11 @@ class TimeSeries {
   void add(const Progress& progress);
   // Appends an interval and returns it, valid until the next call.
   const SeriesInterval& add(const Interval& interval);
-  void append(SeriesInterval interval) { intervals_.push_back(std::move(interval)); }
+  // Appends an interval that another one made of `counts`.
+  void append(SeriesInterval interval, const Tally& counts);
   const std::vector<SeriesInterval>& intervals() const { return intervals_; }
+  // Adds how many operations were due in each interval. The last one has all that follow.
+  void set_due(const std::vector<uint64_t>& due);
   const Heat& heat() const { return heat_; }  // times of all kinds together
 
  private:

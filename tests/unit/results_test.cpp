@@ -31,7 +31,10 @@ TEST_CASE("every figure of a report has a column in the results database") {
   report.series.add(Progress{.done = 1});
   Tally counts;
   counts.at(Row(OpKind::read)).add({.due = 0, .from = 0, .to = 1000, .bytes = 7});
-  report.series.add(Interval{1, 0, 1'000'000'000, counts, true});
+  const IntervalParts parts{.issued = 3, .waiting = 500, .lateness = 40};
+  report.series.add(Interval{1, 0, 1'000'000'000, counts, false, &parts});
+  report.series.add(Interval{2, 1'000'000'000, 1'500'000'000, Tally(), true, &parts});
+  report.series.set_due({1, 2, 4});
   MixResult mix;
   mix.rows.emplace_back();
   report.sections = {std::make_shared<TraceSection>(),
@@ -44,9 +47,20 @@ TEST_CASE("every figure of a report has a column in the results database") {
   REQUIRE(reader.runs().size() == 1);
   CHECK(reader.runs()[0].text("label") == "of a test");
   CHECK(reader.runs()[0].number("series") == 1);
+  CHECK(reader.runs()[0].number("run_group") == 1);
+  CHECK(reader.runs()[0].number("round") == 1);
   CHECK(reader.histogram(1, "read", "service").max() == 1000);
-  CHECK(reader.rows("intervals", 1).size() == 2);
-  CHECK(reader.rows("intervals", 1)[1].number("bytes_read") == 7);
+  const std::vector<ResultRow> intervals = reader.rows("intervals", 1);
+  REQUIRE(intervals.size() == 3);
+  CHECK(intervals[0].number("due") == 1);
+  CHECK(intervals[0].number("issued") == 3);
+  CHECK(intervals[0].real("waiting_mean_ns") == 500);
+  CHECK(intervals[0].real("lateness_mean_ns") == 40);
+  CHECK(intervals[1].number("bytes_read") == 7);
+  CHECK(!intervals[1].has("due"));
+  CHECK(intervals[2].number("due") == 6);
+  CHECK(!intervals[2].has("waiting_mean_ns"));
+  CHECK(reader.histogram(1, "", "recorded").count() == 1);
   for (const char* table : {"kinds", "slowest", "mismatches", "differences", "counters", "offered", "mix"})
     CHECK(reader.rows(table, 1).size() == 1);
   CHECK(reader.rows("heat", 1).size() == 2);

@@ -379,6 +379,26 @@ TEST_CASE("the intervals count every operation once, by kind, with recorded time
   CHECK(b.result.slowest.list().front().recorded == 10'000);
 }
 
+TEST_CASE("intervals have their length, and what was issued and completed in them, even if they are reported late") {
+  Bench b;
+  b.target.latency = [](const Op&) { return 250'000; };
+  std::vector<Op> ops = every_100us(100);
+  uint64_t issued = 0, number = 0;
+  b.options.interval = 1'000'000;
+  b.options.on_interval = [&](const Interval& interval) {
+    CHECK(interval.number == ++number);
+    CHECK(interval.from == int64_t(number - 1) * 1'000'000);
+    if (!interval.last) CHECK(interval.to == int64_t(number) * 1'000'000);
+    REQUIRE(interval.parts);
+    CHECK(interval.parts->issued == (interval.last ? 0 : 10));
+    CHECK(interval.counts[Row(OpKind::statfs)].count == (interval.last ? 2 : number == 1 ? 8 : 10));
+    issued += interval.parts->issued;
+  };
+  b.run(ops);
+  CHECK(number == 11);
+  CHECK(issued == 100);
+}
+
 TEST_CASE("a failed operation counts neither as achieved nor in service times") {
   for (bool no_answer : {true, false}) {
     Bench b;

@@ -190,7 +190,8 @@ void Comparison::database(ResultsDatabase& results) const {
                                {"low", paired.low},
                                {"high", paired.high},
                                {"sign_p", paired.sign_p},
-                               {"verdict", line_of(row, target, shown[i][target - 1]).verdict}});
+                               {"verdict", line_of(row, target, shown[i][target - 1]).verdict},
+                               {"less_is_better", int64_t(row.is_time)}});
     }
   results.commit();
 }
