@@ -129,6 +129,9 @@ class Drawing {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
     std::string path;
     auto end = [&] {
+      if (!path.empty() && chart_.series[number].filled)
+        canvas_.put("<path class=\"s{} fill\" d=\"M{}V{:.1f}H{}z\"/>\n", colour(number), path, bottom(),
+                    path.substr(0, path.find(',')));
       if (!path.empty())
         canvas_.put("<polyline class=\"l s{}{}\" style=\"fill:none\" points=\"{}\"/>\n", colour(number),
                     chart_.series[number].thin ? " thin" : "", path);
@@ -210,26 +213,13 @@ std::string chart_value(const Chart& chart, const ChartPoint& point) {
 
 std::string xml_text(std::string_view bytes) {
   std::string out;
+  constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
   for (char c : escape_text(bytes)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+    const size_t at = kSpecial.find(c);
+    if (at == kSpecial.npos)
+      out += c;
+    else
+      out += kEntities[at];
   }
   return out;
 }

@@ -14,13 +14,6 @@
 
 namespace fsr {
 
-// The faintest colour stands out from the background, because a single slow operation is what a reader looks for.
-const std::string_view kHeatMapStyle = R"(
-.h0{fill:#afd0ec}.h1{fill:#7fb2df}.h2{fill:#4f90cb}.h3{fill:#2c6fb0}.h4{fill:#154a87}.h5{fill:#062a57}
-@media (prefers-color-scheme:dark){.h0{fill:#28507a}.h1{fill:#376b9f}.h2{fill:#4d8bc6}.h3{fill:#77ade0}.h4{fill:#afd2f3}.h5{fill:#e6f3ff}}
-@media print{.h0{fill:#afd0ec}.h1{fill:#7fb2df}.h2{fill:#4f90cb}.h3{fill:#2c6fb0}.h4{fill:#154a87}.h5{fill:#062a57}}
-)";
-
 namespace {
 
 constexpr int kClasses = 6;
@@ -114,6 +107,8 @@ class HeatDrawing {
 };
 
 }  // namespace
+
+int HeatMap::bucket_of(int64_t ns) { return ns <= 1 ? 0 : std::min(int(std::log10(double(ns)) * kPerDecade), kLastBucket); }
 
 void share_scales(std::vector<HeatMap>& maps) {
   HeatMap all;

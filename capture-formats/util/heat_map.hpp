@@ -13,6 +13,8 @@ namespace fsr {
 struct HeatMap {
   static constexpr int kPerDecade = 4;    // buckets
   static constexpr int kLastBucket = 39;  // has all longer times, too
+  // Returns the bucket of a time in ns. The first one also has those below.
+  static int bucket_of(int64_t ns);
   struct Cell {
     double from = 0, to = 0;  // seconds
     int bucket = 0;           // from 10^(bucket/4) ns on, below 10^((bucket+1)/4) ns
@@ -30,7 +32,8 @@ struct HeatMap {
 // Makes the scales of `maps` those that all their cells need. Buckets end at whole decades.
 void share_scales(std::vector<HeatMap>& maps);
 
-extern const std::string_view kHeatMapStyle;  // CSS for the classes of the drawings
+// Returns a drawing for a page. The faintest colour stands out from the background, because a single slow operation is what a
+// reader looks for.
 std::string heat_map_svg(const HeatMap& map);
 
 }  // namespace fsr

@@ -12,11 +12,28 @@ namespace fsr {
 
 constexpr int kSteps = 80;  // points of a distribution
 
-std::string duration_text(double ns) { return ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns))); }
+std::string duration_text(double ns) {
+  std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
+  // A mark of an axis is "10 ms" and not "10.0 ms".
+  if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
+    const size_t last = text.find_last_not_of('0', space - 1);
+    text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
+  }
+  return text;
+}
 std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string count_text(double n) {
   return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
+}
+
+Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label,
+                      std::function<std::string(double)> text) {
+  Chart chart{.title = title, .x_label = since, .y_label = label, .style = ChartStyle::areas};
+  chart.height = 230;  // several stand under each other
+  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
+  chart.y_text = std::move(text);
+  return chart;
 }
 
 Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,

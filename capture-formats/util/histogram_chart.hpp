@@ -15,6 +15,9 @@ struct NamedHistogram {
   std::string name;
   const Histogram* histogram = nullptr;
 };
+// Returns a chart without series, of steps over time. `since`: label of the time, such as "time since the start".
+Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label,
+                      std::function<std::string(double)> text);
 // The share of values up to x, on a logarithmic axis.
 Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
                   std::function<std::string(double)> text);

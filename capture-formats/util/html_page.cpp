@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <iterator>
+#include <map>
+
+#include "util/histogram_chart.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -15,9 +19,11 @@ constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is ke
 
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;--shade:#0005;
---c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c}
+--c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
+--h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
 @media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;--shade:#fff6;
---c0:#62aef7;--c1:#ff9468;--c2:#4fcaa3;--c3:#cf9be6;--c4:#8d98a5;--c5:#e9c46a;--o5:#e9c46a;--c6:#ff8a5c;--good:#4fcaa3;--bad:#ff8a66}}
+--c0:#62aef7;--c1:#ff9468;--c2:#4fcaa3;--c3:#cf9be6;--c4:#8d98a5;--c5:#e9c46a;--o5:#e9c46a;--c6:#ff8a5c;--good:#4fcaa3;--bad:#ff8a66;
+--h0:#28507a;--h1:#376b9f;--h2:#4d8bc6;--h3:#77ade0;--h4:#afd2f3;--h5:#e6f3ff}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif}
@@ -34,6 +40,18 @@ p{max-width:46rem}.verdict p{max-width:none}
 .verdict{border-left:5px solid var(--soft);background:var(--tile);padding:.6rem 1rem;margin:.9rem 0}
 .verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
 .env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
+.better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}.open{color:var(--soft)}
+.p{width:36%;min-width:9rem}td.p{padding:0}.viz{position:relative;display:block;height:46px;overflow:hidden}
+.viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
+.viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
+.viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}
+.viz .s0,.viz .s4{stroke:none}.mark{stroke:var(--fg);stroke-width:1.5}
+.scale{position:relative;display:block;height:2.7em;font-weight:400}.scale span{position:absolute;top:0;white-space:nowrap}
+.scale .tick{top:auto;bottom:0;transform:translateX(-50%)}.scale .first{transform:none}.scale .last{transform:translateX(-100%)}
+rect.box{fill:none;stroke:var(--soft);stroke-width:1.5}rect.box.better{fill:var(--good);fill-opacity:.55;stroke:var(--good)}
+rect.box.worse{fill:var(--bad);fill-opacity:.55;stroke:var(--bad)}
+.small{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.4rem 1.2rem}.small figure{margin:.4rem 0}
+pre{background:var(--tile);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem}
 .x1{background:#0b62b01c}.x2{background:#0b62b03c}.x3{background:#0b62b066}.y1{background:#d9601a20}.y2{background:#d9601a44}.y3{background:#d9601a70}
 .scroll{overflow-x:auto;margin:.75rem 0;background:linear-gradient(to right,var(--bg) 40%,transparent) left/2rem 100%,
 linear-gradient(to left,var(--bg) 40%,transparent) right/2rem 100%,linear-gradient(to right,var(--shade),transparent) left/.8rem 100%,
@@ -47,20 +65,23 @@ td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k
 thead th:first-child,.t thead th{overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;white-space:normal;overflow-wrap:normal;vertical-align:bottom}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
-text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.thin{stroke-width:1}.hit{fill:transparent}
+text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
 .s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--c5)}.l.s6{stroke:var(--c6)}rect[class]{stroke:none}rect.s5{stroke:var(--o5)}
+.h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}.h5{fill:var(--h5)}
 .phone{display:none}.b{fill:var(--c0)}
 @media (max-width:46rem){.wide{display:none}.phone{display:block;max-width:34rem}}
 @media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}
 table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6rem;max-width:9rem}
 .stack thead{display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
+.stack td.p::before{content:none}
 .stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
---c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c}
+--c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
+--h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -70,6 +91,7 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
 std::string cell_text(const HtmlPage::Cell& cell) {
+  if (!cell.picture.empty()) return cell.picture;
   const std::string below = cell.below.empty() ? "" : "<small>" + xml_text(cell.below) + "</small>";
   if (cell.value.empty()) return (cell.text.empty() ? "" : isolated(cell.text)) + below;
   return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>" + below;
@@ -79,12 +101,19 @@ std::string cell_text(const HtmlPage::Cell& cell) {
 // would.
 std::string classes(bool text, bool among_numbers, const HtmlPage::Cell& cell) {
   std::string names = among_numbers ? " w" : "";
+  if (!cell.picture.empty()) names += " p";
   if (text && !cell.text.empty() && cell.text.size() <= kKept) names += " k";
-  if (cell.shade) names += fmt::format(" {}{}", cell.shade > 0 ? 'x' : 'y', std::abs(cell.shade));
+  if (!cell.looks.empty()) names += " " + cell.looks;
   return names.empty() ? "" : " class=\"" + names.substr(1) + "\"";
 }
 
 }  // namespace
+
+HtmlPage::Cell count_cell(uint64_t n) { return {format_count(n), std::to_string(n)}; }
+HtmlPage::Cell size_cell(uint64_t bytes) { return {format_size(bytes), std::to_string(bytes)}; }
+HtmlPage::Cell duration_cell(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
+HtmlPage::Cell rate_cell(double per_second) { return {count_text(per_second), fmt::format("{:.3f}", per_second)}; }
+HtmlPage::Cell share_cell(uint64_t part, uint64_t whole) { return percent_text(whole ? double(part) / double(whole) : 0); }
 
 HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
 
@@ -108,8 +137,6 @@ void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::strin
   body_ += "</dl>\n";
 }
 
-void HtmlPage::style(std::string_view rules) { style_ += rules; }
-
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
 void HtmlPage::section(std::string_view id, std::string_view heading) {
@@ -131,19 +158,21 @@ void HtmlPage::table(const Table& t) {
   auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.
-  const bool stack = t.text_columns && t.headings.size() > 2;
+  const bool stack = (t.text_columns && t.headings.size() > 2) || t.pictures;
   auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
   fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
                  xml_text(t.caption),
-                 stack            ? " class=\"t stack\""
+                 t.pictures       ? " class=\"stack\""
+                 : stack          ? " class=\"t stack\""
                  : t.text_columns ? " class=\"t\""
                                   : "",
                  role("table"), t.id.empty() ? "" : " id=\"" + t.id + "\"");
   fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
   for (size_t i = 0; i < t.headings.size(); ++i)
-    fmt::format_to(out, "<th scope=\"col\"{}>{}</th>", is_text(i) ? " class=\"w\"" : "", xml_text(t.headings[i]));
+    fmt::format_to(out, "<th scope=\"col\"{}>{}{}</th>", is_text(i) ? " class=\"w\"" : "", xml_text(t.headings[i]),
+                   i && i == t.pictures ? t.scale : "");
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
     for (size_t i = 0; i < t.rows[r].size(); ++i) {
@@ -203,16 +232,39 @@ void HtmlPage::chart(const Chart& chart) {
   body_ += "</details>\n</figure>\n";
 }
 
+void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
+  share_scales(maps);
+  Table t{.caption = "Operations by time", .headings = {"time from"}, .folded = "Operations by time as a table"};
+  std::map<int, std::vector<uint64_t>> counts;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    HeatMap& map = maps[i];
+    t.headings.push_back(map.title);
+    for (const HeatMap::Cell& cell : map.cells) {
+      std::vector<uint64_t>& row = counts[cell.bucket];
+      row.resize(maps.size());
+      row[i] += cell.count;
+    }
+    const std::string wide = heat_map_svg(map);
+    map.width = kPhoneWidth;
+    body_ += "<figure>\n" + drawings(wide, heat_map_svg(map)) + "</figure>\n";
+  }
+  for (const auto& [bucket, row] : counts) {
+    t.rows.push_back({duration_cell(std::llround(std::pow(10, double(bucket) / HeatMap::kPerDecade)))});
+    for (uint64_t n : row) t.rows.back().push_back(count_cell(n));
+  }
+  table(t);
+}
+
 std::string HtmlPage::finish() {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "{7}<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}{6}</style>\n</head>\n<body>\n"
+      "{6}<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header><h1>{2}</h1>\n<nav "
       "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
       "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
-      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "", style_,
+      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "",
       refresh_ ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_) : "");
 }
 

@@ -2,11 +2,13 @@
 // HTML pages of one file: no script, no network, readable on paper, in the dark and with a screen reader.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "util/chart.hpp"
+#include "util/heat_map.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr {
@@ -15,8 +17,6 @@ class HtmlPage {
  public:
   explicit HtmlPage(std::string_view title);
 
-  // Adds CSS rules to those of the page.
-  void style(std::string_view rules);
   void paragraph(std::string_view text);
   void note(std::string_view text);  // a paragraph in small letters that says how to read a picture
   // Adds a box that says how it went, first by a sign and in words, so that no colour is needed.
@@ -27,13 +27,18 @@ class HtmlPage {
   // Adds a heading, and an entry in the list of contents.
   void section(std::string_view id, std::string_view heading);
   // A cell of a table. `text` is escaped. `value`: the exact number behind a text such as "1.2 ms", for programs; may be empty.
-  // `below`: a second line in small letters; may be empty. `shade`: 1 to 3 steps better, -1 to -3 steps worse, by its background.
+  // `below`: a second line in small letters; may be empty. `looks`: classes of the page's style, such as "x1" to "x3" for a
+  // background that says better, "y1" to "y3" worse; may be empty. `picture`: markup in place of a text.
   struct Cell {
-    Cell(std::string shown, std::string exact = {}, std::string small = {}, int steps = 0)
-        : text(std::move(shown)), value(std::move(exact)), below(std::move(small)), shade(steps) {}
+    Cell(std::string shown, std::string exact = {}, std::string small = {}, std::string css = {})
+        : text(std::move(shown)), value(std::move(exact)), below(std::move(small)), looks(std::move(css)) {}
     Cell(const char* shown) : text(shown) {}
-    std::string text, value, below;
-    int shade = 0;
+    static Cell drawn(std::string markup) {
+      Cell cell("");
+      cell.picture = std::move(markup);
+      return cell;
+    }
+    std::string text, value, below, looks, picture;
   };
   // The first cell of a row is its name. `text_columns`: the other cells are text; false: numbers.
   struct Table {
@@ -46,6 +51,9 @@ class HtmlPage {
     // A bar behind each row's name, 0 to 1; may be empty.
     std::vector<double> bars;
     std::string id;  // may be empty
+    // Column of drawings, and markup for its scale that its heading has. 0: none.
+    size_t pictures = 0;
+    std::string scale;
   };
   void table(const Table& table);
   static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
@@ -55,6 +63,8 @@ class HtmlPage {
   void facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts);
   // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
+  // Adds drawings on one scale, and below them the counts as a folded table.
+  void heat_maps(std::vector<HeatMap> maps);
   // Makes browsers load the page again after so many seconds.
   void refresh_every(int seconds) { refresh_ = seconds; }
   // Adds a row of tiles, each with a label and a value.
@@ -62,9 +72,16 @@ class HtmlPage {
   std::string finish();
 
  private:
-  std::string title_, style_, contents_, body_;
+  std::string title_, contents_, body_;
   bool in_section_ = false;
   int refresh_ = 0;  // s; 0: never
 };
+
+// Return cells with a number as text, and the exact number behind it.
+HtmlPage::Cell count_cell(uint64_t n);
+HtmlPage::Cell size_cell(uint64_t bytes);
+HtmlPage::Cell duration_cell(int64_t ns);
+HtmlPage::Cell rate_cell(double per_second);
+HtmlPage::Cell share_cell(uint64_t part, uint64_t whole);  // per cent, without the number
 
 }  // namespace fsr

@@ -11,9 +11,6 @@
 
 namespace fsr::page {
 
-Cell count(int64_t n) { return {format_count(uint64_t(n)), std::to_string(n)}; }
-Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
-Cell rate(double per_second) { return {count_text(per_second), fmt::format("{:.3f}", per_second)}; }
 Cell ratio(int64_t is, int64_t was) { return was > 0 ? fmt::format("{:.2f}", double(is) / double(was)) : ""; }
 
 std::string fact_text(const ResultRow& row, const char* column) {

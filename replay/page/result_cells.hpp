@@ -15,9 +15,9 @@ namespace fsr::page {
 
 using Cell = HtmlPage::Cell;
 
-Cell count(int64_t n);
-Cell duration(int64_t ns);
-Cell rate(double per_second);
+inline Cell count(int64_t n) { return count_cell(uint64_t(n)); }
+inline Cell duration(int64_t ns) { return duration_cell(ns); }
+inline Cell rate(double per_second) { return rate_cell(per_second); }
 Cell ratio(int64_t is, int64_t was);  // empty if `was` is 0
 
 // Names and columns of `run` of what describes the machine and the command.

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <list>
 
-#include "page/heat.hpp"
-#include "page/made_of.hpp"
-#include "page/over_time.hpp"
 #include "page/result_cells.hpp"
+#include "page/run_charts.hpp"
 #include "util/histogram_chart.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -97,15 +97,14 @@ class RunPart {
   void service_tiles(std::vector<std::pair<std::string, Cell>>& tiles) {
     const ResultRow* service = distribution(distributions_, "", "service");
     if (!service) return;
-    Histogram recorded;
-    for (const ResultRow& row : distributions_)
-      if (row.text("what") == "recorded") recorded.merge(file_.histogram(id_, row.text("kind"), "recorded"));
-    for (const Quantile& q : kQuantiles) {
-      if (q.share != 0.5 && q.share != 0.99 && q.share != 1) continue;
-      const int64_t is = service->number(q.column), was = recorded.quantile(q.share);
-      tiles.push_back({std::string("service, ") + q.name,
-                       below(duration(is), was ? format_duration(was) + " recorded, ×" + ratio(is, was).text : "")});
-    }
+    const ResultRow* recorded = distribution(distributions_, "", "recorded");
+    for (const Quantile& q : kQuantiles)
+      if (q.share == 0.5 || q.share == 0.99 || q.share == 1)
+        tiles.push_back({std::string("service, ") + q.name, beside_recorded(*service, recorded, q.column)});
+  }
+  static Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column) {
+    const int64_t is = service.number(column), was = recorded ? recorded->number(column) : 0;
+    return below(duration(is), was > 0 ? format_duration(was) + " recorded, ×" + ratio(is, was).text : "");
   }
 
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
@@ -129,17 +128,13 @@ class RunPart {
   }
 
   void over_time() {
-    for (const ResultRow& row : file_.rows("intervals", id_))
-      if (row.text("kind").empty()) intervals_.push_back(row);
-    if (intervals_.empty()) return;
+    std::vector<ResultRow> intervals = file_.rows("intervals", id_);
+    std::erase_if(intervals, [](const ResultRow& row) { return !row.text("kind").empty(); });
+    if (intervals.empty()) return;
     page_.section("time", "Over time");
     page_.note(
         "A gap is a stretch in which nothing completed, not a zero. Response runs from the time that an operation was due.");
-    const std::vector<ResultRow> offered = file_.rows("offered", id_);
-    page_.chart(load_over_time(intervals_, offered, replayed_ ? 0 : run_.real("asked_per_s")));
-    if (!offered.empty()) page_.chart(backlog_over_time(intervals_, offered));
-    page_.chart(service_over_time(intervals_));
-    page_.chart(response_over_time(intervals_));
+    write_over_time(page_, intervals, replayed_ ? 0 : run_.real("asked_per_s"));
     write_heat_maps(page_, file_.rows("heat", id_));
   }
 
@@ -155,8 +150,7 @@ class RunPart {
                       .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
     t.id = "distribution-table";
     std::vector<NamedHistogram> lines;
-    histograms_.clear();
-    histograms_.reserve(4);
+    std::list<Histogram> histograms;
     for (const char* what : {"lateness", "waiting", "service", "response"}) {
       const ResultRow* row = distribution(distributions_, "", what);
       if (!row) continue;
@@ -166,38 +160,47 @@ class RunPart {
         cells.push_back(bounds ? responses_.cell(q.share, row->number(q.column)) : duration(row->number(q.column)));
       cells.push_back(bounds ? responses_.mean(row->real("mean_ns")) : duration(int64_t(row->real("mean_ns"))));
       t.rows.push_back(std::move(cells));
-      histograms_.push_back(file_.histogram(id_, "", what));
-      lines.push_back({what, &histograms_.back()});
+      lines.push_back({what, &histograms.emplace_back(file_.histogram(id_, "", what))});
     }
     page_.table(t);
-    const std::vector<Chart> made_of = made_of_charts(file_.rows("made_of", id_));
-    for (const Chart& chart : made_of) page_.chart(chart);
-    if (!lines.empty() && made_of.empty()) page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
+    if (!write_made_of(page_, file_.rows("made_of", id_)) && !lines.empty())
+      page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
   }
 
   void kinds() {
     page_.section("kinds", "By kind of operation");
-    const bool recorded = std::any_of(distributions_.begin(), distributions_.end(),
-                                      [](const ResultRow& r) { return r.text("what") == "recorded"; });
-    HtmlPage::Table t{.caption = recorded ? "Recorded beside replayed" : "Operations by kind"};
-    t.id = "kind-table";
-    t.headings = {"kind", "issued", replayed_ ? "differed" : "failed"};
-    if (recorded)
-      t.headings.insert(t.headings.end(), {"p50 recorded", "replayed", "ratio", "p99 recorded", "replayed", "ratio"});
-    else
-      t.headings.insert(t.headings.end(), {"p50", "p99", "max"});
-    for (const ResultRow& kind : file_.rows("kinds", id_)) {
+    const bool recorded = distribution(distributions_, "", "recorded");
+    page_.note(recorded
+                   ? "Service on a logarithmic scale: in the capture above, grey; replayed below, blue. Marks are p50 and p99. "
+                     "Sorted by the time that the target took."
+                   : "Service on a logarithmic scale, with marks at p50 and p99. Sorted by the time that the target took.");
+    double low = 1e18, high = 0;
+    for (const ResultRow& row : distributions_)
+      if (!row.text("kind").empty() && row.number("count") > 0)
+        low = std::min(low, row.real("min_ns")), high = std::max(high, row.real("max_ns"));
+    const StripScale scale = StripScale::of_times(low, high);
+    HtmlPage::Table t{.caption = recorded ? "Recorded beside replayed" : "Operations by kind",
+                      .headings = {"kind", "", "issued", replayed_ ? "differed" : "failed", "p50", "p99", "max"},
+                      .id = "kind-table",
+                      .pictures = 1,
+                      .scale = scale.axis("", "")};
+    std::vector<ResultRow> rows = file_.rows("kinds", id_);
+    std::stable_sort(rows.begin(), rows.end(), [&](const ResultRow& a, const ResultRow& b) { return time_of(a) > time_of(b); });
+    for (const ResultRow& kind : rows) {
       const std::string name = kind.text("kind");
       const ResultRow *is = distribution(distributions_, name, "service"), *was = distribution(distributions_, name, "recorded");
-      std::vector<Cell> row = {name, count(kind.number("issued")), count(kind.number(replayed_ ? "differed" : "failed"))};
-      for (const char* column : recorded ? std::vector{"p50_ns", "p99_ns"} : std::vector{"p50_ns", "p99_ns", "max_ns"}) {
-        if (recorded) row.push_back(was ? duration(was->number(column)) : Cell(""));
-        row.push_back(is ? duration(is->number(column)) : Cell(""));
-        if (recorded) row.push_back(is && was ? ratio(is->number(column), was->number(column)) : Cell(""));
-      }
-      t.rows.push_back(std::move(row));
+      const Histogram service = file_.histogram(id_, name, "service"), before = file_.histogram(id_, name, "recorded");
+      t.rows.push_back({name, Cell::drawn(scale.distribution(was ? &before : nullptr, &service)), count(kind.number("issued")),
+                        count(kind.number(replayed_ ? "differed" : "failed"))});
+      for (const char* column : {"p50_ns", "p99_ns", "max_ns"})
+        t.rows.back().push_back(is ? beside_recorded(*is, was, column) : Cell(""));
     }
     page_.table(t);
+  }
+  // Returns the time that the target took for a kind, ns.
+  double time_of(const ResultRow& kind) const {
+    const ResultRow* service = distribution(distributions_, kind.text("kind"), "service");
+    return service ? service->real("mean_ns") * service->real("count") : 0;
   }
 
   // Writes the parts of a workload that the files of a program name.
@@ -301,8 +304,6 @@ class RunPart {
   const bool replayed_;  // true: a replay; false: a run of a program
   const std::vector<ResultRow> distributions_;
   const Responses responses_;
-  std::vector<ResultRow> intervals_;  // of all kinds together
-  std::vector<Histogram> histograms_;
 };
 
 }  // namespace

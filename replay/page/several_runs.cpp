@@ -40,7 +40,9 @@ Cell time_cell(double ns) { return duration(std::llround(ns)); }
 // Returns a ratio, with a step of shade for each factor of two.
 Cell shaded(double ratio) {
   const double steps = -std::round(std::log2(std::max(ratio, 1e-6)));
-  return {fmt::format("{:.{}f}", ratio, ratio < 0.1 ? 3 : 2), "", "", int(std::clamp(steps, -3.0, 3.0))};
+  const int shade = int(std::clamp(steps, -3.0, 3.0));
+  return {fmt::format("{:.{}f}", ratio, ratio < 0.1 ? 3 : 2), "", "",
+          shade ? fmt::format("{}{}", shade > 0 ? 'x' : 'y', std::abs(shade)) : ""};
 }
 
 class Page {

@@ -2,7 +2,6 @@
 #include "report/heat.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fsr {
 
@@ -21,15 +20,11 @@ void merge(Heat::Stretch& into, const Heat::Stretch& from) {
 
 void count(Heat::Stretch::Counts& counts, const Histogram& times) {
   // A bucket of the histogram is at most 1.6 % wide, so that its middle is nearly each of its values.
-  times.each_bucket([&](int64_t low, int64_t high, uint64_t n) { counts[Heat::bucket_of(low + (high - low) / 2)] += n; });
+  times.each_bucket(
+      [&](int64_t low, int64_t high, uint64_t n) { counts[size_t(HeatMap::bucket_of(low + (high - low) / 2))] += n; });
 }
 
 }  // namespace
-
-unsigned Heat::bucket_of(int64_t ns) {
-  if (ns <= 1) return 0;
-  return std::min(unsigned(std::log10(double(ns)) * kPerDecade), kBuckets - 1);
-}
 
 void Heat::halve() {
   length_ *= 2;

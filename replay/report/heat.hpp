@@ -16,7 +16,6 @@ namespace fsr {
 class Heat {
  public:
   static constexpr unsigned kStretches = 150;
-  static constexpr unsigned kPerDecade = HeatMap::kPerDecade;
   static constexpr unsigned kBuckets = HeatMap::kLastBucket + 1;  // the last one has everything above 10^9.75 ns
 
   struct Stretch {
@@ -37,10 +36,6 @@ class Heat {
           if ((*counts)[bucket]) visit(stretch, what, bucket, (*counts)[bucket]);
   }
   const std::vector<Stretch>& stretches() const { return stretches_; }
-
-  // Returns the bucket of a time. Bucket b > 0 has the times from 10^(b / 4) ns on, below 10^((b + 1) / 4) ns; 0 also those
-  // below.
-  static unsigned bucket_of(int64_t ns);
 
  private:
   void halve();

@@ -18,14 +18,14 @@ KindCounters counts_of(uint64_t n, int64_t service) {
 }  // namespace
 
 TEST_CASE("times are in four buckets to a decade") {
-  CHECK(Heat::bucket_of(0) == 0);
-  CHECK(Heat::bucket_of(1) == 0);
-  CHECK(Heat::bucket_of(2) == 1);
-  CHECK(Heat::bucket_of(10) == 4);
-  CHECK(Heat::bucket_of(99) == 7);
-  CHECK(Heat::bucket_of(100) == 8);
-  CHECK(Heat::bucket_of(kMs) == 24);
-  CHECK(Heat::bucket_of(INT64_MAX) == Heat::kBuckets - 1);
+  CHECK(HeatMap::bucket_of(0) == 0);
+  CHECK(HeatMap::bucket_of(1) == 0);
+  CHECK(HeatMap::bucket_of(2) == 1);
+  CHECK(HeatMap::bucket_of(10) == 4);
+  CHECK(HeatMap::bucket_of(99) == 7);
+  CHECK(HeatMap::bucket_of(100) == 8);
+  CHECK(HeatMap::bucket_of(kMs) == 24);
+  CHECK(HeatMap::bucket_of(INT64_MAX) == HeatMap::kLastBucket);
 }
 
 TEST_CASE("a long run has no more stretches than a short one, and loses no count") {

@@ -11,18 +11,12 @@
 #include "comparison_text.hpp"
 #include "util/chart.hpp"
 #include "util/html_page.hpp"
-#include "util/ratio_bars.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fsbench {
 
 namespace {
-
-constexpr std::string_view kStyle = R"(
-.small{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.4rem 1.2rem}.small figure{margin:.4rem 0}
-.small .wide{display:block}
-pre{background:var(--tile);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem}
-)";
 
 // Returns a number with separators, and with the digits that matter for a comparison.
 std::string number_text(double value) {
@@ -45,30 +39,35 @@ std::string axis_text(double value) {
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-RatioBar bar_of(const ComparedRow& row, size_t target, Decision decision) {
-  const PairedRatio values = row.ratio_of_values(target), speeds = paired_ratio(row.pairs(target));
-  RatioBar bar{.name = row.name, .unit = row.unit};
-  bar.first = row.rates[0].empty() ? "-" : bound_text(row, 0) + number_text(median_of(row, 0));
-  bar.second = row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
-  bar.verdict = verdict_text(row, target, decision);
-  constexpr std::string_view kUndecided = "no difference that could be shown";
-  if (bar.verdict.starts_with(kUndecided)) bar.verdict.replace(0, kUndecided.size(), "not decided");
-  bar.decided = decision.shown;
-  bar.ratio = values.rounds ? ratio_text(values.ratio) : "-";
-  if (values.rounds > 1) bar.interval = fmt::format("{} to {}", ratio_text(values.low), ratio_text(values.high));
-  bar.middle = speeds.ratio;
+RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
+  const PairedRatio speeds = paired_ratio(row.pairs(target));
+  RatioBar bar{.middle = speeds.ratio, .rounds = {}, .decided = decided};
   if (speeds.rounds > 1) bar.low = speeds.low, bar.high = speeds.high;
   for (const RatePair& pair : row.pairs(target)) bar.rounds.push_back(pair.second / pair.first);
   return bar;
 }
 
+HtmlPage::Cell median_cell(const ComparedRow& row, size_t target) {
+  return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
+}
+HtmlPage::Cell ratio_cell(const PairedRatio& values) {
+  HtmlPage::Cell cell = values.rounds ? ratio_text(values.ratio) : "-";
+  if (values.rounds > 1) cell.below = fmt::format("{} to {}", ratio_text(values.low), ratio_text(values.high));
+  return cell;
+}
+HtmlPage::Cell verdict_cell(const ComparedRow& row, size_t target, const RatioBar& bar, Decision decision) {
+  std::string text = verdict_text(row, target, decision);
+  constexpr std::string_view kUndecided = "no difference that could be shown";
+  if (text.starts_with(kUndecided)) text.replace(0, kUndecided.size(), "not decided");
+  const char* sign = !bar.decided ? "∼" : bar.middle > 1 ? "▲" : "▼";
+  return {fmt::format("{} {}", sign, text), "", fmt::format("sign test {:.3f}", row.ratio_of_values(target).sign_p),
+          std::string(ratio_class(bar))};
+}
+
 class PageOfComparison {
  public:
   explicit PageOfComparison(const Comparison& comparison)
-      : c_(comparison), shown_(comparison.decisions()), page_(title(comparison)) {
-    page_.style(kRatioBarStyle);
-    page_.style(kStyle);
-  }
+      : c_(comparison), shown_(comparison.decisions()), page_(title(comparison)) {}
 
   std::string text() {
     sub();
@@ -149,22 +148,22 @@ class PageOfComparison {
     page_.note(
         "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
         "filled bar is a difference that is shown. The scale is logarithmic.");
-    RatioBars bars{.first = a, .second = b, .groups = {{"Rates", {}}, {"Response times: to the right, shorter", {}}}};
-    HtmlPage::Table table{.caption = b + " against " + a,
-                          .headings = {"what", "unit", a, b, b + "∕" + a, "95 % interval", "sign test", "verdict"},
-                          .words = {1, 7},
-                          .folded = "These values as a table"};
-    for (size_t i = 0; i < c_.rows.size(); ++i) {
-      const ComparedRow& row = c_.rows[i];
-      const RatioBar bar = bar_of(row, target, shown_[i][target - 1]);
-      const PairedRatio paired = row.ratio_of_values(target);
-      bars.groups[row.is_time].bars.push_back(bar);
-      table.rows.push_back({bar.name, bar.unit, bar.first, bar.second, paired.rounds ? fmt::format("{:.3f}", paired.ratio) : "-",
-                            interval_text(paired), fmt::format("{:.3f}", paired.sign_p),
-                            verdict_text(row, target, shown_[i][target - 1])});
+    std::vector<RatioBar> bars;
+    for (size_t i = 0; i < c_.rows.size(); ++i) bars.push_back(bar_of(c_.rows[i], target, shown_[i][target - 1].shown));
+    const StripScale scale = StripScale::of_ratios(bars);
+    for (const bool times : {false, true}) {
+      HtmlPage::Table table{.caption = times ? "Response times: to the right, shorter" : "Rates",
+                            .headings = {"what", "", a, b, b + "∕" + a, "verdict"},
+                            .words = {5},
+                            .pictures = 1,
+                            .scale = scale.axis("← " + a + " is faster", b + " is faster →")};
+      for (size_t i = 0; i < c_.rows.size(); ++i)
+        if (const ComparedRow& row = c_.rows[i]; row.is_time == times)
+          table.rows.push_back({HtmlPage::Cell(row.name, "", row.unit), HtmlPage::Cell::drawn(scale.ratio(bars[i])),
+                                median_cell(row, 0), median_cell(row, target), ratio_cell(row.ratio_of_values(target)),
+                                verdict_cell(row, target, bars[i], shown_[i][target - 1])});
+      if (!table.rows.empty()) page_.table(table);
     }
-    page_.markup(ratio_bars_html(bars));
-    page_.table(table);
   }
 
   void rounds() {

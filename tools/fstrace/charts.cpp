@@ -16,9 +16,7 @@ constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
 
 Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series,
                 std::function<std::string(double)> text) {
-  Chart chart{.title = title, .x_label = "time since the first operation", .y_label = label, .style = ChartStyle::areas};
-  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
-  chart.y_text = std::move(text);
+  Chart chart = chart_over_time(title, "time since the first operation", label, std::move(text));
   int64_t width = 1;
   size_t bins = 0;
   for (const TimeSeries& s : series) width = std::max(width, s.profile->timeline.width());

@@ -221,7 +221,6 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   page.section("distances", "How alike the traces are");
   HtmlPage::Table distances{.caption = "Distance from 0 (the same) to 1 (nothing in common); KS: of Kolmogorov and Smirnov",
                             .headings = {"aspect", "distance", "tolerance", "what is compared"},
-                            .rows = {},
                             .text_columns = true,
                             .bars = {c.distances.begin(), c.distances.end()},
                             .id = "distance-table"};
@@ -234,7 +233,7 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   }
   page.table(distances);
   page.section("numbers", "Side by side");
-  HtmlPage::Table numbers{.caption = "Totals", .headings = {"", a.name, b.name}, .rows = {}, .bars = {}, .id = {}};
+  HtmlPage::Table numbers{.caption = "Totals", .headings = {"", a.name, b.name}};
   for (const Row& r : totals(a, b)) numbers.rows.push_back({r.what, r.a, r.b});
   page.table(numbers);
   page.section("load", "Load and concurrency");
@@ -247,11 +246,7 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   page.chart(share_up_to("Latency of all operations", "latency", {{a.name, &a.total.latency}, {b.name, &b.total.latency}},
                          duration_text));
   page.section("kinds", "By kind");
-  HtmlPage::Table kinds{.caption = "Numbers, latencies and distances of each kind of operation",
-                        .headings = kind_headings(),
-                        .rows = {},
-                        .bars = {},
-                        .id = {}};
+  HtmlPage::Table kinds{.caption = "Numbers, latencies and distances of each kind of operation", .headings = kind_headings()};
   for (const KindComparison& k : c.kinds) {
     const std::vector<std::string> cells = kind_row(a, b, k);
     kinds.rows.emplace_back(cells.begin(), cells.end());

@@ -10,11 +10,6 @@
 
 namespace fsr::fstrace {
 
-HtmlPage::Cell count_cell(uint64_t n) { return {format_count(n), std::to_string(n)}; }
-HtmlPage::Cell size_cell(uint64_t bytes) { return {format_size(bytes), std::to_string(bytes)}; }
-HtmlPage::Cell duration_cell(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
-HtmlPage::Cell share_cell(uint64_t part, uint64_t whole) { return percent_text(whole ? double(part) / double(whole) : 0); }
-
 void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts) {
   double whole = 0;
   for (const HotPart& part : parts) whole += part.measure->latency.sum();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of a page about a trace: cells, and the files or commands that took the most time. No state.
+// Tables of a page about a trace: the files or commands that took the most time. No state.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,6 @@
 #include "util/html_page.hpp"
 
 namespace fsr::fstrace {
-
-HtmlPage::Cell count_cell(uint64_t n);
-HtmlPage::Cell size_cell(uint64_t bytes);
-HtmlPage::Cell duration_cell(int64_t ns);
-HtmlPage::Cell share_cell(uint64_t part, uint64_t whole);
 
 // The operations that a file or a command took part in.
 struct HotPart {

@@ -2,6 +2,7 @@
 #include "latency_timeline.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "util/histogram_chart.hpp"
 
@@ -34,10 +35,9 @@ void LatencyTimeline::add(const Op& op) {
 }
 
 static Chart latency_chart(const std::string& title) {
-  Chart chart{.title = title, .x_label = "time since the first operation", .y_label = "latency"};
+  Chart chart = chart_over_time(title, "time since the first operation", "latency", duration_text);
+  chart.style = ChartStyle::lines;
   chart.log_y = true;
-  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
-  chart.y_text = duration_text;
   return chart;
 }
 
@@ -58,6 +58,18 @@ Chart LatencyTimeline::of_all() const {
   for (const auto& [name, quantile] : {std::pair("p50", 0.5), {"p99", 0.99}, {"max", 1.0}})
     chart.series.push_back(series(name, quantile, all, OpKind::null));
   return chart;
+}
+
+HeatMap LatencyTimeline::heat_map() const {
+  HeatMap map{.title = "Latency of every operation", .cells = {}};
+  const double seconds = double(width_) / 1e9;
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    std::map<int, uint64_t> counts;
+    bins_[i].all.each_bucket(
+        [&](int64_t low, int64_t high, uint64_t n) { counts[HeatMap::bucket_of(low + (high - low) / 2)] += n; });
+    for (const auto& [bucket, n] : counts) map.cells.push_back({double(i) * seconds, double(i + 1) * seconds, bucket, n});
+  }
+  return map;
 }
 
 Chart LatencyTimeline::by_kind(const std::vector<OpKind>& kinds) const {

@@ -9,6 +9,7 @@
 
 #include "op.hpp"
 #include "util/chart.hpp"
+#include "util/heat_map.hpp"
 #include "util/histogram.hpp"
 
 namespace fsr::fstrace {
@@ -19,6 +20,7 @@ class LatencyTimeline {
   // A point for each stretch of time; a gap where no such operation started.
   // The median, the 99th percentile and the longest of all operations.
   Chart of_all() const;
+  HeatMap heat_map() const;
   // The 99th percentile of each of these kinds.
   Chart by_kind(const std::vector<OpKind>& kinds) const;
 

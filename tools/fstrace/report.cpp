@@ -14,6 +14,7 @@
 #include "selection.hpp"
 #include "subcommand.hpp"
 #include "util/html_page.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -81,11 +82,18 @@ class ReportPage {
     for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
     const TraceClosing* closing = reader_.closing();
     if (!closing || !closing->clean || closing->dropped || !reader_.damage().empty())
-      page_.paragraph(fmt::format("Not complete: {}.", !closing ? "the closing statement is missing"
-                                                       : closing->dropped
-                                                           ? format_count(closing->dropped) + " operations were dropped"
-                                                       : !closing->clean ? closing->reason
-                                                                         : reader_.damage().front().what));
+      page_.verdict(
+          HtmlPage::Mark::bad,
+          fmt::format("Not complete: {}.", !closing           ? "the closing statement is missing"
+                                           : closing->dropped ? format_count(closing->dropped) + " operations were dropped"
+                                           : !closing->clean  ? closing->reason
+                                                              : reader_.damage().front().what),
+          what_was_slow());
+    else
+      page_.verdict(HtmlPage::Mark::good,
+                    fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
+                                format_duration(profile_.last - profile_.first)),
+                    what_was_slow());
     page_.tiles({{"operations", count_cell(all.operations)},
                  {"failed", count_cell(all.failed)},
                  {"unfinished", count_cell(all.unfinished)},
@@ -98,6 +106,19 @@ class ReportPage {
                  {"in flight, mean", fmt::format("{:.2f}", profile_.concurrency.mean())},
                  {"files touched", count_cell(set.files)},
                  {"working set, about", format_size(set.bytes)}});
+  }
+
+  std::vector<std::string> what_was_slow() const {
+    const Measure& all = profile_.total;
+    const std::vector<OpKind> kinds = kinds_by_time();
+    if (kinds.empty() || all.latency.sum() <= 0) return {};
+    const Measure& most = profile_.kinds[size_t(kinds[0])];
+    return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
+                        op_name(kinds[0]), percent_text(most.latency.sum() / all.latency.sum()),
+                        percent_text(double(most.operations) / double(all.operations))),
+            fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
+                        format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
+                        format_duration(all.latency.max()))};
   }
 
   void load() {
@@ -115,11 +136,14 @@ class ReportPage {
 
   void mix() {
     page_.section("mix", "Mix");
+    page_.note("Latency on a logarithmic scale, with marks at p50 and p99.");
+    const Histogram& latency = profile_.total.latency;
+    const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
     HtmlPage::Table t{.caption = "Operations by kind",
-                      .headings = {"kind", "operations", "share", "failed", "read", "written", "p50", "p90", "p99", "max"},
-                      .rows = {},
-                      .bars = {},
-                      .id = "kinds"};
+                      .headings = {"kind", "", "operations", "share", "failed", "read", "written", "p50", "p90", "p99", "max"},
+                      .id = "kinds",
+                      .pictures = 1,
+                      .scale = scale.axis("", "")};
     std::vector<size_t> kinds;
     for (size_t k = 0; k < kOpKinds; ++k)
       if (profile_.kinds[k].operations) kinds.push_back(k);
@@ -127,8 +151,9 @@ class ReportPage {
                      [&](size_t x, size_t y) { return profile_.kinds[x].operations > profile_.kinds[y].operations; });
     for (size_t k : kinds) {
       const Measure& m = profile_.kinds[k];
-      t.rows.push_back({op_name(OpKind(k)), count_cell(m.operations), share_cell(m.operations, profile_.total.operations),
-                        count_cell(m.failed), m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
+      t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
+                        count_cell(m.operations), share_cell(m.operations, profile_.total.operations), count_cell(m.failed),
+                        m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
                         duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.9)),
                         duration_cell(m.latency.quantile(0.99)), duration_cell(m.latency.max())});
       t.bars.push_back(double(m.operations) / double(profile_.total.operations));
@@ -145,8 +170,10 @@ class ReportPage {
     for (OpKind kind : kinds) lines.push_back({op_name(kind), &profile_.kinds[size_t(kind)].latency});
     page_.chart(share_up_to("Latency by operation", "latency", lines, duration_text));
     page_.paragraph(
-        "Latency over time. Each point stands for the operations that started in about one sixtieth of the time. No point: no "
-        "operation started.");
+        "Latency over time. Each cell and each point stands for the operations that started in about one sixtieth of the time. "
+        "No "
+        "point: no operation started.");
+    page_.heat_maps({latencies_.heat_map()});
     page_.chart(latencies_.of_all());
     page_.chart(latencies_.by_kind(kinds));
   }
@@ -168,8 +195,6 @@ class ReportPage {
     page_.paragraph(fmt::format("{} look-ups found no file of that name.", format_count(lookups_.failed())));
     HtmlPage::Table t{.caption = "The directories with the most failed look-ups",
                       .headings = {"directory", "failed", "of the look-ups there", "time", "such as"},
-                      .rows = {},
-                      .bars = {},
                       .id = "lookups-table"};
     for (const FailedLookups::Directory& d : lookups_.most(kHot)) {
       t.rows.push_back(
@@ -240,11 +265,7 @@ class ReportPage {
     std::vector<std::pair<uint64_t, int32_t>> sorted;
     for (const auto& [error, n] : errors) sorted.emplace_back(n, error);
     std::sort(sorted.rbegin(), sorted.rend());
-    HtmlPage::Table t{.caption = "How operations ended",
-                      .headings = {"outcome", "operations", "share"},
-                      .rows = {},
-                      .bars = {},
-                      .id = "outcome-table"};
+    HtmlPage::Table t{.caption = "How operations ended", .headings = {"outcome", "operations", "share"}, .id = "outcome-table"};
     for (const auto& [n, error] : sorted) {
       t.rows.push_back({error < 0 ? "unfinished"
                         : error   ? error_name(error)

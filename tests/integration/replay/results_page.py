@@ -188,6 +188,9 @@ def many():
     middle = [(six[2] + six[3]) / 2 for six in p99]
     shown = [int(re.findall(r'<data value="([\d.]+)"', row)[3]) for row in table.split("<tr>")[2:]]
     cases.case("its cases have the medians of their runs", len(shown) == 6 and all(abs(a - b) <= 1 for a, b in zip(shown, middle)), (shown, middle))
+    with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
+        groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
+    cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
     cases.case("and each run has its row", text.count(">clean<") == 36)
     for width in (390, 768, 1280):
         found = json.loads(probe("many.html", width, PROBE))
@@ -273,6 +276,67 @@ def page():
              found[1] <= found[0] and found[2] >= 1 and found[3] == 0, found)
 
 
+def data():
+    """What the database has over the time of a run: each operation once, on one grid, and sums that agree."""
+    grid = rows("select from_ns, to_ns, due, issued, operations, failed from intervals where run = 1 and kind = '' order by from_ns")
+    length = grid[0][1]
+    cases.case("intervals have one length and no space between them, but for the last one", all(
+        row[0] == i * length and (row[1] == (i + 1) * length or i + 1 == len(grid)) for i, row in enumerate(grid)), (length, grid[:3], grid[-2:]))
+    offered = rows("select from_ns, operations from offered where run = 1 order by from_ns")
+    common = min(len(offered), len(grid)) - 1
+    issued, overdue, done = rows("select issued, overdue, issued - unfinished from run where id = 1")[0]
+    cases.case("what was due stands on the same grid", [row[0] for row in offered[:common]] == [row[0] for row in grid[:common]]
+               and [row[1] for row in offered[:common]] == [row[2] for row in grid[:common]], (offered[:3], grid[:3]))
+    cases.case("what was due, issued and completed adds up to the run's", [sum(row[i] for row in grid) for i in (2, 3)] == [issued + overdue, issued]
+               and sum(row[1] for row in offered) == issued + overdue and sum(row[4] + row[5] for row in grid) == done, (issued, overdue, done))
+    parts, whole, count = rows("""select sum(operations * (service_mean_ns + waiting_mean_ns + lateness_mean_ns)), sum(operations * response_mean_ns), sum(operations)
+        from intervals where run = 1 and kind = ''""")[0]
+    cases.case("the means of service, waiting and lateness are those of the response", abs(parts - whole) <= 0.01 * whole + count, (parts, whole))
+    cases.case("the parts of an interval are those of made_of", abs(parts - rows("select sum(service_ns + waiting_ns + lateness_ns) from made_of where run = 1")[0][0]) <= 0.01 * parts + count)
+    kinds, together = (rows(f"select sum(count), max(max_ns) from distributions where run = 1 and what = 'recorded' and kind {which} ''")[0] for which in ("<>", "="))
+    cases.case("recorded times of all kinds stand together", kinds == together and kinds[0] > 0, (kinds, together))
+    cases.case("heat maps are bounded", all(n <= 6000 for (n,) in rows("select count(*) from heat group by run, what")))
+
+
+def table_of(text, name):
+    """The exact numbers of each row of a table, by the row's name."""
+    table = re.search(rf'<table[^>]* id="{name}".*?</table>', text, re.S)[0]
+    found = {}
+    for row in table.split("<tr")[2:]:
+        head = html.unescape(re.sub("<.*?>", "", re.search(r'<th scope="row".*?>(.*?)</th>', row, re.S)[1]))
+        found[head] = [float(value) for value in re.findall(r'<data value="([\d.]+)"', row)]
+    return found
+
+
+def numbers():
+    """Every number of the page of one run is the database's."""
+    with open("one.html", encoding="utf-8") as file:
+        text = file.read()
+    of = "from distributions d where d.run = 1"
+    expected = {row[0]: list(map(float, row[1:])) for row in rows(f"select what, count, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns, cast(mean_ns as int) {of} and kind = ''")}
+    shown = table_of(text, "distribution-table")
+    cases.case("distributions are the database's", set(shown) >= {"lateness", "service", "response"} and all(values == expected[what] for what, values in shown.items()), (shown, expected))
+    expected = {row[0]: list(map(float, row[1:])) for row in rows(f"select d.kind, issued, differed, p50_ns, p99_ns, max_ns {of.replace('where', 'join kinds k on k.run = d.run and k.kind = d.kind where')} and what = 'service'")}
+    shown = table_of(text, "kind-table")
+    cases.case("so are the kinds, each with its distributions", shown == expected and text.count('<span class="viz">') == len(expected), (shown, expected))
+    times = [row[0] for row in rows("select d.kind from distributions d where run = 1 and what = 'service' and kind <> '' order by mean_ns * count desc")]
+    cases.case("the kind that took the most time comes first", list(shown) == times, (list(shown), times))
+    tiles = dict(re.findall(r'<dt>([^<]*)</dt><dd><data value="([\d.]+)"', text))
+    run_row = dict(zip(("operations", "differed", "failed", "time", "data read", "achieved"),
+                       rows("select issued, differed, failed, elapsed_ns, bytes_read, achieved_per_s from run where id = 1")[0]))
+    cases.case("so are the figures at its top", all(abs(float(tiles["achieved, op/s" if name == "achieved" else name]) - value) < 0.001 for name, value in run_row.items()), (tiles, run_row))
+    backlog = re.search(r'aria-label="Operations due, but not yet issued".*?</table>', text, re.S)[0]
+    shown = [int(value.replace(",", "")) for value in re.findall(r"<td[^>]*><bdi>([\d,]+)</bdi></td>", backlog)]
+    expected, sum_ = [], 0
+    for due, issued in rows("select due, issued from intervals where run = 1 and kind = '' order by from_ns"):
+        sum_ += due - issued
+        expected.append(max(0, sum_))
+    cases.case("so is what was due and not issued", shown == expected, (shown[:9], expected[:9]))
+    means = re.search(r'aria-label="Means of the parts of a response".*?</table>', text, re.S)[0]
+    columns = rows("select service_mean_ns, waiting_mean_ns, lateness_mean_ns from intervals where run = 1 and kind = '' and operations > 0")
+    cases.case("and the means of the parts of responses", means.count("<tr") - 1 >= len(columns) > 0, (means.count("<tr"), len(columns)))
+
+
 def decode(line):
     """value: count, of one line of a log."""
     outer = base64.b64decode(line)
@@ -346,7 +410,9 @@ def refusals():
 with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=True) as scratch:
     os.chdir(scratch)
     measure()
+    data()
     page()
+    numbers()
     at_a_glance()
     many()
     colours()

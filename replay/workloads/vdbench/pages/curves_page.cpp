@@ -22,12 +22,8 @@ constexpr int64_t kColumns = 400;  // approximate number over the time of a run;
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
+constexpr const char* kSince = "time since the start of the run";
 constexpr std::pair<const char*, double> kByRate[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
-
-HtmlPage::Cell duration(double ns) { return {format_duration(int64_t(ns)), fmt::format("{:.0f}", ns)}; }
-HtmlPage::Cell per_second(double n) { return {count_text(n), fmt::format("{:.3f}", n)}; }
-
-std::string time_text(double seconds) { return duration_text(seconds * 1e9); }
 
 // Returns the RD of a run and its values of loops, except the rate.
 std::string series_of(const PlannedRun& run) {
@@ -36,13 +32,6 @@ std::string series_of(const PlannedRun& run) {
   for (std::string word; words >> word;)
     if (!word.starts_with("iorate=") && !word.starts_with("fwdrate=")) text += " " + word;
   return text;
-}
-
-Chart over_time(const char* title, const char* label, std::vector<ChartSeries> series) {
-  Chart chart{.title = title, .x_label = "time since the start of the run", .y_label = label, .style = ChartStyle::areas};
-  chart.series = std::move(series);
-  chart.x_text = time_text;
-  return chart;
 }
 
 }  // namespace
@@ -108,13 +97,10 @@ void CurvesPage::finish() {
   std::map<std::string, std::array<std::vector<ChartPoint>, std::size(kByRate)>> by_rate;
   for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
-    std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? per_second(drawn.asked) : "max",
-                                       per_second(rate(all, drawn.seconds)),
-                                       fmt::format("{:.2f}", mebibytes(all, drawn.seconds))};
-    for (const auto& [name, quantile] : kQuantiles) row.push_back(duration(double(all.response.quantile(quantile))));
-    row.push_back(duration(double(all.response.max())));
-    row.push_back(duration(double(all.service.quantile(0.99))));
-    row.push_back(format_count(all.failed));
+    std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? rate_cell(drawn.asked) : "max",
+                                       rate_cell(rate(all, drawn.seconds)), fmt::format("{:.2f}", mebibytes(all, drawn.seconds))};
+    for (const auto& [name, quantile] : kQuantiles) row.push_back(duration_cell(all.response.quantile(quantile)));
+    row.insert(row.end(), {duration_cell(all.response.max()), duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
     t.rows.push_back(std::move(row));
     if (drawn.formats || all.count == 0) continue;
     auto& points = by_rate[drawn.series];
@@ -138,12 +124,12 @@ void CurvesPage::finish() {
     if (drawn.formats || drawn.average.count == 0) continue;
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
-    Chart rates = over_time("Operations a second", "operations/s", std::move(drawn.rates));
-    rates.y_text = count_text;
+    Chart rates = chart_over_time("Operations a second", kSince, "operations/s", count_text);
+    rates.series = std::move(drawn.rates);
     page.chart(rates);
-    Chart responses = over_time("Response", "response", std::move(drawn.responses));
+    Chart responses = chart_over_time("Response", kSince, "response", duration_text);
     responses.log_y = true;
-    responses.y_text = duration_text;
+    responses.series = std::move(drawn.responses);
     page.chart(responses);
     page.chart(share_up_to("Share up to a time", "time",
                            {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, duration_text));

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/strips.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "util/chart.hpp"
+#include "util/histogram_chart.hpp"
+
+namespace fsr {
+
+namespace {
+
+// Scales of ratios that have few, round marks. A scale ends at its last mark and, on the left, at the inverse of it.
+const std::vector<std::vector<double>> kScales = {{1.05, 1.1}, {1.1, 1.25}, {1.25, 1.5}, {1.5, 2},   {2, 4},    {2, 4, 8},
+                                                  {4, 16},     {8, 64},     {16, 256},   {32, 1024}, {64, 4096}};
+constexpr double kWidestInterval = 64;  // an interval beyond it says nothing, and would squeeze all others
+constexpr double kFinest = 8;           // points of a distribution in a decade
+constexpr int kHeight = 46;             // units
+constexpr size_t kMarks = 6;
+
+std::string ratio_mark(double ratio) {
+  if (ratio >= 1) return fmt::format("{:g}", ratio);
+  const double inverse = std::round(1 / ratio);
+  return std::abs(1 / ratio - inverse) < 1e-9 ? fmt::format("1∕{:g}", inverse) : fmt::format("{:.2g}", ratio);
+}
+
+std::string drawing(const std::string& svg, const std::string& beside) {
+  return fmt::format(
+      "<span class=\"viz\"><svg viewBox=\"0 0 100 {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{}</svg>{}</span>",
+      kHeight, svg, beside);
+}
+
+}  // namespace
+
+StripScale StripScale::of_ratios(const std::vector<RatioBar>& bars) {
+  double most = 1;
+  auto reach = [&](double ratio, double limit) {
+    if (ratio > 0) most = std::max(most, std::min(limit, std::max(ratio, 1 / ratio)));
+  };
+  for (const RatioBar& bar : bars) {
+    for (double round : bar.rounds) reach(round, kScales.back().back());
+    reach(bar.low, kWidestInterval);
+    reach(bar.high, kWidestInterval);
+  }
+  const auto fits = std::find_if(kScales.begin(), kScales.end(), [&](const auto& marks) { return marks.back() >= most; });
+  const std::vector<double>& marks = fits == kScales.end() ? kScales.back() : *fits;
+  StripScale scale;
+  scale.high_ = marks.back();
+  scale.low_ = 1 / scale.high_;
+  std::vector<double> values = {1};
+  for (double mark : marks) values.insert(values.end(), {mark, 1 / mark});
+  std::sort(values.begin(), values.end());
+  for (double value : values) scale.marks_.emplace_back(value, ratio_mark(value));
+  return scale;
+}
+
+StripScale StripScale::of_times(double low, double high) {
+  StripScale scale;
+  scale.low_ = std::pow(10, std::floor(std::log10(std::max(low, 1.0))));
+  scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
+  const double step = std::log10(scale.high_ / scale.low_) < kMarks ? 10 : 100;
+  for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, duration_text(at));
+  return scale;
+}
+
+double StripScale::percent(double value) const {
+  return std::clamp(100 * std::log(std::max(value, 1e-12) / low_) / std::log(high_ / low_), 0.0, 100.0);
+}
+
+std::string StripScale::axis(std::string_view left, std::string_view right) const {
+  std::string html = fmt::format("<span class=\"scale\"><span style=\"left:0\">{}</span><span style=\"right:0\">{}</span>",
+                                 xml_text(left), xml_text(right));
+  for (size_t i = 0; i < marks_.size(); ++i)
+    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}\" style=\"left:{:.1f}%\">{}</span>",
+                   i == 0                   ? " first"
+                   : i + 1 == marks_.size() ? " last"
+                                            : "",
+                   percent(marks_[i].first), xml_text(marks_[i].second));
+  return html + "</span>";
+}
+
+std::string StripScale::grid() const {
+  std::string svg;
+  for (const auto& [value, text] : marks_)
+    fmt::format_to(std::back_inserter(svg), "<path class=\"{}\" d=\"M{:.2f} 0V{}\"/>", value == 1 && low_ < 1 ? "axis" : "grid",
+                   percent(value), kHeight);
+  return svg;
+}
+
+std::string_view ratio_class(const RatioBar& bar) { return !bar.decided ? "open" : bar.middle > 1 ? "better" : "worse"; }
+
+std::string StripScale::ratio(const RatioBar& bar) const {
+  std::string svg = grid(), beside;
+  if (bar.high > 0)
+    fmt::format_to(std::back_inserter(svg), "<rect class=\"box {}\" x=\"{:.2f}\" y=\"10\" width=\"{:.2f}\" height=\"14\"/>",
+                   ratio_class(bar), percent(bar.low), std::max(percent(bar.high) - percent(bar.low), 0.1));
+  auto out = std::back_inserter(beside);
+  if (!bar.rounds.empty()) fmt::format_to(out, "<b style=\"left:{:.2f}%\"></b>", percent(bar.middle));
+  for (size_t i = 0; i < bar.rounds.size(); ++i)
+    fmt::format_to(out, "<i style=\"left:{:.2f}%;top:{}px\"></i>", percent(bar.rounds[i]), i % 2 ? 39 : 33);
+  return drawing(svg, beside);
+}
+
+// Returns the share of the values at each point of the scale.
+std::vector<double> StripScale::shares(const Histogram* histogram) const {
+  std::vector<double> all(size_t(std::lround(std::log10(high_ / low_) * kFinest)) + 1);
+  if (!histogram || !histogram->count()) return all;
+  histogram->each_bucket([&](int64_t low, int64_t high, uint64_t n) {
+    const double at = percent(double(low) + double(high - low) / 2) / 100 * double(all.size() - 1);
+    all[size_t(std::lround(at))] += double(n) / double(histogram->count());
+  });
+  return all;
+}
+
+// Draws one side. `most`: the share that has the full height.
+std::string StripScale::half(const Histogram& histogram, double most, bool up, bool alone) const {
+  const double base = alone ? kHeight - 1 : kHeight / 2.0, room = alone ? kHeight - 2 : kHeight / 2.0 - 1;
+  const std::vector<double> all = shares(&histogram);
+  std::string path = fmt::format("M0 {}", base);
+  for (size_t i = 0; i < all.size(); ++i)
+    fmt::format_to(std::back_inserter(path), "L{:.1f} {:.1f}", 100 * double(i) / double(all.size() - 1),
+                   base + (up ? -1 : 1) * room * all[i] / most);
+  path = fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/>", up && !alone ? "s4" : "s0", path, base);
+  for (double q : {0.5, 0.99})
+    path += fmt::format("<path class=\"mark\" d=\"M{0:.1f} {1}V{2}\"/>", percent(double(histogram.quantile(q))), base,
+                        base + (up ? -1 : 1) * room);
+  return path;
+}
+
+std::string StripScale::distribution(const Histogram* up, const Histogram* down) const {
+  double most = 1e-9;
+  for (const Histogram* histogram : {up, down})
+    for (double share : shares(histogram)) most = std::max(most, share);
+  std::string svg = grid();
+  const bool alone = !up || !down;
+  if (up && up->count()) svg += half(*up, most, true, alone);
+  if (down && down->count()) svg += half(*down, most, alone, alone);
+  return drawing(svg, "");
+}
+
+}  // namespace fsr
