@@ -41,7 +41,7 @@ p{max-width:46rem}.verdict p{max-width:none}
 .verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
 .env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
 .better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}.open{color:var(--soft)}
-.p{width:36%;min-width:9rem}td.p{padding:0}.viz{position:relative;display:block;height:46px;overflow:hidden}
+.p{width:36%;min-width:14rem}td.p{padding:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
 .viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
 .viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
 .viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}
@@ -76,7 +76,8 @@ text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-
 table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6rem;max-width:9rem}
 .stack thead{display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
-.stack td.p::before{content:none}
+.stack td.p::before{content:none}.stack td.p{width:auto}.g td{text-align:left}.g td:not(.p){display:inline-block;margin-right:1rem}
+.g td small{display:inline;margin-left:.3rem}
 .stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
@@ -164,7 +165,7 @@ void HtmlPage::table(const Table& t) {
   // A scrolling element must be reachable by keyboard.
   fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
                  xml_text(t.caption),
-                 t.pictures       ? " class=\"stack\""
+                 t.pictures       ? " class=\"stack g\""
                  : stack          ? " class=\"t stack\""
                  : t.text_columns ? " class=\"t\""
                                   : "",

@@ -19,8 +19,9 @@ const std::vector<std::vector<double>> kScales = {{1.05, 1.1}, {1.1, 1.25}, {1.2
                                                   {4, 16},     {8, 64},     {16, 256},   {32, 1024}, {64, 4096}};
 constexpr double kWidestInterval = 64;  // an interval beyond it says nothing, and would squeeze all others
 constexpr double kFinest = 8;           // points of a distribution in a decade
+constexpr double kNearEnd = 95;         // percent from which on a label stands before its mark
 constexpr int kHeight = 46;             // units
-constexpr size_t kMarks = 6;
+constexpr double kFewDecades = 4;       // of a scale that has a mark at each decade
 
 std::string ratio_mark(double ratio) {
   if (ratio >= 1) return fmt::format("{:g}", ratio);
@@ -62,7 +63,7 @@ StripScale StripScale::of_times(double low, double high) {
   StripScale scale;
   scale.low_ = std::pow(10, std::floor(std::log10(std::max(low, 1.0))));
   scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
-  const double step = std::log10(scale.high_ / scale.low_) < kMarks ? 10 : 100;
+  const double step = std::log10(scale.high_ / scale.low_) < kFewDecades ? 10 : 100;
   for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, duration_text(at));
   return scale;
 }
@@ -76,9 +77,9 @@ std::string StripScale::axis(std::string_view left, std::string_view right) cons
                                  xml_text(left), xml_text(right));
   for (size_t i = 0; i < marks_.size(); ++i)
     fmt::format_to(std::back_inserter(html), "<span class=\"tick{}\" style=\"left:{:.1f}%\">{}</span>",
-                   i == 0                   ? " first"
-                   : i + 1 == marks_.size() ? " last"
-                                            : "",
+                   i == 0                                ? " first"
+                   : percent(marks_[i].first) > kNearEnd ? " last"
+                                                         : "",
                    percent(marks_[i].first), xml_text(marks_[i].second));
   return html + "</span>";
 }

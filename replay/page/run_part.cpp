@@ -100,11 +100,11 @@ class RunPart {
     const ResultRow* recorded = distribution(distributions_, "", "recorded");
     for (const Quantile& q : kQuantiles)
       if (q.share == 0.5 || q.share == 0.99 || q.share == 1)
-        tiles.push_back({std::string("service, ") + q.name, beside_recorded(*service, recorded, q.column)});
+        tiles.push_back({std::string("service, ") + q.name, beside_recorded(*service, recorded, q.column, " recorded")});
   }
-  static Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column) {
+  static Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word) {
     const int64_t is = service.number(column), was = recorded ? recorded->number(column) : 0;
-    return below(duration(is), was > 0 ? format_duration(was) + " recorded, ×" + ratio(is, was).text : "");
+    return below(duration(is), was > 0 ? format_duration(was) + word + ", ×" + ratio(is, was).text : "");
   }
 
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
@@ -170,10 +170,9 @@ class RunPart {
   void kinds() {
     page_.section("kinds", "By kind of operation");
     const bool recorded = distribution(distributions_, "", "recorded");
-    page_.note(recorded
-                   ? "Service on a logarithmic scale: in the capture above, grey; replayed below, blue. Marks are p50 and p99. "
-                     "Sorted by the time that the target took."
-                   : "Service on a logarithmic scale, with marks at p50 and p99. Sorted by the time that the target took.");
+    page_.note(
+        std::string("Service on a logarithmic scale, with marks at p50 and p99. Sorted by the time that the target took.") +
+        (recorded ? " Above, grey: in the capture; below, blue: replayed. In small letters: the capture, and the ratio." : ""));
     double low = 1e18, high = 0;
     for (const ResultRow& row : distributions_)
       if (!row.text("kind").empty() && row.number("count") > 0)
@@ -193,7 +192,7 @@ class RunPart {
       t.rows.push_back({name, Cell::drawn(scale.distribution(was ? &before : nullptr, &service)), count(kind.number("issued")),
                         count(kind.number(replayed_ ? "differed" : "failed"))});
       for (const char* column : {"p50_ns", "p99_ns", "max_ns"})
-        t.rows.back().push_back(is ? beside_recorded(*is, was, column) : Cell(""));
+        t.rows.back().push_back(is ? beside_recorded(*is, was, column, "") : Cell(""));
     }
     page_.table(t);
   }
