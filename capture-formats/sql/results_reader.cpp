@@ -43,6 +43,9 @@ double ResultRow::real(std::string_view name) const {
 struct ResultsReader::Impl {
   std::string path;
   Database db;
+  // Rows of the run of which a histogram was asked for last: a page asks for one of each kind. 0: none.
+  int64_t kept_run = 0;
+  std::vector<ResultRow> kept_distributions, kept_histograms;
 
   [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
   [[noreturn]] void fail(int status) const {
@@ -113,10 +116,15 @@ std::vector<ResultRow> ResultsReader::rows(std::string_view table, int64_t run) 
 Histogram ResultsReader::histogram(int64_t run, std::string_view kind, std::string_view what) {
   auto wanted = [&](const ResultRow& row) { return row.text("kind") == kind && row.text("what") == what; };
   int64_t most = INT64_MAX;
-  for (const ResultRow& row : rows("distributions", run))
+  if (impl_->kept_run != run) {
+    impl_->kept_distributions = rows("distributions", run);
+    impl_->kept_histograms = rows("histograms", run);
+    impl_->kept_run = run;
+  }
+  for (const ResultRow& row : impl_->kept_distributions)
     if (wanted(row)) most = row.number("max_ns");
   Histogram h;
-  for (const ResultRow& row : rows("histograms", run))
+  for (const ResultRow& row : impl_->kept_histograms)
     if (wanted(row)) h.add(std::min(row.number("high_ns"), most), uint64_t(row.number("count")));
   return h;
 }
