@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 
 namespace fsr {
 

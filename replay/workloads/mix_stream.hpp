@@ -12,7 +12,7 @@
 
 #include "op_source.hpp"
 #include "workloads/mix_plan.hpp"
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 #include "workloads/share_dealer.hpp"
 #include "workloads/sizes.hpp"
 #include "workloads/transfer_places.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 
 namespace fsr {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 
 namespace fsr {
 

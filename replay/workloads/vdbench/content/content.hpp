@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/page_buffer.hpp"
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 #include "workloads/vdbench/language/settings.hpp"
 
 namespace fsr::vdbench {

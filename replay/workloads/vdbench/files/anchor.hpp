@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "op.hpp"
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 #include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"

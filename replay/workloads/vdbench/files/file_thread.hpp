@@ -10,7 +10,7 @@
 
 #include "base/task.hpp"
 #include "threads/sim_context.hpp"
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 #include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
 

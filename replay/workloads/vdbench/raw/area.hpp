@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
 namespace fsr::vdbench {

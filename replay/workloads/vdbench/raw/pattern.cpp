@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 
 namespace fsr::vdbench {
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstring>
 
-#include "workloads/random.hpp"
+#include "util/random.hpp"
 
 namespace fsr::vdbench {
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contexts of a Markov chain of variable order (Rissanen, "A universal data compression system", 1983): a longer history is a
+// context of its own if it saves more bits than it costs. Plain functions.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace fsr {
+
+struct ContextTree {
+  uint32_t phases = 1;
+  std::vector<ModelContext> contexts;  // their phase is 0 to phases - 1
+  double bits = 0;                     // of the sequences, and of the contexts
+};
+
+ContextTree grow_tree(std::span<const std::vector<SymbolId>> sequences, uint32_t phases);
+
+// Number of a context among others: of its phase and history.
+uint64_t context_key(uint32_t phase, std::span<const SymbolId> history);
+
+}  // namespace fsr

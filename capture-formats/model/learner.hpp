@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learns a model from the operations of one or several traces of the same load.
+//
+// Memory: about 24 bytes an operation, because which context is worth its bits is known only at the end. One thread.
+#pragma once
+
+#include <memory>
+
+#include "model/model.hpp"
+#include "op.hpp"
+
+namespace fsr {
+
+class ModelLearner {
+ public:
+  // `keep_commands`: classes of processes have the names of their commands.
+  explicit ModelLearner(bool keep_commands);
+  ~ModelLearner();
+  void add(const Op& op);  // in order of start
+  void end_trace();        // the next operation begins another trace
+  // Throws std::runtime_error, one line, if there is nothing to learn from.
+  LoadModel finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model of a load: what its processes do, in which order, when, and on which kinds of files. Learned from traces (learner.hpp),
+// stored in a file of some kilobytes (model_file.hpp), turned into operations (model_source.hpp).
+//
+// Plain data. Symbols and contexts describe a thread of operations as a Markov chain of variable order. Every context belongs to
+// a phase of a class of processes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model/quantiles.hpp"
+#include "model/symbol.hpp"
+
+namespace fsr {
+
+constexpr uint32_t kModelVersion = 1;
+constexpr uint32_t kMostPhases = 16;
+constexpr size_t kMostHistory = 4;  // symbols before the next one that a context may know
+
+// Processes of one command, whose numbers of operations are similar.
+struct ProcessClass {
+  std::string command;    // "class 3", or the command if the user keeps commands
+  double processes = 0;   // threads in one run
+  double operations = 0;  // in one run, of all of them
+  uint32_t at_once = 1;   // most that run at the same time
+  uint32_t phases = 1;    // equal parts of a process with contexts of their own
+  Quantiles start;        // millionths of the run
+  Quantiles length;       // operations of a process
+};
+
+struct ModelContext {
+  uint32_t phase = 0;                                 // number of the class times kMostPhases, plus that of the phase
+  std::vector<SymbolId> history;                      // the symbols before, the latest is the last
+  std::vector<std::pair<SymbolId, uint32_t>> next;    // with their counts; kEndOfProcess: the process ends
+};
+
+struct LoadModel {
+  std::string program;      // version that learned it
+  uint32_t runs = 0;        // traces
+  uint64_t operations = 0;  // of one run
+  int64_t span = 0;         // ns of one run
+  uint64_t dropped = 0;     // operations of all traces that are too rare to be kept
+  std::vector<Symbol> symbols;  // number 1 is the first
+  std::vector<ProcessClass> classes;
+  std::vector<ModelContext> contexts;
+  // ns between the end of an operation and the start of the thread's next one, by phase and both kinds. kOpKinds: any kind.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
+  std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
+  std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
+  std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
+};
+
+}  // namespace fsr

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "util/unique_fd.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+using nlohmann::json;
+
+namespace {
+
+// A skippable zstd frame (RFC 8878, 3.1.2) of eight bytes.
+constexpr std::string_view kMark("\x5d\x2a\x4d\x18\x08\x00\x00\x00" "fsmodel\n", 16);
+constexpr size_t kJsonMax = size_t(256) << 20;   // bytes, decompressed
+constexpr uint64_t kMostBytes = uint64_t(1) << 46;
+constexpr uint64_t kMostEntries = 1'000'000;     // of a listing
+constexpr double kMostOperations = 1e12;
+constexpr double kMostProcesses = 1e6;
+constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
+constexpr int kLevel = 19;
+
+struct Invalid : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool holds, const char* what) {
+  if (!holds) throw Invalid(what);
+}
+
+json codes(const Quantiles& q) {
+  json out = json::array();
+  for (uint64_t v : q.values) out.push_back(time_code(v));
+  return out;
+}
+
+Quantiles times(const json& in) {
+  Quantiles q;
+  for (const json& v : in) {
+    require(v.is_number_unsigned() && v.get<uint64_t>() <= kMostTimeCode, "a time is no number or too large");
+    q.values.push_back(time_of_code(v.get<uint32_t>()));
+  }
+  require(!q.empty() && q.values.size() <= 64 && std::is_sorted(q.values.begin(), q.values.end()), "times are not in order");
+  return q;
+}
+
+Quantiles values(const json& in, uint64_t most) {
+  Quantiles q;
+  for (const json& v : in) {
+    require(v.is_number_unsigned() && v.get<uint64_t>() <= most, "a size is no number or too large");
+    q.values.push_back(v.get<uint64_t>());
+  }
+  require(!q.empty() && q.values.size() <= 64 && std::is_sorted(q.values.begin(), q.values.end()), "sizes are not in order");
+  return q;
+}
+
+uint64_t number(const json& in, uint64_t most, const char* what) {
+  require(in.is_number_unsigned() && in.get<uint64_t>() <= most, what);
+  return in.get<uint64_t>();
+}
+
+double amount(const json& in, double most, const char* what) {
+  require(in.is_number(), what);
+  const double value = in.get<double>();
+  require(value > 0 && value <= most, what);
+  return value;
+}
+
+const json& array_of(const json& in, size_t n, const char* what) {
+  require(in.is_array() && in.size() == n, what);
+  return in;
+}
+
+json document(const LoadModel& m) {
+  json d;
+  d["format"] = "fsmodel";
+  d["version"] = kModelVersion;
+  d["program"] = m.program;
+  d["runs"] = m.runs;
+  d["operations"] = m.operations;
+  d["span_ns"] = m.span;
+  d["dropped"] = m.dropped;
+  json& symbols = d["symbols"] = json::array();
+  for (const Symbol& s : m.symbols) {
+    const auto fields = s.fields();
+    json row = json::array({op_name(s.kind)});
+    for (size_t i = 1; i < fields.size(); ++i) row.push_back(fields[i]);
+    symbols.push_back(std::move(row));
+  }
+  json& classes = d["classes"] = json::array();
+  for (const ProcessClass& c : m.classes)
+    classes.push_back({{"command", json_text(c.command)},
+                       {"processes", c.processes},
+                       {"operations", c.operations},
+                       {"at_once", c.at_once},
+                       {"phases", c.phases},
+                       {"start", c.start.values},
+                       {"length", c.length.values}});
+  json& contexts = d["contexts"] = json::array();
+  for (const ModelContext& c : m.contexts) {
+    json next = json::array();
+    for (const auto& [symbol, n] : c.next) {
+      next.push_back(symbol);
+      next.push_back(n);
+    }
+    contexts.push_back(json::array({c.phase, c.history, std::move(next)}));
+  }
+  json& gaps = d["gaps"] = json::array();
+  for (const auto& [key, q] : m.gaps)
+    gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(q)}));
+  json& durations = d["durations"] = json::array();
+  for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
+  json& sizes = d["sizes"] = json::array();
+  for (const auto& [key, q] : m.sizes) sizes.push_back(json::array({key.first, key.second, q.values}));
+  json& ranges = d["ranges"] = json::array();
+  for (const auto& [offset, length] : m.ranges) ranges.push_back(json::array({offset, length}));
+  if (!m.between_runs.empty()) d["between_runs"] = m.between_runs;
+  return d;
+}
+
+void parse_symbols(const json& in, LoadModel& m) {
+  for (const json& row : in) {
+    array_of(row, Symbol::kFields, "a symbol has another number of fields");
+    std::array<uint32_t, Symbol::kFields> fields{};
+    OpKind kind;
+    require(row[0].is_string() && op_from_name(row[0].get<std::string>(), &kind), "a symbol has an unknown kind");
+    fields[0] = uint32_t(kind);
+    for (size_t i = 1; i < fields.size(); ++i) fields[i] = uint32_t(number(row[i], UINT32_MAX, "a symbol has a field that is no number"));
+    Symbol s;
+    require(Symbol::from_fields(fields, &s), "a symbol has a field that is out of range");
+    m.symbols.push_back(s);
+  }
+}
+
+void parse_classes(const json& in, LoadModel& m) {
+  for (const json& row : in) {
+    ProcessClass& c = m.classes.emplace_back();
+    c.command = row.at("command").get<std::string>();
+    require(c.command.size() <= 64, "a command is too long");
+    c.processes = amount(row.at("processes"), kMostProcesses, "a number of processes is out of range");
+    c.operations = amount(row.at("operations"), kMostOperations, "a number of operations is out of range");
+    c.at_once = uint32_t(number(row.at("at_once"), UINT32_MAX, "a number of processes is out of range"));
+    c.phases = uint32_t(number(row.at("phases"), kMostPhases, "a number of phases is out of range"));
+    require(c.at_once > 0 && c.phases > 0, "a class has no process or phase");
+    c.start = values(row.at("start"), 1'000'000);
+    c.length = values(row.at("length"), uint64_t(kMostOperations));
+  }
+  require(!m.classes.empty(), "there are no processes");
+}
+
+void parse_contexts(const json& in, LoadModel& m) {
+  std::set<uint32_t> begun;
+  for (const json& row : in) {
+    array_of(row, 3, "a context has another number of parts");
+    ModelContext& c = m.contexts.emplace_back();
+    c.phase = uint32_t(number(row[0], UINT32_MAX, "a context has no phase"));
+    require(row[1].is_array() && row[1].size() <= kMostHistory && row[2].is_array() && row[2].size() % 2 == 0,
+            "a context has a history that is too long");
+    for (const json& s : row[1]) c.history.push_back(SymbolId(number(s, m.symbols.size(), "a context has an unknown symbol")));
+    for (size_t i = 0; i < row[2].size(); i += 2) {
+      const auto symbol = SymbolId(number(row[2][i], m.symbols.size(), "a context has an unknown symbol"));
+      const auto n = uint32_t(number(row[2][i + 1], UINT32_MAX, "a context has a count that is out of range"));
+      require(n > 0, "a context has a count that is out of range");
+      c.next.emplace_back(symbol, n);
+    }
+    require(!c.next.empty(), "a context leads nowhere");
+    if (c.history.empty()) begun.insert(c.phase);
+  }
+  for (uint32_t c = 0; c < m.classes.size(); ++c)
+    for (uint32_t phase = 0; phase < m.classes[c].phases; ++phase)
+      require(begun.contains(c * kMostPhases + phase), "a phase has no context");
+}
+
+LoadModel parse_document(const json& d) {
+  LoadModel m;
+  m.program = d.value("program", "");
+  m.runs = uint32_t(number(d.at("runs"), UINT32_MAX, "the number of runs is out of range"));
+  m.operations = number(d.at("operations"), uint64_t(kMostOperations), "the number of operations is out of range");
+  m.span = int64_t(number(d.at("span_ns"), uint64_t(kLongest), "the length of the load is out of range"));
+  m.dropped = number(d.at("dropped"), UINT64_MAX, "a count is no number");
+  parse_symbols(d.at("symbols"), m);
+  parse_classes(d.at("classes"), m);
+  parse_contexts(d.at("contexts"), m);
+  for (const json& row : d.at("gaps")) {
+    array_of(row, 4, "a gap has another number of parts");
+    const char* what = "a gap is of no kind";
+    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), uint32_t(number(row[1], kOpKinds, what)),
+            uint32_t(number(row[2], kOpKinds, what))}] = times(row[3]);
+  }
+  for (const json& row : d.at("durations")) {
+    array_of(row, 3, "a duration has another number of parts");
+    const char* what = "a duration is of no kind";
+    m.durations[{uint32_t(number(row[0], kOpKinds - 1, what)), uint32_t(number(row[1], 1, what))}] = times(row[2]);
+  }
+  for (const json& row : d.at("sizes")) {
+    array_of(row, 3, "a size has another number of parts");
+    const char* what = "a size is of no kind";
+    const auto kind = uint32_t(number(row[0], kOpKinds - 1, what));
+    const bool listing = OpKind(kind) == OpKind::readdir || OpKind(kind) == OpKind::readdirplus;
+    m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], listing ? kMostEntries : kMostBytes);
+  }
+  for (const json& row : d.at("ranges")) {
+    array_of(row, 2, "a range has another number of parts");
+    m.ranges.emplace_back(number(row[0], INT64_MAX, "a range is out of range"), number(row[1], INT64_MAX, "a range is out of range"));
+  }
+  if (auto own = d.find("between_runs"); own != d.end())
+    for (const auto& [aspect, distance] : own->items()) {
+      require(distance.is_number() && std::isfinite(distance.get<double>()), "a distance is no number");
+      m.between_runs[aspect] = distance.get<double>();
+    }
+  return m;
+}
+
+std::string decompressed(std::string_view bytes) {
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  std::string out;
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  char part[65536];
+  size_t left = 1;
+  while (in.pos < in.size) {
+    ZSTD_outBuffer to{part, sizeof part, 0};
+    left = ZSTD_decompressStream(context.get(), &to, &in);
+    require(!ZSTD_isError(left), "damaged (zstd)");
+    out.append(part, to.pos);
+    require(out.size() <= kJsonMax, "too large for a model");
+  }
+  require(left == 0, "cut: the end of the file is missing");
+  return out;
+}
+
+}  // namespace
+
+bool looks_like_model(std::string_view first_bytes) { return first_bytes.starts_with(kMark); }
+
+LoadModel parse_model(std::string_view bytes, const std::string& name) {
+  if (!looks_like_model(bytes)) throw std::runtime_error(name + ": no model (fstrace model makes one of traces)");
+  try {
+    const json d = json::parse(decompressed(bytes));
+    require(d.is_object() && d.value("format", "") == "fsmodel", "no model in it");
+    const uint64_t version = number(d.at("version"), UINT64_MAX, "the version is no number");
+    if (version > kModelVersion)
+      throw Invalid(fmt::format("version {} is newer than {}, which this program reads", version, kModelVersion));
+    return parse_document(d);
+  } catch (const json::exception&) {
+    throw std::runtime_error(name + ": damaged model: not the expected JSON");
+  } catch (const Invalid& e) {
+    throw std::runtime_error(name + ": damaged model: " + e.what());
+  }
+}
+
+LoadModel read_model(int fd, const std::string& name) {
+  std::string bytes;
+  char part[65536];
+  for (ssize_t n; (n = pread(fd, part, sizeof part, off_t(bytes.size()))) != 0;) {
+    if (n < 0) throw std::runtime_error(name + ": can't be read: " + strerror(errno));
+    bytes.append(part, size_t(n));
+    if (bytes.size() > kModelFileMax) throw std::runtime_error(name + ": too large for a model");
+  }
+  return parse_model(bytes, name);
+}
+
+LoadModel read_model(const std::string& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw std::runtime_error(path + ": " + strerror(errno));
+  return read_model(file.get(), path);
+}
+
+std::string model_json(const LoadModel& model) { return document(model).dump(); }
+
+std::string model_bytes(const LoadModel& model) {
+  const std::string text = model_json(model);
+  std::string out(kMark);
+  const size_t begin = out.size();
+  out.resize(begin + ZSTD_compressBound(text.size()));
+  const size_t n = ZSTD_compress(out.data() + begin, out.size() - begin, text.data(), text.size(), kLevel);
+  if (ZSTD_isError(n)) throw std::runtime_error(std::string("zstd: ") + ZSTD_getErrorName(n));
+  out.resize(begin + n);
+  return out;
+}
+
+}  // namespace fsr

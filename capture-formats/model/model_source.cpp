@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_source.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+#include "model/context_tree.hpp"
+#include "model/realiser.hpp"
+#include "trace/live_state.hpp"
+#include "trace/writer.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr size_t kBatch = 256;
+constexpr int kMostTries = 16;   // symbols of a context that are tried before a shorter one is
+constexpr int kMostFailed = 64;  // steps in a row that can't be made up before a process ends
+constexpr int32_t kFirstProcess = 1000;
+
+// A process that runs, or waits to run.
+struct Process {
+  uint32_t number = 0;  // of its class
+  uint32_t copy = 0;
+  uint64_t wanted = 0, done = 0;  // operations
+  int failed = 0;                 // steps in a row
+  std::vector<SymbolId> history;
+  SymbolId planned = kEndOfProcess;
+  uint32_t last_kind = kOpKinds;
+  Actor actor;
+  ThreadInfo who;
+};
+
+struct Event {
+  int64_t time = 0;
+  uint64_t order = 0;  // equal times stay in the order in which they were made
+  uint32_t process = 0;
+  bool operator>(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
+};
+
+}  // namespace
+
+struct ModelSource::Impl {
+  // One run of the load in a directory of its own.
+  struct Copy {
+    double part = 1;  // of the processes
+    Realiser realiser;
+    std::vector<uint32_t> running;                // by class
+    std::vector<std::deque<uint32_t>> waiting;    // by class
+    std::vector<double> owed;                     // operations by class that ended processes did not do
+  };
+
+  const LoadModel& model;
+  const ModelOptions options;
+  ModelWorld world;
+  Random random;
+  std::deque<Copy> copies;
+  std::vector<ObjectId> roots;
+  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<uint32_t> spare;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  uint64_t order = 0;
+  ThreadId threads = 0;
+  int64_t cycle = 0;  // number of the next run of the load
+  int64_t end;        // ns; no operation starts at or after it
+  ModelCounts counts;
+  std::unordered_map<uint64_t, const ModelContext*> contexts;
+  std::unordered_map<const Quantiles*, EvenDraw> draws;
+
+  Impl(const LoadModel& m, const ModelOptions& o) : model(m), options(o), random(o.seed), end(o.duration) {
+    for (const ModelContext& c : model.contexts) contexts.emplace(context_key(c.phase, c.history), &c);
+    const auto whole = size_t(std::ceil(options.load - 1e-9));
+    for (size_t i = 0; i < whole; ++i) {
+      const ObjectId root =
+          whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
+      roots.push_back(root);
+      const double part = std::min(1.0, options.load - double(i));
+      copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
+                        std::vector<std::deque<uint32_t>>(model.classes.size()), std::vector<double>(model.classes.size())});
+    }
+    const double runs = options.duration ? double(options.duration) / double(std::max<int64_t>(1, model.span)) : 1;
+    counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
+  }
+
+  EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }
+  uint64_t time_from(const Quantiles& q) { return q.between(draw_of(q).next()); }
+
+  void begin_cycle();
+  void begin_class(uint32_t copy, uint32_t number, int64_t offset);
+  void start(uint32_t process, int64_t time);
+  void finish(uint32_t process, int64_t time);
+  int64_t gap(const Process& p, uint32_t kind);
+  uint32_t phase(const Process& p) const;
+  template <class Visit>
+  bool each_context(const Process& p, Visit visit);
+  void plan(Process& p);
+  bool step(Process& p, Op& op, Arena& arena, bool* ends);
+  void run(uint32_t number, int64_t time, OpBatch& batch);
+  bool next(OpBatch& batch);
+};
+
+uint32_t ModelSource::Impl::phase(const Process& p) const {
+  const uint32_t phases = model.classes[p.number].phases;
+  return p.number * kMostPhases +
+         uint32_t(std::min<uint64_t>(p.done * phases / std::max<uint64_t>(1, p.wanted), phases - 1));
+}
+
+// Visits the contexts of the process, the longest first, until `visit` returns true.
+template <class Visit>
+bool ModelSource::Impl::each_context(const Process& p, Visit visit) {
+  const uint32_t at = phase(p);
+  for (size_t k = p.history.size() + 1; k-- > 0;) {
+    auto found = contexts.find(context_key(at, std::span(p.history).last(k)));
+    if (found != contexts.end() && visit(*found->second)) return true;
+  }
+  return false;
+}
+
+// How far a process may end before or after its number of operations, so that it ends where its kind does.
+static uint64_t slack(uint64_t wanted) { return std::min(wanted / 3, 6 + wanted / 100); }
+
+void ModelSource::Impl::plan(Process& p) {
+  p.planned = kEndOfProcess;
+  each_context(p, [&](const ModelContext& c) {
+    uint64_t sum = 0;
+    for (const auto& [symbol, n] : c.next) sum += n;
+    uint64_t at = random.below(sum);
+    for (const auto& [symbol, n] : c.next) {
+      if (at < n) {
+        p.planned = symbol;
+        break;
+      }
+      at -= n;
+    }
+    return true;
+  });
+}
+
+bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
+  const uint64_t least = p.wanted - slack(p.wanted);
+  const Op blank = op;
+  Realiser& realiser = copies[p.copy].realiser;
+  auto attempt = [&](SymbolId symbol) {
+    if (symbol == kEndOfProcess) return *ends = p.done >= least;
+    op = blank;
+    if (!realiser.realise(model.symbols[symbol - 1], p.actor, op, arena)) {
+      ++counts.left_out_kinds[size_t(model.symbols[symbol - 1].kind)];
+      return false;
+    }
+    p.history.push_back(symbol);
+    if (p.history.size() > kMostHistory) p.history.erase(p.history.begin());
+    return true;
+  };
+  if (p.planned != kEndOfProcess || p.done >= least)
+    if (attempt(p.planned)) return true;
+  std::vector<std::pair<SymbolId, uint32_t>> left;
+  return each_context(p, [&](const ModelContext& c) {
+    left = c.next;
+    uint64_t sum = 0;
+    for (const auto& [symbol, n] : left) sum += n;
+    for (int tries = 0; tries < kMostTries && sum > 0; ++tries) {
+      uint64_t at = random.below(sum);
+      size_t i = 0;
+      while (at >= left[i].second) at -= left[i++].second;
+      if (attempt(left[i].first)) return true;
+      sum -= left[i].second;
+      left[i].second = 0;
+    }
+    return false;
+  });
+}
+
+int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
+  auto found = model.gaps.find({phase(p), p.last_kind, kind});
+  if (found == model.gaps.end()) found = model.gaps.find({phase(p), kOpKinds, kOpKinds});
+  return found == model.gaps.end() ? 0 : int64_t(time_from(found->second));
+}
+
+void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offset) {
+  const ProcessClass& c = model.classes[number];
+  const double part = copies[copy].part;
+  const auto n = std::max<uint64_t>(1, uint64_t(std::llround(c.processes * part)));
+  std::vector<double> lengths;
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    lengths.push_back(std::max<double>(1, double(c.length.step(draw_of(c.length).next()))));
+    sum += lengths.back();
+  }
+  for (uint64_t i = 0; i < n; ++i) {
+    uint32_t slot = uint32_t(processes.size());
+    if (spare.empty()) {
+      processes.emplace_back();
+    } else {
+      slot = spare.back();
+      spare.pop_back();
+    }
+    processes[slot] = std::make_unique<Process>();
+    Process& p = *processes[slot];
+    p.number = number;
+    p.copy = copy;
+    p.wanted = std::max<uint64_t>(1, uint64_t(std::llround(lengths[i] * c.operations * part / sum)));
+    const double at = double(c.start.step((double(i) + 0.5) / double(n)));
+    // Few values stand for many processes: spread these over the distance to the next value.
+    const double next = double(c.start.step(std::min(1.0, (double(i) + 0.5) / double(n) + 1.0 / double(c.start.values.size()))));
+    const double spread = n > c.start.values.size() ? (next - at) * random.unit() : 0;
+    start(slot, offset + int64_t((at + spread) / 1e6 * double(model.span)));
+  }
+}
+
+void ModelSource::Impl::begin_cycle() {
+  for (uint32_t copy = 0; copy < copies.size(); ++copy)
+    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, cycle * model.span);
+  ++cycle;
+}
+
+void ModelSource::Impl::start(uint32_t process, int64_t time) {
+  plan(*processes[process]);
+  events.push({time, order++, process});
+}
+
+void ModelSource::Impl::finish(uint32_t process, int64_t time) {
+  Process& p = *processes[process];
+  Copy& copy = copies[p.copy];
+  copy.owed[p.number] += double(p.wanted) - double(p.done);
+  --copy.running[p.number];
+  if (std::deque<uint32_t>& waiting = copy.waiting[p.number]; !waiting.empty()) {
+    events.push({time, order++, waiting.front()});
+    waiting.pop_front();
+  }
+  processes[process].reset();
+  spare.push_back(process);
+}
+
+void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
+  Process& p = *processes[number];
+  Copy& copy = copies[p.copy];
+  if (!p.who.id) {
+    const ProcessClass& c = model.classes[p.number];
+    if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
+    ++copy.running[p.number];
+    // What earlier processes did too much or too little, this one makes up for.
+    const double fair = std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
+    copy.owed[p.number] -= std::trunc(fair);
+    p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
+    p.who.id = p.actor.thread = ++threads;
+    p.who.client = p.copy;
+    p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
+    p.who.ppid = 1;
+    p.who.start_ticks = uint64_t(std::max<int64_t>(0, time) / 10'000'000);
+    p.who.command = c.command;
+  }
+  auto who = [&] {
+    ThreadInfo* info = batch.arena.make<ThreadInfo>();
+    *info = p.who;
+    info->command = batch.arena.copy(p.who.command);
+    return info;
+  };
+  auto duration = [&](const Op& op) {
+    auto found = model.durations.find({uint32_t(op.kind), op.error != 0});
+    return found == model.durations.end() ? 0 : int64_t(time_from(found->second));
+  };
+  Op op;
+  op.start = time;
+  op.thread = p.who.id;
+  bool ends = p.done >= p.wanted + slack(p.wanted) || p.failed >= kMostFailed;
+  if (!ends && !step(p, op, batch.arena, &ends)) {
+    ++counts.left_out;
+    ++p.failed;
+    p.history.clear();
+  } else if (!ends) {
+    p.failed = 0;
+    p.last_kind = uint32_t(op.kind);
+    op.who = who();
+    op.duration = duration(op);
+    ++p.done;
+    ++counts.operations;
+    batch.ops.push_back(op);
+  }
+  if (ends) {
+    Op close;
+    close.start = time;
+    close.thread = p.who.id;
+    if (!copy.realiser.close_one(p.actor, close)) return finish(number, time);
+    close.who = who();
+    close.duration = duration(close);
+    p.wanted = std::min(p.wanted, p.done);  // ends at the next step, too
+    ++p.done;
+    ++counts.closed;
+    ++counts.operations;
+    batch.ops.push_back(close);
+    p.failed = kMostFailed;
+    return events.push({close.end(), order++, number});
+  }
+  plan(p);
+  const uint32_t kind = p.planned == kEndOfProcess ? uint32_t(kOpKinds) : uint32_t(model.symbols[p.planned - 1].kind);
+  events.push({(p.failed ? time : op.end()) + gap(p, kind), order++, number});
+}
+
+bool ModelSource::Impl::next(OpBatch& batch) {
+  batch.clear();
+  while (batch.ops.size() < kBatch) {
+    const bool more = end ? cycle * model.span < end : cycle == 0;
+    if (more && (events.empty() || events.top().time >= cycle * model.span)) {
+      begin_cycle();
+      continue;
+    }
+    if (events.empty()) break;
+    const Event event = events.top();
+    events.pop();
+    if (end && event.time >= end) break;
+    run(event.process, event.time, batch);
+  }
+  return !batch.ops.empty();
+}
+
+ModelSource::ModelSource(const LoadModel& model, const ModelOptions& options)
+    : impl_(std::make_unique<Impl>(model, options)) {}
+ModelSource::~ModelSource() = default;
+
+bool ModelSource::next(OpBatch& batch) { return impl_->next(batch); }
+const ModelCounts& ModelSource::counts() const { return impl_->counts; }
+
+LiveState ModelSource::before() const {
+  LiveState state;
+  if (impl_->roots.size() == 1) return state;
+  for (ObjectId root : impl_->roots) {
+    const std::string name = ModelTree::text(impl_->world.tree.node(root).name);
+    const Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+    Op op;
+    op.kind = OpKind::mkdir;
+    op.parent = kRootObject;
+    op.name = name;
+    op.object = root;
+    op.mode = attr.mode;
+    op.op_flags = kOpCreated;
+    op.attr = &attr;
+    state.apply(op);
+  }
+  return state;
+}
+
+TraceHeader ModelSource::header() const {
+  const ModelOptions& o = impl_->options;
+  TraceHeader h;
+  const uint64_t facts[] = {o.seed, uint64_t(std::llround(o.load * 1e6)), uint64_t(o.duration), impl_->model.operations,
+                            uint64_t(impl_->model.span)};
+  const XXH128_hash_t id = XXH3_128bits(facts, sizeof facts);
+  h.id = fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", id.high64 >> 32, (id.high64 >> 16) & 0xffff, id.high64 & 0xffff,
+                     id.low64 >> 48, id.low64 & 0xffffffffffff);
+  h.clock_unit = 1;
+  h.program = "model " FSR_VERSION;
+  h.visibility = "every call";
+  h.edits = {fmt::format("made up from a model with seed {}, {:g}x", o.seed, o.load)};
+  return h;
+}
+
+ModelCounts write_model_trace(const LoadModel& model, const ModelOptions& options, int fd) {
+  ModelSource source(model, options);
+  TraceWriter writer(fd, source.header(), {}, source.before());
+  OpBatch batch;
+  int64_t end = 0;
+  while (source.next(batch))
+    for (const Op& op : batch.ops) {
+      writer.add(op);
+      end = std::max(end, op.end());
+    }
+  writer.finish({.clean = true, .reason = "the model ended", .end = end});
+  return source.counts();
+}
+
+}  // namespace fsr

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that a model makes up, in order of start. The same model, options and seed make the same operations.
+//
+// Memory follows the objects of the invented tree and the processes that run at the same time. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "model/model.hpp"
+#include "op_source.hpp"
+#include "trace/header.hpp"
+
+namespace fsr {
+
+class LiveState;
+
+struct ModelOptions {
+  uint64_t seed = 1;
+  double load = 1;       // multiple of the processes; each whole one, and the rest, works in a directory of its own
+  int64_t duration = 0;  // ns after which no operation starts; the load repeats until then. 0: one run of the load
+};
+
+struct ModelCounts {
+  uint64_t operations = 0;
+  uint64_t wanted = 0;    // operations that the options ask for
+  uint64_t closed = 0;    // of `operations`: releases that were added, because a process ended with open files
+  uint64_t left_out = 0;  // steps for which the tree had nothing that fits
+  std::array<uint64_t, kOpKinds> left_out_kinds{};
+};
+
+class ModelSource final : public OpSource {
+ public:
+  ModelSource(const LoadModel& model, const ModelOptions& options);  // `model` must outlive this
+  ~ModelSource() override;
+  bool next(OpBatch& batch) override;
+  const ModelCounts& counts() const;  // complete when next() has returned false
+  // Returns the tree before the first operation: directories for each run of a multiple load.
+  LiveState before() const;
+  // Returns the header of a trace of these operations.
+  TraceHeader header() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Writes the operations as a trace into `fd`, an empty file, which is taken over. Returns their counts.
+ModelCounts write_model_trace(const LoadModel& model, const ModelOptions& options, int fd);
+
+}  // namespace fsr

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The invented tree that the operations of a model work on. Names are numbers, so that a name is never used twice. Objects that
+// exist before the run are made up when an operation first needs them, where nothing has said that they are not there.
+//
+// Memory: about 80 bytes an object, removed ones included. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr {
+
+struct ModelLock {
+  uint64_t owner = 0, offset = 0, length = 0;  // length 0: to the end
+  bool exclusive = false, flock = false;
+};
+
+struct ModelDirectory {
+  std::vector<ObjectId> children;                        // first names
+  std::vector<std::pair<uint64_t, ObjectId>> links;      // further names
+  std::vector<ObjectId> unseen;                          // names of a listing whose objects were not used yet
+  bool listed = false;                                   // the run knows all names
+};
+
+struct ModelNode {
+  ObjectId parent = kNoObject;
+  uint64_t name = 0;
+  uint64_t size = 0;
+  uint32_t slot = 0;  // in the children of `parent`
+  uint8_t type = 0;   // S_IFMT bits shifted by 12; 0: not decided
+  uint8_t xattrs_known = 0, xattrs = 0;  // bits by number of the attribute
+  bool linked = false;                   // has a name
+  bool made = false;                     // made by the run
+  std::unique_ptr<ModelDirectory> directory;
+  std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
+  std::unique_ptr<std::vector<ModelLock>> locks;
+};
+
+class ModelTree {
+ public:
+  ModelTree();
+  ModelNode& node(ObjectId id) { return nodes_[id]; }
+  const ModelNode& node(ObjectId id) const { return nodes_[id]; }
+  uint64_t new_name() { return ++names_; }
+  static std::string text(uint64_t name);  // "n17"
+
+  ObjectId add(uint8_t type, ObjectId parent, uint64_t name, bool made);
+  ObjectId add_nameless(uint8_t type);
+  // Gives an unlisted directory names up to `count`, and returns all of its names.
+  std::vector<std::pair<uint64_t, ObjectId>> list(ObjectId directory, uint64_t count);
+  // True: an object may be there that existed before the run and was not used yet.
+  bool may_hold_more(ObjectId directory) const;
+  // Returns an object that existed before the run, in `directory`, which may hold more.
+  ObjectId discover(ObjectId directory, uint8_t type);
+  bool is_empty(ObjectId directory) const;
+  bool is_below(ObjectId id, ObjectId directory) const;  // or the directory itself
+  // Removes a name of the object, and returns it.
+  std::pair<ObjectId, uint64_t> remove_name(ObjectId id);
+  void add_link(ObjectId id, ObjectId parent, uint64_t name);
+  void move(ObjectId id, ObjectId parent, uint64_t name);
+  uint64_t objects() const { return nodes_.size() - 1; }
+
+ private:
+  void attach(ObjectId id, ObjectId parent, uint64_t name);
+  void detach(ObjectId id);
+  std::deque<ModelNode> nodes_;  // by id; the first is unused
+  uint64_t names_ = 0;
+};
+
+}  // namespace fsr

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/observer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace fsr {
+
+namespace {
+
+constexpr size_t kMostRanges = 200;  // of locks; others count as the whole file
+
+bool makes_name(OpKind kind) {
+  return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink ||
+         kind == OpKind::link;
+}
+
+uint8_t type_of(OpKind kind, uint32_t mode) {
+  switch (kind) {
+    case OpKind::create:
+    case OpKind::tmpfile:
+    case OpKind::read:
+    case OpKind::write:
+    case OpKind::open:
+      return S_IFREG >> 12;
+    case OpKind::mkdir:
+    case OpKind::rmdir:
+    case OpKind::opendir:
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+    case OpKind::releasedir:
+    case OpKind::fsyncdir:
+      return S_IFDIR >> 12;
+    case OpKind::symlink:
+    case OpKind::readlink:
+      return S_IFLNK >> 12;
+    case OpKind::mknod:
+      return uint8_t((mode & S_IFMT) >> 12);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void Observer::end_trace() {
+  recency_ = {};
+  threads_.clear();
+  files_.clear();
+  opens_.clear();
+  positions_.clear();
+}
+
+uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, ObjectId object) {
+  if (auto [open, first] = opens_.try_emplace(handle, Open{object, id, 0}); first) return 9;  // open before the trace began
+  for (size_t i = thread.handles.size(); i-- > 0;)
+    if (thread.handles[i] == handle) {
+      const size_t back = thread.handles.size() - i;
+      thread.handles.erase(thread.handles.begin() + ptrdiff_t(i));
+      thread.handles.push_back(handle);
+      return uint8_t(std::min<size_t>(back, 8));
+    }
+  return 9;
+}
+
+Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const {
+  if (op.kind != OpKind::lookup && parent == thread.absent_in && name == thread.absent) return {Relation::again, 0};
+  return recency_.classify(thread.near, parent);
+}
+
+uint8_t Observer::range(const Op& op) {
+  const auto key = std::pair(op.offset, op.length);
+  if (auto known = range_numbers_.find(key); known != range_numbers_.end()) return known->second;
+  if (ranges_.size() == kMostRanges) return 0;
+  ranges_.push_back(key);
+  return range_numbers_[key] = uint8_t(ranges_.size());
+}
+
+void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) {
+  uint64_t& position = op.handle ? opens_[op.handle].position : positions_[op.object];
+  const std::optional<uint64_t> end = files_[op.object].size;
+  s.place = op.has(kOpAppend)      ? Place::append
+            : op.offset == position ? Place::onward
+            : op.offset == 0        ? Place::begin
+            : end == op.offset      ? Place::end
+                                    : Place::elsewhere;
+  s.size = digits(op.length);
+  size = op.length;
+  if (op.error) return;
+  s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+  position = op.offset + op.result;
+}
+
+void Observer::attributes(const Op& op, Symbol& s, std::optional<uint64_t>& size) {
+  if (!op.set) return;
+  s.argument = op.set->valid & ~uint32_t(kAttrUid | kAttrGid);
+  if (!(op.set->valid & kAttrSize)) return;
+  const std::optional<uint64_t> before = files_[op.object].size;
+  s.extent = op.set->size == 0                      ? Extent::empty
+             : before && op.set->size == *before    ? Extent::same
+             : before && op.set->size < *before     ? Extent::smaller
+                                                    : Extent::made;
+  s.size = digits(op.set->size);
+  size = op.set->size;
+}
+
+void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
+  // A missing name has its directory, and so has a name that appears.
+  if (op.parent && (op.error == ENOENT || (!op.error && makes_name(op.kind) && op.kind != OpKind::link)))
+    s.parent = parent_of(op, thread, op.parent, op.name);
+  if (op.kind == OpKind::create && !op.error && !op.has(kOpCreated)) s.parent = {};
+  if (op.error && op.error != ENOENT && op.parent) s.parent = recency_.classify(thread.near, op.parent);
+  if (op.object && !op.handle) {
+    s.object = recency_.classify(thread.near, op.object);
+    if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = recency_.classify(thread.near, op.parent);
+  }
+  if (op.kind == OpKind::tmpfile) s.parent = recency_.classify(thread.near, op.parent);
+  if ((op.kind == OpKind::rename || op.kind == OpKind::link) && !op.error) {
+    s.parent = parent_of(op, thread, op.parent2, op.name2);
+    if (op.object2) s.second = recency_.classify(thread.near, op.object2);
+  }
+}
+
+std::optional<Observed> Observer::add(const Op& op) {
+  if (op.has(kOpUnfinished) || op.kind == OpKind::null) return std::nullopt;
+  Thread& thread = threads_[op.thread];
+  Observed seen;
+  Symbol& s = seen.symbol;
+  s.kind = op.kind;
+  s.error = uint16_t(op.error);
+  s.type = type_of(op.kind, op.mode);
+  if (op.attr && op.attr->valid & kAttrMode) s.type = uint8_t((op.attr->mode & S_IFMT) >> 12);
+  if (auto file = files_.find(op.object); !s.type && file != files_.end()) s.type = file->second.type;
+  use_object(op, thread, s);
+  const bool opens = op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile;
+  if (op.handle && !opens) s.handle = use_handle(thread, op.thread, op.handle, op.object);
+  switch (op.kind) {
+    case OpKind::lookup:
+      if (!op.error && s.object.relation == Relation::fresh && op.attr && op.attr->valid & kAttrSize && s.type == S_IFREG >> 12) {
+        s.size = uint8_t((digits(op.attr->size) + 1) / 2);
+        seen.size = op.attr->size;
+      }
+      break;
+    case OpKind::open:
+    case OpKind::opendir:
+    case OpKind::tmpfile:
+      s.argument = op.open_flags;
+      break;
+    case OpKind::create:
+      s.argument = op.open_flags;
+      s.extent = op.has(kOpCreated) ? Extent::made : Extent::same;
+      break;
+    case OpKind::read:
+    case OpKind::write:
+      transfer(op, s, seen.size);
+      break;
+    case OpKind::setattr:
+      attributes(op, s, seen.size);
+      break;
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+      s.extent = op.result ? Extent::complete : Extent::empty;
+      if (op.result) seen.size = op.result;
+      break;
+    case OpKind::access:
+    case OpKind::lseek:
+    case OpKind::mknod:
+      s.argument = op.mode;
+      break;
+    case OpKind::fallocate:
+      s.argument = op.mode;
+      s.size = digits(op.length);
+      seen.size = op.length;
+      break;
+    case OpKind::copy_file_range:
+      s.size = digits(op.length);
+      seen.size = op.length;
+      s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+      break;
+    case OpKind::getxattr:
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      s.argument = xattr_number(op.name);
+      break;
+    case OpKind::getlk:
+    case OpKind::setlk:
+      s.size = range(op);
+      [[fallthrough]];
+    case OpKind::flock:
+      s.argument = op.mode | (op.has(kOpWait) ? 1u << 16 : 0);
+      break;
+    case OpKind::fsync:
+    case OpKind::fsyncdir:
+    case OpKind::rename:
+    case OpKind::statfs:
+    case OpKind::ioctl:
+      s.argument = op.flags;
+      break;
+    default:
+      break;
+  }
+  settle(op, thread);
+  return seen;
+}
+
+void Observer::settle(const Op& op, Thread& thread) {
+  if (op.kind == OpKind::lookup && op.error == ENOENT) {
+    thread.absent_in = op.parent;
+    thread.absent = op.name;
+  }
+  if (op.parent && (!op.object || op.error)) recency_.touch(thread.near, op.parent);
+  if (!op.error && op.parent && makes_name(op.kind)) recency_.touch(thread.near, op.parent);
+  if (op.object && !op.error) recency_.touch(thread.near, op.object);
+  if (op.error) return;
+  File& file = files_[op.object];
+  if (op.attr && op.attr->valid & kAttrMode) file.type = uint8_t((op.attr->mode & S_IFMT) >> 12);
+  if (op.attr && op.attr->valid & kAttrSize) file.size = op.attr->size;
+  switch (op.kind) {
+    case OpKind::open:
+    case OpKind::opendir:
+    case OpKind::create:
+    case OpKind::tmpfile:
+      if (!op.handle) break;
+      opens_[op.handle] = {op.object, op.thread, 0};
+      thread.handles.push_back(op.handle);
+      break;
+    case OpKind::release:
+    case OpKind::releasedir:
+      opens_.erase(op.handle);
+      std::erase(thread.handles, op.handle);
+      break;
+    case OpKind::write:
+      if (file.size) file.size = std::max(*file.size, op.offset + op.result);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace fsr

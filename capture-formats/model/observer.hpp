@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the operations of a trace into symbols. Knows what each thread has touched and opened, and how large files are. Memory
+// follows the objects and open instances of the trace. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/recency.hpp"
+#include "model/symbol.hpp"
+
+namespace fsr {
+
+struct Observed {
+  Symbol symbol;
+  std::optional<uint64_t> size;  // sample for the sizes of its kind and class
+};
+
+class Observer {
+ public:
+  // None: an operation that a model does not have, because its outcome is not known or its kind can't be made up.
+  std::optional<Observed> add(const Op& op);
+  // Ranges of locks, by number; shared by traces, so that they stay.
+  const std::vector<std::pair<uint64_t, uint64_t>>& ranges() const { return ranges_; }
+  void end_trace();
+
+ private:
+  struct Thread {
+    Near near;
+    std::vector<HandleId> handles;  // open, the one used last is the last
+    ObjectId absent_in = kNoObject;
+    std::string absent;  // name that was looked up last and not found
+  };
+  struct File {
+    uint8_t type = 0;
+    std::optional<uint64_t> size;
+  };
+  struct Open {
+    ObjectId object = kNoObject;
+    ThreadId thread = 0;
+    uint64_t position = 0;
+  };
+
+  void use_object(const Op& op, Thread& thread, Symbol& symbol);
+  uint8_t use_handle(Thread& thread, ThreadId id, HandleId handle, ObjectId object);
+  void transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size);
+  void attributes(const Op& op, Symbol& s, std::optional<uint64_t>& size);
+  uint8_t range(const Op& op);
+  Reference parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const;
+  void settle(const Op& op, Thread& thread);
+
+  Recency recency_;
+  std::unordered_map<ThreadId, Thread> threads_;
+  std::unordered_map<ObjectId, File> files_;
+  std::unordered_map<HandleId, Open> opens_;
+  std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
+  std::vector<std::pair<uint64_t, uint64_t>> ranges_;
+  std::map<std::pair<uint64_t, uint64_t>, uint8_t> range_numbers_;
+};
+
+}  // namespace fsr

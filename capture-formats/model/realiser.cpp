@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/realiser.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "model/realiser_pick.hpp"
+
+namespace fsr {
+
+Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
+    : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {}
+
+uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
+  auto found = model_.sizes.find({uint32_t(kind), size_class});
+  // A coarse symbol has no class: take one of those of its kind.
+  if (found == model_.sizes.end()) {
+    auto from = model_.sizes.lower_bound({uint32_t(kind), 0}), to = model_.sizes.lower_bound({uint32_t(kind) + 1, 0});
+    if (from == to) return 0;
+    std::advance(from, random_.below(uint64_t(std::distance(from, to))));
+    found = from;
+  }
+  auto [draw, first] = size_draws_.try_emplace(found->first, EvenDraw(random_.unit()));
+  return found->second.step(draw->second.next());
+}
+
+const Attr* Realiser::attributes(ObjectId object, Arena& arena) {
+  const ModelNode& n = tree_.node(object);
+  Attr* attr = arena.make<Attr>();
+  attr->valid = kAttrMode;
+  attr->mode = uint32_t(n.type) << 12 | (n.type == kDirectoryType ? 0755u : n.type == kSymlinkType ? 0777u : 0644u);
+  if (n.type == kRegularType) {
+    attr->valid |= kAttrSize;
+    attr->size = n.size;
+  }
+  return attr;
+}
+
+void Realiser::touch(Actor& a, ObjectId object) {
+  root_touched_ |= object == root_;
+  recency_.touch(a.near, object);
+}
+
+std::string_view Realiser::name(uint64_t number, Arena& arena) { return arena.copy(ModelTree::text(number)); }
+
+ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64_t size) {
+  ObjectId in = parent.relation == Relation::none ? kNoObject : directory(parent, actor);
+  if (in == kNoObject || !tree_.may_hold_more(in))
+    in = recency_.find(actor.near, {Relation::recent, 0}, random_, [&](ObjectId id) { return tree_.may_hold_more(id); });
+  if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
+  if (in == kNoObject) return kNoObject;
+  const ObjectId made = tree_.discover(in, type ? type : kRegularType);
+  tree_.node(made).size = size;
+  return made;
+}
+
+ObjectId Realiser::directory(Reference reference, Actor& actor) {
+  if (reference.relation == Relation::again) {
+    const ObjectId in = actor.absent_in;
+    return in != kNoObject && tree_.node(in).linked ? in : kNoObject;
+  }
+  return pick(reference, kDirectoryType, actor, [](ObjectId) { return true; });
+}
+
+void Realiser::opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool is_directory) {
+  op.handle = ++world_.handles;
+  op.open_flags = flags;
+  all_opens_.push_back(op.handle);
+  Open& open = opens_[op.handle];
+  open.object = object;
+  open.flags = flags;
+  open.directory = is_directory;
+  open.place = std::prev(all_opens_.end());
+  a.handles.push_back(op.handle);
+}
+
+void Realiser::closed(Actor& a, HandleId handle) {
+  auto open = opens_.find(handle);
+  unlock(open->second.object, a.thread, false);
+  unlock(open->second.object, a.thread, true);
+  all_opens_.erase(open->second.place);
+  opens_.erase(open);
+  std::erase(a.handles, handle);
+}
+
+bool Realiser::close_one(Actor& actor, Op& op) {
+  while (!actor.handles.empty()) {
+    const HandleId last = actor.handles.back();
+    auto open = opens_.find(last);
+    if (open == opens_.end()) {  // another thread closed it
+      actor.handles.pop_back();
+      continue;
+    }
+    op.kind = open->second.directory ? OpKind::releasedir : OpKind::release;
+    op.handle = last;
+    op.object = open->second.object;
+    closed(actor, last);
+    return true;
+  }
+  return false;
+}
+
+bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  op.kind = s.kind;
+  op.error = s.error;
+  switch (s.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::link:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+    case OpKind::rename:
+      return names(s, a, op, arena);
+    case OpKind::tmpfile: {
+      const ObjectId in = s.error ? kNoObject : directory(s.parent, a);
+      if (in == kNoObject) return false;
+      op.parent = in;
+      op.mode = S_IFREG | 0644;
+      op.object = tree_.add_nameless(kRegularType);
+      tree_.node(op.object).made = true;
+      opened(a, op, op.object, s.argument, false);
+      op.attr = attributes(op.object, arena);
+      touch(a, op.object);
+      return true;
+    }
+    case OpKind::open:
+    case OpKind::opendir:
+      return open(s, a, op);
+    default:
+      return s.handle ? on_handle(s, a, op, arena) : on_object(s, a, op, arena);
+  }
+}
+
+bool Realiser::open(const Symbol& s, Actor& a, Op& op) {
+  if (s.error) return false;
+  const bool directory = s.kind == OpKind::opendir;
+  const ObjectId object = pick(s.object, directory ? kDirectoryType : kRegularType, a, [](ObjectId) { return true; });
+  if (object == kNoObject) return false;
+  op.object = object;
+  if (!directory && s.argument & O_TRUNC) tree_.node(object).size = 0;
+  opened(a, op, object, s.argument, directory);
+  touch(a, object);
+  return true;
+}
+
+bool Realiser::on_object(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  const bool file_system = s.kind == OpKind::statfs || s.kind == OpKind::syncfs;
+  const bool data = s.kind == OpKind::read || s.kind == OpKind::write;
+  const bool sizes = data || (s.kind == OpKind::setattr && s.argument & kAttrSize);
+  const uint8_t type = s.kind == OpKind::readlink ? kSymlinkType : sizes ? kRegularType : s.type;
+  const bool holds = !s.error || s.kind == OpKind::getxattr || s.kind == OpKind::removexattr || s.error == EOPNOTSUPP;
+  if (!holds) return false;
+  op.object = file_system && s.object.relation == Relation::none ? root_ : pick(s.object, type, a, [&](ObjectId id) {
+    return s.kind != OpKind::removexattr || !s.error || tree_.node(id).linked;
+  });
+  if (op.object == kNoObject) return false;
+  ModelNode& n = tree_.node(op.object);
+  switch (s.kind) {
+    case OpKind::getattr:
+    case OpKind::statx:
+      op.attr = attributes(op.object, arena);
+      break;
+    case OpKind::setattr:
+      if (!set_attributes(s, op, arena)) return false;
+      break;
+    case OpKind::access:
+      op.mode = s.argument;
+      break;
+    case OpKind::readlink:
+      op.data = "target";
+      break;
+    case OpKind::read:
+    case OpKind::write:
+      if (!transfer(s, op, positions_[op.object])) return false;
+      break;
+    case OpKind::getxattr:
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      if (!xattr(s, op, arena)) return false;
+      break;
+    case OpKind::listxattr:
+      // Nobody knows which attributes a target adds.
+      if (n.xattrs) return false;
+      break;
+    case OpKind::statfs:
+    case OpKind::fsync:
+    case OpKind::fsyncdir:
+    case OpKind::ioctl:
+      op.flags = s.argument;
+      break;
+    case OpKind::syncfs:
+      break;
+    default:
+      return false;
+  }
+  if (!s.error) touch(a, op.object);
+  return true;
+}
+
+bool Realiser::set_attributes(const Symbol& s, Op& op, Arena& arena) {
+  if (s.error) return false;
+  constexpr int64_t kTime = 1'600'000'000'000'000'000;  // ns since the Unix epoch; any time would do
+  ModelNode& n = tree_.node(op.object);
+  Attr* set = arena.make<Attr>();
+  set->valid = s.argument ? s.argument : uint32_t(kAttrMode);
+  set->mode = attributes(op.object, arena)->mode;
+  set->atime = set->mtime = kTime;
+  if (set->valid & kAttrSize) {
+    if (n.type != kRegularType) return false;
+    switch (s.extent) {
+      case Extent::empty:
+        n.size = 0;
+        break;
+      case Extent::same:
+        break;
+      case Extent::smaller:
+        if (n.size == 0) return false;
+        n.size = random_.below(n.size);
+        break;
+      default:
+        n.size = size_of(OpKind::setattr, s.size);
+    }
+    set->size = n.size;
+  }
+  op.set = set;
+  op.attr = attributes(op.object, arena);
+  return true;
+}
+
+bool Realiser::xattr(const Symbol& s, Op& op, Arena& arena) {
+  ModelNode& n = tree_.node(op.object);
+  const uint8_t bit = uint8_t(1u << (s.argument & 7));
+  op.name = arena.copy(xattr_of(s.argument));
+  if (s.kind == OpKind::setxattr) {
+    if (s.error) return s.error == EOPNOTSUPP;
+    // Only user attributes can be set everywhere; the value is text of no meaning.
+    if (s.argument != 0) return false;
+    n.xattrs |= bit;
+    n.xattrs_known |= bit;
+    op.data = "value";
+    op.length = op.data.size();
+    return true;
+  }
+  if (s.error == EOPNOTSUPP) return true;
+  if (s.error && s.error != ENODATA) return false;
+  const bool there = n.xattrs & bit;
+  if (there == (s.error != 0)) return false;
+  n.xattrs_known |= bit;
+  if (s.kind == OpKind::removexattr) {
+    n.xattrs = uint8_t(n.xattrs & ~bit);
+  } else if (there) {
+    op.data = "value";
+    op.length = op.result = op.data.size();
+  }
+  return true;
+}
+
+}  // namespace fsr

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns symbols into operations on an invented tree, so that their outcomes hold: a lookup that fails has a name that is not
+// there, a create that fails has one that is, a read ends where its file ends.
+//
+// One Realiser is one run of the load, in a directory of its own. Runs share the tree and its numbers. Not thread-safe.
+#pragma once
+
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "model/model.hpp"
+#include "model/model_tree.hpp"
+#include "model/recency.hpp"
+#include "op_source.hpp"
+
+namespace fsr {
+
+// What a realised thread has touched and opened.
+struct Actor {
+  ThreadId thread = 0;
+  Near near;
+  std::vector<HandleId> handles;  // open, the one used last is the last
+  ObjectId absent_in = kNoObject;
+  uint64_t absent = 0;  // name that was looked up last and not found
+};
+
+// Numbers that all runs share.
+struct ModelWorld {
+  ModelTree tree;
+  HandleId handles = 0;
+};
+
+class Realiser {
+ public:
+  // `root`: the directory of this run. All must outlive this.
+  Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed);
+
+  // Fills in `op`, whose times and thread are set, and carries it out in the tree. Strings are copied to `arena`. False: the tree
+  // has nothing that such an operation could have worked on; `op` is then undefined.
+  bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena);
+  // Fills in the release of the actor's last open instance. False: nothing is open.
+  bool close_one(Actor& actor, Op& op);
+
+ private:
+  struct Open {
+    ObjectId object = kNoObject;
+    uint64_t position = 0;
+    uint32_t flags = 0;
+    bool directory = false, snapshot = false;
+    std::vector<std::pair<uint64_t, ObjectId>> names;  // of a listing
+    size_t returned = 0;                               // of them
+    std::list<HandleId>::iterator place;
+  };
+
+  // Each returns false as realise() does.
+  bool names(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool missing(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool existing(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool make(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool remove(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool rename(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool link(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool look_up(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool open(const Symbol& s, Actor& a, Op& op);
+  bool on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool on_object(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  bool set_attributes(const Symbol& s, Op& op, Arena& arena);
+  bool xattr(const Symbol& s, Op& op, Arena& arena);
+  bool transfer(const Symbol& s, Op& op, uint64_t& position);
+  bool list(const Symbol& s, Op& op, Open& open, Arena& arena);
+  bool lock(const Symbol& s, Actor& a, Op& op);
+
+  template <class Good>
+  ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good, uint64_t size = 0);
+  ObjectId directory(Reference reference, Actor& actor);
+  ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
+  template <class Good>
+  HandleId handle(uint8_t number, Actor& actor, Good good);
+  void opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool directory);
+  void closed(Actor& a, HandleId handle);
+  void unlock(ObjectId object, uint64_t owner, bool flock);
+  uint64_t size_of(OpKind kind, uint8_t size_class);
+  const Attr* attributes(ObjectId object, Arena& arena);
+  void touch(Actor& a, ObjectId object);
+  std::string_view name(uint64_t number, Arena& arena);
+
+  const LoadModel& model_;
+  ModelWorld& world_;
+  ModelTree& tree_;
+  const ObjectId root_;
+  Random random_;
+  Recency recency_;
+  bool root_touched_ = false;
+  std::unordered_map<HandleId, Open> opens_;
+  std::list<HandleId> all_opens_;  // the one opened last is the last
+  std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
+  std::map<std::pair<uint32_t, uint32_t>, EvenDraw> size_draws_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realisation of operations on open instances.
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/file.h>
+
+#include <cerrno>
+
+#include "model/realiser_pick.hpp"
+
+namespace fsr {
+
+namespace {
+
+bool readable(uint32_t flags) { return (flags & O_ACCMODE) != O_WRONLY; }
+bool writable(uint32_t flags) { return (flags & O_ACCMODE) != O_RDONLY; }
+
+constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, if the transfer is as long
+
+bool overlap(const ModelLock& a, const ModelLock& b) {
+  const uint64_t end_a = a.length ? a.offset + a.length : UINT64_MAX, end_b = b.length ? b.offset + b.length : UINT64_MAX;
+  return a.flock == b.flock && a.offset < end_b && b.offset < end_a;
+}
+
+bool refusal_holds(const Symbol& s) {
+  return s.error == EOPNOTSUPP || s.kind == OpKind::ioctl || s.kind == OpKind::getxattr || s.kind == OpKind::removexattr ||
+         (s.kind == OpKind::lseek && s.error == ENXIO);
+}
+
+}  // namespace
+
+// Chooses offset, length and result so that `symbol` says what happens. `position`: where the one before ended.
+bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
+  if (s.error) return false;
+  ModelNode& n = tree_.node(op.object);
+  const bool reads = s.kind == OpKind::read;
+  op.length = size_of(s.kind, s.size);
+  switch (s.place) {
+    case Place::onward:
+      op.offset = position;
+      break;
+    case Place::append:
+      op.op_flags |= kOpAppend;
+      [[fallthrough]];
+    case Place::end:
+      op.offset = n.size;
+      break;
+    case Place::elsewhere: {
+      const uint64_t unit = std::max<uint64_t>(1, std::min(op.length, kBlock));
+      const uint64_t most = reads && s.extent == Extent::complete ? (n.size >= op.length ? n.size - op.length : 0)
+                                                                  : (n.size ? n.size - 1 : 0);
+      op.offset = random_.between(0, most) / unit * unit;
+      break;
+    }
+    default:
+      op.offset = 0;
+  }
+  if (reads) {
+    op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
+    const Extent extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+    if (extent != s.extent) return false;
+  } else {
+    if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
+    op.result = op.length;
+    n.size = std::max(n.size, op.offset + op.result);
+  }
+  position = op.offset + op.result;
+  return true;
+}
+
+bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
+  if (s.error) return false;
+  constexpr uint64_t kBuffer = 4096;  // bytes, of the request
+  op.length = kBuffer;
+  if (!open.snapshot || (s.extent == Extent::complete && open.returned == open.names.size())) {
+    const bool news = !open.snapshot;
+    open.names = tree_.list(open.object, s.extent == Extent::complete ? size_of(s.kind, s.size) : 0);
+    open.snapshot = true;
+    open.returned = 0;
+    if (!news && open.names.empty()) return false;
+  }
+  if ((s.extent == Extent::empty) != (open.returned == open.names.size())) return false;
+  op.offset = open.returned;
+  if (s.extent == Extent::empty) return true;
+  const size_t n = open.names.size();
+  DirEntry* entries = arena.make<DirEntry>(n);
+  for (size_t i = 0; i < n; ++i) {
+    entries[i].name = name(open.names[i].first, arena);
+    entries[i].type = uint32_t(tree_.node(open.names[i].second).type) << 12;
+  }
+  op.entries = {entries, n};
+  op.result = n;
+  open.returned = n;
+  return true;
+}
+
+void Realiser::unlock(ObjectId object, uint64_t owner, bool flock) {
+  ModelNode& n = tree_.node(object);
+  if (!n.locks) return;
+  std::erase_if(*n.locks, [&](const ModelLock& held) { return held.owner == owner && held.flock == flock; });
+  if (n.locks->empty()) n.locks.reset();
+}
+
+bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
+  ModelNode& n = tree_.node(op.object);
+  ModelLock wanted{.owner = a.thread, .flock = s.kind == OpKind::flock};
+  const uint32_t mode = s.argument & 0xffff;
+  if (!wanted.flock && s.size && s.size <= model_.ranges.size())
+    std::tie(wanted.offset, wanted.length) = model_.ranges[s.size - 1];
+  wanted.exclusive = wanted.flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK;
+  const bool unlocks = wanted.flock ? (mode & LOCK_UN) != 0 : mode == F_UNLCK;
+  op.owner = wanted.owner;
+  op.mode = mode;
+  op.offset = wanted.offset;
+  op.length = wanted.length;
+  if (s.argument >> 16) op.op_flags |= kOpWait;
+  if (n.locks && !unlocks)
+    for (const ModelLock& held : *n.locks)
+      if (held.owner != wanted.owner && overlap(held, wanted) && (held.exclusive || wanted.exclusive)) return false;
+  if (s.kind == OpKind::getlk) return true;
+  if (n.locks)
+    std::erase_if(*n.locks, [&](const ModelLock& held) { return held.owner == wanted.owner && overlap(held, wanted); });
+  if (unlocks) return true;
+  if (!n.locks) n.locks = std::make_unique<std::vector<ModelLock>>();
+  n.locks->push_back(wanted);
+  return true;
+}
+
+bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  if (s.error && !refusal_holds(s)) return false;
+  const bool locks = s.kind == OpKind::setlk || s.kind == OpKind::getlk || s.kind == OpKind::flock;
+  const bool writes = s.kind == OpKind::write || s.kind == OpKind::fallocate || (s.kind == OpKind::setattr && s.argument & kAttrSize) ||
+                      (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_WRLCK);
+  const bool reads = s.kind == OpKind::read || s.kind == OpKind::copy_file_range ||
+                     (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_RDLCK);
+  op.handle = handle(s.handle, a, [&](const Open& open) {
+    return (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
+           (!reads || readable(open.flags));
+  });
+  if (!op.handle) return false;
+  Open& open = opens_[op.handle];
+  op.object = open.object;
+  ModelNode& n = tree_.node(op.object);
+  switch (s.kind) {
+    case OpKind::read:
+    case OpKind::write:
+      if (open.directory || !transfer(s, op, open.position)) return false;
+      break;
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+      if (!open.directory || !list(s, op, open, arena)) return false;
+      break;
+    case OpKind::getattr:
+    case OpKind::statx:
+      op.attr = attributes(op.object, arena);
+      break;
+    case OpKind::setattr:
+      if (!set_attributes(s, op, arena)) return false;
+      break;
+    case OpKind::fsync:
+    case OpKind::fsyncdir:
+    case OpKind::ioctl:
+      op.flags = s.argument;
+      break;
+    case OpKind::flush:
+      op.owner = a.thread;
+      unlock(op.object, a.thread, false);
+      break;
+    case OpKind::release:
+    case OpKind::releasedir:
+      if (open.directory != (s.kind == OpKind::releasedir)) return false;
+      touch(a, op.object);
+      closed(a, op.handle);
+      return true;
+    case OpKind::lseek:
+      op.mode = s.argument;
+      op.offset = s.error ? n.size : 0;
+      if (!s.error && n.size == 0) return false;
+      op.result = (s.argument == SEEK_HOLE) ? n.size : 0;
+      break;
+    case OpKind::fallocate:
+      if (s.argument & ~uint32_t(FALLOC_FL_KEEP_SIZE)) return false;
+      op.mode = s.argument;
+      op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
+      if (!(s.argument & FALLOC_FL_KEEP_SIZE)) n.size = std::max(n.size, op.length);
+      break;
+    case OpKind::copy_file_range: {
+      const HandleId source = op.handle;
+      op.handle2 = handle(1, a, [&](const Open& to) { return !to.directory && to.object != open.object && writable(to.flags); });
+      if (!op.handle2) return false;
+      Open& to = opens_[op.handle2];
+      op.handle = source;
+      op.object2 = to.object;
+      op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
+      op.offset = open.position;
+      op.offset2 = to.position;
+      op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
+      if ((op.result == 0) != (s.extent == Extent::empty)) return false;
+      open.position += op.result;
+      to.position += op.result;
+      ModelNode& target = tree_.node(to.object);
+      if (op.result) target.size = std::max(target.size, to.position);
+      break;
+    }
+    case OpKind::getxattr:
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      if (!xattr(s, op, arena)) return false;
+      break;
+    default:
+      if (!locks || !lock(s, a, op)) return false;
+  }
+  if (!s.error) touch(a, op.object);
+  return true;
+}
+
+}  // namespace fsr

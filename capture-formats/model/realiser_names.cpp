@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realisation of operations on names.
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "model/realiser_pick.hpp"
+
+namespace fsr {
+
+bool Realiser::names(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  if (s.error == ENOENT) return missing(s, a, op, arena);
+  if (s.error) return existing(s, a, op, arena);
+  switch (s.kind) {
+    case OpKind::lookup:
+      return look_up(s, a, op, arena);
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return remove(s, a, op, arena);
+    case OpKind::rename:
+      return rename(s, a, op, arena);
+    case OpKind::link:
+      return link(s, a, op, arena);
+    default:
+      return make(s, a, op, arena);
+  }
+}
+
+bool Realiser::missing(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  if (s.kind == OpKind::create || s.kind == OpKind::mkdir || s.kind == OpKind::mknod || s.kind == OpKind::symlink ||
+      s.kind == OpKind::link)
+    return false;
+  const ObjectId in = directory(s.parent, a);
+  if (in == kNoObject) return false;
+  const uint64_t absent = tree_.new_name();
+  op.parent = in;
+  op.name = name(absent, arena);
+  if (s.kind == OpKind::rename) {
+    op.parent2 = in;
+    op.name2 = name(tree_.new_name(), arena);
+  }
+  if (s.kind == OpKind::lookup) {
+    a.absent_in = in;
+    a.absent = absent;
+  }
+  touch(a, in);
+  return true;
+}
+
+// Errors other than ENOENT: of names that exist.
+bool Realiser::existing(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  const bool makes = s.kind == OpKind::create || s.kind == OpKind::mkdir || s.kind == OpKind::mknod || s.kind == OpKind::symlink;
+  const bool full = s.kind == OpKind::rmdir && s.error == ENOTEMPTY;
+  if (!full && !(makes && s.error == EEXIST)) return false;
+  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const ObjectId object = pick(reference, full ? kDirectoryType : 0, a, [&](ObjectId id) {
+    return id != root_ && id != kRootObject && (!full || !tree_.is_empty(id) || tree_.may_hold_more(id));
+  });
+  if (object == kNoObject) return false;
+  if (full && tree_.is_empty(object)) {
+    // The name that keeps the directory must be known to a reader of the operations: only a name that was used is.
+    return false;
+  }
+  op.parent = tree_.node(object).parent;
+  op.name = name(tree_.node(object).name, arena);
+  op.mode = s.kind == OpKind::mkdir ? 0755 : S_IFREG | 0644;
+  op.open_flags = s.kind == OpKind::create ? s.argument | O_CREAT | O_EXCL : 0;
+  if (s.kind == OpKind::symlink) op.data = "target";
+  touch(a, op.parent);
+  return true;
+}
+
+bool Realiser::look_up(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  ObjectId object = kNoObject;
+  auto named = [&](ObjectId id) { return id != root_ && id != kRootObject; };
+  if (s.object.relation == Relation::fresh || s.object.relation == Relation::none) {
+    const uint64_t size = s.type == kRegularType ? size_of(OpKind::lookup, s.size) : 0;
+    object = discover(s.parent, s.type, a, size);
+  }
+  if (object == kNoObject) object = pick(s.object, s.type, a, named);
+  if (object == kNoObject || !named(object)) return false;
+  op.object = object;
+  op.parent = tree_.node(object).parent;
+  op.name = name(tree_.node(object).name, arena);
+  op.attr = attributes(object, arena);
+  touch(a, object);
+  return true;
+}
+
+bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  const bool opens = s.kind == OpKind::create;
+  if (opens && s.extent == Extent::same) {
+    const ObjectId object = pick(s.object, kRegularType, a, [](ObjectId) { return true; });
+    if (object == kNoObject) return false;
+    op.object = object;
+    op.parent = tree_.node(object).parent;
+    op.name = name(tree_.node(object).name, arena);
+    if (s.argument & O_TRUNC) tree_.node(object).size = 0;
+    opened(a, op, object, s.argument & ~uint32_t(O_EXCL), false);
+    op.mode = S_IFREG | 0644;
+    op.attr = attributes(object, arena);
+    touch(a, object);
+    return true;
+  }
+  const ObjectId in = directory(s.parent, a);
+  if (in == kNoObject) return false;
+  const bool again = s.parent.relation == Relation::again;
+  const uint64_t number = again ? a.absent : tree_.new_name();
+  const uint32_t type = s.kind == OpKind::mkdir     ? kDirectoryType
+                        : s.kind == OpKind::symlink ? kSymlinkType
+                        : s.kind == OpKind::mknod && (s.argument & S_IFMT) != S_IFREG ? (S_IFIFO >> 12)
+                                                                                      : kRegularType;
+  if (again) a.absent_in = kNoObject;
+  op.parent = in;
+  op.name = name(number, arena);
+  op.object = tree_.add(uint8_t(type), in, number, true);
+  op.mode = type << 12 | (type == kDirectoryType ? 0755u : 0644u);
+  op.op_flags |= kOpCreated;
+  if (s.kind == OpKind::symlink) op.data = "target";
+  if (opens) opened(a, op, op.object, s.argument, false);
+  op.attr = attributes(op.object, arena);
+  touch(a, in);
+  touch(a, op.object);
+  return true;
+}
+
+bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  const bool directory = s.kind == OpKind::rmdir;
+  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const ObjectId object = pick(reference, directory ? kDirectoryType : 0, a, [&](ObjectId id) {
+    return id != root_ && id != kRootObject && (directory ? tree_.is_empty(id) : tree_.node(id).type != kDirectoryType);
+  });
+  if (object == kNoObject) return false;
+  const auto [parent, number] = tree_.remove_name(object);
+  op.parent = parent;
+  op.name = name(number, arena);
+  op.object = object;
+  touch(a, object);
+  return true;
+}
+
+bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  constexpr uint32_t kExchange = 2;  // RENAME_EXCHANGE
+  if (s.argument & kExchange) return false;
+  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const ObjectId object = pick(reference, s.type, a, [&](ObjectId id) {
+    const ModelNode& n = tree_.node(id);
+    return id != root_ && id != kRootObject && (!n.links || n.links->empty());
+  });
+  if (object == kNoObject) return false;
+  const bool is_directory = tree_.node(object).type == kDirectoryType;
+  ObjectId to = kNoObject, replaced = kNoObject;
+  uint64_t number = 0;
+  if (s.second.relation != Relation::none) {
+    replaced = pick(s.second, tree_.node(object).type, a, [&](ObjectId id) {
+      const ModelNode& n = tree_.node(id);
+      return id != object && id != root_ && id != kRootObject && !tree_.is_below(n.parent, object) &&
+             !tree_.is_below(object, id) && (!n.links || n.links->empty()) && (!is_directory || tree_.is_empty(id));
+    });
+    if (replaced == kNoObject) return false;
+    to = tree_.node(replaced).parent;
+    number = tree_.node(replaced).name;
+  } else {
+    to = directory(s.parent, a);
+    if (to == kNoObject || (is_directory && tree_.is_below(to, object))) return false;
+    const bool again = s.parent.relation == Relation::again;
+    number = again ? a.absent : tree_.new_name();
+    if (again) a.absent_in = kNoObject;
+  }
+  op.object = object;
+  op.object2 = replaced;
+  op.parent = tree_.node(object).parent;
+  op.name = name(tree_.node(object).name, arena);
+  op.parent2 = to;
+  op.name2 = name(number, arena);
+  op.flags = s.argument;
+  if (replaced != kNoObject) tree_.remove_name(replaced);
+  tree_.move(object, to, number);
+  touch(a, object);
+  return true;
+}
+
+bool Realiser::link(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+  const ObjectId object = pick(s.object, kRegularType, a, [](ObjectId) { return true; });
+  if (object == kNoObject) return false;
+  const ObjectId in = directory(s.parent, a);
+  if (in == kNoObject) return false;
+  const bool again = s.parent.relation == Relation::again;
+  const uint64_t number = again ? a.absent : tree_.new_name();
+  if (again) a.absent_in = kNoObject;
+  op.object = object;
+  op.parent2 = in;
+  op.name2 = name(number, arena);
+  tree_.add_link(object, in, number);
+  op.attr = attributes(object, arena);
+  touch(a, object);
+  return true;
+}
+
+}  // namespace fsr

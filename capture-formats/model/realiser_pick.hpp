@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates of Realiser that choose objects and open instances. Only its own files include this.
+#pragma once
+
+#include <sys/stat.h>
+
+#include "model/realiser.hpp"
+
+namespace fsr {
+
+constexpr uint8_t kDirectoryType = S_IFDIR >> 12, kRegularType = S_IFREG >> 12, kSymlinkType = S_IFLNK >> 12;
+
+// Chooses an object with a name, of this type (0: any), for which `good` is true. Makes up one that existed before the run if the
+// reference asks for one or none fits. `size`: of a file that is made up.
+template <class Good>
+ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good, uint64_t size) {
+  auto fits = [&](ObjectId id) {
+    const ModelNode& n = tree_.node(id);
+    return n.linked && n.type && (!type || n.type == type) && good(id);
+  };
+  const bool fresh = reference.relation == Relation::fresh || reference.relation == Relation::none;
+  if (fresh && !root_touched_ && (!type || type == kDirectoryType) && good(root_)) return root_;
+  if (!fresh)
+    if (const ObjectId found = recency_.find(actor.near, reference, random_, fits)) return found;
+  const ObjectId made = discover({}, type, actor, size);
+  if (made != kNoObject && good(made)) return made;
+  return fresh ? recency_.find(actor.near, {Relation::recent, 0}, random_, fits) : kNoObject;
+}
+
+// Chooses an open instance by its number in a symbol. 0: there is none for which `good` is true.
+template <class Good>
+HandleId Realiser::handle(uint8_t number, Actor& actor, Good good) {
+  auto fits = [&](HandleId id) {
+    auto open = opens_.find(id);
+    return open != opens_.end() && good(open->second);
+  };
+  const size_t n = actor.handles.size();
+  auto use = [&](size_t i) {
+    const HandleId id = actor.handles[i];
+    actor.handles.erase(actor.handles.begin() + ptrdiff_t(i));
+    actor.handles.push_back(id);
+    return id;
+  };
+  if (number < 9) {
+    for (size_t back = number; back <= n; ++back)
+      if (fits(actor.handles[n - back])) return use(n - back);
+    for (size_t back = std::min<size_t>(number, n + 1); back-- > 1;)
+      if (fits(actor.handles[n - back])) return use(n - back);
+    return 0;
+  }
+  constexpr int kTries = 64;
+  int tries = 0;
+  for (auto id = all_opens_.rbegin(); id != all_opens_.rend() && tries < kTries; ++id, ++tries)
+    if (std::find(actor.handles.begin(), actor.handles.end(), *id) == actor.handles.end() && fits(*id)) return *id;
+  return 0;
+}
+
+}  // namespace fsr

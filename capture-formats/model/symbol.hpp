@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A symbol: what a model remembers of one operation. It has no name, no number of an object and no content.
+//
+// An object is known by its relation to what the same thread and the load touched before. Plain data. Fields and their meaning
+// are those of docs/model-format.md.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "op.hpp"
+
+namespace fsr {
+
+enum class Relation : uint8_t {
+  none,    // the operation has no such object
+  recent,  // this thread touched it; bucket: how many others since, 0 to 3, then by powers of two
+  next,    // it was touched after the thread's previous object when that one was touched last
+  known,   // touched before, not lately by this thread; bucket: binary digits of the number of touches since
+  fresh,   // not touched before: it existed, or the operation makes it
+  again,   // the name that the thread looked up last and did not find
+};
+
+struct Reference {
+  Relation relation = Relation::none;
+  uint8_t bucket = 0;
+  auto operator<=>(const Reference&) const = default;
+};
+
+enum class Place : uint8_t { none, onward, begin, append, end, elsewhere };          // where a transfer begins
+enum class Extent : uint8_t { none, complete, partial, empty, made, same, smaller };  // the result, or a new size
+
+struct Symbol {
+  static constexpr size_t kFields = 11;
+  OpKind kind = OpKind::null;
+  uint16_t error = 0;  // errno
+  uint8_t type = 0;    // S_IFMT bits of the object, shifted by 12; 0: unknown
+  Reference object;    // of the object, if the operation has no open instance
+  Reference parent;    // of the directory of a fresh or missing name
+  Reference second;    // of the replaced object of a rename, or the new directory of a link
+  uint8_t handle = 0;  // open instances of the thread: 1 is the one used last, 8 any older one, 9 another thread's; 0: none
+  Place place = Place::none;
+  Extent extent = Extent::none;
+  uint8_t size = 0;       // class of a size, binary digits; for locks the number of a range, from 1
+  uint32_t argument = 0;  // flags, mode or mask, according to the kind
+
+  auto operator<=>(const Symbol&) const = default;
+  std::array<uint32_t, kFields> fields() const;
+  // False: a field has no such value.
+  static bool from_fields(const std::array<uint32_t, kFields>& fields, Symbol* symbol);
+};
+
+struct SymbolHash {
+  size_t operator()(const Symbol& symbol) const;
+};
+
+using SymbolId = uint32_t;
+constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
+
+inline uint8_t digits(uint64_t value) { return uint8_t(std::bit_width(value)); }
+
+// Extended attributes have a number instead of a name; user attributes have 0.
+uint32_t xattr_number(std::string_view name);
+std::string_view xattr_of(uint32_t number);
+
+}  // namespace fsr
