@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -135,7 +136,7 @@ void parse_symbols(const json& in, LoadModel& m) {
   for (const json& row : in) {
     array_of(row, Symbol::kFields, "a symbol has another number of fields");
     std::array<uint32_t, Symbol::kFields> fields{};
-    OpKind kind;
+    OpKind kind = OpKind::null;
     require(row[0].is_string() && op_from_name(row[0].get<std::string>(), &kind), "a symbol has an unknown kind");
     fields[0] = uint32_t(kind);
     for (size_t i = 1; i < fields.size(); ++i) fields[i] = uint32_t(number(row[i], UINT32_MAX, "a symbol has a field that is no number"));
@@ -276,6 +277,15 @@ LoadModel read_model(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw std::runtime_error(path + ": " + strerror(errno));
   return read_model(file.get(), path);
+}
+
+bool is_model_file(const std::string& path) {
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char head[kMark.size()];
+  const ssize_t n = file ? pread(file.get(), head, sizeof head, 0) : -1;
+  return n > 0 && looks_like_model({head, size_t(n)});
 }
 
 std::string model_json(const LoadModel& model) { return document(model).dump(); }

@@ -18,6 +18,7 @@ bool looks_like_model(std::string_view first_bytes);
 // Throws std::runtime_error, "NAME: why", if the bytes are no model, or one of a newer version.
 LoadModel parse_model(std::string_view bytes, const std::string& name);
 LoadModel read_model(const std::string& path);
+bool is_model_file(const std::string& path);
 LoadModel read_model(int fd, const std::string& name);  // a file that can be read at any offset
 std::string model_bytes(const LoadModel& model);
 std::string model_json(const LoadModel& model);  // what is in the file

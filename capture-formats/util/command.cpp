@@ -2,6 +2,7 @@
 #include "util/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <limits>
@@ -72,9 +73,11 @@ Command Command::group(const std::string& heading) const {
   return same;
 }
 
-std::string Command::first_given() const {
+std::string Command::first_given(const std::vector<std::string>& except) const {
   for (const CLI::Option* option : app_->get_options())
-    if (option->get_group() == group_ && option->count() > 0) return option->get_name();
+    if (option->get_group() == group_ && option->count() > 0 &&
+        std::find(except.begin(), except.end(), option->get_name()) == except.end())
+      return option->get_name();
   return "";
 }
 

@@ -65,7 +65,8 @@ class Command {
   Option option(const std::string& name);  // one that was added
   // Returns this command, with a heading of --help for the options that are added to the returned one.
   Command group(const std::string& heading) const;
-  std::string first_given() const;  // name of the first option of the group that was given, after parse(); empty: none
+  // Returns the first option of the group that was given and is not among `except`. Call after parse(). Empty: none.
+  std::string first_given(const std::vector<std::string>& except) const;
 
   Command subcommand(const std::string& name, const std::string& what);
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand

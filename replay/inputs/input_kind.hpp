@@ -19,6 +19,8 @@
 
 namespace fsr {
 
+struct InputOptions;
+
 class InputKind {
  public:
   virtual ~InputKind() = default;
@@ -27,6 +29,8 @@ class InputKind {
   virtual const char* help() const = 0;    // a few words for --help
   // Declares the options of this kind in `group`. Parsing the command line writes to this object.
   virtual void declare(Command& group) = 0;
+  // Returns options of other kinds that this kind has as well, "--scale".
+  virtual std::vector<std::string> shares() const { return {}; }
   // True if `name` is an input of this kind, judged by the name and the first bytes of the file. No bytes: there is no such file.
   virtual bool accepts(const std::string& name, std::string_view first_bytes) const = 0;
   // Opens the input. `fd`: a seekable file, which is taken over. It is the file `name`, or a copy of what was read from a pipe.
@@ -49,6 +53,7 @@ class InputKinds {
     std::unique_ptr<InputKind> kind;
     Command options;
   };
+  std::unique_ptr<InputOptions> options_;
   std::vector<RegisteredKind> kinds_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "inputs/input_kind.hpp"
 #include "inputs/mix/mix_input.hpp"
+#include "inputs/model/model_input.hpp"
 #include "inputs/trace/trace_input.hpp"
 #include "trace/spool.hpp"
 #include "util/unique_fd.hpp"
@@ -17,14 +18,15 @@ namespace fsr {
 
 // If no kind accepts an input, the first kind opens it. The name may be the common part of the names of a trace's pieces. And the
 // trace reader explains best what is wrong with a file.
-static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
+static constexpr std::unique_ptr<InputKind> (*kKinds[])(InputOptions&) = {
     trace_kind,
     mix_kind,
+    model_kind,
 };
 
-InputKinds::InputKinds(Command& program) {
+InputKinds::InputKinds(Command& program) : options_(std::make_unique<InputOptions>()) {
   for (auto make : kKinds) {
-    std::unique_ptr<InputKind> kind = make();
+    std::unique_ptr<InputKind> kind = make(*options_);
     Command options = program.group(std::string("Options of ") + kind->plural());
     kind->declare(options);
     kinds_.push_back({std::move(kind), std::move(options)});
@@ -50,7 +52,7 @@ std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duratio
   if (its == kinds_.end()) its = kinds_.begin();
   std::unique_ptr<Input> input = its->kind->open(name, file.release(), duration);
   for (const RegisteredKind& other : kinds_)
-    if (const std::string option = other.options.first_given(); &other != &*its && !option.empty())
+    if (const std::string option = other.options.first_given(its->kind->shares()); &other != &*its && !option.empty())
       throw std::runtime_error(name + ": is " + its->kind->noun() + ", but " + option + " is for " + other.kind->plural() +
                                "; leave " + option + " out");
   return input;

@@ -9,6 +9,7 @@
 
 #include "anonymize/anonymizer.hpp"
 #include "leak_check.hpp"
+#include "model/model_file.hpp"
 #include "subcommand.hpp"
 #include "trace/series.hpp"
 #include "trace_output.hpp"
@@ -94,10 +95,19 @@ int check(const Options& options) {
   auto original = open_trace(options.original);
   check.learn(*original);
   for (const std::string& marker : options.markers) check.add_marker(marker);
-  auto trace = open_trace(options.files);
-  check.check_strings(*trace);
+  std::unique_ptr<TraceReader> trace;
+  if (options.files.size() == 1 && is_model_file(options.files.front())) {
+    const LoadModel model = read_model(options.files.front());
+    for (const ProcessClass& c : model.classes) check.check_string(c.command);
+    check.check_string(model.program);
+    check.check_bytes(options.files.front());
+  } else {
+    trace = open_trace(options.files);
+    check.check_strings(*trace);
+  }
   for (const std::string& name : options.files)
-    for (const std::string& file : series_files(name)) check.check_bytes(file);
+    if (trace)
+      for (const std::string& file : series_files(name)) check.check_bytes(file);
   const std::string& file = options.files.front();
   for (const std::string& leak : check.leaks()) fmt::print("{}: {}\n", escape_text(file), leak);
   if (check.count() > check.leaks().size())
@@ -105,7 +115,7 @@ int check(const Options& options) {
   if (!check.count())
     fmt::print("{}: contains none of {} names, commands and hosts of {}\n", escape_text(file), format_count(check.secrets()),
                escape_text(options.original));
-  const int damage = report_damage(options.original, *original) | report_damage(file, *trace);
+  const int damage = report_damage(options.original, *original) | (trace ? report_damage(file, *trace) : 0);
   return check.count() ? 1 : damage;
 }
 

@@ -25,6 +25,7 @@ class LeakCheck {
   size_t secrets() const { return secrets_.size(); }
 
   void check_strings(TraceReader& trace);
+  void check_string(std::string_view text) { check_text(text, "is in a text"); }
   // Throws std::runtime_error if the file can't be read.
   void check_bytes(const std::string& file);
 

@@ -27,6 +27,7 @@ constexpr Entry kSubcommands[] = {
     {"info", "prints a summary of a trace, on one screen", add_info},
     {"dump", "prints the operations of a trace, one per line", add_dump},
     {"mix", "makes a mix of NFS requests like the trace, as a mixfile", add_mix},
+    {"model", "learns a model of a load from traces, to be run by fsreplay", add_model},
     {"stat", "prints counts, bytes, latencies and sizes, by group and over time", add_stat},
     {"top", "shows the busiest kinds, processes and files, also during a capture", add_top},
     {"sql", "answers an SQL query on a trace", add_sql},

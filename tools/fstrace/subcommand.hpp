@@ -20,6 +20,7 @@ using Run = std::function<int()>;
 Run add_info(Command& command);
 Run add_dump(Command& command);
 Run add_mix(Command& command);
+Run add_model(Command& command);
 Run add_stat(Command& command);
 Run add_top(Command& command);
 Run add_sql(Command& command);

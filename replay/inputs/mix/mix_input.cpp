@@ -10,6 +10,7 @@
 
 #include "base/target.hpp"
 #include "engine/run.hpp"
+#include "inputs/input_options.hpp"
 #include "inputs/mix/mix_section.hpp"
 #include "inputs/mix/stale_links.hpp"
 #include "inputs/mix/test_directories.hpp"
@@ -210,6 +211,7 @@ Mix mix_of(const std::string& name, int fd, const MixOptions& options) {
 
 class MixKind final : public InputKind {
  public:
+  explicit MixKind(InputOptions& options) : options_(options.mix) {}
   const char* noun() const override { return "a mix"; }
   const char* plural() const override { return "mixes"; }
   const char* help() const override { return "a mixfile (nfsstat output) or mix:NAME"; }
@@ -227,11 +229,11 @@ class MixKind final : public InputKind {
   }
 
  private:
-  MixOptions options_;
+  MixOptions& options_;
 };
 
 }  // namespace
 
-std::unique_ptr<InputKind> mix_kind() { return std::make_unique<MixKind>(); }
+std::unique_ptr<InputKind> mix_kind(InputOptions& options) { return std::make_unique<MixKind>(options); }
 
 }  // namespace fsr

@@ -99,6 +99,6 @@ class MixInput final : public Input, public GeneratedLoad {
   uint64_t others_calls_ = 0;
 };
 
-std::unique_ptr<InputKind> mix_kind();
+std::unique_ptr<InputKind> mix_kind(InputOptions& options);
 
 }  // namespace fsr

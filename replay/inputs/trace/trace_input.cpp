@@ -30,13 +30,6 @@ namespace fsr {
 
 namespace {
 
-struct TraceOptions {
-  std::string timing = "original", order = "resource";
-  double scale = 1;
-  CloneNumbers clones;
-  int64_t from = 0, to = INT64_MAX;
-};
-
 Timing timing_of(const std::string& name) {
   return name == "original" ? Timing::original : name == "think" ? Timing::think : Timing::asap;
 }
@@ -279,6 +272,7 @@ class TraceInput final : public Input {
 
 class TraceKind final : public InputKind {
  public:
+  explicit TraceKind(InputOptions& options) : options_(options.trace) {}
   const char* noun() const override { return "a trace"; }
   const char* plural() const override { return "traces"; }
   const char* help() const override { return "a trace of fsshim"; }
@@ -310,11 +304,15 @@ class TraceKind final : public InputKind {
   }
 
  private:
-  TraceOptions options_;
+  TraceOptions& options_;
 };
 
 }  // namespace
 
-std::unique_ptr<InputKind> trace_kind() { return std::make_unique<TraceKind>(); }
+std::unique_ptr<InputKind> trace_kind(InputOptions& options) { return std::make_unique<TraceKind>(options); }
+
+std::unique_ptr<Input> trace_input(int fd, const std::string& name, const TraceOptions& options) {
+  return std::make_unique<TraceInput>(fd, name, options);
+}
 
 }  // namespace fsr

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "inputs/input_kind.hpp"
+#include "inputs/input_options.hpp"
 
 namespace fsr {
 
-std::unique_ptr<InputKind> trace_kind();
+std::unique_ptr<InputKind> trace_kind(InputOptions& options);
+
+// Opens a trace that is no file of the user. Takes over `fd`; `name` is for messages. Throws std::runtime_error, one line.
+std::unique_ptr<Input> trace_input(int fd, const std::string& name, const TraceOptions& options);
 
 }  // namespace fsr

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/model/model_section.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "util/units.hpp"
+
+namespace fsr {
+
+// Share by which the number of operations may differ from the wanted one.
+static constexpr double kDeviation = 0.02;
+
+std::string ModelSection::text() const {
+  std::string text = fmt::format("model      {} operations of {:g} runs at once, seed {}; wanted {}; {} files closed at the end of "
+                                 "processes, {} steps left out\n",
+                                 format_count(counts.operations), load, seed, format_count(counts.wanted),
+                                 format_count(counts.closed), format_count(counts.left_out));
+  return text;
+}
+
+void ModelSection::facts(Facts& of_run) const { of_run.emplace_back("seed", int64_t(seed)); }
+
+void ModelSection::json(nlohmann::json& document) const {
+  document["model"] = {{"seed", seed},
+                       {"runs_at_once", load},
+                       {"operations", counts.operations},
+                       {"wanted", counts.wanted},
+                       {"closed", counts.closed},
+                       {"left_out", counts.left_out}};
+}
+
+std::vector<std::string> ModelSection::reasons() const {
+  const double off = std::abs(double(counts.operations) - double(counts.wanted));
+  if (off <= std::max(10.0, double(counts.wanted) * kDeviation)) return {};
+  return {fmt::format("the model made {} operations, not {}", format_count(counts.operations), format_count(counts.wanted))};
+}
+
+}  // namespace fsr

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace model: learns a model from traces of one load, describes it, and compares runs of it with a trace.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+
+#include "compare_result.hpp"
+#include "model/learner.hpp"
+#include "model/model_file.hpp"
+#include "model/model_source.hpp"
+#include "model_text.hpp"
+#include "subcommand.hpp"
+#include "trace/spool.hpp"
+#include "trace_output.hpp"
+#include "util/output_file.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr unsigned kSamples = 20;  // runs of a model that --check compares with a trace
+
+struct Options {
+  std::vector<std::string> files;
+  std::string output, check;
+  bool force = false, keep_commands = false, show = false;
+};
+
+using Distances = std::array<double, kAspects>;
+
+// Threads have other numbers in the second trace, so that operations of two runs are not taken for pairs by accident.
+Distances distances(TraceReader& first, TraceReader& second) {
+  constexpr ThreadId kOthers = ThreadId(1) << 31;
+  Profile a, b;
+  Pairing pairing(false);
+  auto read = [&](TraceReader& reader, Profile& to, Pairing::Side side) {
+    to.begin(reader, "");
+    while (const OpBatch* batch = to.next(reader))
+      for (Op op : batch->ops) {
+        if (side == Pairing::second) op.thread |= kOthers;
+        pairing.add(op, side);
+      }
+  };
+  read(first, a, Pairing::first);
+  read(second, b, Pairing::second);
+  pairing.finish();
+  a.end(first);
+  b.end(second);
+  return compare_profiles(a, b, pairing).distances;
+}
+
+std::map<std::string, double> between(const std::vector<std::string>& files) {
+  std::map<std::string, double> mean;
+  const double pairs = double(files.size() * (files.size() - 1)) / 2;
+  for (size_t i = 0; i < files.size(); ++i)
+    for (size_t k = i + 1; k < files.size(); ++k) {
+      const Distances d = distances(*open_trace(files[i]), *open_trace(files[k]));
+      for (size_t aspect = 0; aspect < kAspects; ++aspect)
+        if (Aspect(aspect) != Aspect::names) mean[aspect_entry(Aspect(aspect)).name] += d[aspect] / pairs;
+    }
+  return mean;
+}
+
+// A model has no names, so the names at the end are not compared.
+int check(const LoadModel& model, const std::string& trace) {
+  Distances sum{}, most{};
+  StatusLine line(false);
+  for (unsigned seed = 1; seed <= kSamples; ++seed) {
+    line.bar("running", seed - 1, kSamples);
+    const int fd = unnamed_file();
+    const int copy = dup(fd);
+    write_model_trace(model, {.seed = seed}, fd);
+    TraceReader sample(copy, "run of the model");
+    const Distances d = distances(*open_trace(trace), sample);
+    for (size_t i = 0; i < kAspects; ++i) {
+      sum[i] += d[i] / kSamples;
+      most[i] = std::max(most[i], d[i]);
+    }
+  }
+  line.clear();
+  fmt::print("{:<12} {:>9} {:>9}", "distance", "model", "largest");
+  if (!model.between_runs.empty()) fmt::print(" {:>13}", "between runs");
+  fmt::print("\n");
+  for (size_t i = 0; i < kAspects; ++i) {
+    if (Aspect(i) == Aspect::names) continue;
+    const char* name = aspect_entry(Aspect(i)).name;
+    fmt::print("{:<12} {:>9.3f} {:>9.3f}", name, sum[i], most[i]);
+    if (auto own = model.between_runs.find(name); own != model.between_runs.end()) fmt::print(" {:>13.3f}", own->second);
+    fmt::print("\n");
+  }
+  return 0;
+}
+
+LoadModel learn(const Options& options, int* status) {
+  ModelLearner learner(options.keep_commands);
+  StatusLine line(false);
+  for (const std::string& file : options.files) {
+    auto reader = open_trace(file);
+    OpBatch batch;
+    while (reader->next(batch)) {
+      for (const Op& op : batch.ops) learner.add(op);
+      line.bar("reading", reader->position_bytes(), reader->file_bytes());
+    }
+    line.clear();
+    *status = std::max(*status, report_damage(file, *reader));
+    learner.end_trace();
+  }
+  LoadModel model = learner.finish();
+  if (options.files.size() > 1) model.between_runs = between(options.files);
+  return model;
+}
+
+int run(const Options& options) {
+  const bool given = is_model_file(options.files.front());
+  if (given && (options.files.size() > 1 || !options.output.empty()))
+    throw std::runtime_error(options.files.front() + ": is a model already; give traces to make one, or one model with --show "
+                             "or --check");
+  if (!given && options.output.empty())
+    throw std::runtime_error("model: expected --output FILE for the model of these traces, or a model instead of traces");
+  for (size_t i = 0; i < options.files.size(); ++i)
+    for (size_t k = i + 1; k < options.files.size(); ++k)
+      if (options.files[i] == options.files[k])
+        throw std::runtime_error(options.files[i] + ": given twice; a model learns from different traces of one load");
+  int status = 0;
+  std::optional<OutputFile> output;
+  if (!given) output.emplace(options.output, options.force, Readers::by_umask);
+  const LoadModel model = given ? read_model(options.files.front()) : learn(options, &status);
+  if (output) {
+    const std::string bytes = model_bytes(model);
+    output->finish(bytes);
+    fmt::print("{}: {} of {} operations, {} symbols, {} contexts\n", options.output, format_size(bytes.size()),
+               format_count(model.operations), format_count(model.symbols.size()), format_count(model.contexts.size()));
+    if (model.dropped)
+      fmt::print(stderr, "fstrace: {}: {} operations left out, because they are rare or can't be made up\n", options.output,
+                 format_count(model.dropped));
+  }
+  if (options.show)
+    fmt::print("{}\n", model_json(model));
+  else if (given && options.check.empty())
+    fmt::print("{}", model_text(model));
+  if (!options.check.empty()) status = std::max(status, check(model, options.check));
+  return status;
+}
+
+}  // namespace
+
+Run add_model(Command& command) {
+  auto options = std::make_shared<Options>();
+  command.add("FILE", options->files, "traces of one load, or one model").required();
+  command.add("-o,--output", options->output, "write the model of the traces into this file").stands_for("MODEL");
+  command.flag("--force", options->force, "replace an existing file");
+  command.flag("--keep-commands", options->keep_commands, "keep the commands of processes, which are numbered otherwise");
+  command.flag("--show", options->show, "print everything that is in the model, as JSON");
+  command.add("--check", options->check, "print distances of 20 runs of the model to this trace").stands_for("TRACE");
+  return [options] { return run(*options); };
+}
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model says of its load, in words.
+#pragma once
+
+#include <string>
+
+#include "model/model.hpp"
+
+namespace fsr::fstrace {
+
+std::string model_text(const LoadModel& model);  // lines, each with a newline
+
+}  // namespace fsr::fstrace
