@@ -30,7 +30,7 @@ constexpr size_t kJsonMax = size_t(256) << 20;   // bytes, decompressed
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 constexpr uint64_t kMostEntries = 1'000'000;     // of a listing
 constexpr double kMostOperations = 1e12;
-constexpr double kMostProcesses = 1e6;
+constexpr double kMostProcesses = 1e6;            // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr int kLevel = 19;
 
@@ -159,7 +159,9 @@ void parse_classes(const json& in, LoadModel& m) {
     c.start = values(row.at("start"), 1'000'000);
     c.length = values(row.at("length"), uint64_t(kMostOperations));
   }
-  require(!m.classes.empty(), "there are no processes");
+  double processes = 0;
+  for (const ProcessClass& c : m.classes) processes += c.processes;
+  require(processes > 0 && processes <= kMostProcesses, "the number of processes is out of range");
 }
 
 void parse_contexts(const json& in, LoadModel& m) {

@@ -22,6 +22,7 @@ constexpr size_t kBatch = 256;
 constexpr int kMostTries = 16;   // symbols of a context that are tried before a shorter one is
 constexpr int kMostFailed = 64;  // steps in a row that can't be made up before a process ends
 constexpr int32_t kFirstProcess = 1000;
+constexpr int64_t kShortest = 1'000'000;  // ns of a run, so that a load of one operation can repeat
 
 // A process that runs, or waits to run.
 struct Process {
@@ -66,13 +67,14 @@ struct ModelSource::Impl {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   uint64_t order = 0;
   ThreadId threads = 0;
-  int64_t cycle = 0;  // number of the next run of the load
+  const int64_t span;  // ns of a run
+  int64_t cycle = 0;   // number of the next run of the load
   int64_t end;        // ns; no operation starts at or after it
   ModelCounts counts;
   std::unordered_map<uint64_t, const ModelContext*> contexts;
   std::unordered_map<const Quantiles*, EvenDraw> draws;
 
-  Impl(const LoadModel& m, const ModelOptions& o) : model(m), options(o), random(o.seed), end(o.duration) {
+  Impl(const LoadModel& m, const ModelOptions& o) : model(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
     for (const ModelContext& c : model.contexts) contexts.emplace(context_key(c.phase, c.history), &c);
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
@@ -83,7 +85,7 @@ struct ModelSource::Impl {
       copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
                         std::vector<std::deque<uint32_t>>(model.classes.size()), std::vector<double>(model.classes.size())});
     }
-    const double runs = options.duration ? double(options.duration) / double(std::max<int64_t>(1, model.span)) : 1;
+    const double runs = options.duration ? double(options.duration) / double(span) : 1;
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
   }
 
@@ -208,13 +210,13 @@ void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offs
     // Few values stand for many processes: spread these over the distance to the next value.
     const double next = double(c.start.step(std::min(1.0, (double(i) + 0.5) / double(n) + 1.0 / double(c.start.values.size()))));
     const double spread = n > c.start.values.size() ? (next - at) * random.unit() : 0;
-    start(slot, offset + int64_t((at + spread) / 1e6 * double(model.span)));
+    start(slot, offset + int64_t((at + spread) / 1e6 * double(span)));
   }
 }
 
 void ModelSource::Impl::begin_cycle() {
   for (uint32_t copy = 0; copy < copies.size(); ++copy)
-    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, cycle * model.span);
+    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, cycle * span);
   ++cycle;
 }
 
@@ -304,8 +306,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
 bool ModelSource::Impl::next(OpBatch& batch) {
   batch.clear();
   while (batch.ops.size() < kBatch) {
-    const bool more = end ? cycle * model.span < end : cycle == 0;
-    if (more && (events.empty() || events.top().time >= cycle * model.span)) {
+    const bool more = end ? cycle * span < end : cycle == 0;
+    if (more && (events.empty() || events.top().time >= cycle * span)) {
       begin_cycle();
       continue;
     }

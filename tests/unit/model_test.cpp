@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests models of loads: what is learned is made up again, outcomes hold in the invented tree, and a file gives nothing away.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "model/learner.hpp"
+#include "model/model_file.hpp"
+#include "model/model_source.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// A load of processes that look a name up, make the file, write and read it, and remove every second one.
+class Load {
+ public:
+  explicit Load(ModelLearner& learner) : learner_(learner) {}
+
+  void process(ThreadId thread, int64_t start, unsigned files) {
+    ThreadInfo who;
+    who.id = thread;
+    who.pid = who.tid = int32_t(thread) + 100;
+    who.command = "secretcommand";
+    now_ = start;
+    for (unsigned i = 0; i < files; ++i) {
+      const std::string name = "secret-name-" + std::to_string(thread) + "-" + std::to_string(i);
+      const ObjectId object = ++objects_;
+      const HandleId handle = ++handles_;
+      const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0600};
+      Op op = begin(OpKind::lookup, who);
+      op.parent = kRootObject;
+      op.name = name;
+      op.error = ENOENT;
+      add(op);
+      op = begin(OpKind::create, who);
+      op.parent = kRootObject;
+      op.name = name;
+      op.object = object;
+      op.handle = handle;
+      op.op_flags = kOpCreated;
+      op.open_flags = O_RDWR | O_CREAT;
+      op.mode = S_IFREG | 0600;
+      op.attr = &attr;
+      add(op);
+      for (OpKind kind : {OpKind::write, OpKind::write, OpKind::read}) {
+        op = begin(kind, who);
+        op.object = object;
+        op.handle = handle;
+        op.length = op.result = 4096;
+        op.offset = kind == OpKind::read ? 0 : written_;
+        written_ = kind == OpKind::read ? 0 : written_ + 4096;
+        add(op);
+      }
+      op = begin(OpKind::release, who);
+      op.object = object;
+      op.handle = handle;
+      add(op);
+      if (i % 2) continue;
+      op = begin(OpKind::unlink, who);
+      op.parent = kRootObject;
+      op.name = name;
+      op.object = object;
+      add(op);
+    }
+  }
+
+ private:
+  Op begin(OpKind kind, const ThreadInfo& who) {
+    Op op;
+    op.kind = kind;
+    op.thread = who.id;
+    op.who = &who;
+    op.start = now_;
+    op.duration = 20'000;
+    now_ += 100'000;
+    return op;
+  }
+  void add(const Op& op) { learner_.add(op); }
+
+  ModelLearner& learner_;
+  int64_t now_ = 0;
+  uint64_t written_ = 0;
+  ObjectId objects_ = kRootObject;
+  HandleId handles_ = 0;
+};
+
+LoadModel model_of(unsigned processes, unsigned files, bool keep_commands = false) {
+  ModelLearner learner(keep_commands);
+  Load load(learner);
+  for (unsigned i = 0; i < processes; ++i) load.process(i + 1, int64_t(i) * 200'000'000, files);
+  return learner.finish();
+}
+
+std::string words(const Op& op) {
+  return std::string(op_name(op.kind)) + " " + std::to_string(op.start) + " " + std::to_string(op.duration) + " " +
+         std::to_string(op.object) + " " + std::string(op.name) + " " + std::to_string(op.offset) + " " +
+         std::to_string(op.thread) + " " + std::to_string(op.error);
+}
+
+struct Made {
+  std::vector<std::string> operations;
+  std::map<OpKind, uint64_t> kinds;
+  ModelCounts counts;
+  std::set<ObjectId> parents;
+  int64_t last = 0;
+  bool outcomes_hold = true, in_order = true;
+};
+
+// Makes up a run, and checks each outcome against the names and sizes that the operations before it left.
+Made make(const LoadModel& model, const ModelOptions& options) {
+  Made made;
+  ModelSource source(model, options);
+  std::map<std::pair<ObjectId, std::string>, ObjectId> names;
+  std::map<ObjectId, uint64_t> sizes;
+  std::set<HandleId> open;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      made.operations.push_back(words(op));
+      ++made.kinds[op.kind];
+      made.in_order &= op.start >= made.last;
+      made.last = op.start;
+      const auto at = std::pair(op.parent, std::string(op.name));
+      if (op.parent) made.parents.insert(op.parent);
+      switch (op.kind) {
+        case OpKind::lookup:
+          if (op.error == ENOENT) made.outcomes_hold &= !names.contains(at);
+          break;
+        case OpKind::create:
+          made.outcomes_hold &= !names.contains(at);
+          names[at] = op.object;
+          open.insert(op.handle);
+          break;
+        case OpKind::write:
+          made.outcomes_hold &= open.contains(op.handle);
+          sizes[op.object] = std::max(sizes[op.object], op.offset + op.result);
+          break;
+        case OpKind::read:
+          made.outcomes_hold &= open.contains(op.handle) && op.result == std::min(op.length, sizes[op.object] - op.offset);
+          break;
+        case OpKind::release:
+          made.outcomes_hold &= open.erase(op.handle) == 1;
+          break;
+        case OpKind::unlink:
+          made.outcomes_hold &= names.contains(at) && names[at] == op.object;
+          names.erase(at);
+          break;
+        default:
+          made.outcomes_hold = false;
+      }
+    }
+  made.counts = source.counts();
+  return made;
+}
+
+double off(uint64_t is, uint64_t wanted) { return std::abs(double(is) - double(wanted)) / double(wanted); }
+
+std::string error_of(std::string_view bytes) {
+  try {
+    parse_model(bytes, "x.fsmodel");
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("model: makes up the load that it learned", "[model]") {
+  const LoadModel model = model_of(6, 50);
+  CHECK(model.operations == 6 * (50 * 6 + 25));
+  CHECK(model.dropped == 0);
+  const Made made = make(model, {});
+  CHECK(made.outcomes_hold);
+  CHECK(made.in_order);
+  CHECK(off(made.counts.operations, model.operations) <= 0.02);
+  CHECK(off(made.kinds.at(OpKind::write), 600) < 0.05);
+  CHECK(off(made.kinds.at(OpKind::unlink), 150) < 0.2);
+  CHECK(made.counts.operations == made.operations.size());
+}
+
+TEST_CASE("model: the same seed makes the same operations", "[model]") {
+  const LoadModel model = model_of(4, 30);
+  CHECK(make(model, {.seed = 7}).operations == make(model, {.seed = 7}).operations);
+  CHECK(make(model, {.seed = 7}).operations != make(model, {.seed = 8}).operations);
+  const LoadModel copy = parse_model(model_bytes(model), "copy");
+  CHECK(make(model, {.seed = 7}).operations == make(copy, {.seed = 7}).operations);
+}
+
+TEST_CASE("model: a multiple load has as many processes, in directories of their own", "[model]") {
+  const LoadModel model = model_of(4, 30);
+  for (double load : {0.5, 2.5, 4.0}) {
+    const Made made = make(model, {.load = load});
+    CHECK(made.outcomes_hold);
+    CHECK(off(made.counts.operations, uint64_t(double(model.operations) * load)) <= 0.02);
+    CHECK(made.parents.size() == size_t(std::ceil(load)));
+    CHECK(made.parents.contains(kRootObject) == (load < 1));
+  }
+}
+
+TEST_CASE("model: a load repeats until its time is over", "[model]") {
+  const LoadModel model = model_of(6, 50);
+  const Made made = make(model, {.duration = 5 * model.span});
+  CHECK(made.outcomes_hold);
+  CHECK(made.last < 5 * model.span);
+  CHECK(off(made.counts.operations, 5 * model.operations) <= 0.03);
+  CHECK(make(model, {.duration = model.span / 2}).last < model.span / 2);
+}
+
+TEST_CASE("model: a file has no names, commands or content", "[model]") {
+  CHECK(model_json(model_of(6, 50)).find("secret") == std::string::npos);
+  CHECK(model_json(model_of(6, 50, true)).find("secretcommand") != std::string::npos);
+  CHECK(model_json(model_of(6, 50, true)).find("secret-name") == std::string::npos);
+}
+
+TEST_CASE("model: what occurred fewer than three times is left out", "[model]") {
+  ModelLearner learner(false);
+  Load load(learner);
+  load.process(1, 0, 20);
+  ThreadInfo who;
+  who.id = 1;
+  Op op;
+  op.thread = 1;
+  op.start = 1'000'000'000;
+  op.kind = OpKind::statfs;
+  op.object = kRootObject;
+  learner.add(op);
+  const LoadModel model = learner.finish();
+  CHECK(model.dropped == 1);
+  for (const Symbol& s : model.symbols) CHECK(s.kind != OpKind::statfs);
+}
+
+TEST_CASE("model: nothing to learn from is an error", "[model]") {
+  ModelLearner learner(false);
+  CHECK_THROWS_WITH(learner.finish(), "no operations to learn from");
+}
+
+TEST_CASE("model: a file is read as it was written", "[model]") {
+  LoadModel model = model_of(6, 50);
+  model.between_runs["mix"] = 0.125;
+  const std::string bytes = model_bytes(model);
+  CHECK(looks_like_model(bytes));
+  CHECK(bytes.size() < 8192);
+  CHECK(model_json(parse_model(bytes, "x")) == model_json(model));
+}
+
+TEST_CASE("model: foreign bytes are refused", "[model]") {
+  const std::string bytes = model_bytes(model_of(6, 50));
+  CHECK(error_of("proc3 22 0 1 2") == "x.fsmodel: no model (fstrace model makes one of traces)");
+  CHECK(error_of("") == "x.fsmodel: no model (fstrace model makes one of traces)");
+  CHECK(error_of(bytes.substr(0, bytes.size() - 9)) == "x.fsmodel: damaged model: cut: the end of the file is missing");
+  std::string damaged = bytes;
+  damaged[damaged.size() / 2] ^= 0x55;
+  CHECK(error_of(damaged).starts_with("x.fsmodel: damaged model"));
+  CHECK(error_of(bytes.substr(0, 16)) == "x.fsmodel: damaged model: not the expected JSON");
+}
+
+TEST_CASE("model: symbols keep their fields", "[model]") {
+  Symbol s{.kind = OpKind::rename, .error = 0, .type = 8};
+  s.object = {Relation::known, 17};
+  s.parent = {Relation::again, 0};
+  s.handle = 9;
+  s.argument = 0x8042;
+  Symbol read;
+  REQUIRE(Symbol::from_fields(s.fields(), &read));
+  CHECK(read == s);
+  auto fields = s.fields();
+  fields[3] = 64 * 6;
+  CHECK_FALSE(Symbol::from_fields(fields, &read));
+}
+
+TEST_CASE("model: times between quantiles are drawn logarithmically", "[model]") {
+  const Quantiles q = Quantiles::of_times({1000, 1'000'000});
+  CHECK(std::abs(double(q.between(0.5)) - 31'622) < 1500);
+  CHECK(off(q.between(0), 1000) < 0.03);
+  CHECK(off(q.between(1), 1'000'000) < 0.03);
+  std::vector<uint64_t> samples;
+  for (uint64_t i = 1; i <= 1000; ++i) samples.push_back(i * 1000);
+  samples.back() = 1'000'000'000;
+  CHECK(off(Quantiles::of_times(samples).between(1), 1'000'000'000) < 0.03);
+  CHECK(off(Quantiles::of_times(samples).between(0.5), 500'000) < 0.05);
+  CHECK(Quantiles::of_sizes({4096, 4096, 4096}).values.size() == 1);
+}
