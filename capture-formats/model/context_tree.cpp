@@ -29,8 +29,13 @@ Nodes count(std::span<const std::vector<SymbolId>> sequences, uint32_t phases) {
   for (const std::vector<SymbolId>& s : sequences)
     for (size_t i = 0; i <= s.size(); ++i) {
       const uint32_t phase = uint32_t(std::min<size_t>(i * phases / std::max<size_t>(1, s.size()), phases - 1));
-      for (size_t k = 0; k <= std::min(i, kMostHistory); ++k) {
-        const std::span<const SymbolId> history(s.data() + i - k, k);
+      // The history of a process begins with the end of another one.
+      SymbolId before[kMostHistory];
+      size_t known = 0;
+      for (size_t back = std::min(i + 1, kMostHistory); back > 0; --back)
+        before[known++] = back > i ? kEndOfProcess : s[i - back];
+      for (size_t k = 0; k <= known; ++k) {
+        const std::span<const SymbolId> history(before + known - k, k);
         Node& node = nodes[context_key(phase, history)];
         if (node.visits++ == 0) {
           node.phase = phase;
@@ -53,7 +58,9 @@ double saved_bits(const Node& node, const Node& shorter) {
 }  // namespace
 
 uint64_t context_key(uint32_t phase, std::span<const SymbolId> history) {
-  return XXH3_64bits_withSeed(history.data(), history.size_bytes(), phase + 1);
+  uint32_t words[kMostHistory + 1] = {phase};
+  std::copy(history.begin(), history.end(), words + 1);
+  return XXH3_64bits(words, (history.size() + 1) * sizeof *words);
 }
 
 ContextTree grow_tree(std::span<const std::vector<SymbolId>> sequences, uint32_t phases) {

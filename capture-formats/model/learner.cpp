@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kRare = 3;        // what occurred less often is not kept
 constexpr size_t kFewGaps = 16;      // a pair of kinds with fewer gaps has those of its phase
+constexpr double kNews = 0.05;       // share of operations on objects that were not touched before; above it a process explores
 constexpr uint32_t kPhaseLength = 16;  // operations of a process for each phase, at least
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
@@ -54,7 +55,9 @@ struct ModelLearner::Impl {
   };
 
   bool keep_commands = false;
-  Observer observer;
+  HotNames hot;
+  bool surveyed = false;
+  Observer observer{hot};
   std::vector<Symbol> all;  // complete symbols
   std::vector<uint64_t> counts;
   std::unordered_map<Symbol, SymbolId, SymbolHash> numbers;
@@ -122,15 +125,22 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   return kept;
 }
 
-// Threads of one command and of similar length belong to one class.
+// Threads of one command and of similar length, which find as much that is new, belong to one class.
 std::vector<std::vector<size_t>> ModelLearner::Impl::classes(LoadModel& model) {
-  std::map<std::pair<std::string, uint32_t>, std::vector<size_t>> groups;
-  for (size_t i = 0; i < threads.size(); ++i)
-    if (!threads[i].steps.empty()) groups[{threads[i].command, digits(threads[i].steps.size()) / 2}].push_back(i);
+  std::map<std::tuple<std::string, uint32_t, bool>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const std::vector<Step>& steps = threads[i].steps;
+    if (steps.empty()) continue;
+    const auto fresh = std::count_if(steps.begin(), steps.end(), [&](const Step& step) {
+      const Symbol& s = model.symbols[step.symbol - 1];
+      return s.object.relation == Relation::fresh || s.parent.relation == Relation::fresh;
+    });
+    groups[{threads[i].command, digits(steps.size()) / 2, double(fresh) > kNews * double(steps.size())}].push_back(i);
+  }
   std::vector<std::vector<size_t>> out;
   for (auto& [key, members] : groups) {
     ProcessClass c;
-    c.command = keep_commands ? key.first : "class " + std::to_string(out.size() + 1);
+    c.command = keep_commands ? std::get<0>(key) : "class " + std::to_string(out.size() + 1);
     std::vector<uint64_t> starts, lengths;
     std::map<std::pair<size_t, int64_t>, int> changes;  // of the number that run, by run and time
     for (size_t i : members) {
@@ -176,12 +186,34 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
   for (auto& [key, samples] : rest) model.gaps[key] = Quantiles::of_times(std::move(samples));
 }
 
+// A name whose object is used, and whose creation is too rare to be kept, exists from the start.
+static void mend_hot_names(LoadModel& model, const HotNames& hot) {
+  for (size_t i = 0; i < model.hot.size(); ++i) {
+    const Reference object{Relation::hot, uint8_t(i)}, name{Relation::name, uint8_t(i)};
+    bool used = false, made = false;
+    for (const Symbol& s : model.symbols) {
+      used |= s.object == object || s.second == object;
+      made |= s.parent == name && !s.error;
+    }
+    if (!used || made || model.hot[i].existed) continue;
+    model.hot[i].existed = true;
+    model.hot[i].size = hot.largest(i);
+  }
+}
+
 ModelLearner::ModelLearner(bool keep_commands) : impl_(std::make_unique<Impl>()) { impl_->keep_commands = keep_commands; }
 ModelLearner::~ModelLearner() = default;
 
-void ModelLearner::add(const Op& op) { impl_->add(op); }
+void ModelLearner::survey(const Op& op) { impl_->hot.add(op); }
+
+void ModelLearner::add(const Op& op) {
+  if (!impl_->surveyed) impl_->hot.choose();
+  impl_->surveyed = true;
+  impl_->add(op);
+}
 
 void ModelLearner::end_trace() {
+  if (!impl_->surveyed) return impl_->hot.end_trace();
   impl_->observer.end_trace();
   impl_->current.clear();
   impl_->begun = false;
@@ -216,6 +248,9 @@ LoadModel ModelLearner::finish() {
   model.dropped = in.dropped;
   for (auto& [key, samples] : durations) model.durations[key] = Quantiles::of_times(std::move(samples));
   for (auto& [key, samples] : in.sizes) model.sizes[key] = Quantiles::of_sizes(std::move(samples));
+  model.files = Quantiles::of_sizes(std::move(in.observer.files()));
+  model.hot = in.hot.names();
+  mend_hot_names(model, in.hot);
   model.ranges = in.observer.ranges();
   const std::vector<std::vector<size_t>> classes = in.classes(model);
   for (uint32_t c = 0; c < classes.size(); ++c) {

@@ -16,8 +16,10 @@ class ModelLearner {
   // `keep_commands`: classes of processes have the names of their commands.
   explicit ModelLearner(bool keep_commands);
   ~ModelLearner();
-  void add(const Op& op);  // in order of start
-  void end_trace();        // the next operation begins another trace
+  // Each trace is read twice: first all of them by survey(), then all by add(). Operations come in order of start.
+  void survey(const Op& op);
+  void add(const Op& op);
+  void end_trace();  // after the last operation of a trace, each time
   // Throws std::runtime_error, one line, if there is nothing to learn from.
   LoadModel finish();
 

@@ -126,6 +126,9 @@ json document(const LoadModel& m) {
   for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
   json& sizes = d["sizes"] = json::array();
   for (const auto& [key, q] : m.sizes) sizes.push_back(json::array({key.first, key.second, q.values}));
+  d["files"] = m.files.values;
+  json& hot = d["hot"] = json::array();
+  for (const HotName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size}));
   json& ranges = d["ranges"] = json::array();
   for (const auto& [offset, length] : m.ranges) ranges.push_back(json::array({offset, length}));
   if (!m.between_runs.empty()) d["between_runs"] = m.between_runs;
@@ -214,6 +217,16 @@ LoadModel parse_document(const json& d) {
     const auto kind = uint32_t(number(row[0], kOpKinds - 1, what));
     const bool listing = OpKind(kind) == OpKind::readdir || OpKind(kind) == OpKind::readdirplus;
     m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], listing ? kMostEntries : kMostBytes);
+  }
+  if (!d.at("files").empty()) m.files = values(d.at("files"), kMostBytes);
+  for (const json& row : d.at("hot")) {
+    array_of(row, 4, "a name has another number of parts");
+    HotName& h = m.hot.emplace_back();
+    h.parent = uint32_t(number(row[0], m.hot.size() - 1, "a name comes before its directory"));
+    h.type = uint8_t(number(row[1], 15, "a name has an unknown type"));
+    h.existed = number(row[2], 1, "a name neither exists nor not") != 0;
+    h.size = number(row[3], kMostBytes, "a size is too large");
+    require(m.hot.size() <= kMostHotNames, "there are too many names");
   }
   for (const json& row : d.at("ranges")) {
     array_of(row, 2, "a range has another number of parts");

@@ -30,7 +30,7 @@ struct Process {
   uint32_t copy = 0;
   uint64_t wanted = 0, done = 0;  // operations
   int failed = 0;                 // steps in a row
-  std::vector<SymbolId> history;
+  std::vector<SymbolId> history{kEndOfProcess};
   SymbolId planned = kEndOfProcess;
   uint32_t last_kind = kOpKinds;
   Actor actor;

@@ -35,6 +35,8 @@ struct ModelNode {
   uint32_t slot = 0;  // in the children of `parent`
   uint8_t type = 0;   // S_IFMT bits shifted by 12; 0: not decided
   uint8_t xattrs_known = 0, xattrs = 0;  // bits by number of the attribute
+  uint8_t hot = 0;                       // number of the often used name that the object has, from 1
+  uint8_t was_hot = 0;                   // that name, or the last such name that it had
   bool linked = false;                   // has a name
   bool made = false;                     // made by the run
   std::unique_ptr<ModelDirectory> directory;

@@ -17,6 +17,10 @@ bool makes_name(OpKind kind) {
          kind == OpKind::link;
 }
 
+bool opens(OpKind kind) {
+  return kind == OpKind::open || kind == OpKind::opendir || kind == OpKind::create || kind == OpKind::tmpfile;
+}
+
 uint8_t type_of(OpKind kind, uint32_t mode) {
   switch (kind) {
     case OpKind::create:
@@ -47,6 +51,7 @@ uint8_t type_of(OpKind kind, uint32_t mode) {
 
 void Observer::end_trace() {
   recency_ = {};
+  keys_ = {};
   threads_.clear();
   files_.clear();
   opens_.clear();
@@ -65,9 +70,17 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
   return 9;
 }
 
+Reference Observer::classify(const Thread& thread, ObjectId object) const {
+  const Reference reference = recency_.classify(thread.near, object);
+  if (reference == Reference{Relation::recent, 0}) return reference;
+  const int number = hot_.number(keys_.of(object));
+  return number < 0 ? reference : Reference{Relation::hot, uint8_t(number)};
+}
+
 Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const {
+  if (const int number = hot_.number(keys_.of(parent, name)); number >= 0) return {Relation::name, uint8_t(number)};
   if (op.kind != OpKind::lookup && parent == thread.absent_in && name == thread.absent) return {Relation::again, 0};
-  return recency_.classify(thread.near, parent);
+  return classify(thread, parent);
 }
 
 uint8_t Observer::range(const Op& op) {
@@ -111,15 +124,17 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
   if (op.parent && (op.error == ENOENT || (!op.error && makes_name(op.kind) && op.kind != OpKind::link)))
     s.parent = parent_of(op, thread, op.parent, op.name);
   if (op.kind == OpKind::create && !op.error && !op.has(kOpCreated)) s.parent = {};
-  if (op.error && op.error != ENOENT && op.parent) s.parent = recency_.classify(thread.near, op.parent);
-  if (op.object && !op.handle) {
-    s.object = recency_.classify(thread.near, op.object);
-    if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = recency_.classify(thread.near, op.parent);
+  const bool refused = op.error && op.error != ENOENT;
+  if (op.parent && (refused || (!op.error && !op.object))) s.parent = parent_of(op, thread, op.parent, op.name);
+  if (op.object && (!op.handle || opens(op.kind)) && op.kind != OpKind::tmpfile &&
+      (op.kind == OpKind::link || !makes_name(op.kind) || s.parent.relation == Relation::none)) {
+    s.object = classify(thread, op.object);
+    if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = classify(thread, op.parent);
   }
-  if (op.kind == OpKind::tmpfile) s.parent = recency_.classify(thread.near, op.parent);
+  if (op.kind == OpKind::tmpfile) s.parent = classify(thread, op.parent);
   if ((op.kind == OpKind::rename || op.kind == OpKind::link) && !op.error) {
     s.parent = parent_of(op, thread, op.parent2, op.name2);
-    if (op.object2) s.second = recency_.classify(thread.near, op.object2);
+    if (op.object2) s.second = classify(thread, op.object2);
   }
 }
 
@@ -134,8 +149,9 @@ std::optional<Observed> Observer::add(const Op& op) {
   if (op.attr && op.attr->valid & kAttrMode) s.type = uint8_t((op.attr->mode & S_IFMT) >> 12);
   if (auto file = files_.find(op.object); !s.type && file != files_.end()) s.type = file->second.type;
   use_object(op, thread, s);
-  const bool opens = op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile;
-  if (op.handle && !opens) s.handle = use_handle(thread, op.thread, op.handle, op.object);
+  if (op.handle && !opens(op.kind))
+    if (const int number = hot_.number(keys_.of(op.object)); number >= 0) s.object = {Relation::hot, uint8_t(number)};
+  if (op.handle && !opens(op.kind)) s.handle = use_handle(thread, op.thread, op.handle, op.object);
   switch (op.kind) {
     case OpKind::lookup:
       if (!op.error && s.object.relation == Relation::fresh && op.attr && op.attr->valid & kAttrSize && s.type == S_IFREG >> 12) {
@@ -210,6 +226,11 @@ void Observer::settle(const Op& op, Thread& thread) {
     thread.absent_in = op.parent;
     thread.absent = op.name;
   }
+  // A file that existed: its first size.
+  if (!op.error && op.object && op.kind != OpKind::create && op.kind != OpKind::tmpfile && op.kind != OpKind::mknod && op.attr &&
+      (op.attr->mode & S_IFMT) == S_IFREG && op.attr->valid & kAttrSize && op.kind != OpKind::setattr && !files_.contains(op.object))
+    file_sizes_.push_back(op.attr->size);
+  keys_.apply(op);
   if (op.parent && (!op.object || op.error)) recency_.touch(thread.near, op.parent);
   if (!op.error && op.parent && makes_name(op.kind)) recency_.touch(thread.near, op.parent);
   if (op.object && !op.error) recency_.touch(thread.near, op.object);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/hot_names.hpp"
 #include "model/recency.hpp"
 #include "model/symbol.hpp"
 
@@ -21,8 +22,11 @@ struct Observed {
 
 class Observer {
  public:
+  explicit Observer(const HotNames& hot) : hot_(hot) {}  // must outlive this
   // None: an operation that a model does not have, because its outcome is not known or its kind can't be made up.
   std::optional<Observed> add(const Op& op);
+  // Sizes of files that existed before the trace, when they were seen first.
+  std::vector<uint64_t>& files() { return file_sizes_; }
   // Ranges of locks, by number; shared by traces, so that they stay.
   const std::vector<std::pair<uint64_t, uint64_t>>& ranges() const { return ranges_; }
   void end_trace();
@@ -52,6 +56,11 @@ class Observer {
   Reference parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const;
   void settle(const Op& op, Thread& thread);
 
+  Reference classify(const Thread& thread, ObjectId object) const;
+
+  const HotNames& hot_;
+  PathKeys keys_;
+  std::vector<uint64_t> file_sizes_;
   Recency recency_;
   std::unordered_map<ThreadId, Thread> threads_;
   std::unordered_map<ObjectId, File> files_;

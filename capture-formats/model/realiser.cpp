@@ -11,7 +11,52 @@
 namespace fsr {
 
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
-    : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {}
+    : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {
+  file_sizes_ = EvenDraw(random_.unit());
+  for (const HotName& h : model.hot) {
+    Hot hot{kNoObject, tree_.new_name()};
+    hot_numbers_[hot.name] = hot_.size();
+    hot_.push_back(hot);
+    const ObjectId in = hot_directory(hot_.size() - 1);
+    if (!h.existed || in == kNoObject) continue;
+    const ObjectId object = tree_.add(h.type ? h.type : kRegularType, in, hot.name, false);
+    tree_.node(object).size = h.size;
+    named(object, hot.name);
+  }
+}
+
+ObjectId Realiser::hot_directory(size_t number) const {
+  const uint32_t parent = model_.hot[number].parent;
+  if (parent == 0 || model_.hot[parent - 1].type != kDirectoryType) return root_;
+  return hot_[parent - 1].object;
+}
+
+void Realiser::named(ObjectId object, uint64_t name) {
+  auto hot = hot_numbers_.find(name);
+  if (hot == hot_numbers_.end()) return;
+  hot_[hot->second].object = object;
+  tree_.node(object).hot = tree_.node(object).was_hot = uint8_t(hot->second + 1);
+}
+
+void Realiser::unnamed(ObjectId object) {
+  uint8_t& hot = tree_.node(object).hot;
+  if (hot) hot_[hot - 1].object = kNoObject;
+  hot = 0;
+}
+
+Realiser::Slot Realiser::slot(Reference parent, Actor& actor) {
+  if (parent.relation == Relation::name) {
+    if (parent.bucket >= hot_.size() || hot_[parent.bucket].object != kNoObject) return {};
+    return {hot_directory(parent.bucket), hot_[parent.bucket].name};
+  }
+  if (parent.relation != Relation::again) return {directory(parent, actor), tree_.new_name()};
+  const Slot absent{actor.absent_in, actor.absent};
+  actor.absent_in = kNoObject;
+  if (absent.directory == kNoObject || !tree_.node(absent.directory).linked) return {};
+  auto hot = hot_numbers_.find(absent.name);
+  if (hot != hot_numbers_.end() && hot_[hot->second].object != kNoObject) return {};
+  return absent;
+}
 
 uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
   auto found = model_.sizes.find({uint32_t(kind), size_class});
@@ -52,15 +97,11 @@ ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64
   if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
   if (in == kNoObject) return kNoObject;
   const ObjectId made = tree_.discover(in, type ? type : kRegularType);
-  tree_.node(made).size = size;
+  tree_.node(made).size = size != kUnknownSize ? size : model_.files.step(file_sizes_.next());
   return made;
 }
 
 ObjectId Realiser::directory(Reference reference, Actor& actor) {
-  if (reference.relation == Relation::again) {
-    const ObjectId in = actor.absent_in;
-    return in != kNoObject && tree_.node(in).linked ? in : kNoObject;
-  }
   return pick(reference, kDirectoryType, actor, [](ObjectId) { return true; });
 }
 

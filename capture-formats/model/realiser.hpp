@@ -53,6 +53,16 @@ class Realiser {
     std::list<HandleId>::iterator place;
   };
 
+  struct Hot {
+    ObjectId object = kNoObject;  // that has the name now
+    uint64_t name = 0;
+  };
+  // A name that does not exist. `directory`: kNoObject if there is none that fits.
+  struct Slot {
+    ObjectId directory = kNoObject;
+    uint64_t name = 0;
+  };
+
   // Each returns false as realise() does.
   bool names(const Symbol& s, Actor& a, Op& op, Arena& arena);
   bool missing(const Symbol& s, Actor& a, Op& op, Arena& arena);
@@ -72,8 +82,12 @@ class Realiser {
   bool lock(const Symbol& s, Actor& a, Op& op);
 
   template <class Good>
-  ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good, uint64_t size = 0);
+  ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);
   ObjectId directory(Reference reference, Actor& actor);
+  Slot slot(Reference parent, Actor& actor);
+  ObjectId hot_directory(size_t number) const;
+  void named(ObjectId object, uint64_t name);   // an object has got this name
+  void unnamed(ObjectId object);                // an object has lost its first name
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
@@ -90,6 +104,9 @@ class Realiser {
   ModelTree& tree_;
   const ObjectId root_;
   Random random_;
+  std::vector<Hot> hot_;
+  std::unordered_map<uint64_t, size_t> hot_numbers_;  // by name
+  EvenDraw file_sizes_;
   Recency recency_;
   bool root_touched_ = false;
   std::unordered_map<HandleId, Open> opens_;

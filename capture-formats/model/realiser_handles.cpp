@@ -133,8 +133,10 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
                       (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_WRLCK);
   const bool reads = s.kind == OpKind::read || s.kind == OpKind::copy_file_range ||
                      (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_RDLCK);
+  const bool hot = s.object.relation == Relation::hot;
+  if (hot && s.object.bucket >= hot_.size()) return false;
   op.handle = handle(s.handle, a, [&](const Open& open) {
-    return (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
+    return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) && (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
            (!reads || readable(open.flags));
   });
   if (!op.handle) return false;

@@ -8,6 +8,12 @@
 
 namespace fsr {
 
+// The object of a name that exists, which the operation may not have told.
+static Reference reference_of(const Symbol& s) {
+  if (s.object.relation != Relation::none) return s.object;
+  return s.parent.relation == Relation::name ? s.parent : Reference{Relation::recent, 0};
+}
+
 bool Realiser::names(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.error == ENOENT) return missing(s, a, op, arena);
   if (s.error) return existing(s, a, op, arena);
@@ -30,9 +36,8 @@ bool Realiser::missing(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.kind == OpKind::create || s.kind == OpKind::mkdir || s.kind == OpKind::mknod || s.kind == OpKind::symlink ||
       s.kind == OpKind::link)
     return false;
-  const ObjectId in = directory(s.parent, a);
+  const auto [in, absent] = slot(s.parent, a);
   if (in == kNoObject) return false;
-  const uint64_t absent = tree_.new_name();
   op.parent = in;
   op.name = name(absent, arena);
   if (s.kind == OpKind::rename) {
@@ -52,7 +57,7 @@ bool Realiser::existing(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const bool makes = s.kind == OpKind::create || s.kind == OpKind::mkdir || s.kind == OpKind::mknod || s.kind == OpKind::symlink;
   const bool full = s.kind == OpKind::rmdir && s.error == ENOTEMPTY;
   if (!full && !(makes && s.error == EEXIST)) return false;
-  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const Reference reference = reference_of(s);
   const ObjectId object = pick(reference, full ? kDirectoryType : 0, a, [&](ObjectId id) {
     return id != root_ && id != kRootObject && (!full || !tree_.is_empty(id) || tree_.may_hold_more(id));
   });
@@ -74,7 +79,7 @@ bool Realiser::look_up(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   ObjectId object = kNoObject;
   auto named = [&](ObjectId id) { return id != root_ && id != kRootObject; };
   if (s.object.relation == Relation::fresh || s.object.relation == Relation::none) {
-    const uint64_t size = s.type == kRegularType ? size_of(OpKind::lookup, s.size) : 0;
+    const uint64_t size = s.type == kRegularType && s.size ? size_of(OpKind::lookup, s.size) : kUnknownSize;
     object = discover(s.parent, s.type, a, size);
   }
   if (object == kNoObject) object = pick(s.object, s.type, a, named);
@@ -102,18 +107,16 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     touch(a, object);
     return true;
   }
-  const ObjectId in = directory(s.parent, a);
+  const auto [in, number] = slot(s.parent, a);
   if (in == kNoObject) return false;
-  const bool again = s.parent.relation == Relation::again;
-  const uint64_t number = again ? a.absent : tree_.new_name();
   const uint32_t type = s.kind == OpKind::mkdir     ? kDirectoryType
                         : s.kind == OpKind::symlink ? kSymlinkType
                         : s.kind == OpKind::mknod && (s.argument & S_IFMT) != S_IFREG ? (S_IFIFO >> 12)
                                                                                       : kRegularType;
-  if (again) a.absent_in = kNoObject;
   op.parent = in;
   op.name = name(number, arena);
   op.object = tree_.add(uint8_t(type), in, number, true);
+  named(op.object, number);
   op.mode = type << 12 | (type == kDirectoryType ? 0755u : 0644u);
   op.op_flags |= kOpCreated;
   if (s.kind == OpKind::symlink) op.data = "target";
@@ -126,12 +129,13 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
 
 bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const bool directory = s.kind == OpKind::rmdir;
-  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const Reference reference = reference_of(s);
   const ObjectId object = pick(reference, directory ? kDirectoryType : 0, a, [&](ObjectId id) {
     return id != root_ && id != kRootObject && (directory ? tree_.is_empty(id) : tree_.node(id).type != kDirectoryType);
   });
   if (object == kNoObject) return false;
   const auto [parent, number] = tree_.remove_name(object);
+  if (!tree_.node(object).linked) unnamed(object);
   op.parent = parent;
   op.name = name(number, arena);
   op.object = object;
@@ -142,7 +146,7 @@ bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
 bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   constexpr uint32_t kExchange = 2;  // RENAME_EXCHANGE
   if (s.argument & kExchange) return false;
-  const Reference reference = s.object.relation != Relation::none ? s.object : Reference{Relation::recent, 0};
+  const Reference reference = reference_of(s);
   const ObjectId object = pick(reference, s.type, a, [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
     return id != root_ && id != kRootObject && (!n.links || n.links->empty());
@@ -161,11 +165,10 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     to = tree_.node(replaced).parent;
     number = tree_.node(replaced).name;
   } else {
-    to = directory(s.parent, a);
+    const Slot free = slot(s.parent, a);
+    to = free.directory;
+    number = free.name;
     if (to == kNoObject || (is_directory && tree_.is_below(to, object))) return false;
-    const bool again = s.parent.relation == Relation::again;
-    number = again ? a.absent : tree_.new_name();
-    if (again) a.absent_in = kNoObject;
   }
   op.object = object;
   op.object2 = replaced;
@@ -174,8 +177,13 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   op.parent2 = to;
   op.name2 = name(number, arena);
   op.flags = s.argument;
-  if (replaced != kNoObject) tree_.remove_name(replaced);
+  if (replaced != kNoObject) {
+    tree_.remove_name(replaced);
+    unnamed(replaced);
+  }
+  unnamed(object);
   tree_.move(object, to, number);
+  named(object, number);
   touch(a, object);
   return true;
 }
@@ -183,11 +191,8 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
 bool Realiser::link(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const ObjectId object = pick(s.object, kRegularType, a, [](ObjectId) { return true; });
   if (object == kNoObject) return false;
-  const ObjectId in = directory(s.parent, a);
+  const auto [in, number] = slot(s.parent, a);
   if (in == kNoObject) return false;
-  const bool again = s.parent.relation == Relation::again;
-  const uint64_t number = again ? a.absent : tree_.new_name();
-  if (again) a.absent_in = kNoObject;
   op.object = object;
   op.parent2 = in;
   op.name2 = name(number, arena);

@@ -9,20 +9,25 @@
 namespace fsr {
 
 constexpr uint8_t kDirectoryType = S_IFDIR >> 12, kRegularType = S_IFREG >> 12, kSymlinkType = S_IFLNK >> 12;
+constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as such files have
 
 // Chooses an object with a name, of this type (0: any), for which `good` is true. Makes up one that existed before the run if the
-// reference asks for one or none fits. `size`: of a file that is made up.
+// reference asks for one or none fits.
 template <class Good>
-ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good, uint64_t size) {
+ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good) {
   auto fits = [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
     return n.linked && n.type && (!type || n.type == type) && good(id);
   };
+  if (reference.relation == Relation::hot || reference.relation == Relation::name) {
+    const ObjectId hot = reference.bucket < hot_.size() ? hot_[reference.bucket].object : kNoObject;
+    return hot != kNoObject && fits(hot) ? hot : kNoObject;
+  }
   const bool fresh = reference.relation == Relation::fresh || reference.relation == Relation::none;
   if (fresh && !root_touched_ && (!type || type == kDirectoryType) && good(root_)) return root_;
   if (!fresh)
     if (const ObjectId found = recency_.find(actor.near, reference, random_, fits)) return found;
-  const ObjectId made = discover({}, type, actor, size);
+  const ObjectId made = discover({}, type, actor, kUnknownSize);
   if (made != kNoObject && good(made)) return made;
   return fresh ? recency_.find(actor.near, {Relation::recent, 0}, random_, fits) : kNoObject;
 }

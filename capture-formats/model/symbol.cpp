@@ -12,7 +12,7 @@ constexpr uint32_t kBuckets = 64;
 uint32_t packed(Reference r) { return uint32_t(r.relation) * kBuckets + r.bucket; }
 
 bool unpacked(uint32_t value, Reference* r) {
-  if (value / kBuckets > uint32_t(Relation::again)) return false;
+  if (value / kBuckets > uint32_t(Relation::name)) return false;
   *r = {Relation(value / kBuckets), uint8_t(value % kBuckets)};
   return true;
 }

@@ -23,6 +23,8 @@ enum class Relation : uint8_t {
   known,   // touched before, not lately by this thread; bucket: binary digits of the number of touches since
   fresh,   // not touched before: it existed, or the operation makes it
   again,   // the name that the thread looked up last and did not find
+  hot,     // the object of a name that is used often; bucket: number of the name
+  name,    // such a name itself, whose object is missing or new; bucket: its number
 };
 
 struct Reference {
@@ -59,6 +61,8 @@ struct SymbolHash {
 };
 
 using SymbolId = uint32_t;
+constexpr size_t kMostHotNames = 64;
+
 constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
 
 inline uint8_t digits(uint64_t value) { return uint8_t(std::bit_width(value)); }

@@ -23,7 +23,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr unsigned kSamples = 20;  // runs of a model that --check compares with a trace
+constexpr unsigned kSamples = 4;  // runs of a model that --check compares with a trace
 
 struct Options {
   std::vector<std::string> files;
@@ -99,17 +99,21 @@ int check(const LoadModel& model, const std::string& trace) {
 LoadModel learn(const Options& options, int* status) {
   ModelLearner learner(options.keep_commands);
   StatusLine line(false);
-  for (const std::string& file : options.files) {
-    auto reader = open_trace(file);
-    OpBatch batch;
-    while (reader->next(batch)) {
-      for (const Op& op : batch.ops) learner.add(op);
-      line.bar("reading", reader->position_bytes(), reader->file_bytes());
+  std::vector<std::unique_ptr<TraceReader>> traces;
+  for (const std::string& file : options.files) traces.push_back(open_trace(file));
+  for (bool survey : {true, false})
+    for (size_t i = 0; i < traces.size(); ++i) {
+      TraceReader& reader = *traces[i];
+      reader.seek_op(0);
+      OpBatch batch;
+      while (reader.next(batch)) {
+        for (const Op& op : batch.ops) survey ? learner.survey(op) : learner.add(op);
+        line.bar(survey ? "surveying" : "learning", reader.position_bytes(), reader.file_bytes());
+      }
+      line.clear();
+      if (!survey) *status = std::max(*status, report_damage(options.files[i], reader));
+      learner.end_trace();
     }
-    line.clear();
-    *status = std::max(*status, report_damage(file, *reader));
-    learner.end_trace();
-  }
   LoadModel model = learner.finish();
   if (options.files.size() > 1) model.between_runs = between(options.files);
   return model;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the names that many operations of a load use, by their paths. A model knows such a name by a number, so that a lock file
+// is made, found and removed in turn, and a database stays one file.
+//
+// Memory follows the names of the trace. One thread.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/model.hpp"
+#include "op.hpp"
+
+namespace fsr {
+
+// Hashes of the paths by which objects are known, as the operations so far show.
+class PathKeys {
+ public:
+  void apply(const Op& op);              // an operation that took effect
+  uint64_t of(ObjectId object) const;    // 0: not known
+  uint64_t of(ObjectId parent, std::string_view name) const;  // 0: the directory is not known
+
+ private:
+  void set(ObjectId object, uint64_t key);
+  std::unordered_map<ObjectId, uint64_t> keys_{{kRootObject, 1}};
+};
+
+class HotNames {
+ public:
+  void add(const Op& op);  // of all traces, before the first use of number()
+  void end_trace();
+  void choose();
+  // Returns the number of a path, from 0. -1: it is not used often.
+  int number(uint64_t key) const;
+  const std::vector<HotName>& names() const { return names_; }
+  uint64_t largest(size_t number) const { return largest_[number]; }  // bytes that its file had at most
+
+ private:
+  struct Path {
+    uint64_t uses = 0, parent = 0;
+    uint64_t largest = 0;  // bytes, of all times
+    HotName first;         // as it was at the start of the first trace
+  };
+  void use(uint64_t key, uint64_t parent, bool exists, const Op& op);
+  PathKeys keys_;
+  std::unordered_map<uint64_t, Path> paths_;
+  uint64_t operations_ = 0;
+  unsigned traces_ = 0;
+  std::unordered_map<uint64_t, int> numbers_;
+  std::vector<HotName> names_;
+  std::vector<uint64_t> largest_;
+};
+
+}  // namespace fsr
