@@ -20,7 +20,7 @@ namespace fsr {
 
 constexpr uint32_t kModelVersion = 1;
 constexpr uint32_t kMostPhases = 16;
-constexpr size_t kMostHistory = 4;  // symbols before the next one that a context may know
+constexpr size_t kMostHistory = 8;  // symbols before the next one that a context may know
 
 // Processes of one command, whose numbers of operations are similar.
 struct ProcessClass {

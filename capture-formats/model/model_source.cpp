@@ -143,6 +143,11 @@ void ModelSource::Impl::plan(Process& p) {
   });
 }
 
+static void remember(Process& p, SymbolId symbol) {
+  p.history.push_back(symbol);
+  if (p.history.size() > kMostHistory) p.history.erase(p.history.begin());
+}
+
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   const uint64_t least = p.wanted - slack(p.wanted);
   const Op blank = op;
@@ -152,19 +157,21 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     op = blank;
     if (!realiser.realise(model.symbols[symbol - 1], p.actor, op, arena)) {
       ++counts.left_out_kinds[size_t(model.symbols[symbol - 1].kind)];
+      op = blank;
       return false;
     }
-    p.history.push_back(symbol);
-    if (p.history.size() > kMostHistory) p.history.erase(p.history.begin());
+    remember(p, symbol);
     return true;
   };
-  if (p.planned != kEndOfProcess || p.done >= least)
-    if (attempt(p.planned)) return true;
-  std::vector<std::pair<SymbolId, uint32_t>> left;
-  return each_context(p, [&](const ModelContext& c) {
-    left = c.next;
+  if (attempt(p.planned)) return true;
+  // Other symbols of the same context may be possible.
+  const bool done = each_context(p, [&](const ModelContext& c) {
+    std::vector<std::pair<SymbolId, uint32_t>> left = c.next;
     uint64_t sum = 0;
-    for (const auto& [symbol, n] : left) sum += n;
+    for (auto& [symbol, n] : left) {
+      if (symbol == p.planned) n = 0;
+      sum += n;
+    }
     for (int tries = 0; tries < kMostTries && sum > 0; ++tries) {
       uint64_t at = random.below(sum);
       size_t i = 0;
@@ -173,8 +180,9 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
       sum -= left[i].second;
       left[i].second = 0;
     }
-    return false;
+    return true;
   });
+  return done && (*ends || op.kind != OpKind::null);
 }
 
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
@@ -271,9 +279,11 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   op.thread = p.who.id;
   bool ends = p.done >= p.wanted + slack(p.wanted) || p.failed >= kMostFailed;
   if (!ends && !step(p, op, batch.arena, &ends)) {
+    // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
     ++p.failed;
-    p.history.clear();
+    if (p.planned == kEndOfProcess) p.history = {kEndOfProcess};
+    else remember(p, p.planned);
   } else if (!ends) {
     p.failed = 0;
     p.last_kind = uint32_t(op.kind);

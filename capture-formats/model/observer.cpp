@@ -71,10 +71,8 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
 }
 
 Reference Observer::classify(const Thread& thread, ObjectId object) const {
-  const Reference reference = recency_.classify(thread.near, object);
-  if (reference == Reference{Relation::recent, 0}) return reference;
   const int number = hot_.number(keys_.of(object));
-  return number < 0 ? reference : Reference{Relation::hot, uint8_t(number)};
+  return number < 0 ? recency_.classify(thread.near, object) : Reference{Relation::hot, uint8_t(number)};
 }
 
 Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const {
@@ -100,6 +98,9 @@ void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) 
             : end == op.offset      ? Place::end
                                     : Place::elsewhere;
   s.size = digits(op.length);
+  auto [began, first] = files_[op.object].began.try_emplace(s.size, op.offset);
+  if (s.place == Place::elsewhere && !first && began->second == op.offset) s.place = Place::repeat;
+  began->second = op.offset;
   size = op.length;
   if (op.error) return;
   s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;

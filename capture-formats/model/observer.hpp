@@ -41,6 +41,7 @@ class Observer {
   struct File {
     uint8_t type = 0;
     std::optional<uint64_t> size;
+    std::map<uint8_t, uint64_t> began;  // offset of the last transfer, by class of size
   };
   struct Open {
     ObjectId object = kNoObject;

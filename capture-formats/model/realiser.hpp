@@ -78,6 +78,7 @@ class Realiser {
   bool set_attributes(const Symbol& s, Op& op, Arena& arena);
   bool xattr(const Symbol& s, Op& op, Arena& arena);
   bool transfer(const Symbol& s, Op& op, uint64_t& position);
+  uint64_t elsewhere(const Symbol& s, uint64_t size, uint64_t length);
   bool list(const Symbol& s, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
 
@@ -111,6 +112,7 @@ class Realiser {
   bool root_touched_ = false;
   std::unordered_map<HandleId, Open> opens_;
   std::list<HandleId> all_opens_;  // the one opened last is the last
+  std::map<std::pair<ObjectId, uint8_t>, uint64_t> began_;  // offset of the last transfer, by object and class of size
   std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
   std::map<std::pair<uint32_t, uint32_t>, EvenDraw> size_draws_;
 };

@@ -29,6 +29,16 @@ bool refusal_holds(const Symbol& s) {
 
 }  // namespace
 
+// Chooses an offset in a file of `size` bytes at which the transfer has the extent of the symbol, if there is one.
+uint64_t Realiser::elsewhere(const Symbol& s, uint64_t size, uint64_t length) {
+  const uint64_t unit = std::max<uint64_t>(1, std::min(length, kBlock));
+  const bool reads = s.kind == OpKind::read;
+  if (reads && s.extent == Extent::empty) return (size + unit - 1) / unit * unit + unit * random_.below(2);
+  if (reads && s.extent == Extent::partial) return size ? (size - 1) / unit * unit : 0;
+  const uint64_t most = reads ? size - std::min(size, length) : size ? size - 1 : 0;
+  return random_.between(0, most) / unit * unit;
+}
+
 // Chooses offset, length and result so that `symbol` says what happens. `position`: where the one before ended.
 bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   if (s.error) return false;
@@ -45,13 +55,15 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
     case Place::end:
       op.offset = n.size;
       break;
-    case Place::elsewhere: {
-      const uint64_t unit = std::max<uint64_t>(1, std::min(op.length, kBlock));
-      const uint64_t most = reads && s.extent == Extent::complete ? (n.size >= op.length ? n.size - op.length : 0)
-                                                                  : (n.size ? n.size - 1 : 0);
-      op.offset = random_.between(0, most) / unit * unit;
+    case Place::repeat:
+      if (auto last = began_.find({op.object, s.size}); last != began_.end()) {
+        op.offset = last->second;
+        break;
+      }
+      [[fallthrough]];
+    case Place::elsewhere:
+      op.offset = elsewhere(s, n.size, op.length);
       break;
-    }
     default:
       op.offset = 0;
   }
@@ -65,6 +77,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
     n.size = std::max(n.size, op.offset + op.result);
   }
   position = op.offset + op.result;
+  began_[{op.object, s.size}] = op.offset;
   return true;
 }
 

@@ -30,7 +30,7 @@ std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
 
 bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   Symbol made;
-  if (f[0] >= kOpKinds || f[1] > 4095 || f[2] > 15 || f[6] > 9 || f[7] > uint32_t(Place::elsewhere) ||
+  if (f[0] >= kOpKinds || f[1] > 4095 || f[2] > 15 || f[6] > 9 || f[7] > uint32_t(Place::repeat) ||
       f[8] > uint32_t(Extent::smaller) || f[9] > 255)
     return false;
   if (!unpacked(f[3], &made.object) || !unpacked(f[4], &made.parent) || !unpacked(f[5], &made.second)) return false;

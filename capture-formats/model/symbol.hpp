@@ -33,7 +33,8 @@ struct Reference {
   auto operator<=>(const Reference&) const = default;
 };
 
-enum class Place : uint8_t { none, onward, begin, append, end, elsewhere };          // where a transfer begins
+// Where a transfer begins. repeat: where the last one of this class of size on the file began.
+enum class Place : uint8_t { none, onward, begin, append, end, elsewhere, repeat };
 enum class Extent : uint8_t { none, complete, partial, empty, made, same, smaller };  // the result, or a new size
 
 struct Symbol {
