@@ -51,7 +51,7 @@ struct ModelSource::Impl {
   struct Copy {
     double part = 1;  // of the processes
     Realiser realiser;
-    std::vector<uint32_t> running;                // by class
+    std::vector<uint32_t> running, left;          // by class; left: those that have not ended
     std::vector<std::deque<uint32_t>> waiting;    // by class
     std::vector<double> owed;                     // operations by class that ended processes did not do
   };
@@ -83,6 +83,7 @@ struct ModelSource::Impl {
       roots.push_back(root);
       const double part = std::min(1.0, options.load - double(i));
       copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
+                        std::vector<uint32_t>(model.classes.size()),
                         std::vector<std::deque<uint32_t>>(model.classes.size()), std::vector<double>(model.classes.size())});
     }
     const double runs = options.duration ? double(options.duration) / double(span) : 1;
@@ -96,6 +97,7 @@ struct ModelSource::Impl {
   void begin_class(uint32_t copy, uint32_t number, int64_t offset);
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);
+  void drop(uint32_t process);
   int64_t gap(const Process& p, uint32_t kind);
   uint32_t phase(const Process& p) const;
   template <class Visit>
@@ -123,8 +125,17 @@ bool ModelSource::Impl::each_context(const Process& p, Visit visit) {
   return false;
 }
 
-// How far a process may end before or after its number of operations, so that it ends where its kind does.
-static uint64_t slack(uint64_t wanted) { return std::min(wanted / 3, 6 + wanted / 100); }
+// How many operations a process may end before or after its number of them. Of many processes, each ends where its kind does, and
+// their number is adjusted; of few, each keeps to its number.
+constexpr double kMany = 8;
+struct Ends {
+  uint64_t least = 0, most = 0;
+};
+static Ends ends_of(const ProcessClass& c, uint64_t wanted) {
+  if (c.processes >= kMany) return {0, 3 * wanted + 16};
+  const uint64_t slack = std::min(wanted / 3, 6 + wanted / 100);
+  return {wanted - slack, wanted + slack};
+}
 
 void ModelSource::Impl::plan(Process& p) {
   p.planned = kEndOfProcess;
@@ -149,7 +160,7 @@ static void remember(Process& p, SymbolId symbol) {
 }
 
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
-  const uint64_t least = p.wanted - slack(p.wanted);
+  const uint64_t least = ends_of(model.classes[p.number], p.wanted).least;
   const Op blank = op;
   Realiser& realiser = copies[p.copy].realiser;
   auto attempt = [&](SymbolId symbol) {
@@ -218,6 +229,7 @@ void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offs
     // Few values stand for many processes: spread these over the distance to the next value.
     const double next = double(c.start.step(std::min(1.0, (double(i) + 0.5) / double(n) + 1.0 / double(c.start.values.size()))));
     const double spread = n > c.start.values.size() ? (next - at) * random.unit() : 0;
+    ++copies[copy].left[number];
     start(slot, offset + int64_t((at + spread) / 1e6 * double(span)));
   }
 }
@@ -238,10 +250,33 @@ void ModelSource::Impl::finish(uint32_t process, int64_t time) {
   Copy& copy = copies[p.copy];
   copy.owed[p.number] += double(p.wanted) - double(p.done);
   --copy.running[p.number];
+  --copy.left[p.number];
   if (std::deque<uint32_t>& waiting = copy.waiting[p.number]; !waiting.empty()) {
     events.push({time, order++, waiting.front()});
     waiting.pop_front();
   }
+  // The last one of many is followed by others as long as operations are missing.
+  const double owed = copy.owed[p.number];
+  if (model.classes[p.number].processes >= kMany && copy.left[p.number] == 0 && owed >= 0.5 * double(p.wanted) && p.done > 0) {
+    copy.owed[p.number] -= double(p.wanted);
+    ++copy.left[p.number];
+    auto more = std::make_unique<Process>();
+    more->number = p.number;
+    more->copy = p.copy;
+    more->wanted = p.wanted;
+    processes[process] = std::move(more);
+    return start(process, time);
+  }
+  processes[process].reset();
+  spare.push_back(process);
+}
+
+// Does without a process, because others of its class did its operations.
+void ModelSource::Impl::drop(uint32_t process) {
+  Process& p = *processes[process];
+  Copy& copy = copies[p.copy];
+  copy.owed[p.number] += double(p.wanted);
+  --copy.left[p.number];
   processes[process].reset();
   spare.push_back(process);
 }
@@ -249,12 +284,13 @@ void ModelSource::Impl::finish(uint32_t process, int64_t time) {
 void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   Process& p = *processes[number];
   Copy& copy = copies[p.copy];
+  const ProcessClass& c = model.classes[p.number];
   if (!p.who.id) {
-    const ProcessClass& c = model.classes[p.number];
+    if (c.processes >= kMany && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number);
     if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
     ++copy.running[p.number];
     // What earlier processes did too much or too little, this one makes up for.
-    const double fair = std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
+    const double fair = c.processes >= kMany ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
@@ -277,7 +313,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   Op op;
   op.start = time;
   op.thread = p.who.id;
-  bool ends = p.done >= p.wanted + slack(p.wanted) || p.failed >= kMostFailed;
+  bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
   if (!ends && !step(p, op, batch.arena, &ends)) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
