@@ -70,7 +70,9 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
   return 9;
 }
 
-Reference Observer::classify(const Thread& thread, ObjectId object) const {
+// `by_name`: the operation names the object, so that a hot name counts more than what the thread did before.
+Reference Observer::classify(const Thread& thread, ObjectId object, bool by_name) const {
+  if (const Reference r = recency_.classify(thread.near, object); !by_name && r == Reference{Relation::recent, 0}) return r;
   const int number = hot_.number(keys_.of(object));
   return number < 0 ? recency_.classify(thread.near, object) : Reference{Relation::hot, uint8_t(number)};
 }
@@ -78,7 +80,7 @@ Reference Observer::classify(const Thread& thread, ObjectId object) const {
 Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const {
   if (const int number = hot_.number(keys_.of(parent, name)); number >= 0) return {Relation::name, uint8_t(number)};
   if (op.kind != OpKind::lookup && parent == thread.absent_in && name == thread.absent) return {Relation::again, 0};
-  return classify(thread, parent);
+  return classify(thread, parent, false);
 }
 
 uint8_t Observer::range(const Op& op) {
@@ -129,13 +131,13 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
   if (op.parent && (refused || (!op.error && !op.object))) s.parent = parent_of(op, thread, op.parent, op.name);
   if (op.object && (!op.handle || opens(op.kind)) && op.kind != OpKind::tmpfile &&
       (op.kind == OpKind::link || !makes_name(op.kind) || s.parent.relation == Relation::none)) {
-    s.object = classify(thread, op.object);
-    if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = classify(thread, op.parent);
+    s.object = classify(thread, op.object, op.parent != kNoObject);
+    if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = classify(thread, op.parent, false);
   }
-  if (op.kind == OpKind::tmpfile) s.parent = classify(thread, op.parent);
+  if (op.kind == OpKind::tmpfile) s.parent = classify(thread, op.parent, false);
   if ((op.kind == OpKind::rename || op.kind == OpKind::link) && !op.error) {
     s.parent = parent_of(op, thread, op.parent2, op.name2);
-    if (op.object2) s.second = classify(thread, op.object2);
+    if (op.object2) s.second = classify(thread, op.object2, true);
   }
 }
 
@@ -150,8 +152,6 @@ std::optional<Observed> Observer::add(const Op& op) {
   if (op.attr && op.attr->valid & kAttrMode) s.type = uint8_t((op.attr->mode & S_IFMT) >> 12);
   if (auto file = files_.find(op.object); !s.type && file != files_.end()) s.type = file->second.type;
   use_object(op, thread, s);
-  if (op.handle && !opens(op.kind))
-    if (const int number = hot_.number(keys_.of(op.object)); number >= 0) s.object = {Relation::hot, uint8_t(number)};
   if (op.handle && !opens(op.kind)) s.handle = use_handle(thread, op.thread, op.handle, op.object);
   switch (op.kind) {
     case OpKind::lookup:

@@ -57,7 +57,7 @@ class Observer {
   Reference parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const;
   void settle(const Op& op, Thread& thread);
 
-  Reference classify(const Thread& thread, ObjectId object) const;
+  Reference classify(const Thread& thread, ObjectId object, bool by_name) const;
 
   const HotNames& hot_;
   PathKeys keys_;

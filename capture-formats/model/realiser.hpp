@@ -86,6 +86,7 @@ class Realiser {
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);
   ObjectId directory(Reference reference, Actor& actor);
   Slot slot(Reference parent, Actor& actor);
+  bool may_change(Reference reference, ObjectId id) const;
   ObjectId hot_directory(size_t number) const;
   void named(ObjectId object, uint64_t name);   // an object has got this name
   void unnamed(ObjectId object);                // an object has lost its first name

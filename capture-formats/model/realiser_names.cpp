@@ -14,6 +14,11 @@ static Reference reference_of(const Symbol& s) {
   return s.parent.relation == Relation::name ? s.parent : Reference{Relation::recent, 0};
 }
 
+// An object of a hot name has symbols of its own, so that no other one removes it.
+bool Realiser::may_change(Reference reference, ObjectId id) const {
+  return id != root_ && id != kRootObject && (reference.relation == Relation::hot || reference.relation == Relation::name || !tree_.node(id).hot);
+}
+
 bool Realiser::names(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.error == ENOENT) return missing(s, a, op, arena);
   if (s.error) return existing(s, a, op, arena);
@@ -131,7 +136,7 @@ bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const bool directory = s.kind == OpKind::rmdir;
   const Reference reference = reference_of(s);
   const ObjectId object = pick(reference, directory ? kDirectoryType : 0, a, [&](ObjectId id) {
-    return id != root_ && id != kRootObject && (directory ? tree_.is_empty(id) : tree_.node(id).type != kDirectoryType);
+    return may_change(reference, id) && (directory ? tree_.is_empty(id) : tree_.node(id).type != kDirectoryType);
   });
   if (object == kNoObject) return false;
   const auto [parent, number] = tree_.remove_name(object);
@@ -149,7 +154,7 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const Reference reference = reference_of(s);
   const ObjectId object = pick(reference, s.type, a, [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
-    return id != root_ && id != kRootObject && (!n.links || n.links->empty());
+    return may_change(reference, id) && (!n.links || n.links->empty());
   });
   if (object == kNoObject) return false;
   const bool is_directory = tree_.node(object).type == kDirectoryType;
@@ -158,7 +163,7 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.second.relation != Relation::none) {
     replaced = pick(s.second, tree_.node(object).type, a, [&](ObjectId id) {
       const ModelNode& n = tree_.node(id);
-      return id != object && id != root_ && id != kRootObject && !tree_.is_below(n.parent, object) &&
+      return id != object && may_change(s.second, id) && !tree_.is_below(n.parent, object) &&
              !tree_.is_below(object, id) && (!n.links || n.links->empty()) && (!is_directory || tree_.is_empty(id));
     });
     if (replaced == kNoObject) return false;

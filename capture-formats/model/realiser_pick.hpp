@@ -15,11 +15,10 @@ constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as 
 // reference asks for one or none fits.
 template <class Good>
 ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good) {
-  // An object of a hot name has symbols of its own.
   const bool hot_one = reference.relation == Relation::hot || reference.relation == Relation::name;
   auto fits = [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
-    return n.linked && n.type && (hot_one || !n.hot) && (!type || n.type == type) && good(id);
+    return n.linked && n.type && (!type || n.type == type) && good(id);
   };
   if (hot_one) {
     const ObjectId hot = reference.bucket < hot_.size() ? hot_[reference.bucket].object : kNoObject;
