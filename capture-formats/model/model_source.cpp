@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kBatch = 256;
 constexpr int kMostTries = 16;   // symbols of a context that are tried before a shorter one is
 constexpr int kMostFailed = 64;  // steps in a row that can't be made up before a process ends
+constexpr double kMissing = 0.01;  // share of a class's operations that may be missing at the end
 constexpr int32_t kFirstProcess = 1000;
 constexpr int64_t kShortest = 1'000'000;  // ns of a run, so that a load of one operation can repeat
 
@@ -97,7 +98,8 @@ struct ModelSource::Impl {
   void begin_class(uint32_t copy, uint32_t number, int64_t offset);
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);
-  void drop(uint32_t process);
+  void drop(uint32_t process, int64_t time);
+  void wake(Copy& copy, uint32_t number, int64_t time);
   int64_t gap(const Process& p, uint32_t kind);
   uint32_t phase(const Process& p) const;
   template <class Visit>
@@ -245,25 +247,32 @@ void ModelSource::Impl::start(uint32_t process, int64_t time) {
   events.push({time, order++, process});
 }
 
+// Lets the next process of the class begin that waits for another one to end.
+void ModelSource::Impl::wake(Copy& copy, uint32_t number, int64_t time) {
+  std::deque<uint32_t>& waiting = copy.waiting[number];
+  if (waiting.empty()) return;
+  events.push({time, order++, waiting.front()});
+  waiting.pop_front();
+}
+
 void ModelSource::Impl::finish(uint32_t process, int64_t time) {
   Process& p = *processes[process];
   Copy& copy = copies[p.copy];
   copy.owed[p.number] += double(p.wanted) - double(p.done);
   --copy.running[p.number];
   --copy.left[p.number];
-  if (std::deque<uint32_t>& waiting = copy.waiting[p.number]; !waiting.empty()) {
-    events.push({time, order++, waiting.front()});
-    waiting.pop_front();
-  }
-  // The last one of many is followed by others as long as operations are missing.
+  wake(copy, p.number, time);
+  // The last one of a class is followed by others as long as operations are missing.
+  const ProcessClass& c = model.classes[p.number];
   const double owed = copy.owed[p.number];
-  if (model.classes[p.number].processes >= kMany && copy.left[p.number] == 0 && owed >= 0.5 * double(p.wanted) && p.done > 0) {
-    copy.owed[p.number] -= double(p.wanted);
-    ++copy.left[p.number];
+  const double missing = c.processes >= kMany ? 0.5 * double(p.wanted) : std::max(4.0, c.operations * kMissing);
+  if (copy.left[p.number] == 0 && owed >= missing && p.done > 0) {
     auto more = std::make_unique<Process>();
     more->number = p.number;
     more->copy = p.copy;
-    more->wanted = p.wanted;
+    more->wanted = c.processes >= kMany ? p.wanted : uint64_t(owed);
+    copy.owed[p.number] -= double(more->wanted);
+    ++copy.left[p.number];
     processes[process] = std::move(more);
     return start(process, time);
   }
@@ -272,11 +281,12 @@ void ModelSource::Impl::finish(uint32_t process, int64_t time) {
 }
 
 // Does without a process, because others of its class did its operations.
-void ModelSource::Impl::drop(uint32_t process) {
+void ModelSource::Impl::drop(uint32_t process, int64_t time) {
   Process& p = *processes[process];
   Copy& copy = copies[p.copy];
   copy.owed[p.number] += double(p.wanted);
   --copy.left[p.number];
+  wake(copy, p.number, time);
   processes[process].reset();
   spare.push_back(process);
 }
@@ -286,7 +296,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   Copy& copy = copies[p.copy];
   const ProcessClass& c = model.classes[p.number];
   if (!p.who.id) {
-    if (c.processes >= kMany && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number);
+    if (c.processes >= kMany && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
     if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
     ++copy.running[p.number];
     // What earlier processes did too much or too little, this one makes up for.
