@@ -11,9 +11,9 @@ namespace fsr {
 
 namespace {
 
-constexpr uint32_t kFewVisits = 3;       // a context that occurred less often is not kept
-constexpr double kContextBits = 12;      // cost of a context,
-constexpr double kTransitionBits = 8;    // and of each symbol that follows it
+constexpr uint32_t kFewVisits = 3;     // a context that occurred less often is not kept
+constexpr double kContextBits = 12;    // cost of a context,
+constexpr double kTransitionBits = 8;  // and of each symbol that follows it
 
 struct Node {
   uint32_t phase = 0;

@@ -17,8 +17,8 @@ namespace fsr {
 // Hashes of the paths by which objects are known, as the operations so far show.
 class PathKeys {
  public:
-  void apply(const Op& op);              // an operation that took effect
-  uint64_t of(ObjectId object) const;    // 0: not known
+  void apply(const Op& op);                                   // an operation that took effect
+  uint64_t of(ObjectId object) const;                         // 0: not known
   uint64_t of(ObjectId parent, std::string_view name) const;  // 0: the directory is not known
 
  private:

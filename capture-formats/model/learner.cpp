@@ -13,9 +13,9 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t kRare = 3;        // what occurred less often is not kept
-constexpr size_t kFewGaps = 16;      // a pair of kinds with fewer gaps has those of its phase
-constexpr double kNews = 0.05;       // share of operations on objects that were not touched before; above it a process explores
+constexpr uint64_t kRare = 3;          // what occurred less often is not kept
+constexpr size_t kFewGaps = 16;        // a pair of kinds with fewer gaps has those of its phase
+constexpr double kNews = 0.05;         // share of operations on objects that were not touched before; above it a process explores
 constexpr uint32_t kPhaseLength = 16;  // operations of a process for each phase, at least
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
@@ -44,7 +44,7 @@ Symbol coarser(Symbol s, int level) {
 
 struct ModelLearner::Impl {
   struct Step {
-    SymbolId symbol = 0;  // before finish(): of the complete symbol, or of none: kEndOfProcess
+    SymbolId symbol = 0;             // before finish(): of the complete symbol, or of none: kEndOfProcess
     uint32_t gap = 0, duration = 0;  // time codes
   };
   struct Thread {
@@ -62,7 +62,7 @@ struct ModelLearner::Impl {
   std::vector<uint64_t> counts;
   std::unordered_map<Symbol, SymbolId, SymbolHash> numbers;
   std::vector<Thread> threads;
-  std::unordered_map<ThreadId, size_t> current;  // of the trace in hand
+  std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
   bool begun = false;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> sizes;
@@ -170,7 +170,8 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
     const std::vector<Step>& steps = threads[i].steps;
     for (size_t k = 1; k < steps.size(); ++k) {
       const uint32_t phase = number * kMostPhases + uint32_t(k * phases / steps.size());
-      const auto before = uint32_t(model.symbols[steps[k - 1].symbol - 1].kind), kind = uint32_t(model.symbols[steps[k].symbol - 1].kind);
+      const auto before = uint32_t(model.symbols[steps[k - 1].symbol - 1].kind),
+                 kind = uint32_t(model.symbols[steps[k].symbol - 1].kind);
       gaps[{phase, before, kind}].push_back(time_of_code(steps[k].gap));
     }
   }

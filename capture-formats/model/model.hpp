@@ -34,9 +34,9 @@ struct ProcessClass {
 };
 
 struct ModelContext {
-  uint32_t phase = 0;                                 // number of the class times kMostPhases, plus that of the phase
-  std::vector<SymbolId> history;                      // the symbols before, the latest is the last
-  std::vector<std::pair<SymbolId, uint32_t>> next;    // with their counts; kEndOfProcess: the process ends
+  uint32_t phase = 0;                               // number of the class times kMostPhases, plus that of the phase
+  std::vector<SymbolId> history;                    // the symbols before, the latest is the last
+  std::vector<std::pair<SymbolId, uint32_t>> next;  // with their counts; kEndOfProcess: the process ends
 };
 
 // A name that many operations use: a database, a lock file, an index. The number of the name takes its place.
@@ -48,11 +48,11 @@ struct HotName {
 };
 
 struct LoadModel {
-  std::string program;      // version that learned it
-  uint32_t runs = 0;        // traces
-  uint64_t operations = 0;  // of one run
-  int64_t span = 0;         // ns of one run
-  uint64_t dropped = 0;     // operations of all traces that are too rare to be kept
+  std::string program;          // version that learned it
+  uint32_t runs = 0;            // traces
+  uint64_t operations = 0;      // of one run
+  int64_t span = 0;             // ns of one run
+  uint64_t dropped = 0;         // operations of all traces that are too rare to be kept
   std::vector<Symbol> symbols;  // number 1 is the first
   std::vector<ProcessClass> classes;
   std::vector<ModelContext> contexts;
@@ -60,8 +60,8 @@ struct LoadModel {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
-  Quantiles files;           // sizes of files that existed before the run
-  std::vector<HotName> hot;  // directories come before what is in them
+  Quantiles files;                                               // sizes of files that existed before the run
+  std::vector<HotName> hot;                                      // directories come before what is in them
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };

@@ -25,12 +25,15 @@ using nlohmann::json;
 namespace {
 
 // A skippable zstd frame (RFC 8878, 3.1.2) of eight bytes.
-constexpr std::string_view kMark("\x5d\x2a\x4d\x18\x08\x00\x00\x00" "fsmodel\n", 16);
-constexpr size_t kJsonMax = size_t(256) << 20;   // bytes, decompressed
+constexpr std::string_view kMark(
+    "\x5d\x2a\x4d\x18\x08\x00\x00\x00"
+    "fsmodel\n",
+    16);
+constexpr size_t kJsonMax = size_t(256) << 20;  // bytes, decompressed
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;
-constexpr uint64_t kMostEntries = 1'000'000;     // of a listing
+constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
-constexpr double kMostProcesses = 1e6;            // of a run, all classes together
+constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr int kLevel = 19;
 
@@ -142,7 +145,8 @@ void parse_symbols(const json& in, LoadModel& m) {
     OpKind kind = OpKind::null;
     require(row[0].is_string() && op_from_name(row[0].get<std::string>(), &kind), "a symbol has an unknown kind");
     fields[0] = uint32_t(kind);
-    for (size_t i = 1; i < fields.size(); ++i) fields[i] = uint32_t(number(row[i], UINT32_MAX, "a symbol has a field that is no number"));
+    for (size_t i = 1; i < fields.size(); ++i)
+      fields[i] = uint32_t(number(row[i], UINT32_MAX, "a symbol has a field that is no number"));
     Symbol s;
     require(Symbol::from_fields(fields, &s), "a symbol has a field that is out of range");
     m.symbols.push_back(s);
@@ -230,7 +234,8 @@ LoadModel parse_document(const json& d) {
   }
   for (const json& row : d.at("ranges")) {
     array_of(row, 2, "a range has another number of parts");
-    m.ranges.emplace_back(number(row[0], INT64_MAX, "a range is out of range"), number(row[1], INT64_MAX, "a range is out of range"));
+    m.ranges.emplace_back(number(row[0], INT64_MAX, "a range is out of range"),
+                          number(row[1], INT64_MAX, "a range is out of range"));
   }
   if (auto own = d.find("between_runs"); own != d.end())
     for (const auto& [aspect, distance] : own->items()) {

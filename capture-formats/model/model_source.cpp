@@ -19,8 +19,8 @@ namespace fsr {
 namespace {
 
 constexpr size_t kBatch = 256;
-constexpr int kMostTries = 16;   // symbols of a context that are tried before a shorter one is
-constexpr int kMostFailed = 64;  // steps in a row that can't be made up before a process ends
+constexpr int kMostTries = 16;     // symbols of a context that are tried before a shorter one is
+constexpr int kMostFailed = 64;    // steps in a row that can't be made up before a process ends
 constexpr double kMissing = 0.01;  // share of a class's operations that may be missing at the end
 constexpr int32_t kFirstProcess = 1000;
 constexpr int64_t kShortest = 1'000'000;  // ns of a run, so that a load of one operation can repeat
@@ -52,9 +52,9 @@ struct ModelSource::Impl {
   struct Copy {
     double part = 1;  // of the processes
     Realiser realiser;
-    std::vector<uint32_t> running, left;          // by class; left: those that have not ended
-    std::vector<std::deque<uint32_t>> waiting;    // by class
-    std::vector<double> owed;                     // operations by class that ended processes did not do
+    std::vector<uint32_t> running, left;        // by class; left: those that have not ended
+    std::vector<std::deque<uint32_t>> waiting;  // by class
+    std::vector<double> owed;                   // operations by class that ended processes did not do
   };
 
   const LoadModel& model;
@@ -70,22 +70,22 @@ struct ModelSource::Impl {
   ThreadId threads = 0;
   const int64_t span;  // ns of a run
   int64_t cycle = 0;   // number of the next run of the load
-  int64_t end;        // ns; no operation starts at or after it
+  int64_t end;         // ns; no operation starts at or after it
   ModelCounts counts;
   std::unordered_map<uint64_t, const ModelContext*> contexts;
   std::unordered_map<const Quantiles*, EvenDraw> draws;
 
-  Impl(const LoadModel& m, const ModelOptions& o) : model(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
+  Impl(const LoadModel& m, const ModelOptions& o)
+      : model(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
     for (const ModelContext& c : model.contexts) contexts.emplace(context_key(c.phase, c.history), &c);
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
-      const ObjectId root =
-          whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
+      const ObjectId root = whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
       roots.push_back(root);
       const double part = std::min(1.0, options.load - double(i));
       copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
-                        std::vector<uint32_t>(model.classes.size()),
-                        std::vector<std::deque<uint32_t>>(model.classes.size()), std::vector<double>(model.classes.size())});
+                        std::vector<uint32_t>(model.classes.size()), std::vector<std::deque<uint32_t>>(model.classes.size()),
+                        std::vector<double>(model.classes.size())});
     }
     const double runs = options.duration ? double(options.duration) / double(span) : 1;
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
@@ -112,8 +112,7 @@ struct ModelSource::Impl {
 
 uint32_t ModelSource::Impl::phase(const Process& p) const {
   const uint32_t phases = model.classes[p.number].phases;
-  return p.number * kMostPhases +
-         uint32_t(std::min<uint64_t>(p.done * phases / std::max<uint64_t>(1, p.wanted), phases - 1));
+  return p.number * kMostPhases + uint32_t(std::min<uint64_t>(p.done * phases / std::max<uint64_t>(1, p.wanted), phases - 1));
 }
 
 // Visits the contexts of the process, the longest first, until `visit` returns true.
@@ -127,14 +126,16 @@ bool ModelSource::Impl::each_context(const Process& p, Visit visit) {
   return false;
 }
 
-// How many operations a process may end before or after its number of them. Of many processes, each ends where its kind does, and
-// their number is adjusted; of few, each keeps to its number.
-constexpr double kMany = 8;
+// How many operations a process may end before or after its number of them. Of many short processes, each ends where its kind
+// does, and their number is adjusted; of few, each keeps to its number.
+constexpr double kMany = 8, kShort = 400;  // processes; operations of each
+static bool are_many(const ProcessClass& c) { return c.processes >= kMany && c.operations <= kShort * c.processes; }
+
 struct Ends {
   uint64_t least = 0, most = 0;
 };
 static Ends ends_of(const ProcessClass& c, uint64_t wanted) {
-  if (c.processes >= kMany) return {0, 3 * wanted + 16};
+  if (are_many(c)) return {0, 3 * wanted + 16};
   const uint64_t slack = std::min(wanted / 3, 6 + wanted / 100);
   return {wanted - slack, wanted + slack};
 }
@@ -265,12 +266,12 @@ void ModelSource::Impl::finish(uint32_t process, int64_t time) {
   // The last one of a class is followed by others as long as operations are missing.
   const ProcessClass& c = model.classes[p.number];
   const double owed = copy.owed[p.number];
-  const double missing = c.processes >= kMany ? 0.5 * double(p.wanted) : std::max(4.0, c.operations * kMissing);
+  const double missing = are_many(c) ? 0.5 * double(p.wanted) : std::max(4.0, c.operations * kMissing);
   if (copy.left[p.number] == 0 && owed >= missing && p.done > 0) {
     auto more = std::make_unique<Process>();
     more->number = p.number;
     more->copy = p.copy;
-    more->wanted = c.processes >= kMany ? p.wanted : uint64_t(owed);
+    more->wanted = are_many(c) ? p.wanted : uint64_t(owed);
     copy.owed[p.number] -= double(more->wanted);
     ++copy.left[p.number];
     processes[process] = std::move(more);
@@ -296,11 +297,11 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   Copy& copy = copies[p.copy];
   const ProcessClass& c = model.classes[p.number];
   if (!p.who.id) {
-    if (c.processes >= kMany && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
+    if (are_many(c) && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
     if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
     ++copy.running[p.number];
     // What earlier processes did too much or too little, this one makes up for.
-    const double fair = c.processes >= kMany ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
+    const double fair = are_many(c) ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
@@ -328,8 +329,10 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
     ++p.failed;
-    if (p.planned == kEndOfProcess) p.history = {kEndOfProcess};
-    else remember(p, p.planned);
+    if (p.planned == kEndOfProcess)
+      p.history = {kEndOfProcess};
+    else
+      remember(p, p.planned);
   } else if (!ends) {
     p.failed = 0;
     p.last_kind = uint32_t(op.kind);
@@ -346,7 +349,6 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     if (!copy.realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);
-    p.wanted = std::min(p.wanted, p.done);  // ends at the next step, too
     ++p.done;
     ++counts.closed;
     ++counts.operations;
@@ -376,8 +378,7 @@ bool ModelSource::Impl::next(OpBatch& batch) {
   return !batch.ops.empty();
 }
 
-ModelSource::ModelSource(const LoadModel& model, const ModelOptions& options)
-    : impl_(std::make_unique<Impl>(model, options)) {}
+ModelSource::ModelSource(const LoadModel& model, const ModelOptions& options) : impl_(std::make_unique<Impl>(model, options)) {}
 ModelSource::~ModelSource() = default;
 
 bool ModelSource::next(OpBatch& batch) { return impl_->next(batch); }

@@ -22,18 +22,18 @@ struct ModelLock {
 };
 
 struct ModelDirectory {
-  std::vector<ObjectId> children;                        // first names
-  std::vector<std::pair<uint64_t, ObjectId>> links;      // further names
-  std::vector<ObjectId> unseen;                          // names of a listing whose objects were not used yet
-  bool listed = false;                                   // the run knows all names
+  std::vector<ObjectId> children;                    // first names
+  std::vector<std::pair<uint64_t, ObjectId>> links;  // further names
+  std::vector<ObjectId> unseen;                      // names of a listing whose objects were not used yet
+  bool listed = false;                               // the run knows all names
 };
 
 struct ModelNode {
   ObjectId parent = kNoObject;
   uint64_t name = 0;
   uint64_t size = 0;
-  uint32_t slot = 0;  // in the children of `parent`
-  uint8_t type = 0;   // S_IFMT bits shifted by 12; 0: not decided
+  uint32_t slot = 0;                     // in the children of `parent`
+  uint8_t type = 0;                      // S_IFMT bits shifted by 12; 0: not decided
   uint8_t xattrs_known = 0, xattrs = 0;  // bits by number of the attribute
   uint8_t hot = 0;                       // number of the often used name that the object has, from 1
   uint8_t was_hot = 0;                   // that name, or the last such name that it had

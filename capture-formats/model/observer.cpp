@@ -94,7 +94,7 @@ uint8_t Observer::range(const Op& op) {
 void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) {
   uint64_t& position = op.handle ? opens_[op.handle].position : positions_[op.object];
   const std::optional<uint64_t> end = files_[op.object].size;
-  s.place = op.has(kOpAppend)      ? Place::append
+  s.place = op.has(kOpAppend)       ? Place::append
             : op.offset == position ? Place::onward
             : op.offset == 0        ? Place::begin
             : end == op.offset      ? Place::end
@@ -114,10 +114,10 @@ void Observer::attributes(const Op& op, Symbol& s, std::optional<uint64_t>& size
   s.argument = op.set->valid & ~uint32_t(kAttrUid | kAttrGid);
   if (!(op.set->valid & kAttrSize)) return;
   const std::optional<uint64_t> before = files_[op.object].size;
-  s.extent = op.set->size == 0                      ? Extent::empty
-             : before && op.set->size == *before    ? Extent::same
-             : before && op.set->size < *before     ? Extent::smaller
-                                                    : Extent::made;
+  s.extent = op.set->size == 0                   ? Extent::empty
+             : before && op.set->size == *before ? Extent::same
+             : before && op.set->size < *before  ? Extent::smaller
+                                                 : Extent::made;
   s.size = digits(op.set->size);
   size = op.set->size;
 }
@@ -229,7 +229,8 @@ void Observer::settle(const Op& op, Thread& thread) {
   }
   // A file that existed: its first size.
   if (!op.error && op.object && op.kind != OpKind::create && op.kind != OpKind::tmpfile && op.kind != OpKind::mknod && op.attr &&
-      (op.attr->mode & S_IFMT) == S_IFREG && op.attr->valid & kAttrSize && op.kind != OpKind::setattr && !files_.contains(op.object))
+      (op.attr->mode & S_IFMT) == S_IFREG && op.attr->valid & kAttrSize && op.kind != OpKind::setattr &&
+      !files_.contains(op.object))
     file_sizes_.push_back(op.attr->size);
   keys_.apply(op);
   if (op.parent && (!op.object || op.error)) recency_.touch(thread.near, op.parent);

@@ -10,17 +10,15 @@ namespace fsr {
 namespace {
 
 // The last steps are the tail, where a few long pauses make most of the time.
-constexpr double kSteps[] = {0,       .0625, .125, .1875, .25,   .3125, .375, .4375, .5,   .5625, .625,
-                             .6875, .75,   .8125, .875,  .9375, .97,  .985, .995, .999, 1};
+constexpr double kSteps[] = {0,     .0625, .125,  .1875, .25,   .3125, .375, .4375, .5,   .5625, .625,
+                             .6875, .75,   .8125, .875,  .9375, .97,   .985, .995,  .999, 1};
 constexpr size_t kSizeSteps = 32;
 
 uint64_t at(const std::vector<uint64_t>& sorted, double p) { return sorted[size_t(p * double(sorted.size() - 1))]; }
 
 }  // namespace
 
-uint32_t time_code(uint64_t ns) {
-  return std::min(kMostTimeCode, uint32_t(std::lround(32 * std::log2(1 + double(ns)))));
-}
+uint32_t time_code(uint64_t ns) { return std::min(kMostTimeCode, uint32_t(std::lround(32 * std::log2(1 + double(ns))))); }
 
 uint64_t time_of_code(uint32_t code) { return uint64_t(std::llround(std::exp2(double(code) / 32) - 1)); }
 

@@ -88,8 +88,8 @@ class Realiser {
   Slot slot(Reference parent, Actor& actor);
   bool may_change(Reference reference, ObjectId id) const;
   ObjectId hot_directory(size_t number) const;
-  void named(ObjectId object, uint64_t name);   // an object has got this name
-  void unnamed(ObjectId object);                // an object has lost its first name
+  void named(ObjectId object, uint64_t name);  // an object has got this name
+  void unnamed(ObjectId object);               // an object has lost its first name
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
@@ -112,9 +112,9 @@ class Realiser {
   Recency recency_;
   bool root_touched_ = false;
   std::unordered_map<HandleId, Open> opens_;
-  std::list<HandleId> all_opens_;  // the one opened last is the last
+  std::list<HandleId> all_opens_;                           // the one opened last is the last
   std::map<std::pair<ObjectId, uint8_t>, uint64_t> began_;  // offset of the last transfer, by object and class of size
-  std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
+  std::unordered_map<ObjectId, uint64_t> positions_;        // of files that are used without an open instance
   std::map<std::pair<uint32_t, uint32_t>, EvenDraw> size_draws_;
 };
 

@@ -146,14 +146,16 @@ bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
 bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.error && !refusal_holds(s)) return false;
   const bool locks = s.kind == OpKind::setlk || s.kind == OpKind::getlk || s.kind == OpKind::flock;
-  const bool writes = s.kind == OpKind::write || s.kind == OpKind::fallocate || (s.kind == OpKind::setattr && s.argument & kAttrSize) ||
+  const bool writes = s.kind == OpKind::write || s.kind == OpKind::fallocate ||
+                      (s.kind == OpKind::setattr && s.argument & kAttrSize) ||
                       (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_WRLCK);
   const bool reads = s.kind == OpKind::read || s.kind == OpKind::copy_file_range ||
                      (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_RDLCK);
   const bool hot = s.object.relation == Relation::hot;
   if (hot && s.object.bucket >= hot_.size()) return false;
   op.handle = handle(s.handle, a, [&](const Open& open) {
-    return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) && (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
+    return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) &&
+           (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
            (!reads || readable(open.flags));
   });
   if (!op.handle) return false;

@@ -16,7 +16,8 @@ static Reference reference_of(const Symbol& s) {
 
 // An object of a hot name has symbols of its own, so that no other one removes it.
 bool Realiser::may_change(Reference reference, ObjectId id) const {
-  return id != root_ && id != kRootObject && (reference.relation == Relation::hot || reference.relation == Relation::name || !tree_.node(id).hot);
+  return id != root_ && id != kRootObject &&
+         (reference.relation == Relation::hot || reference.relation == Relation::name || !tree_.node(id).hot);
 }
 
 bool Realiser::names(const Symbol& s, Actor& a, Op& op, Arena& arena) {
@@ -114,8 +115,8 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   }
   const auto [in, number] = slot(s.parent, a);
   if (in == kNoObject) return false;
-  const uint32_t type = s.kind == OpKind::mkdir     ? kDirectoryType
-                        : s.kind == OpKind::symlink ? kSymlinkType
+  const uint32_t type = s.kind == OpKind::mkdir                                       ? kDirectoryType
+                        : s.kind == OpKind::symlink                                   ? kSymlinkType
                         : s.kind == OpKind::mknod && (s.argument & S_IFMT) != S_IFREG ? (S_IFIFO >> 12)
                                                                                       : kRegularType;
   op.parent = in;
@@ -163,8 +164,8 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.second.relation != Relation::none) {
     replaced = pick(s.second, tree_.node(object).type, a, [&](ObjectId id) {
       const ModelNode& n = tree_.node(id);
-      return id != object && may_change(s.second, id) && !tree_.is_below(n.parent, object) &&
-             !tree_.is_below(object, id) && (!n.links || n.links->empty()) && (!is_directory || tree_.is_empty(id));
+      return id != object && may_change(s.second, id) && !tree_.is_below(n.parent, object) && !tree_.is_below(object, id) &&
+             (!n.links || n.links->empty()) && (!is_directory || tree_.is_empty(id));
     });
     if (replaced == kNoObject) return false;
     to = tree_.node(replaced).parent;

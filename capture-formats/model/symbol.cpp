@@ -17,15 +17,15 @@ bool unpacked(uint32_t value, Reference* r) {
   return true;
 }
 
-constexpr std::string_view kXattrs[] = {"user.fsreplay",           "security.capability",      "security.selinux",
-                                        "system.posix_acl_access", "system.posix_acl_default", "security.ima",
-                                        "security.evm",            "trusted.overlay.opaque"};
+constexpr std::string_view kXattrs[] = {
+    "user.fsreplay", "security.capability", "security.selinux",      "system.posix_acl_access", "system.posix_acl_default",
+    "security.ima",  "security.evm",        "trusted.overlay.opaque"};
 
 }  // namespace
 
 std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
-  return {uint32_t(kind), error,  type,           packed(object),   packed(parent), packed(second),
-          handle,         uint32_t(place), uint32_t(extent), size,           argument};
+  return {uint32_t(kind),   error, type,    packed(object), packed(parent), packed(second), handle, uint32_t(place),
+          uint32_t(extent), size,  argument};
 }
 
 bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {

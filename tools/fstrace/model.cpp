@@ -23,7 +23,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr unsigned kSamples = 4;  // runs of a model that --check compares with a trace
+constexpr unsigned kSamples = 20;  // runs of a model that --check compares with a trace
 
 struct Options {
   std::vector<std::string> files;
@@ -122,7 +122,8 @@ LoadModel learn(const Options& options, int* status) {
 int run(const Options& options) {
   const bool given = is_model_file(options.files.front());
   if (given && (options.files.size() > 1 || !options.output.empty()))
-    throw std::runtime_error(options.files.front() + ": is a model already; give traces to make one, or one model with --show "
+    throw std::runtime_error(options.files.front() +
+                             ": is a model already; give traces to make one, or one model with --show "
                              "or --check");
   if (!given && options.output.empty())
     throw std::runtime_error("model: expected --output FILE for the model of these traces, or a model instead of traces");

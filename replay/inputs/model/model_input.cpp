@@ -32,8 +32,8 @@ class ModelInput final : public Input {
     }
     constexpr double kMostRuns = 100'000;
     if (options_.scale_by == ScaleBy::processes && options_.trace.scale > kMostRuns)
-      throw std::runtime_error(fmt::format("{}: {:g} times the load asked for, but at most {:g} are possible", name,
-                                           options_.trace.scale, kMostRuns));
+      throw std::runtime_error(
+          fmt::format("{}: {:g} times the load asked for, but at most {:g} are possible", name, options_.trace.scale, kMostRuns));
     make();
   }
 
@@ -100,8 +100,7 @@ class ModelInput final : public Input {
     replay.scale = speed;
     int64_t duration = duration_;
     if (!duration && least_ > double(model_.span) / speed) duration = least_;
-    const ModelOptions made{
-        .seed = options_.mix.seed, .load = runs_at_once(), .duration = int64_t(double(duration) * speed)};
+    const ModelOptions made{.seed = options_.mix.seed, .load = runs_at_once(), .duration = int64_t(double(duration) * speed)};
     UniqueFd file(unnamed_file());
     const int written = dup(file.get());
     if (written < 0) throw std::runtime_error(name_ + ": too many open files");
@@ -144,9 +143,7 @@ class ModelKind final : public InputKind {
             "scale by more processes (default) or shorter think times")
         .stands_for("WHAT");
   }
-  std::vector<std::string> shares() const override {
-    return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"};
-  }
+  std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }
 
   bool accepts(const std::string&, std::string_view first) const override { return looks_like_model(first); }
 
