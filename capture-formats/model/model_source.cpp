@@ -386,18 +386,27 @@ const ModelCounts& ModelSource::counts() const { return impl_->counts; }
 
 LiveState ModelSource::before() const {
   LiveState state;
-  if (impl_->roots.size() == 1) return state;
-  for (ObjectId root : impl_->roots) {
-    const std::string name = ModelTree::text(impl_->world.tree.node(root).name);
-    const Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+  const ModelTree& tree = impl_->world.tree;
+  for (const InitialObject& o : tree.initial()) {
+    const std::string name = ModelTree::text(o.name);
+    const uint32_t type = tree.node(o.id).type ? tree.node(o.id).type : S_IFREG >> 12;
+    Attr attr{.valid = kAttrMode, .mode = initial_mode(type)};
+    if (type == S_IFREG >> 12) {
+      attr.valid |= kAttrSize;
+      attr.size = o.size;
+    }
     Op op;
-    op.kind = OpKind::mkdir;
-    op.parent = kRootObject;
+    op.kind = OpKind::lookup;
+    op.parent = o.parent;
     op.name = name;
-    op.object = root;
-    op.mode = attr.mode;
-    op.op_flags = kOpCreated;
+    op.object = o.id;
     op.attr = &attr;
+    state.apply(op);
+    if (type != S_IFLNK >> 12) continue;
+    op = {};
+    op.kind = OpKind::readlink;
+    op.object = o.id;
+    op.data = kModelTarget;
     state.apply(op);
   }
   return state;
@@ -419,9 +428,12 @@ TraceHeader ModelSource::header() const {
 }
 
 ModelCounts write_model_trace(const LoadModel& model, const ModelOptions& options, int fd) {
-  ModelSource source(model, options);
-  TraceWriter writer(fd, source.header(), {}, source.before());
   OpBatch batch;
+  ModelSource first(model, options);  // shows which objects existed
+  while (first.next(batch)) {
+  }
+  ModelSource source(model, options);
+  TraceWriter writer(fd, source.header(), {}, first.before());
   int64_t end = 0;
   while (source.next(batch))
     for (const Op& op : batch.ops) {

@@ -35,7 +35,7 @@ class ModelSource final : public OpSource {
   ~ModelSource() override;
   bool next(OpBatch& batch) override;
   const ModelCounts& counts() const;  // complete when next() has returned false
-  // Returns the tree before the first operation: directories for each run of a multiple load.
+  // Returns the tree before the first operation. Complete when next() has returned false.
   LiveState before() const;
   // Returns the header of a trace of these operations.
   TraceHeader header() const;

@@ -48,8 +48,13 @@ ObjectId ModelTree::add(uint8_t type, ObjectId parent, uint64_t name, bool made)
   const ObjectId id = add_nameless(type);
   nodes_[id].made = made;
   attach(id, parent, name);
+  if (made) return id;
+  nodes_[id].initial = uint32_t(initial_.size());
+  initial_.push_back({id, parent, name, 0});
   return id;
 }
+
+void ModelTree::set_initial_size(ObjectId id, uint64_t size) { nodes_[id].size = initial_[nodes_[id].initial].size = size; }
 
 std::vector<std::pair<uint64_t, ObjectId>> ModelTree::list(ObjectId id, uint64_t count) {
   ModelDirectory& d = *nodes_[id].directory;

@@ -5,10 +5,13 @@
 // Memory: about 80 bytes an object, removed ones included. Not thread-safe.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,7 @@ struct ModelNode {
   uint64_t name = 0;
   uint64_t size = 0;
   uint32_t slot = 0;                     // in the children of `parent`
+  uint32_t initial = 0;                  // number among the initial objects, if the run has not made it
   uint8_t type = 0;                      // S_IFMT bits shifted by 12; 0: not decided
   uint8_t xattrs_known = 0, xattrs = 0;  // bits by number of the attribute
   uint8_t hot = 0;                       // number of the often used name that the object has, from 1
@@ -42,6 +46,19 @@ struct ModelNode {
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
   std::unique_ptr<std::vector<ModelLock>> locks;
+};
+
+constexpr std::string_view kModelTarget = "target";  // of all symlinks of an invented tree
+
+// Type and permissions of an object of this type, S_IFMT bits shifted by 12.
+inline uint32_t initial_mode(uint32_t type) {
+  return type << 12 | (type == S_IFDIR >> 12 ? 0755u : type == S_IFLNK >> 12 ? 0777u : 0644u);
+}
+
+// An object that exists before the run, as it is then.
+struct InitialObject {
+  ObjectId id = kNoObject, parent = kNoObject;
+  uint64_t name = 0, size = 0;
 };
 
 class ModelTree {
@@ -60,6 +77,8 @@ class ModelTree {
   bool may_hold_more(ObjectId directory) const;
   // Returns an object that existed before the run, in `directory`, which may hold more.
   ObjectId discover(ObjectId directory, uint8_t type);
+  void set_initial_size(ObjectId id, uint64_t size);
+  const std::vector<InitialObject>& initial() const { return initial_; }  // directories come before what is in them
   bool is_empty(ObjectId directory) const;
   bool is_below(ObjectId id, ObjectId directory) const;  // or the directory itself
   // Removes a name of the object, and returns it.
@@ -72,6 +91,7 @@ class ModelTree {
   void attach(ObjectId id, ObjectId parent, uint64_t name);
   void detach(ObjectId id);
   std::deque<ModelNode> nodes_;  // by id; the first is unused
+  std::vector<InitialObject> initial_;
   uint64_t names_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -20,7 +21,7 @@ Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uin
     const ObjectId in = hot_directory(hot_.size() - 1);
     if (!h.existed || in == kNoObject) continue;
     const ObjectId object = tree_.add(h.type ? h.type : kRegularType, in, hot.name, false);
-    tree_.node(object).size = h.size;
+    tree_.set_initial_size(object, h.size);
     named(object, hot.name);
   }
 }
@@ -75,7 +76,7 @@ const Attr* Realiser::attributes(ObjectId object, Arena& arena) {
   const ModelNode& n = tree_.node(object);
   Attr* attr = arena.make<Attr>();
   attr->valid = kAttrMode;
-  attr->mode = uint32_t(n.type) << 12 | (n.type == kDirectoryType ? 0755u : n.type == kSymlinkType ? 0777u : 0644u);
+  attr->mode = initial_mode(n.type);
   if (n.type == kRegularType) {
     attr->valid |= kAttrSize;
     attr->size = n.size;
@@ -97,7 +98,7 @@ ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64
   if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
   if (in == kNoObject) return kNoObject;
   const ObjectId made = tree_.discover(in, type ? type : kRegularType);
-  tree_.node(made).size = size != kUnknownSize ? size : model_.files.step(file_sizes_.next());
+  tree_.set_initial_size(made, size != kUnknownSize ? size : model_.files.step(file_sizes_.next()));
   return made;
 }
 
@@ -210,10 +211,11 @@ bool Realiser::on_object(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       if (!set_attributes(s, op, arena)) return false;
       break;
     case OpKind::access:
-      op.mode = s.argument;
+      // Files of the invented tree can't be executed.
+      op.mode = n.type == kDirectoryType ? s.argument : s.argument & ~uint32_t(X_OK);
       break;
     case OpKind::readlink:
-      op.data = "target";
+      op.data = kModelTarget;
       break;
     case OpKind::read:
     case OpKind::write:

@@ -76,7 +76,7 @@ bool Realiser::existing(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   op.name = name(tree_.node(object).name, arena);
   op.mode = s.kind == OpKind::mkdir ? 0755 : S_IFREG | 0644;
   op.open_flags = s.kind == OpKind::create ? s.argument | O_CREAT | O_EXCL : 0;
-  if (s.kind == OpKind::symlink) op.data = "target";
+  if (s.kind == OpKind::symlink) op.data = kModelTarget;
   touch(a, op.parent);
   return true;
 }
@@ -125,7 +125,7 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   named(op.object, number);
   op.mode = type << 12 | (type == kDirectoryType ? 0755u : 0644u);
   op.op_flags |= kOpCreated;
-  if (s.kind == OpKind::symlink) op.data = "target";
+  if (s.kind == OpKind::symlink) op.data = kModelTarget;
   if (opens) opened(a, op, op.object, s.argument, false);
   op.attr = attributes(op.object, arena);
   touch(a, in);
