@@ -89,6 +89,7 @@ struct ModelSource::Impl {
     }
     const double runs = options.duration ? double(options.duration) / double(span) : 1;
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
+    if (options.duration) counts.unsure = uint64_t(std::llround(double(model.operations) * options.load));
   }
 
   EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }

@@ -23,7 +23,8 @@ struct ModelOptions {
 
 struct ModelCounts {
   uint64_t operations = 0;
-  uint64_t wanted = 0;    // operations that the options ask for
+  uint64_t wanted = 0;    // operations that the options ask for, about;
+  uint64_t unsure = 0;    // so many more or fewer, if the last run of the load is cut
   uint64_t closed = 0;    // of `operations`: releases that were added, because a process ended with open files
   uint64_t left_out = 0;  // steps for which the tree had nothing that fits
   std::array<uint64_t, kOpKinds> left_out_kinds{};
