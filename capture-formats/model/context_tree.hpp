@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contexts of a Markov chain of variable order (Rissanen, "A universal data compression system", 1983): a longer history is a
+// The contexts of a Markov chain of variable order (Rissanen, "A universal data compression system", 1983). A longer history is a
 // context of its own if it saves more bits than it costs. Plain functions.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the names that many operations of a load use, by their paths. A model knows such a name by a number, so that a lock file
-// is made, found and removed in turn, and a database stays one file.
+// Finds the names that many operations of a load use, by their paths. A model knows such a name by a number, so that a database
+// stays one file. A lock file is then made, found and removed in turn.
 //
 // Memory follows the names of the trace. One thread.
 #pragma once

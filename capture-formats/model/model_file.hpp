@@ -21,6 +21,6 @@ LoadModel read_model(const std::string& path);
 bool is_model_file(const std::string& path);
 LoadModel read_model(int fd, const std::string& name);  // a file that can be read at any offset
 std::string model_bytes(const LoadModel& model);
-std::string model_json(const LoadModel& model);  // what is in the file
+std::string model_json(const LoadModel& model);  // the complete content of a file
 
 }  // namespace fsr

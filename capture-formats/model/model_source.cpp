@@ -127,8 +127,8 @@ bool ModelSource::Impl::each_context(const Process& p, Visit visit) {
   return false;
 }
 
-// How many operations a process may end before or after its number of them. Of many short processes, each ends where its kind
-// does, and their number is adjusted; of few, each keeps to its number.
+// How many operations a process may end before or after its number of them. If a class has many short processes, each ends where
+// its kind does, and their number is adjusted. The processes of other classes keep to their numbers.
 constexpr double kMany = 8, kShort = 400;  // processes; operations of each
 static bool are_many(const ProcessClass& c) { return c.processes >= kMany && c.operations <= kShort * c.processes; }
 
@@ -301,7 +301,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     if (are_many(c) && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
     if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
     ++copy.running[p.number];
-    // What earlier processes did too much or too little, this one makes up for.
+    // The process makes up for what earlier ones did too much or too little.
     const double fair = are_many(c) ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));

@@ -227,7 +227,7 @@ bool Realiser::on_object(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       if (!xattr(s, op, arena)) return false;
       break;
     case OpKind::listxattr:
-      // Nobody knows which attributes a target adds.
+      // A target may add attributes of its own, so only a file without any is listed.
       if (n.xattrs) return false;
       break;
     case OpKind::statfs:

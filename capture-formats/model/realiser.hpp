@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns symbols into operations on an invented tree, so that their outcomes hold: a lookup that fails has a name that is not
-// there, a create that fails has one that is, a read ends where its file ends.
+// Turns symbols into operations on an invented tree, so that their outcomes hold. A lookup that fails has a name that is not
+// there. A create that fails has one that is. A read ends where its file ends.
 //
 // One Realiser is one run of the load, in a directory of its own. Runs share the tree and its numbers. Not thread-safe.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace fsr {
 
-// What a realised thread has touched and opened.
+// A thread of the load: the objects that it has touched and opened.
 struct Actor {
   ThreadId thread = 0;
   Near near;
@@ -48,13 +48,13 @@ class Realiser {
     uint64_t position = 0;
     uint32_t flags = 0;
     bool directory = false, snapshot = false;
-    std::vector<std::pair<uint64_t, ObjectId>> names;  // of a listing
-    size_t returned = 0;                               // of them
+    std::vector<std::pair<uint64_t, ObjectId>> names;  // names of a listing
+    size_t returned = 0;                               // how many of the names were returned
     std::list<HandleId>::iterator place;
   };
 
   struct Hot {
-    ObjectId object = kNoObject;  // that has the name now
+    ObjectId object = kNoObject;  // object that has the name now
     uint64_t name = 0;
   };
   // A name that does not exist. `directory`: kNoObject if there is none that fits.

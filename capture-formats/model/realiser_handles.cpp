@@ -68,7 +68,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
       op.offset = 0;
   }
   if (reads) {
-    // What is left of the file decides, because a program asks for as much as it has been told that there is.
+    // The rest of the file decides, because a program asks for as much as it was told that there is.
     const uint64_t left = n.size - std::min(n.size, op.offset);
     if (left && s.extent == Extent::partial && op.length <= left) op.length = left + 1;
     if (left && s.extent == Extent::complete && op.length > left) op.length = left;

@@ -14,7 +14,7 @@
 
 namespace fsr {
 
-// What one thread touched lately.
+// The objects that one thread touched lately.
 struct Near {
   static constexpr size_t kMost = 64;
   std::vector<ObjectId> objects;  // the latest is the last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says of its load, in words.
+// Describes the load of a model in words.
 #pragma once
 
 #include <string>
