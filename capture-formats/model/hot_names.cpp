@@ -56,7 +56,7 @@ void HotNames::use(uint64_t key, uint64_t parent, bool exists, const Op& op) {
     path->second.parent = parent;
     path->second.first.existed = exists;
   }
-  HotName& name = path->second.first;
+  OftenUsedName& name = path->second.first;
   if (!exists || !op.attr) return;
   if (op.attr->valid & kAttrMode) name.type = uint8_t((op.attr->mode & 0170000) >> 12);
   if (!(op.attr->valid & kAttrSize)) return;
@@ -103,7 +103,7 @@ void HotNames::choose() {
         later.push_back(key);
         continue;
       }
-      HotName name = path.first;
+      OftenUsedName name = path.first;
       if (auto parent = numbers_.find(path.parent); parent != numbers_.end()) name.parent = uint32_t(parent->second) + 1;
       numbers_[key] = int(names_.size());
       names_.push_back(name);

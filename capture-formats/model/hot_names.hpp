@@ -33,14 +33,14 @@ class HotNames {
   void choose();
   // Returns the number of a path, from 0. -1: it is not used often.
   int number(uint64_t key) const;
-  const std::vector<HotName>& names() const { return names_; }
+  const std::vector<OftenUsedName>& names() const { return names_; }
   uint64_t largest(size_t number) const { return largest_[number]; }  // bytes that its file had at most
 
  private:
   struct Path {
     uint64_t uses = 0, parent = 0;
     uint64_t largest = 0;  // bytes, of all times
-    HotName first;         // as it was at the start of the first trace
+    OftenUsedName first;   // as it was at the start of the first trace
   };
   void use(uint64_t key, uint64_t parent, bool exists, const Op& op);
   PathKeys keys_;
@@ -48,7 +48,7 @@ class HotNames {
   uint64_t operations_ = 0;
   unsigned traces_ = 0;
   std::unordered_map<uint64_t, int> numbers_;
-  std::vector<HotName> names_;
+  std::vector<OftenUsedName> names_;
   std::vector<uint64_t> largest_;
 };
 

@@ -40,7 +40,7 @@ struct ModelContext {
 };
 
 // A name that many operations use: a database, a lock file, an index. The number of the name takes its place.
-struct HotName {
+struct OftenUsedName {
   uint32_t parent = 0;   // number of the name of its directory, from 1; 0: the root, or a directory that is not hot
   uint8_t type = 0;      // S_IFMT bits of the object, shifted by 12
   bool existed = false;  // before the run
@@ -61,7 +61,7 @@ struct LoadModel {
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
   Quantiles files;                                               // sizes of files that existed before the run
-  std::vector<HotName> hot;                                      // directories come before what is in them
+  std::vector<OftenUsedName> hot;                                // directories come before what is in them
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };

@@ -131,7 +131,7 @@ json document(const LoadModel& m) {
   for (const auto& [key, q] : m.sizes) sizes.push_back(json::array({key.first, key.second, q.values}));
   d["files"] = m.files.values;
   json& hot = d["hot"] = json::array();
-  for (const HotName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size}));
+  for (const OftenUsedName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size}));
   json& ranges = d["ranges"] = json::array();
   for (const auto& [offset, length] : m.ranges) ranges.push_back(json::array({offset, length}));
   if (!m.between_runs.empty()) d["between_runs"] = m.between_runs;
@@ -225,7 +225,7 @@ LoadModel parse_document(const json& d) {
   if (!d.at("files").empty()) m.files = values(d.at("files"), kMostBytes);
   for (const json& row : d.at("hot")) {
     array_of(row, 4, "a name has another number of parts");
-    HotName& h = m.hot.emplace_back();
+    OftenUsedName& h = m.hot.emplace_back();
     h.parent = uint32_t(number(row[0], m.hot.size() - 1, "a name comes before its directory"));
     h.type = uint8_t(number(row[1], 15, "a name has an unknown type"));
     h.existed = number(row[2], 1, "a name neither exists nor not") != 0;

@@ -14,7 +14,7 @@ namespace fsr {
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
     : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {
   file_sizes_ = EvenDraw(random_.unit());
-  for (const HotName& h : model.hot) {
+  for (const OftenUsedName& h : model.hot) {
     Hot hot{kNoObject, tree_.new_name()};
     hot_numbers_[hot.name] = hot_.size();
     hot_.push_back(hot);

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "op_source.hpp"
-#include "workloads/mix_plan.hpp"
 #include "util/random.hpp"
+#include "workloads/mix_plan.hpp"
 #include "workloads/share_dealer.hpp"
 #include "workloads/sizes.hpp"
 #include "workloads/transfer_places.hpp"
