@@ -15,6 +15,7 @@
 #include "capture_mount.hpp"
 #include "capture_notices.hpp"
 #include "capture_setup.hpp"
+#include "capture_summary.hpp"
 #include "subcommands.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
@@ -49,18 +50,7 @@ EntryCache::Settings cache_settings(const CaptureOptions& options, const std::st
 }
 
 void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutput& output, bool verbose) {
-  uint64_t operations = sink.operations(), bytes = sink.trace_bytes();
-  std::string more;
-  if (sink.piece() > 1) more += " in " + std::to_string(sink.piece()) + " pieces";
-  if (sink.filtered()) more += ", " + format_count(sink.filtered()) + " filtered out";
-  dprintf(
-      STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for memory\n",
-      format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
-      format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
-      format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(), format_count(recorder.waited()).c_str());
-  for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
-    if (uint64_t n = sink.by_kind()[kind])
-      dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
+  print_summary(sink, output, recorder.dropped() + recorder.unrecorded() + sink.lost(), recorder.waited(), verbose);
   if (const int64_t time = recorder.ring_time(); verbose && time >= 0)
     dprintf(STDERR_FILENO, "fsshim: at the highest load of this capture, %s/s, the rings (%s) are full after %s\n",
             format_size(recorder.ring_load()).c_str(), format_size(recorder.ring_bytes()).c_str(), format_duration(time).c_str());

@@ -23,6 +23,7 @@
 #include "unseen_processes.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
+#include "witness/hooks.hpp"
 
 namespace fsr::shim {
 
@@ -66,6 +67,15 @@ void print_cost(const CallCost& plain, const CapturedCost& captured, const Captu
               " (while a program holds /dev/cpu_dma_latency open after writing 0)");
   if (uring) otherwise("with --transport uring: " + difference(plain.asleep, uring->cost.asleep));
   if (const std::string problem = uring_problem(); !problem.empty()) otherwise(explained(problem));
+}
+
+// The other way of capture, by --via kernel.
+void print_kernel_hooks() {
+  const std::string problem = witness_problem();
+  line("via kernel", problem.empty()
+                         ? "possible for a command (--via kernel): costs less, changes nothing for applications; not recorded: "
+                           "content, loads and stores of mappings, io_uring, aio"
+                         : "not possible: " + problem);
 }
 
 void print_refused() {
@@ -123,6 +133,7 @@ int run_check(const std::string& directory, bool calls_only) {
     uring = std::make_unique<CapturedCost>(time_captured_calls(path.get(), "uring"));
   print_cost(time_calls(path.get()), captured, uring.get());
   if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
+  print_kernel_hooks();
   print_refused();
   if (const std::string problem = why_not_started(path.get(), holders.mapping); !problem.empty()) line("not started", problem);
   print_unseen(holders);

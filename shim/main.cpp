@@ -2,6 +2,7 @@
 // fsshim: the command line.
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <map>
 #include <string_view>
@@ -11,11 +12,13 @@
 #include "util/command.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
+#include "witness/witness_capture.hpp"
 
 using namespace fsr;
 using namespace fsr::shim;
 
 constexpr uint64_t kLeastPiece = 64 << 10;
+constexpr uint64_t kLeastKernelRing = 64 << 10, kMostKernelRing = 1 << 30;
 constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;  // ns
 
 // A parser of units.hpp that refuses nothing at all.
@@ -47,7 +50,7 @@ static int run(int argc, char** argv) {
   const std::map<std::string, Mappings> mapping_words{
       {"auto", Mappings::kAuto}, {"lower", Mappings::kLower}, {"seen", Mappings::kSeen}};
   std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto",
-              permissions = "auto", on_stall = "wait";
+              permissions = "auto", on_stall = "wait", via = "fuse";
   Command capture_command = program.subcommand("capture", "captures DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "the directory to capture, which stays usable under the same name").required();
   capture_command.add("-o,--output", capture.output, "write this trace, and a .mix file beside it (default ./NAME-TIME.zst)")
@@ -79,6 +82,16 @@ static int run(int argc, char** argv) {
       .stands_for("HOW")
       .one_of({"auto", "dev", "uring"})
       .show_default();
+  capture_command
+      .add("--via", via,
+           "choose what sees operations: fuse (a file system over DIR), kernel (eBPF at the kernel's hooks; no mappings, no "
+           "content)")
+      .stands_for("WHAT")
+      .one_of({"fuse", "kernel"})
+      .show_default();
+  capture_command
+      .add_with("--kernel-ring", capture.kernel_ring, some(parse_size), "hold this much of records in the kernel (default 16M)")
+      .stands_for("SIZE");
   capture_command.add("--on-overflow", overflow, "wait or drop operations when recording falls behind")
       .stands_for("WHAT")
       .one_of({"wait", "drop"})
@@ -172,6 +185,10 @@ static int run(int argc, char** argv) {
       throw CaptureError("--rotate: expected pieces of at least 64k, found " + format_size(capture.rotate));
     if (capture.ring < kLeastRing || capture.ring > kMostRing)
       throw CaptureError("--ring: expected 1ms to 60s, found " + format_duration(capture.ring));
+    if (capture.kernel_ring < kLeastKernelRing || capture.kernel_ring > kMostKernelRing ||
+        !std::has_single_bit(capture.kernel_ring))
+      throw CaptureError("--kernel-ring: expected a power of two from 64k to 1G, found " + format_size(capture.kernel_ring));
+    if (via == "kernel") return run_witness_capture(capture);
     return run_capture(capture);
   } catch (const std::exception& e) {
     // File names in it may hold line breaks and terminal controls.

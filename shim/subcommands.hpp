@@ -34,6 +34,7 @@ struct CaptureOptions {
   bool background = false;
   bool uring = false;  // FUSE over io_uring
   std::vector<std::string> command;
+  uint64_t kernel_ring = 16 << 20;  // --via kernel: bytes of the ring in which the kernel's hooks put records
 };
 
 int run_capture(CaptureOptions& options);  // changes options.filter, which records paths

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open files: reads, writes, positions, locks, closes.
+#pragma once
+
+#include "state.bpf.h"
+
+enum { kMostVectors = 64 };
+
+inline_always void transferred(u32 kind, struct file* file, u64 length, s64 position, s64 result) {
+  struct witness_record* r = file_record(kind, result, file);
+  if (!r) return;
+  r->offset = result > 0 ? position - result : position;
+  r->length = length;
+  if (kind == kWitnessWrite && (file->f_flags & O_APPEND)) r->marks = kWitnessAppends;
+  send(r);
+}
+
+// A null position stands for that of the file.
+inline_always s64 position_of(struct file* file, s64* given) {
+  s64 position = file->f_pos;
+  if (given) bpf_probe_read_kernel(&position, sizeof position, given);
+  return position;
+}
+
+SEC("fexit/vfs_read")
+int BPF_PROG(read_ended, struct file* file, char* buffer, u64 count, s64* position, s64 result) {
+  if (captured_file(file)) transferred(kWitnessRead, file, count, position_of(file, position), result);
+  return 0;
+}
+
+SEC("fexit/vfs_write")
+int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64* position, s64 result) {
+  if (captured_file(file)) transferred(kWitnessWrite, file, count, position_of(file, position), result);
+  return 0;
+}
+
+// The bytes that a call with several buffers asks for.
+inline_always u64 vector_bytes(const struct iovec* vectors, u64 count, s64 result) {
+  u64 bytes = 0;
+  for (u64 i = 0; i < kMostVectors && i < count; ++i) {
+    struct iovec vector;
+    if (bpf_probe_read_user(&vector, sizeof vector, vectors + i) != 0) break;
+    bytes += vector.iov_len;
+  }
+  return result > 0 && bytes < (u64)result ? (u64)result : bytes;
+}
+
+SEC("fexit/vfs_readv")
+int BPF_PROG(readv_ended, struct file* file, const struct iovec* vectors, u64 count, s64* position, int flags, s64 result) {
+  if (captured_file(file))
+    transferred(kWitnessRead, file, vector_bytes(vectors, count, result), position_of(file, position), result);
+  return 0;
+}
+
+SEC("fexit/vfs_writev")
+int BPF_PROG(writev_ended, struct file* file, const struct iovec* vectors, u64 count, s64* position, int flags, s64 result) {
+  if (captured_file(file))
+    transferred(kWitnessWrite, file, vector_bytes(vectors, count, result), position_of(file, position), result);
+  return 0;
+}
+
+// To execute a file the kernel reads its beginning.
+SEC("fexit/__kernel_read")
+int BPF_PROG(kernel_read_ended, struct file* file, void* buffer, u64 count, s64* position, s64 result) {
+  if (!captured_file(file)) return 0;
+  struct witness_record* r = file_record(kWitnessRead, result, file);
+  if (!r) return 0;
+  const s64 at = position_of(file, position);
+  r->offset = result > 0 ? at - result : at;
+  r->length = count;
+  r->marks = kWitnessByKernel;
+  send(r);
+  return 0;
+}
+
+inline_always void spliced(struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, s64 result) {
+  if (captured_file(in)) transferred(kWitnessRead, in, length, position_of(in, in_position), result);
+  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+}
+
+// copy_file_range(2) that a file system does not support comes here as well: one of the two is recorded.
+SEC("fexit/do_splice_direct")
+int BPF_PROG(sendfile_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
+             s64 result) {
+  if (captured_file(in) && captured_file(out)) {
+    struct call* call = call_if_any();
+    if (call && call->change.kind == kWitnessCopyRange) return 0;
+  }
+  spliced(in, in_position, out, out_position, length, result);
+  return 0;
+}
+
+SEC("fexit/splice_file_to_pipe")
+int BPF_PROG(sendfile_to_pipe_ended, struct file* in, void* pipe, s64* position, u64 length, u32 flags, s64 result) {
+  if (captured_file(in)) transferred(kWitnessRead, in, length, position_of(in, position), result);
+  return 0;
+}
+
+SEC("fexit/do_splice")
+int BPF_PROG(splice_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
+             s64 result) {
+  // With a file as the source splice_file_to_pipe has recorded the read.
+  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+  return 0;
+}
+
+SEC("fentry/vfs_copy_file_range")
+int BPF_PROG(copy_begins, struct file* in, s64 in_position, struct file* out) {
+  if (!captured_file(in) || !captured_file(out)) return 0;
+  struct call* call = call_of_thread();
+  if (call) call->change.kind = kWitnessCopyRange;
+  return 0;
+}
+
+SEC("fexit/vfs_copy_file_range")
+int BPF_PROG(copy_ended, struct file* in, s64 in_position, struct file* out, s64 out_position, u64 length, u32 flags,
+             s64 result) {
+  const int from = captured_file(in), to = captured_file(out);
+  if (!from || !to) {
+    // The position is given by value: it is that of the beginning.
+    if (from) transferred(kWitnessRead, in, length, in_position + (result > 0 ? result : 0), result);
+    if (to) transferred(kWitnessWrite, out, length, out_position + (result > 0 ? result : 0), result);
+    return 0;
+  }
+  struct call* call = call_if_any();
+  if (call) call->change.kind = 0;
+  struct witness_record* r = file_record(kWitnessCopyRange, result, in);
+  if (!r) return 0;
+  r->file2 = (u64)out;
+  place_of(out->f_inode, &r->other);
+  r->offset = in_position;
+  r->offset2 = out_position;
+  r->length = length;
+  r->flags = flags;
+  send(r);
+  return 0;
+}
+
+SEC("fexit/vfs_fallocate")
+int BPF_PROG(fallocate_ended, struct file* file, int mode, s64 offset, s64 length, int result) {
+  if (!captured_file(file)) return 0;
+  struct witness_record* r = file_record(kWitnessFallocate, result, file);
+  if (!r) return 0;
+  r->mode = mode;
+  r->offset = offset;
+  r->length = length;
+  send(r);
+  return 0;
+}
+
+// Returns a descriptor's file, if it is captured. Null: it is not.
+inline_always struct file* captured_descriptor(u32 fd) {
+  struct fdtable* table = BPF_CORE_READ(bpf_get_current_task_btf(), files, fdt);
+  struct file* file = 0;
+  if (!table || fd >= BPF_CORE_READ(table, max_fds)) return 0;
+  bpf_probe_read_kernel(&file, sizeof file, BPF_CORE_READ(table, fd) + fd);
+  return file && through(BPF_CORE_READ(file, f_path.mnt)) && !(BPF_CORE_READ(file, f_mode) & FMODE_PATH) ? file : 0;
+}
+
+// Does what file_record() does, for a file that the verifier does not know as one.
+inline_always struct witness_record* found_file_record(u32 kind, s64 result, struct file* file) {
+  struct witness_record* r = record(kind, kWitnessBare, result);
+  if (!r) return 0;
+  r->file = (u64)file;
+  describe(BPF_CORE_READ(file, f_inode), &r->object);
+  return r;
+}
+
+// Only questions about data and holes reach a file system.
+SEC(SYSTEM_CALL("lseek"))
+int BPF_PROG(seek_ended, struct pt_regs* registers, s64 result) {
+  const u32 whence = ARGUMENT_3(registers);
+  if ((whence != 3 && whence != 4) || !call_if_any()) return 0;
+  struct file* file = captured_descriptor(ARGUMENT_1(registers));
+  struct witness_record* r = file ? found_file_record(kWitnessSeek, result, file) : 0;
+  if (!r) return 0;
+  r->offset = ARGUMENT_2(registers);
+  r->mode = whence;
+  send(r);
+  return 0;
+}
+
+// A synchronous write syncs what it wrote; a program that calls fsync means the whole file.
+SEC("fexit/vfs_fsync_range")
+int BPF_PROG(fsync_ended, struct file* file, s64 from, s64 to, int data_only, int result) {
+  if (from != 0 || to != 0x7fffffffffffffff || !captured_file(file)) return 0;
+  struct call* call = call_if_any();
+  if (call) call->synced = 1;
+  struct witness_record* r = file_record(kWitnessFsync, result, file);
+  if (!r) return 0;
+  r->flags = data_only;
+  send(r);
+  return 0;
+}
+
+// Compilers copy vfs_fsync_range into this call.
+SEC(SYSTEM_CALL("fdatasync"))
+int BPF_PROG(fdatasync_ended, struct pt_regs* registers, s64 result) {
+  struct call* call = call_if_any();
+  if (!call || call->synced) return 0;
+  struct file* file = captured_descriptor(ARGUMENT_1(registers));
+  struct witness_record* r = file ? found_file_record(kWitnessFsync, result, file) : 0;
+  if (!r) return 0;
+  r->flags = 1;
+  send(r);
+  return 0;
+}
+
+inline_always void flushed(struct file* file, void* owner, int result) {
+  if (!captured_file(file) || (file->f_inode->i_mode & S_IFMT) != S_IFREG) return;
+  struct witness_record* r = file_record(kWitnessFlush, result, file);
+  if (!r) return;
+  r->owner = (u64)owner;
+  send(r);
+}
+
+// Linux 6.5 and newer.
+SEC("fexit/filp_flush")
+int BPF_PROG(flush_ended, struct file* file, void* owner, int result) {
+  flushed(file, owner, result);
+  return 0;
+}
+
+// Older kernels. The file still exists, but for the last close of a kernel thread, which captures nothing.
+SEC("fentry/filp_close")
+int BPF_PROG(close_begins, struct file* file, void* owner) {
+  flushed(file, owner, 0);
+  return 0;
+}
+
+// After the last descriptor and mapping are gone.
+SEC("fentry/locks_remove_file")
+int BPF_PROG(release_begins, struct file* file) {
+  if (!captured_file(file)) return 0;
+  struct call* call = call_if_any();
+  if (call) call->start = bpf_ktime_get_ns();  // no call made it
+  struct witness_record* r = file_record(kWitnessRelease, 0, file);
+  if (r) send(r);
+  return 0;
+}
+
+SEC("fexit/iterate_dir")
+int BPF_PROG(readdir_ended, struct file* file, struct dir_context* context, int result) {
+  if (!captured_file(file)) return 0;
+  struct witness_record* r = file_record(kWitnessReaddir, result, file);
+  if (!r) return 0;
+  r->offset = file->f_pos;  // where the next listing goes on
+  send(r);
+  return 0;
+}
+
+// Locks of fcntl(2): a process's, or those of an open file (OFD).
+inline_always void locked(u32 kind, u32 command, struct file* file, struct flock* request, s64 result) {
+  if (!captured_file(file)) return;
+  struct witness_record* r = file_record(kind, result, file);
+  if (!r) return;
+  const short whence = BPF_CORE_READ(request, l_whence);
+  const int of_file = command >= F_OFD_GETLK;
+  r->owner = of_file ? (u64)file : (u64)bpf_get_current_task_btf()->files;
+  r->mode = (u16)BPF_CORE_READ(request, l_type);
+  r->offset = BPF_CORE_READ(request, l_start) + (whence == 1 ? file->f_pos : whence == 2 ? file->f_inode->i_size : 0);
+  r->length = BPF_CORE_READ(request, l_len);
+  r->flags = command == F_SETLKW || command == F_OFD_SETLKW;
+  send(r);
+}
+
+SEC("fexit/fcntl_setlk")
+int BPF_PROG(setlk_ended, u32 fd, struct file* file, u32 command, struct flock* request, int result) {
+  locked(kWitnessSetlk, command, file, request, result);
+  return 0;
+}
+
+// The kernel writes the lock that is in the way over the request, so this is asked before.
+SEC("fentry/fcntl_getlk")
+int BPF_PROG(getlk_begins, struct file* file, u32 command, struct flock* request) {
+  locked(kWitnessGetlk, command, file, request, 0);
+  return 0;
+}
+
+SEC("fexit/locks_lock_inode_wait")
+int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int result) {
+  u32 flags, type;
+  struct file* file;
+  if (bpf_core_field_exists(lock->fl_flags)) {
+    flags = BPF_CORE_READ(lock, fl_flags);
+    type = BPF_CORE_READ(lock, fl_type);
+    file = BPF_CORE_READ(lock, fl_file);
+  } else {
+    struct file_lock___new* now = (void*)lock;
+    flags = BPF_CORE_READ(now, c.flc_flags);
+    type = BPF_CORE_READ(now, c.flc_type);
+    file = BPF_CORE_READ(now, c.flc_file);
+  }
+  if (!(flags & FL_FLOCK) || !through(BPF_CORE_READ(file, f_path.mnt))) return 0;
+  struct witness_record* r = found_file_record(kWitnessFlock, result, file);
+  if (!r) return 0;
+  r->owner = (u64)file;
+  r->mode = type;
+  r->flags = (flags & FL_SLEEP) != 0;
+  send(r);
+  return 0;
+}
+
+// Requests of io_uring and aio are only counted.
+inline_always void count_async(struct file* file) {
+  if (file && captured_file(file)) __sync_fetch_and_add(&unseen_async, 1);
+}
+
+SEC("fentry/io_read")
+int BPF_PROG(uring_read_begins, struct io_kiocb* request) {
+  count_async(request->file);
+  return 0;
+}
+
+SEC("fentry/io_write")
+int BPF_PROG(uring_write_begins, struct io_kiocb* request) {
+  count_async(request->file);
+  return 0;
+}
+
+SEC("fentry/aio_read")
+int BPF_PROG(aio_read_begins, struct kiocb* request) {
+  count_async(request->ki_filp);
+  return 0;
+}
+
+SEC("fentry/aio_write")
+int BPF_PROG(aio_write_begins, struct kiocb* request) {
+  count_async(request->ki_filp);
+  return 0;
+}
+
+SEC("fentry/security_mmap_file")
+int BPF_PROG(mapping_begins, struct file* file) {
+  if (file && captured_file(file)) __sync_fetch_and_add(&unseen_mappings, 1);
+  return 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hooks.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "../capture_error.hpp"
+#include "witness.skel.h"
+
+namespace fsr::shim {
+
+namespace {
+
+// Hooks of which one is enough; the first is better.
+constexpr struct {
+  std::string_view first, second;
+} kVariants[] = {{"filp_flush", "filp_close"}, {"path_parentat", "__filename_parentat"}};
+
+// Hooks that a kernel without the feature lacks: what they count can't happen there.
+constexpr std::string_view kOfFeatures[] = {"io_read", "io_write", "aio_read", "aio_write"};
+
+// The first line of libbpf that names a program or a reason. One thread loads at a time.
+std::string g_said;
+
+int keep_line(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level != LIBBPF_WARN || !g_said.empty()) return 0;
+  char line[256];
+  vsnprintf(line, sizeof line, format, arguments);
+  g_said = line;
+  g_said.resize(std::min(g_said.find('\n'), g_said.size()));
+  return 0;
+}
+
+// True: the kernel may be locked down so far that no program may read its memory. Without securityfs that is not known.
+bool may_be_locked_down() {
+  std::ifstream file("/sys/kernel/security/lockdown");
+  std::string state;
+  return !std::getline(file, state) || state.find("[confidentiality]") != state.npos;
+}
+
+// Returns the names of the capabilities that this process lacks.
+std::string missing_capabilities() {
+  constexpr struct {
+    unsigned number;
+    const char* name;
+  } kNeeded[] = {{21, "CAP_SYS_ADMIN"}, {38, "CAP_PERFMON"}, {39, "CAP_BPF"}};
+  std::ifstream status("/proc/self/status");
+  uint64_t effective = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("CapEff:")) std::istringstream(line.substr(7)) >> std::hex >> effective;
+  std::string missing;
+  for (const auto& capability : kNeeded)
+    if (!(effective >> capability.number & 1)) missing += (missing.empty() ? "" : ", ") + std::string(capability.name);
+  return missing;
+}
+
+constexpr const char* kOption = "--via kernel: ";
+
+CaptureError refused(const std::string& why) { return CaptureError(kOption + why); }
+
+// Says why the kernel did not load the programs. `error`: an errno.
+CaptureError not_loaded(int error) {
+  if (const std::string missing = missing_capabilities(); !missing.empty())
+    return refused("the kernel refuses eBPF without " + missing + "; run as root, or leave --via out");
+  if (error == EPERM && may_be_locked_down())
+    return refused(
+        "the kernel refuses eBPF programs that read its memory (lockdown=confidentiality); boot with lockdown=integrity or none, "
+        "or "
+        "leave --via out");
+  return refused("the kernel does not load the programs: " + std::string(strerror(error)) +
+                 (g_said.empty() ? "" : " (" + g_said + ")") + "; leave --via out");
+}
+
+// Returns the function that a program is attached to: "fexit/vfs_read" is vfs_read's. Empty: a tracepoint, which all kernels
+// have.
+std::string_view function_of(const bpf_program* program) {
+  const std::string_view section = bpf_program__section_name(program);
+  const size_t slash = section.find('/');
+  return section.starts_with("tp_btf") || slash == section.npos ? std::string_view() : section.substr(slash + 1);
+}
+
+// Leaves out programs for other kernels. Throws CaptureError with the names of the hooks that this kernel lacks.
+void choose(bpf_object* object) {
+  const std::unique_ptr<btf, void (*)(btf*)> kernel(btf__load_vmlinux_btf(), btf__free);
+  if (!kernel || libbpf_get_error(kernel.get()) != 0)
+    throw refused("the kernel has no description of its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF); leave --via out");
+  auto has = [&](std::string_view function) {
+    return btf__find_by_name_kind(kernel.get(), std::string(function).c_str(), BTF_KIND_FUNC) > 0;
+  };
+  std::string missing;
+  bpf_program* program;
+  bpf_object__for_each_program(program, object) {
+    const std::string_view function = function_of(program);
+    if (function.empty()) continue;
+    bool wanted = true;
+    for (const auto& variant : kVariants)
+      if (function == variant.second && has(variant.first)) wanted = false;
+    bool excused = false;
+    for (const auto& variant : kVariants) excused = excused || (function == variant.first && has(variant.second));
+    for (std::string_view optional : kOfFeatures) excused = excused || function == optional;
+    if (wanted && !has(function)) {
+      wanted = false;
+      if (!excused) missing += (missing.empty() ? "" : ", ") + std::string(function);
+    }
+    bpf_program__set_autoload(program, wanted);
+  }
+  if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
+}
+
+}  // namespace
+
+struct WitnessHooks::Loaded {
+  Receiver receiver;
+  std::unique_ptr<witness, void (*)(witness*)> programs{nullptr, witness::destroy};
+  std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring{nullptr, ring_buffer__free};
+};
+
+WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
+  loaded_->receiver = std::move(receiver);
+  g_said.clear();
+  libbpf_set_print(keep_line);
+  loaded_->programs.reset(witness::open());
+  if (!loaded_->programs) throw not_loaded(errno);
+  witness& programs = *loaded_->programs;
+  choose(programs.obj);
+  programs.rodata->capture_command = uint32_t(command);
+  bpf_map__set_max_entries(programs.maps.ring, uint32_t(ring_bytes));
+  if (const int error = witness::load(&programs); error != 0) throw not_loaded(-error);
+  auto receive = [](void* self, void* data, size_t) {
+    static_cast<Loaded*>(self)->receiver(*static_cast<const witness_record*>(data));
+    return 0;
+  };
+  loaded_->ring.reset(ring_buffer__new(bpf_map__fd(programs.maps.ring), receive, loaded_.get(), nullptr));
+  if (!loaded_->ring) throw not_loaded(errno);
+}
+
+WitnessHooks::~WitnessHooks() = default;
+
+void WitnessHooks::attach(const std::function<void()>& look) {
+  witness& programs = *loaded_->programs;
+  bpf_program* program;
+  bpf_object__for_each_program(program, programs.obj) {
+    if (!bpf_program__autoload(program)) continue;
+    bpf_link* const link = bpf_program__attach(program);
+    const int error = errno;
+    if (!link)
+      throw refused("the kernel does not attach the hook " + std::string(bpf_program__section_name(program)) + ": " +
+                    strerror(error) + "; leave --via out");
+    // The skeleton's links are in the order of its programs; it destroys those that it has.
+    for (int i = 0; i < programs.skeleton->prog_cnt; ++i)
+      if (*programs.skeleton->progs[i].prog == program) *programs.skeleton->progs[i].link = link;
+    ++attached_;
+  }
+  programs.bss->capture_finder = uint32_t(gettid());
+  look();
+  if (programs.bss->fence_mount == 0)
+    throw refused("the programs in the kernel do not see the captured directory; leave --via out");
+}
+
+void WitnessHooks::detach() { witness::detach(loaded_->programs.get()); }
+
+witness_place WitnessHooks::root() const { return loaded_->programs->bss->root_place; }
+
+void WitnessHooks::drain() { ring_buffer__consume(loaded_->ring.get()); }
+
+WitnessCounters WitnessHooks::counters() const {
+  const auto* now = loaded_->programs->bss;
+  auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
+  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings)};
+}
+
+std::string witness_problem() {
+  try {
+    WitnessHooks(1, 1 << 16, {});
+    return {};
+  } catch (const CaptureError& e) {
+    return std::string(e.what()).substr(strlen(kOption));
+  }
+}
+
+}  // namespace fsr::shim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs in the kernel that record operations: loading, attaching, and reading what they send.
+//
+// One thread. The programs end with this object, and with the process, however that ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "witness_record.h"
+
+namespace fsr::shim {
+
+struct WitnessCounters {
+  uint64_t lost = 0;      // records for which the ring had no room
+  uint64_t async = 0;     // reads and writes of io_uring and aio, which are not recorded
+  uint64_t mappings = 0;  // mappings of captured files, whose loads and stores are not recorded
+};
+
+class WitnessHooks {
+ public:
+  using Receiver = std::function<void(const witness_record& record)>;  // the record lives for the call
+
+  // Loads the programs. `command`: the captured process, in its own mount namespace. `ring_bytes`: a power of two, at least a
+  // page. Throws CaptureError, which names what is missing.
+  WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver);
+  ~WitnessHooks();
+  WitnessHooks(const WitnessHooks&) = delete;
+  WitnessHooks& operator=(const WitnessHooks&) = delete;
+
+  // Attaches all programs. `look`: a stat(2) by the calling thread of the captured directory, through the mount that the command
+  // sees. Throws CaptureError.
+  void attach(const std::function<void()>& look);
+  void detach();
+  witness_place root() const;  // the captured directory, after attach()
+  void drain();                // calls the receiver for each record that has come, in the order in which they were made
+  WitnessCounters counters() const;
+  unsigned attached() const { return attached_; }  // number of programs
+
+ private:
+  struct Loaded;
+  std::unique_ptr<Loaded> loaded_;
+  unsigned attached_ = 0;
+};
+
+// Returns why operations can't be recorded at the kernel's hooks here, in one line. Empty: they can be.
+std::string witness_problem();
+
+}  // namespace fsr::shim

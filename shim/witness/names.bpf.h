@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of names. The hook of a path knows the mount and the file before the change; its record is made when the call ends,
+// with the result.
+#pragma once
+
+#include "paths.bpf.h"
+#include "state.bpf.h"
+
+// Notes a change of `dentry` in a directory. Null: it is not captured.
+inline_always struct change* change_begins(u32 kind, const struct path* directory, struct dentry* dentry) {
+  if (!through(directory->mnt)) return 0;
+  struct call* call = call_of_thread();
+  if (!call) return 0;
+  struct change* change = &call->change;
+  send_place(directory->dentry);
+  change->kind = kind;
+  change->mode = change->flags = change->device = 0;
+  change->dentry = dentry;
+  change->object.number = 0;
+  change->replaced.number = 0;
+  change->other.number = 0;
+  change->name2_length = 0;
+  place_of(directory->dentry->d_inode, &change->parent);
+  change->name_length = copy_name(change->name, &dentry->d_name, kWitnessName);
+  return change;
+}
+
+// Sends the change that began in this call. `made`: the name stands for a new file now.
+inline_always void change_ended(u32 kind, s64 result, int made) {
+  struct call* call = call_if_any();
+  if (!call || call->change.kind != kind) return;
+  struct change* change = &call->change;
+  change->kind = 0;
+  struct witness_record* r = record(kind, kWitnessNames, result);
+  if (!r) return;
+  r->object = change->object;
+  struct dentry* dentry = change->dentry;
+  if (made && result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object);
+  r->parent = change->parent;
+  r->other = change->other;
+  r->replaced = change->replaced;
+  r->flags = change->flags;
+  r->mode = change->mode;
+  r->offset = change->device;
+  r->name_length = change->name_length;
+  __builtin_memcpy(r->text, change->name, kWitnessName);
+  if (change->name2_length) {
+    r->text_length = change->name2_length;
+    __builtin_memcpy(r->text + kWitnessName, change->name2, kWitnessName);
+  }
+  send(r);
+}
+
+SEC("fentry/security_path_mkdir")
+int BPF_PROG(mkdir_begins, const struct path* directory, struct dentry* dentry, u16 mode) {
+  struct change* change = change_begins(kWitnessMkdir, directory, dentry);
+  if (change) change->mode = mode;
+  return 0;
+}
+
+SEC("fexit/do_mkdirat")
+int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
+  change_ended(kWitnessMkdir, result, 1);
+  return 0;
+}
+
+// Also called by open(2) with O_CREAT, which ends elsewhere.
+SEC("fentry/security_path_mknod")
+int BPF_PROG(mknod_begins, const struct path* directory, struct dentry* dentry, u16 mode, u32 device) {
+  struct change* change = change_begins(kWitnessMknod, directory, dentry);
+  if (!change) return 0;
+  change->mode = mode;
+  change->device = device;
+  return 0;
+}
+
+SEC("fexit/do_mknodat")
+int BPF_PROG(mknod_ended, int fd, struct filename* name, u16 mode, u32 device, int result) {
+  change_ended(kWitnessMknod, result, 1);
+  return 0;
+}
+
+SEC("fentry/security_path_symlink")
+int BPF_PROG(symlink_begins, const struct path* directory, struct dentry* dentry, const char* target) {
+  change_begins(kWitnessSymlink, directory, dentry);
+  return 0;
+}
+
+// Here the target still exists.
+SEC("fexit/vfs_symlink")
+int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* dentry, const char* target, int result) {
+  struct call* call = call_if_any();
+  if (!call || call->change.kind != kWitnessSymlink) return 0;
+  struct change* change = &call->change;
+  change->kind = 0;
+  struct witness_record* r = record(kWitnessSymlink, kWitnessText, result);
+  if (!r) return 0;
+  if (result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object);
+  r->parent = change->parent;
+  r->name_length = change->name_length;
+  __builtin_memcpy(r->text, change->name, kWitnessName);
+  const long bytes = bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessPath, target);
+  r->text_length = bytes > 0 ? bytes - 1 : 0;
+  send(r);
+  return 0;
+}
+
+SEC("fentry/security_path_link")
+int BPF_PROG(link_begins, struct dentry* old, const struct path* directory, struct dentry* dentry) {
+  struct change* change = change_begins(kWitnessLink, directory, dentry);
+  if (!change) return 0;
+  // The name that the file has already goes before: the trace may not know the file yet.
+  send_place(BPF_CORE_READ(old, d_parent));
+  describe(old->d_inode, &change->object);
+  change->other = change->parent;
+  __builtin_memcpy(change->name2, change->name, kWitnessName);
+  change->name2_length = change->name_length;
+  place_of(BPF_CORE_READ(old, d_parent, d_inode), &change->parent);
+  change->name_length = copy_name(change->name, &old->d_name, kWitnessName);
+  return 0;
+}
+
+SEC("fexit/do_linkat")
+int BPF_PROG(link_ended, int fd, struct filename* old, int new_fd, struct filename* name, int flags, int result) {
+  change_ended(kWitnessLink, result, 0);
+  return 0;
+}
+
+inline_always void removal_begins(u32 kind, const struct path* directory, struct dentry* dentry) {
+  struct change* change = change_begins(kind, directory, dentry);
+  if (change) describe(dentry->d_inode, &change->object);
+}
+
+inline_always void removal_ended(u32 kind, s64 result) {
+  last_name_failed(result);
+  change_ended(kind, result, 0);
+}
+
+SEC("fentry/security_path_unlink")
+int BPF_PROG(unlink_begins, const struct path* directory, struct dentry* dentry) {
+  removal_begins(kWitnessUnlink, directory, dentry);
+  return 0;
+}
+
+SEC("fexit/do_unlinkat")
+int BPF_PROG(unlink_ended, int fd, struct filename* name, int result) {
+  removal_ended(kWitnessUnlink, result);
+  return 0;
+}
+
+SEC("fentry/security_path_rmdir")
+int BPF_PROG(rmdir_begins, const struct path* directory, struct dentry* dentry) {
+  removal_begins(kWitnessRmdir, directory, dentry);
+  return 0;
+}
+
+SEC("fexit/do_rmdir")
+int BPF_PROG(rmdir_ended, int fd, struct filename* name, int result) {
+  removal_ended(kWitnessRmdir, result);
+  return 0;
+}
+
+SEC("fentry/security_path_rename")
+int BPF_PROG(rename_begins, const struct path* old_directory, struct dentry* old, const struct path* new_directory,
+             struct dentry* dentry, u32 flags) {
+  struct change* change = change_begins(kWitnessRename, old_directory, old);
+  if (!change) return 0;
+  send_place(new_directory->dentry);
+  describe(old->d_inode, &change->object);
+  change->flags = flags;
+  place_of(new_directory->dentry->d_inode, &change->other);
+  place_of(dentry->d_inode, &change->replaced);
+  change->name2_length = copy_name(change->name2, &dentry->d_name, kWitnessName);
+  return 0;
+}
+
+SEC("fexit/do_renameat2")
+int BPF_PROG(rename_ended, int fd, struct filename* from, int new_fd, struct filename* to, u32 flags, int result) {
+  last_name_failed(result);
+  change_ended(kWitnessRename, result, 0);
+  return 0;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes, permissions, symbolic links and extended attributes.
+#pragma once
+
+#include "state.bpf.h"
+
+#define ATTR_SIZE 8
+#define ATTR_FORCE 512
+#define ATTR_OPEN 32768
+
+// Opens the fence. This stat is of the directory that is captured, by the capture itself.
+inline_always void find_fence(const struct path* path) {
+  struct dentry* dentry = path->dentry;
+  fence_root = (u64)dentry;
+  fence_device = BPF_CORE_READ(dentry, d_sb, s_dev);
+  fence_whole = (u64)BPF_CORE_READ(dentry, d_sb, s_root) == (u64)dentry;
+  place_of(dentry->d_inode, &root_place);
+  fence_mount = (u64)path->mnt;
+  capture_finder = 0;
+}
+
+SEC("fentry/security_inode_getattr")
+int BPF_PROG(getattr_begins, const struct path* path) {
+  if (!through(path->mnt)) {
+    if (capture_finder && (u32)bpf_get_current_pid_tgid() == capture_finder) find_fence(path);
+    return 0;
+  }
+  struct witness_record* r = named_record(kWitnessGetattr, 0, path->dentry);
+  if (r) send(r);
+  return 0;
+}
+
+inline_always u64 ns(const struct timespec64* time) {
+  return (u64)(BPF_CORE_READ(time, tv_sec) * 1000000000 + BPF_CORE_READ(time, tv_nsec));
+}
+
+SEC("fexit/notify_change")
+int BPF_PROG(setattr_ended, void* ids, struct dentry* dentry, struct iattr* want, struct inode** delegated, int result) {
+  const u32 valid = want->ia_valid;
+  // Open with O_TRUNC is one operation. A write that takes set-id bits away is one as well.
+  if ((valid & ATTR_OPEN) || ((valid & ATTR_FORCE) && !(valid & ATTR_SIZE))) return 0;
+  if (!below(dentry)) return 0;
+  struct witness_record* r = named_record(kWitnessSetattr, result, dentry);
+  if (!r) return 0;
+  r->flags = valid;
+  r->mode = want->ia_mode;
+  r->owner = (u64)want->ia_uid.val << 32 | want->ia_gid.val;
+  r->offset = want->ia_size;
+  r->offset2 = ns(&want->ia_atime);
+  r->length = ns(&want->ia_mtime);
+  send(r);
+  return 0;
+}
+
+SEC("fexit/do_faccessat")
+int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long result) {
+  struct call* call = call_if_any();
+  if (!call || !call->looked_up) return 0;
+  struct witness_record* r = named_record(kWitnessAccess, result, (struct dentry*)call->looked_up);
+  if (!r) return 0;
+  r->mode = mode;
+  send(r);
+  return 0;
+}
+
+inline_always void link_read(struct dentry* dentry) {
+  if (!below(dentry)) return;
+  struct dentry* up = BPF_CORE_READ(dentry, d_parent);
+  send_place(up);
+  struct witness_record* r = record(kWitnessReadlink, kWitnessText, 0);
+  if (!r) return;
+  struct inode* inode = BPF_CORE_READ(dentry, d_inode);
+  describe(inode, &r->object);
+  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
+  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName);
+  // Short targets are kept with the inode; others the capture doesn't know, unless it saw the link made.
+  const char* target = BPF_CORE_READ(inode, i_link);
+  const long bytes = target ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessPath, target) : 0;
+  r->text_length = bytes > 0 ? bytes - 1 : 0;
+  send(r);
+}
+
+SEC("fentry/security_inode_readlink")
+int BPF_PROG(readlink_begins, struct dentry* dentry) {
+  link_read(dentry);
+  return 0;
+}
+
+SEC("fentry/security_inode_follow_link")
+int BPF_PROG(follow_begins, struct dentry* dentry) {
+  link_read(dentry);
+  return 0;
+}
+
+SEC("fentry/security_sb_statfs")
+int BPF_PROG(statfs_begins, struct dentry* dentry) {
+  if (!below(dentry)) return 0;
+  struct witness_record* r = named_record(kWitnessStatfs, 0, dentry);
+  if (r) send(r);
+  return 0;
+}
+
+// The name of an extended attribute lies where the target of a symbolic link would.
+inline_always struct witness_record* attribute_record(u32 kind, s64 result, struct dentry* dentry, const char* attribute,
+                                                      u64 size) {
+  if (!below(dentry)) return 0;
+  struct witness_record* r = named_record_as(kind, kWitnessNames, result, dentry);
+  if (!r) return 0;
+  const long bytes = attribute ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessName, attribute) : 0;
+  r->text_length = bytes > 0 ? bytes - 1 : 0;
+  r->length = size;
+  return r;
+}
+
+SEC("fexit/vfs_getxattr")
+int BPF_PROG(getxattr_ended, void* ids, struct dentry* dentry, const char* name, void* value, u64 size, s64 result) {
+  struct witness_record* r = attribute_record(kWitnessGetxattr, result, dentry, name, size);
+  if (r) send(r);
+  return 0;
+}
+
+SEC("fexit/vfs_setxattr")
+int BPF_PROG(setxattr_ended, void* ids, struct dentry* dentry, const char* name, const void* value, u64 size, int flags,
+             int result) {
+  struct witness_record* r = attribute_record(kWitnessSetxattr, result, dentry, name, size);
+  if (!r) return 0;
+  r->flags = flags;
+  send(r);
+  return 0;
+}
+
+SEC("fexit/vfs_listxattr")
+int BPF_PROG(listxattr_ended, struct dentry* dentry, char* list, u64 size, s64 result) {
+  struct witness_record* r = attribute_record(kWitnessListxattr, result, dentry, 0, size);
+  if (r) send(r);
+  return 0;
+}
+
+SEC("fexit/vfs_removexattr")
+int BPF_PROG(removexattr_ended, void* ids, struct dentry* dentry, const char* name, int result) {
+  struct witness_record* r = attribute_record(kWitnessRemovexattr, result, dentry, name, 0);
+  if (r) send(r);
+  return 0;
+}

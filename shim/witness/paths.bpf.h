@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Path walks: opens, and lookups that fail. At the end of a walk, struct nameidata still has the last inode and the last name.
+// The inode is the directory whose entry is missing, or the file that was refused.
+#pragma once
+
+#include "state.bpf.h"
+
+// True: nothing follows the last name that was read, so the walk had come to the end of its path.
+inline_always int at_the_end(struct nameidata* walk) {
+  char next = 0;
+  bpf_probe_read_kernel(&next, 1, BPF_CORE_READ(walk, last.name) + (BPF_CORE_READ(walk, last.len) & (kWitnessName - 1)));
+  return next != '/';
+}
+
+inline_always struct witness_record* missing_as(u32 kind, u32 layout, s64 result, struct dentry* directory,
+                                                const struct qstr* name) {
+  struct witness_record* r = record(kind, layout, result);
+  if (!r) return 0;
+  place_of(BPF_CORE_READ(directory, d_inode), &r->parent);
+  r->name_length = copy_name(r->text, name, layout == kWitnessShort ? kWitnessShortName : kWitnessName);
+  return r;
+}
+
+// Makes a record of an operation on a name of a directory, for which there is no file.
+inline_always struct witness_record* missing(u32 kind, s64 result, struct dentry* directory, const struct qstr* name) {
+  send_place(directory);
+  if (BPF_CORE_READ(name, len) < kWitnessShortName) return missing_as(kind, kWitnessShort, result, directory, name);
+  return missing_as(kind, kWitnessNames, result, directory, name);
+}
+
+// A directory on the way may not be searched.
+inline_always void refused_way(struct dentry* directory, s64 result) {
+  struct witness_record* r = named_record(kWitnessAccess, result, directory);
+  if (!r) return;
+  r->mode = 1;  // X_OK
+  send(r);
+}
+
+inline_always int is_directory(struct inode* inode) { return (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR; }
+
+// The walk itself failed. Errors that the kernel finds by itself, without the file system, are no operations.
+inline_always void walk_failed(struct nameidata* walk, s64 result) {
+  if (result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP || result == -ENAMETOOLONG) return;
+  struct inode* inode = BPF_CORE_READ(walk, inode);
+  if (!inode || !is_directory(inode)) return;
+  struct dentry* directory = dentry_of(inode);
+  if (!directory || !below(directory)) return;
+  if (result == -EACCES) return refused_way(directory, result);
+  struct witness_record* r = missing(kWitnessLookup, result, directory, &walk->last);
+  if (r) send(r);
+}
+
+SEC("fexit/path_lookupat")
+int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path, int result) {
+  if (result == 0) {
+    if (!through(path->mnt)) return 0;
+    struct call* call = call_if_any();
+    if (call) call->looked_up = (u64)path->dentry;
+  } else if (in_captured_namespace()) {
+    walk_failed(walk, result);
+  }
+  return 0;
+}
+
+// Keeps the last name of a path whose entry a call is going to change.
+inline_always void parent_found(struct path* parent, struct qstr* last) {
+  struct call* call = call_if_any();
+  if (!call || call->parent || !through(BPF_CORE_READ(parent, mnt))) return;
+  call->parent = (u64)BPF_CORE_READ(parent, dentry);
+  call->last_length = copy_name(call->last, last, kWitnessName);
+}
+
+SEC("fexit/path_parentat")
+int BPF_PROG(parent_ended, struct nameidata* walk, u32 flags, struct path* parent, int result) {
+  if (!in_captured_namespace()) return 0;
+  if (result == 0)
+    parent_found(parent, &walk->last);
+  else
+    walk_failed(walk, result);
+  return 0;
+}
+
+// For kernels whose compiler has left no path_parentat (6.18): a walk that fails is not seen.
+SEC("fexit/__filename_parentat")
+int BPF_PROG(filename_parent_ended, int fd, struct filename* name, u32 flags, struct path* parent, struct qstr* last, int* type,
+             const struct path* root, int result) {
+  if (result == 0 && in_captured_namespace()) parent_found(parent, last);
+  return 0;
+}
+
+// A name that a change of names did not find.
+inline_always void last_name_failed(s64 result) {
+  struct call* call = call_if_any();
+  if (result != -ENOENT || !call || !call->parent || call->change.kind) return;
+  struct dentry* directory = (struct dentry*)call->parent;
+  send_place(directory);
+  struct witness_record* r = record(kWitnessLookup, kWitnessNames, result);
+  if (!r) return;
+  place_of(BPF_CORE_READ(directory, d_inode), &r->parent);
+  r->name_length = call->last_length;
+  __builtin_memcpy(r->text, call->last, kWitnessName);
+  send(r);
+}
+
+inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
+  if (result == -EEXIST || result == -EISDIR || result == -ENXIO) return;
+  struct inode* inode = BPF_CORE_READ(walk, inode);
+  if (!inode) return;
+  const int directory = is_directory(inode);
+  if (result == -ENOENT || !at_the_end(walk)) return walk_failed(walk, result);
+  struct dentry* dentry = dentry_of(inode);
+  if (!dentry || !below(dentry) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP) return;
+  struct witness_record* r;
+  if (directory && (flags & O_CREAT))
+    r = missing(kWitnessCreate, result, dentry, &walk->last);
+  else
+    r = named_record(kWitnessOpen, result, dentry);
+  if (!r) return;
+  r->flags = flags;
+  if (directory && !(flags & O_CREAT)) r->marks = kWitnessOfDirectory;
+  send(r);
+}
+
+SEC("fexit/path_openat")
+int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u32 walk_flags, struct file* file) {
+  s64 result = 0;
+  bpf_get_func_ret(ctx, (u64*)&result);  // as a number: with a pointer the verifier allows no comparisons
+  if (result < 0 && result >= -4095) {
+    if (in_captured_namespace()) open_failed(walk, how->open_flag, result);
+    return 0;
+  }
+  struct vfsmount* mount = BPF_CORE_READ(file, f_path.mnt);
+  if (!through(mount)) return 0;
+  const u32 file_mode = BPF_CORE_READ(file, f_mode);
+  if (file_mode & FMODE_PATH) return 0;
+  const u32 flags = how->open_flag;
+  u32 kind = kWitnessOpen;
+  if (flags & O_TMPFILE_ALONE)
+    kind = kWitnessTmpfile;
+  else if (file_mode & FMODE_CREATED)
+    kind = kWitnessCreate;
+  struct dentry* dentry = BPF_CORE_READ(file, f_path.dentry);
+  struct witness_record* r = named_record(kind, 0, dentry);
+  if (!r) return 0;
+  r->file = (u64)file;
+  r->flags = flags;
+  r->mode = how->mode;
+  if ((r->object.mode & S_IFMT) == S_IFDIR) r->marks = kWitnessOfDirectory;
+  send(r);
+  return 0;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// State that the programs share: the ring, the captured directory, the call that each thread is in. Also how a record is made.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include "kernel_types.h"
+// The helpers use the types.
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "witness_record.h"
+
+#define ENOENT 2
+#define EACCES 13
+#define EEXIST 17
+#define ENOTDIR 20
+#define EISDIR 21
+#define ELOOP 40
+#define ENAMETOOLONG 36
+#define ENXIO 6
+#define ECHILD 10
+#define ESTALE 116
+#define S_IFMT 0170000
+#define S_IFDIR 0040000
+#define S_IFREG 0100000
+#define S_IFLNK 0120000
+#define O_CREAT 0100
+#define O_APPEND 02000
+#define F_SETLKW 7
+#define F_OFD_GETLK 36
+#define F_OFD_SETLKW 38
+#define FL_FLOCK 2
+#define FL_SLEEP 128
+#define O_TMPFILE_ALONE 020000000  // without the O_DIRECTORY that belongs to it
+#define FMODE_PATH 0x4000
+#define FMODE_CREATED 0x100000
+
+enum { kDeepest = 256, kLongestName = 255 };
+
+// Set by the capture before the programs are attached.
+const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's
+__u32 capture_finder = 0;                  // thread whose next stat is of the captured directory, through the fence
+
+// The fence: what is reached through this mount is captured. Found by the first stat of capture_finder.
+__u64 fence_mount = 0, fence_root = 0, fence_device = 0;
+struct witness_place root_place = {};
+__u32 fence_whole = 0;  // the directory is the root of its file system
+__u64 fence_namespace = 0;
+
+// Counters that the capture reads.
+__u64 lost = 0;                               // records for which the ring had no room
+__u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+// Directories whose place has been sent.
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 65536);
+  __type(key, struct witness_place);
+  __type(value, u8);
+} places SEC(".maps");
+
+// A change of names that has passed its hook. Its record is made when the call returns.
+struct change {
+  u32 kind;  // 0: none
+  u32 mode, flags, device;
+  struct dentry* dentry;
+  struct witness_inode object;
+  struct witness_place parent, other, replaced;
+  u32 name_length, name2_length;
+  char name[kWitnessName], name2[kWitnessName];
+};
+
+// The call that a thread is in.
+struct call {
+  u64 start;      // ns; after a record of this call: when that ended
+  u64 looked_up;  // dentry of the last path that was found behind the fence
+  u64 parent;     // directory of the first last component that was searched; its name is `last`
+  u32 synced;     // a sync of a whole file was recorded
+  u32 last_length;
+  char last[kWitnessName];
+  struct change change;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct call);
+} calls SEC(".maps");
+
+#define inline_always static __always_inline
+
+inline_always struct call* call_if_any(void) { return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0); }
+
+inline_always struct call* call_of_thread(void) {
+  return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)mount == fence_mount; }
+inline_always int captured_file(struct file* file) { return through(file->f_path.mnt) && !(file->f_mode & FMODE_PATH); }
+
+inline_always int in_captured_namespace(void) {
+  struct nsproxy* proxy = bpf_get_current_task_btf()->nsproxy;
+  return proxy && fence_namespace && (u64)proxy->mnt_ns == fence_namespace;
+}
+
+// Where no mount is known: whether a captured thread acts on something below the directory.
+inline_always int below(struct dentry* dentry) {
+  if (!fence_mount || !in_captured_namespace()) return 0;
+  if (BPF_CORE_READ(dentry, d_sb, s_dev) != fence_device) return 0;
+  if (fence_whole) return 1;
+  for (int i = 0; i < 64; ++i) {
+    if ((u64)dentry == fence_root) return 1;
+    struct dentry* up = BPF_CORE_READ(dentry, d_parent);
+    if (up == dentry || !up) return 0;
+    dentry = up;
+  }
+  return 0;
+}
+
+inline_always struct dentry* dentry_of(struct inode* inode) {
+  struct hlist_node* first = BPF_CORE_READ(inode, i_dentry.first);
+  if (!first) return 0;
+  return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry, d_u.d_alias));
+}
+
+inline_always void describe(struct inode* inode, struct witness_inode* to) {
+  if (!inode) return;
+  to->number = BPF_CORE_READ(inode, i_ino);
+  to->size = BPF_CORE_READ(inode, i_size);
+  to->blocks = BPF_CORE_READ(inode, i_blocks);
+  to->generation = BPF_CORE_READ(inode, i_generation);
+  to->mode = BPF_CORE_READ(inode, i_mode);
+  to->uid = BPF_CORE_READ(inode, i_uid.val);
+  to->gid = BPF_CORE_READ(inode, i_gid.val);
+  to->links = BPF_CORE_READ(inode, i_nlink);
+  to->device = BPF_CORE_READ(inode, i_rdev);
+}
+
+inline_always void place_of(struct inode* inode, struct witness_place* to) {
+  if (!inode) return;
+  to->number = BPF_CORE_READ(inode, i_ino);
+  to->generation = BPF_CORE_READ(inode, i_generation);
+}
+
+// Copies a name. Returns its length, at most kLongestName.
+inline_always u32 copy_name(char* to, const struct qstr* name, u32 room) {
+  const u32 length = BPF_CORE_READ(name, len);
+  const u32 bytes = length < room ? length & (kWitnessName - 1) : room - 1;
+  bpf_probe_read_kernel(to, bytes & (kWitnessName - 1), BPF_CORE_READ(name, name));
+  return bytes;
+}
+
+inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
+
+// Fills in all but the names, file, object and arguments, which are then 0.
+inline_always void head(struct witness_record* r, u32 kind, u32 layout, s64 result) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct call* call = call_if_any();
+  __builtin_memset(r, 0, sizeof *r);
+  const u64 now = bpf_ktime_get_ns();
+  r->kind = kind;
+  r->layout = layout;
+  r->end = now;
+  r->start = now;
+  if (call && call->start) {
+    r->start = call->start;
+    call->start = now;
+  }
+  r->result = result;
+  r->tid = task->pid;
+  r->pid = task->tgid;
+  r->parent_pid = task->real_parent->tgid;
+  r->uid = task->cred->fsuid.val;
+  r->gid = task->cred->fsgid.val;
+  r->task_start = task->start_boottime;
+  bpf_get_current_comm(r->comm, sizeof r->comm);
+}
+
+#define RESERVE(bytes) ((struct witness_record*)bpf_ringbuf_reserve(&ring, sizeof(struct witness_record) + (bytes), 0))
+
+// Returns room for a record of a constant layout. Null: the ring is full, which is counted.
+inline_always struct witness_record* record(u32 kind, u32 layout, s64 result) {
+  struct witness_record* r = 0;
+  if (layout == kWitnessBare) r = RESERVE(0);
+  if (layout == kWitnessShort) r = RESERVE(kWitnessShortName);
+  if (layout == kWitnessNames) r = RESERVE(2 * kWitnessName);
+  if (layout == kWitnessText) r = RESERVE(kWitnessName + kWitnessPath);
+  if (!r) {
+    note_lost();
+    return 0;
+  }
+  head(r, kind, layout, result);
+  return r;
+}
+
+inline_always void send(struct witness_record* r) { bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP); }
+
+struct climb {
+  struct dentry* at;
+};
+
+// Sends where one directory lies, and goes on to the one above. Returns 1 at the directory that is captured, or at a known one.
+static long climb_one(u32 index, struct climb* climb) {
+  struct dentry* dentry = climb->at;
+  if ((u64)dentry == fence_root) return 1;
+  struct dentry* up = BPF_CORE_READ(dentry, d_parent);
+  if (up == dentry) return 1;
+  struct inode* inode = BPF_CORE_READ(dentry, d_inode);
+  struct witness_place place = {};
+  place_of(inode, &place);
+  if (bpf_map_lookup_elem(&places, &place)) return 1;
+  struct witness_record* r = RESERVE(2 * kWitnessName);
+  if (!r) {
+    note_lost();
+    return 1;
+  }
+  __builtin_memset(r, 0, sizeof *r);
+  r->kind = kWitnessPlace;
+  r->layout = kWitnessNames;
+  r->start = r->end = bpf_ktime_get_ns();
+  describe(inode, &r->object);
+  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
+  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName);
+  send(r);
+  const u8 known = 1;
+  bpf_map_update_elem(&places, &place, &known, BPF_ANY);
+  climb->at = up;
+  return 0;
+}
+
+// Sends where a directory lies, unless that is known.
+inline_always void send_place(struct dentry* directory) {
+  struct climb climb = {.at = directory};
+  bpf_loop(kDeepest, climb_one, &climb, 0);
+}
+
+// Makes a record with the object, parent and name of a dentry.
+inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 result, struct dentry* dentry) {
+  struct dentry* up = BPF_CORE_READ(dentry, d_parent);
+  send_place(up);
+  struct witness_record* r = record(kind, layout, result);
+  if (!r) return 0;
+  describe(BPF_CORE_READ(dentry, d_inode), &r->object);
+  if ((u64)dentry == fence_root) return r;  // its own name lies outside
+  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
+  r->name_length = copy_name(r->text, &dentry->d_name, layout == kWitnessShort ? kWitnessShortName : kWitnessName);
+  return r;
+}
+
+inline_always struct witness_record* named_record(u32 kind, s64 result, struct dentry* dentry) {
+  if (BPF_CORE_READ(dentry, d_name.len) < kWitnessShortName) return named_record_as(kind, kWitnessShort, result, dentry);
+  return named_record_as(kind, kWitnessNames, result, dentry);
+}
+
+// Makes a record of an operation on an open file.
+inline_always struct witness_record* file_record(u32 kind, s64 result, struct file* file) {
+  struct witness_record* r = record(kind, kWitnessBare, result);
+  if (!r) return 0;
+  struct inode* inode = file->f_inode;
+  r->file = (u64)file;
+  r->object.number = inode->i_ino;
+  r->object.generation = inode->i_generation;
+  r->object.mode = inode->i_mode;
+  r->object.size = inode->i_size;
+  return r;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "witness_capture.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "../capture_error.hpp"
+#include "../capture_summary.hpp"
+#include "../captured_directory.hpp"
+#include "../command.hpp"
+#include "../control.hpp"
+#include "../output.hpp"
+#include "../process_limits.hpp"
+#include "../signals.hpp"
+#include "../trace_header.hpp"
+#include "util/clock_ns.hpp"
+#include "util/units.hpp"
+#include "witness_recorder.hpp"
+
+namespace fsr::shim {
+
+namespace {
+
+constexpr const char* kVisibility =
+    "kernel hooks: each operation on open files, names and attributes, and lookups that fail; a name's first use is preceded by "
+    "a "
+    "lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and "
+    "stores of mappings, io_uring and aio, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
+    "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
+
+[[noreturn]] void refuse(const char* option) {
+  throw CaptureError(std::string(option) + ": not possible with --via kernel; leave " + option + " or --via out");
+}
+
+void check_options(const CaptureOptions& options) {
+  if (options.command.empty())
+    throw CaptureError("--via kernel: requires a command after --, which is captured in a mount namespace of its own");
+  if (options.content != Content::none)
+    throw CaptureError("--content: not possible with --via kernel, which does not see what is read and written; leave one out");
+  if (options.cache != CacheMode::kAuto) refuse("--cache");
+  if (options.mappings != Mappings::kAuto) refuse("--mappings");
+  if (options.kernel_checks) refuse("--permissions");
+  if (options.uring) refuse("--transport");
+  if (options.abort_stalled) refuse("--on-stall");
+  if (options.background) refuse("--background");
+  if (geteuid() != 0) throw CaptureError("--via kernel: run as root, or leave --via out");
+}
+
+// Mounts the directory over itself, with what is mounted inside, for this process and its children only. The kernel's hooks know
+// the captured operations by this mount.
+void mount_fence(const CapturedDirectory& captured) {
+  enter_private_namespace(false);
+  const UniqueFd here(open_directory(captured.path));
+  same_directory_or_fail(here.get(), captured.root.get(), captured.path);
+  const std::string point = "/proc/self/fd/" + std::to_string(here.get());
+  if (mount(point.c_str(), point.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+    throw failed(captured.path + ": can't be mounted over itself", errno);
+}
+
+class WitnessCapture {
+ public:
+  explicit WitnessCapture(CaptureOptions& options);
+  int run();
+
+ private:
+  TraceHeader make_header();
+  int64_t begin_trace();
+  SinkOptions sink_options();
+  void describe_unseen(TraceClosing& closing);
+  void wait(int milliseconds);
+  void on_signal();
+  void on_control();
+  ControlFields status_fields() const;
+  int close_trace();
+
+  CaptureOptions& options_;
+  const ProcessSettings original_;
+  const CapturedDirectory captured_;
+  CaptureOutput output_;
+  TraceHeader header_;
+  ControlFields fields_;
+  ControlServer control_;
+  CapturedCommand command_;
+  const int64_t epoch_;
+  TraceSink sink_;
+  WitnessRecorder recorder_;
+  const UniqueFd signals_;
+  std::vector<int> stoppers_;  // clients that wait for the end
+  int status_ = 0;
+  bool ended_ = false, said_ = false;
+};
+
+WitnessCapture::WitnessCapture(CaptureOptions& options)
+    : options_(options),
+      original_(leave_surroundings()),
+      captured_(find_captured(options)),
+      output_(options.output, captured_.path, captured_.root.get(), options.rotate != 0, false),
+      header_(make_header()),
+      fields_{{"directory", captured_.path}, {"trace", output_.full_name()}, {"command", header_.command}},
+      control_(fields_),
+      command_(options.command, original_, [this] { mount_fence(captured_); }),
+      epoch_(begin_trace()),
+      sink_(output_.take_trace_fd(), header_, sink_options()),
+      recorder_(sink_, command_.pid(), options.kernel_ring, epoch_),
+      signals_(open_signals()) {
+  recorder_.start([this] { command_.look_at(captured_.path); });
+}
+
+TraceHeader WitnessCapture::make_header() {
+  TraceHeader header = describe(options_, captured_.path, captured_.below, "");
+  header.visibility = kVisibility;
+  header.transport = "kernel hooks, eBPF";
+  report_limits(captured_, header, "", true);
+  for (const std::string& mount : header.mounts_below) header.not_seen.push_back("mounted inside: " + mount);
+  return header;
+}
+
+int64_t WitnessCapture::begin_trace() {
+  header_.epoch = clock_ns(CLOCK_REALTIME);
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+SinkOptions WitnessCapture::sink_options() {
+  return {.max_bytes = options_.max_size,
+          .max_time = options_.max_time,
+          .rotate_bytes = options_.rotate,
+          .keep = options_.keep,
+          .filter = options_.filter.empty() ? nullptr : &options_.filter,
+          .pieces = &output_,
+          .nfs_counters = [point = captured_.below.point] { return nfs_counters_of(point); },
+          .mounted_meanwhile = [this](TraceClosing& closing) { describe_unseen(closing); }};
+}
+
+void WitnessCapture::describe_unseen(TraceClosing& closing) {
+  const WitnessCounters counters = recorder_.counters();
+  if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
+  if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
+  if (recorder_.late())
+    closing.not_seen.push_back("the starts of " + format_count(recorder_.late()) + " operations longer than 0.5 s");
+}
+
+void WitnessCapture::wait(int milliseconds) {
+  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {control_.fd(), POLLIN, 0}};
+  poll(fds, 2, milliseconds);
+  if (fds[0].revents) on_signal();
+  if (fds[1].revents) on_control();
+  if (recorder_.recording() || std::exchange(said_, true)) return;
+  const bool failed = !recorder_.failure().empty();
+  dprintf(STDERR_FILENO, "fsshim: recording %s: %s; the command goes on\n", failed ? "stopped" : "ended",
+          escape_text(recorder_.reason()).c_str());
+}
+
+// The command gets the signals, but for those that the terminal has sent to it as well.
+void WitnessCapture::on_signal() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
+    if (info.ssi_signo == SIGCHLD)
+      ended_ = command_.ended(&status_) || ended_;
+    else if (info.ssi_code != SI_KERNEL || (info.ssi_signo == SIGHUP && getsid(0) == getpid()))
+      command_.send(int(info.ssi_signo));
+  }
+}
+
+ControlFields WitnessCapture::status_fields() const {
+  ControlFields fields = fields_;
+  fields["state"] = recorder_.recording() ? "recording" : "stopped";
+  fields["failure"] = recorder_.failure();
+  fields["rotation_failure"] = sink_.rotation_failure();
+  auto number = [&](const char* name, uint64_t value) { fields[name] = std::to_string(value); };
+  number("operations", sink_.operations());
+  number("elapsed", uint64_t(recorder_.now()));
+  number("bytes", sink_.data_bytes());
+  number("trace_bytes", sink_.trace_bytes());
+  number("pieces", sink_.piece());
+  number("dropped", recorder_.counters().lost);
+  number("filtered", sink_.filtered());
+  fields.merge(sink_.latencies().fields());
+  return fields;
+}
+
+void WitnessCapture::on_control() {
+  int client = -1;
+  const std::string request = control_.next(&client);
+  if (request == "stop" || request == "stop now") {
+    stoppers_.push_back(client);
+    command_.send(SIGTERM);
+  } else if (client >= 0 && !request.empty()) {
+    if (request == "rotate") sink_.request_rotation();
+    ControlServer::reply(client, status_fields());
+  }
+}
+
+int WitnessCapture::close_trace() {
+  recorder_.stop(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
+  const uint64_t lost = recorder_.counters().lost;
+  std::string failure = recorder_.failure();
+  if (failure.empty() && lost) failure = format_count(lost) + " operations were dropped; give a larger --kernel-ring";
+  if (failure.empty() && !sink_.rotation_failure().empty()) failure = "rotation failed: " + sink_.rotation_failure();
+  if (failure.empty() && sink_.removed()) failure = "removed during the capture";
+  try {
+    output_.write_mix(sink_.by_kind());
+  } catch (const std::exception& e) {
+    if (failure.empty()) failure = e.what();
+  }
+  print_summary(sink_, output_, lost + sink_.lost(), 0, options_.verbose);
+  if (!failure.empty()) {
+    dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output_.trace()).c_str(), escape_text(failure).c_str());
+    if (status_ == 0) status_ = 1;
+  }
+  ControlFields fields = status_fields();
+  fields["failure"] = failure;
+  fields["ends"] = "now";
+  for (int client : stoppers_) ControlServer::reply(client, fields);
+  return status_;
+}
+
+int WitnessCapture::run() {
+  command_.go();
+  output_.keep();
+  if (options_.verbose)
+    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) at %u hooks of the kernel, trace %s\n", escape_text(captured_.path).c_str(),
+            captured_.below.type.c_str(), recorder_.hooks(), escape_text(output_.trace()).c_str());
+  while (!ended_) wait(200);
+  return close_trace();
+}
+
+}  // namespace
+
+int run_witness_capture(CaptureOptions& options) {
+  check_options(options);
+  return WitnessCapture(options).run();
+}
+
+}  // namespace fsr::shim

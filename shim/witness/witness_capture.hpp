@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// fsshim capture DIR --via kernel -- COMMAND: records at the kernel's own hooks, and mounts no file system.
+#pragma once
+
+#include "../subcommands.hpp"
+
+namespace fsr::shim {
+
+// Returns the exit status. Throws CaptureError if the capture can't start, and for options that belong to FUSE.
+int run_witness_capture(CaptureOptions& options);
+
+}  // namespace fsr::shim

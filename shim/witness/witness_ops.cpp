@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "witness_ops.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace fsr::shim {
+
+namespace {
+
+// Bits of the kernel's struct iattr::ia_valid.
+enum Valid : uint32_t {
+  kMode = 1,
+  kUid = 2,
+  kGid = 4,
+  kSize = 8,
+  kAtime = 16,
+  kMtime = 32,
+  kAtimeSet = 128,
+  kMtimeSet = 256,
+};
+
+constexpr uint64_t kListingBytes = 32768;  // what the C library gives getdents64(2); the hook does not see it
+
+std::string_view name_of(const witness_record& r) {
+  return r.layout == kWitnessBare ? std::string_view() : std::string_view(witness_text(r), r.name_length);
+}
+
+std::string_view text_of(const witness_record& r) {
+  return r.layout < kWitnessNames ? std::string_view() : std::string_view(witness_text(r) + kWitnessName, r.text_length);
+}
+
+uint64_t device(uint32_t kernels) { return makedev(kernels >> 20, kernels & 0xfffff); }
+
+Attr attributes(const witness_inode& inode) {
+  return {.valid = kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrNlink | kAttrBlocks | kAttrRdev,
+          .mode = inode.mode,
+          .uid = inode.uid,
+          .gid = inode.gid,
+          .size = inode.size,
+          .nlink = inode.links,
+          .blocks = inode.blocks,
+          .rdev = device(inode.device)};
+}
+
+Attr wanted(const witness_record& r) {
+  Attr set;
+  auto sets = [&](uint32_t bit) { return (r.flags & bit) != 0; };
+  if (sets(kMode)) set.valid |= kAttrMode, set.mode = r.mode & 07777;
+  if (sets(kUid)) set.valid |= kAttrUid, set.uid = uint32_t(r.owner >> 32);
+  if (sets(kGid)) set.valid |= kAttrGid, set.gid = uint32_t(r.owner);
+  if (sets(kSize)) set.valid |= kAttrSize, set.size = r.offset;
+  if (sets(kSize)) return set;  // the times that a truncation sets follow from it
+  if (sets(kAtime)) set.valid |= sets(kAtimeSet) ? kAttrAtime : kAttrAtimeNow;
+  if (sets(kMtime)) set.valid |= sets(kMtimeSet) ? kAttrMtime : kAttrMtimeNow;
+  if (sets(kAtimeSet)) set.atime = int64_t(r.offset2);
+  if (sets(kMtimeSet)) set.mtime = int64_t(r.length);
+  return set;
+}
+
+OpKind kind_of(const witness_record& r) {
+  const bool directory = (r.object.mode & S_IFMT) == S_IFDIR || (r.marks & kWitnessOfDirectory);
+  switch (r.kind) {
+    case kWitnessLookup:
+      return OpKind::lookup;
+    case kWitnessGetattr:
+      return OpKind::getattr;
+    case kWitnessSetattr:
+      return OpKind::setattr;
+    case kWitnessAccess:
+      return OpKind::access;
+    case kWitnessReadlink:
+      return OpKind::readlink;
+    case kWitnessOpen:
+      return directory ? OpKind::opendir : OpKind::open;
+    case kWitnessCreate:
+      return OpKind::create;
+    case kWitnessTmpfile:
+      return OpKind::tmpfile;
+    case kWitnessRead:
+      return OpKind::read;
+    case kWitnessWrite:
+      return OpKind::write;
+    case kWitnessCopyRange:
+      return OpKind::copy_file_range;
+    case kWitnessFallocate:
+      return OpKind::fallocate;
+    case kWitnessSeek:
+      return OpKind::lseek;
+    case kWitnessFsync:
+      return directory ? OpKind::fsyncdir : OpKind::fsync;
+    case kWitnessFlush:
+      return OpKind::flush;
+    case kWitnessRelease:
+      return directory ? OpKind::releasedir : OpKind::release;
+    case kWitnessReaddir:
+      return OpKind::readdir;
+    case kWitnessMkdir:
+      return OpKind::mkdir;
+    case kWitnessMknod:
+      return OpKind::mknod;
+    case kWitnessSymlink:
+      return OpKind::symlink;
+    case kWitnessLink:
+      return OpKind::link;
+    case kWitnessUnlink:
+      return OpKind::unlink;
+    case kWitnessRmdir:
+      return OpKind::rmdir;
+    case kWitnessRename:
+      return OpKind::rename;
+    case kWitnessStatfs:
+      return OpKind::statfs;
+    case kWitnessGetxattr:
+      return OpKind::getxattr;
+    case kWitnessSetxattr:
+      return OpKind::setxattr;
+    case kWitnessListxattr:
+      return OpKind::listxattr;
+    case kWitnessRemovexattr:
+      return OpKind::removexattr;
+    case kWitnessSetlk:
+      return OpKind::setlk;
+    case kWitnessGetlk:
+      return OpKind::getlk;
+    case kWitnessFlock:
+      return OpKind::flock;
+    default:
+      return OpKind::null;
+  }
+}
+
+bool opens(const witness_record& r) {
+  return r.file != 0 && (r.kind == kWitnessOpen || r.kind == kWitnessCreate || r.kind == kWitnessTmpfile);
+}
+
+}  // namespace
+
+WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), epoch_(epoch) {
+  nodes_[root_] = {.id = kRootObject, .shown = true};
+}
+
+bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
+  *handles = {};
+  if (r.kind == kWitnessPlace) {
+    places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object};
+    return false;
+  }
+  if (opens(r)) {
+    handles->first = open_[r.file] = ++last_handle_;
+    return true;
+  }
+  if (auto at = open_.find(r.file); r.file && at != open_.end()) {
+    handles->first = at->second;
+    if (r.kind == kWitnessRelease) open_.erase(at);
+  }
+  if (auto at = open_.find(r.file2); r.file2 && at != open_.end()) handles->second = at->second;
+  return true;
+}
+
+WitnessOps::Node& WitnessOps::node(Key k) {
+  Node& found = nodes_[k];
+  if (found.id == kNoObject) found.id = ++last_object_;
+  return found;
+}
+
+uint64_t WitnessOps::mark(Key parent, std::string_view name, Key object) {
+  const uint64_t ids[] = {id(parent), id(object)};
+  return XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(ids, sizeof ids));
+}
+
+void WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
+  if (!directory.number || node(directory).shown) return;
+  const auto at = places_.find(directory);
+  if (at == places_.end()) return;  // its record was lost
+  const Place place = std::move(at->second);
+  places_.erase(at);
+  show(directory, place.parent, place.name, place.inode, like, sink);
+}
+
+// A second name of a file with one link is its name at another time: a rename overlapped this operation.
+void WitnessOps::show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink) {
+  show_directory(parent, like, sink);
+  if (!object.number || !parent.number || name.empty() || object == root_) return;
+  Node& n = node(object);
+  if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return;
+  if (!names_.insert(mark(parent, name, object)).second) return;
+  n.shown = true;
+  const Attr attr = attributes(inode);
+  Op op{.start = like.start, .kind = OpKind::lookup, .op_flags = kOpInferred, .thread = like.thread, .object = n.id};
+  op.uid = like.uid;
+  op.gid = like.gid;
+  op.who = like.who;
+  op.parent = id(parent);
+  op.name = name;
+  op.attr = &attr;
+  sink.add(op);
+}
+
+void WitnessOps::bind(Key object, Key parent, std::string_view name) {
+  if (!object.number) return;
+  node(object).shown = true;
+  names_.insert(mark(parent, name, object));
+}
+
+void WitnessOps::unbind(Key object, Key parent, std::string_view name) {
+  if (object.number) names_.erase(mark(parent, name, object));
+}
+
+// A file system without generations may give the number to another file.
+void WitnessOps::forget(Key object) {
+  const auto at = nodes_.find(object);
+  if (at == nodes_.end()) return;
+  at->second.gone = true;
+  if (at->second.opens == 0) nodes_.erase(at);
+}
+
+const ThreadInfo* WitnessOps::thread_of(const witness_record& r) {
+  Thread& thread = threads_[r.tid];
+  const std::string_view comm(r.comm, strnlen(r.comm, sizeof r.comm));
+  const bool same = thread.info && thread.start == r.task_start && thread.info->pid == int32_t(r.pid);
+  if (same && thread.info->command == comm) return thread.info;
+  constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
+  infos_.push_back({.id = same ? thread.info->id : ++last_thread_,
+                    .tid = int32_t(r.tid),
+                    .pid = int32_t(r.pid),
+                    .ppid = int32_t(r.parent_pid),
+                    .start_ticks = r.task_start / kTick,
+                    .command = *commands_.emplace(comm).first});
+  thread = {r.task_start, &infos_.back()};
+  return thread.info;
+}
+
+// Names, and the files that they stand for after the operation.
+void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
+  const Key object = key(r.object), parent = key(r.parent), other = key(r.other);
+  const std::string_view name = name_of(r), text = text_of(r);
+  const bool done = op.error == 0;
+  switch (op.kind) {
+    case OpKind::lookup:
+      show_directory(parent, op, sink);
+      op.parent = id(parent);
+      op.name = name;
+      return;
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      show_directory(parent, op, sink);
+      op.parent = id(parent);
+      op.name = name;
+      op.data = op.kind == OpKind::symlink ? text : std::string_view();
+      op.mode = done && op.kind != OpKind::symlink ? (op.kind == OpKind::mkdir ? r.object.mode & 07777 : r.object.mode) : r.mode;
+      if (op.kind == OpKind::mknod) op.flags = uint32_t(device(uint32_t(r.offset)));
+      if (!done) return;
+      op.object = id(object);
+      bind(object, parent, name);
+      if (op.kind == OpKind::symlink) node(object).target = text;
+      return;
+    case OpKind::link:
+      show(object, parent, name, r.object, op, sink);
+      show_directory(other, op, sink);
+      op.object = id(object);
+      op.parent2 = id(other);
+      op.name2 = text;
+      if (done) bind(object, other, text);
+      return;
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      show(object, parent, name, r.object, op, sink);
+      op.parent = id(parent);
+      op.name = name;
+      op.object = id(object);
+      if (!done) return;
+      unbind(object, parent, name);
+      if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object);
+      return;
+    case OpKind::rename: {
+      const Key replaced = key(r.replaced);
+      show(object, parent, name, r.object, op, sink);
+      show_directory(other, op, sink);
+      if (replaced.number && !node(replaced).shown)
+        show(replaced, other, text, {.number = replaced.number, .mode = r.object.mode}, op, sink);
+      op.parent = id(parent);
+      op.name = name;
+      op.parent2 = id(other);
+      op.name2 = text;
+      op.flags = r.flags;
+      op.object = id(object);
+      op.object2 = id(replaced);
+      if (!done) return;
+      unbind(object, parent, name);
+      bind(object, other, text);
+      unbind(replaced, other, text);
+      if (op.flags & RENAME_EXCHANGE) bind(replaced, parent, name);
+      return;
+    }
+    default:
+      show(object, parent, name, r.object, op, sink);
+      op.object = id(object);
+  }
+}
+
+void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpSink& sink) {
+  const Key object = key(r.object), parent = key(r.parent);
+  op.open_flags = r.flags;
+  if (op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
+    show_directory(parent, op, sink);
+    op.parent = id(parent);
+    if (op.kind == OpKind::create) op.name = name_of(r);
+    op.mode = r.mode;
+    if (op.error) return;
+    op.op_flags |= op.kind == OpKind::create ? kOpCreated : 0;
+    op.mode = r.object.mode;
+    if (op.kind == OpKind::create) bind(object, parent, name_of(r));
+    node(object).shown = true;
+  } else {
+    op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
+    show(object, parent, name_of(r), r.object, op, sink);
+  }
+  op.object = id(object);
+  op.handle = handle;
+  if (!handle) return;
+  instances_[handle] = {.object = object, .directory = op.kind == OpKind::opendir};
+  ++node(object).opens;
+}
+
+void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
+  Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
+  op.uid = r.uid;
+  op.gid = r.gid;
+  op.who = thread_of(r);
+  op.thread = op.who->id;
+  if (r.result < 0) op.error = int32_t(-r.result);
+  if (start > int64_t(r.start)) op.op_flags |= kOpInferred;
+  Attr attr = attributes(r.object), set;
+  if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
+    fill_open(r, handles.first, op, sink);
+    if (!op.error && (op.kind == OpKind::create || op.kind == OpKind::tmpfile)) op.attr = &attr;
+    return sink.add(op);
+  }
+  if (!r.file) fill_names(r, op, sink);
+  const auto instance = instances_.find(handles.first);
+  if (r.file) {
+    op.handle = handles.first;
+    op.object = instance != instances_.end() ? id(instance->second.object) : id(key(r.object));
+  }
+  op.offset = r.offset;
+  op.length = r.length;
+  const uint64_t result = r.result > 0 ? uint64_t(r.result) : 0;
+  switch (op.kind) {
+    case OpKind::getattr:
+      op.attr = &attr;
+      op.offset = op.length = 0;
+      break;
+    case OpKind::setattr:
+      set = wanted(r);
+      op.set = &set;
+      if (!op.error) op.attr = &attr;
+      op.offset = op.length = 0;
+      break;
+    case OpKind::access:
+      op.mode = r.mode;
+      break;
+    case OpKind::readlink:
+      op.data = text_of(r);
+      if (op.data.empty()) op.data = node(key(r.object)).target;
+      break;
+    case OpKind::read:
+    case OpKind::write:
+      op.result = result;
+      if (r.marks & kWitnessByKernel) op.op_flags |= kOpKernel;
+      if (r.marks & kWitnessAppends) op.op_flags |= kOpAppend;
+      break;
+    case OpKind::copy_file_range:
+      op.object2 = id(key(r.other));
+      op.handle2 = handles.second;
+      op.offset2 = r.offset2;
+      op.flags = r.flags;
+      op.result = result;
+      break;
+    case OpKind::fallocate:
+      op.mode = r.mode;
+      break;
+    case OpKind::lseek:
+      op.mode = r.mode;
+      op.result = result;
+      break;
+    case OpKind::fsync:
+    case OpKind::fsyncdir:
+      op.flags = r.flags != 0;
+      break;
+    case OpKind::flush:
+      op.owner = r.owner;
+      break;
+    case OpKind::release:
+    case OpKind::releasedir:
+      op.op_flags |= kOpKernel;
+      break;
+    case OpKind::readdir:
+      op.op_flags |= kOpInferred;  // the entries are not seen
+      op.length = kListingBytes;
+      if (instance != instances_.end()) op.offset = std::exchange(instance->second.cursor, r.offset);
+      break;
+    case OpKind::mkdir:
+    case OpKind::symlink:
+    case OpKind::mknod:
+    case OpKind::link:
+      op.offset = op.length = 0;
+      if (!op.error) op.attr = &attr;
+      break;
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+      op.result = result;
+      [[fallthrough]];
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      op.name = text_of(r);
+      op.flags = r.flags;
+      break;
+    case OpKind::setlk:
+    case OpKind::getlk:
+      op.owner = r.owner;
+      op.mode = r.mode;
+      if (r.flags) op.op_flags |= kOpWait;
+      break;
+    case OpKind::flock:
+      op.owner = r.owner;
+      op.mode = r.mode == F_RDLCK ? LOCK_SH : r.mode == F_WRLCK ? LOCK_EX : LOCK_UN;
+      if (r.flags) op.op_flags |= kOpWait;
+      break;
+    default:
+      break;
+  }
+  sink.add(op);
+  if (op.handle && (op.kind == OpKind::release || op.kind == OpKind::releasedir) && instance != instances_.end()) {
+    const Key object = instance->second.object;
+    instances_.erase(instance);
+    if (const auto at = nodes_.find(object); at != nodes_.end() && --at->second.opens == 0 && at->second.gone) nodes_.erase(at);
+  }
+}
+
+}  // namespace fsr::shim

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes operations of the records that the kernel's hooks send. Gives files, open instances and threads their numbers. Adds
+// lookups, marked as inferred, for names that the trace has not shown yet.
+//
+// One thread. Memory follows the files, names and threads that were seen and not removed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "op.hpp"
+#include "op_sink.hpp"
+#include "witness_record.h"
+
+namespace fsr::shim {
+
+class WitnessOps {
+ public:
+  // `root`: the captured directory. `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
+  WitnessOps(witness_place root, int64_t epoch);
+
+  // Numbers of the open instances of a record, which arrival has found out.
+  struct Handles {
+    HandleId first = 0, second = 0;
+  };
+  // Called for each record in the order of arrival, in which the kernel's open files begin and end. True: it is an operation.
+  bool arrived(const witness_record& record, Handles* handles);
+  // Adds the operation of a record to `sink`, after those by which the trace learns of its file. Called in the order of starts.
+  // `start`: not before record.start; later if an operation that started later was added already.
+  void add(const witness_record& record, Handles handles, int64_t start, OpSink& sink);
+
+ private:
+  struct Key {
+    uint64_t number = 0, generation = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const { return size_t(k.number * 0x9e3779b97f4a7c15u ^ k.generation); }
+  };
+  struct Node {
+    ObjectId id = kNoObject;
+    bool shown = false;  // the trace has one of its names, or it is the root
+    uint32_t opens = 0;
+    bool gone = false;   // its last name was removed
+    std::string target;  // of a symbolic link, where known
+  };
+  // Where the kernel said that a directory lies.
+  struct Place {
+    Key parent;
+    std::string name;
+    witness_inode inode;
+  };
+  struct Thread {
+    uint64_t start = 0;
+    const ThreadInfo* info = nullptr;
+  };
+
+  static Key key(const witness_place& place) { return {place.number, place.generation}; }
+  static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
+  Node& node(Key key);
+  ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
+  uint64_t mark(Key parent, std::string_view name, Key object);
+  void show_directory(Key directory, const Op& like, OpSink& sink);
+  void show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
+  void bind(Key object, Key parent, std::string_view name);
+  void unbind(Key object, Key parent, std::string_view name);
+  void forget(Key object);
+  const ThreadInfo* thread_of(const witness_record& record);
+  void fill_names(const witness_record& record, Op& op, OpSink& sink);
+  void fill_open(const witness_record& record, HandleId handle, Op& op, OpSink& sink);
+
+  const Key root_;
+  const int64_t epoch_;
+  ObjectId last_object_ = kRootObject;
+  HandleId last_handle_ = 0;
+  ThreadId last_thread_ = 0;
+  std::unordered_map<Key, Node, KeyHash> nodes_;
+  std::unordered_map<Key, Place, KeyHash> places_;  // of directories that the trace has not shown
+  std::unordered_set<uint64_t> names_;              // hashes of names that the trace has shown
+  std::unordered_map<uint64_t, HandleId> open_;     // by the address of the kernel's open file; as of arrival
+  struct Instance {
+    Key object;
+    bool directory = false;
+    uint64_t cursor = 0;
+  };
+  std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
+  std::unordered_map<uint32_t, Thread> threads_;
+  std::deque<ThreadInfo> infos_;
+  std::unordered_set<std::string> commands_;
+};
+
+}  // namespace fsr::shim

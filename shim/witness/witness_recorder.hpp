@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what the kernel's hooks send, brings it into the order of starts and hands the operations to a sink.
+//
+// A thread of its own reads, orders and writes. A record comes when its operation has ended. So each waits for kWindow, during
+// which operations that started earlier may end. An operation that took longer gets a later start, is marked as inferred, and
+// counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hooks.hpp"
+#include "op_sink.hpp"
+#include "witness_ops.hpp"
+
+namespace fsr::shim {
+
+class WitnessRecorder {
+ public:
+  static constexpr int64_t kWindow = 500'000'000;  // ns
+
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `command`, `ring_bytes`: as of WitnessHooks. Throws CaptureError.
+  WitnessRecorder(OpSink& sink, pid_t command, size_t ring_bytes, int64_t epoch);
+  ~WitnessRecorder();  // stops, if stop() was not called
+
+  // Attaches the hooks, as WitnessHooks::attach() does, and starts the thread. Throws CaptureError.
+  void start(const std::function<void()>& look);
+  // Detaches the hooks, writes all that came and finishes the sink. Idempotent.
+  void stop(const std::string& reason);
+
+  bool recording() const { return recording_.load(); }
+  std::string failure() const;  // the reason why recording failed; empty: it did not
+  std::string reason() const;   // the reason why recording ended; empty: it goes on
+  WitnessCounters counters() const { return hooks_.counters(); }
+  uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
+  unsigned hooks() const { return hooks_.attached(); }
+  int64_t now() const;  // ns since the epoch
+
+ private:
+  struct Chunk {
+    std::vector<std::byte> bytes;
+    size_t records = 0;  // not written yet
+  };
+  struct Waiting {
+    int64_t start;
+    uint64_t number;  // in the order of arrival
+    const witness_record* record;
+    WitnessOps::Handles handles;
+    Chunk* chunk;
+    bool operator<(const Waiting& other) const {  // the earliest is the greatest
+      return start != other.start ? start > other.start : number > other.number;
+    }
+  };
+
+  void keep(const witness_record& record);
+  void write_before(int64_t bound);
+  void run();
+  void write_all();
+  RecorderState state();
+  void end_for(const std::string& reason, bool failed);
+
+  OpSink& sink_;
+  const int64_t epoch_;
+  WitnessHooks hooks_;
+  std::unique_ptr<WitnessOps> ops_;
+  std::deque<Chunk> chunks_;
+  std::priority_queue<Waiting> waiting_;
+  uint64_t arrived_ = 0;
+  int64_t written_ = INT64_MIN;  // start of the last operation that was added
+  int64_t drained_ = 0;          // time of the last drain but one
+  uint64_t dropped_ = 0;         // lost records that the sink knows of
+  std::atomic<uint64_t> late_{0};
+  std::atomic<bool> recording_{true}, stop_{false};
+  mutable std::mutex mutex_;
+  std::string reason_, failure_;
+  std::thread thread_;
+};
+
+}  // namespace fsr::shim
