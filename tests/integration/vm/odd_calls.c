@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// odd_calls DIR: makes calls of many kinds in DIR, with errors, threads and other users, and prints how many operations of each
+// kind a capture has to record: "KIND COUNT" a line. DIR is empty and on a file system with locks and extended attributes.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static struct {
+  const char* kind;
+  int count;
+} expected[64];
+
+static void expect(const char* kind, int count) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  int i = 0;
+  while (expected[i].kind && strcmp(expected[i].kind, kind) != 0) ++i;
+  expected[i].kind = kind;
+  expected[i].count += count;
+  pthread_mutex_unlock(&mutex);
+}
+
+// Ends the program if a call did not come to the outcome that its count is for.
+static long must(const char* what, long got, int error) {
+  if ((error == 0) != (got >= 0) || (error != 0 && errno != error)) {
+    printf("%s: returned %ld, %s; expected %s\n", what, got, got < 0 ? strerror(errno) : "success", strerror(error));
+    exit(1);
+  }
+  return got;
+}
+
+#define OK(kind, call) (expect(kind, 1), must(#call, (long)(call), 0))
+#define FAILS(kind, error, call) (expect(kind, 1), must(#call, (long)(call), error))
+#define QUIET(call) must(#call, (long)(call), 0)
+
+static void close_last(int fd) {
+  expect("flush", 1);
+  expect("release", 1);
+  QUIET(close(fd));
+}
+
+static void names(void) {
+  OK("mkdir", mkdir("d", 0700));
+  OK("mkdir", mkdirat(AT_FDCWD, "d/e", 0755));
+  const int dir = (int)OK("opendir", open("d", O_RDONLY | O_DIRECTORY));
+  close_last((int)OK("create", openat(dir, "f", O_CREAT | O_EXCL | O_RDWR, 0640)));
+  OK("link", linkat(dir, "f", dir, "g", 0));
+  OK("symlink", symlinkat("f", dir, "s"));
+  char target[8];
+  OK("readlink", readlinkat(dir, "s", target, sizeof target));
+  OK("rename", renameat(dir, "g", dir, "h"));
+  OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
+  OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
+  must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "f", RENAME_NOREPLACE), EEXIST);  // refused before the file system
+  OK("mknod", mknodat(dir, "fifo", S_IFIFO | 0600, 0));
+  FAILS("rmdir", ENOTEMPTY, rmdir("d"));
+  FAILS("lookup", ENOENT, unlinkat(dir, "nothing", 0));
+  FAILS("lookup", ENOENT, open("d/nothing", O_RDONLY));
+  FAILS("lookup", ENOENT, open("d/no/thing", O_RDONLY | O_CREAT, 0600));
+  FAILS("lookup", ENOENT, access("nowhere", R_OK));
+  OK("access", faccessat(dir, "f", R_OK, 0));
+  OK("unlink", unlinkat(dir, "h", 0));
+  OK("unlink", unlinkat(dir, "fifo", 0));
+  OK("rmdir", unlinkat(dir, "e", AT_REMOVEDIR));
+  char entries[4096];
+  OK("readdir", syscall(SYS_getdents64, dir, entries, sizeof entries));
+  OK("readdir", syscall(SYS_getdents64, dir, entries, sizeof entries));
+  expect("releasedir", 1);
+  QUIET(close(dir));
+}
+
+static void attributes(void) {
+  struct stat s;
+  struct statfs fs;
+  OK("getattr", stat("d/f", &s));
+  OK("getattr", lstat("d/s", &s));
+  OK("setattr", chmod("d/f", 0604));
+  OK("setattr", chown("d/f", 12, 34));
+  OK("setattr", truncate("d/f", 1000));
+  OK("setattr", utimensat(AT_FDCWD, "d/f", NULL, 0));
+  OK("statfs", statfs("d", &fs));
+  OK("setxattr", setxattr("d/f", "trusted.a", "value", 5, 0));
+  FAILS("setxattr", ENODATA, setxattr("d/f", "trusted.b", "value", 5, XATTR_REPLACE));
+  char value[64];
+  OK("getxattr", getxattr("d/f", "trusted.a", value, sizeof value));
+  FAILS("getxattr", ENODATA, getxattr("d/f", "trusted.b", value, sizeof value));
+  OK("listxattr", listxattr("d/f", value, sizeof value));
+  OK("removexattr", removexattr("d/f", "trusted.a"));
+}
+
+static void data(void) {
+  char buffer[100] = "content";
+  struct iovec two[] = {{buffer, 10}, {buffer, 20}};
+  const int fd = (int)OK("open", open("d/f", O_RDWR | O_TRUNC));
+  OK("write", write(fd, buffer, sizeof buffer));
+  OK("write", pwrite(fd, buffer, 7, 1000));
+  OK("write", writev(fd, two, 2));
+  OK("write", pwritev(fd, two, 2, 500));
+  OK("read", pread(fd, buffer, 7, 1000));
+  OK("read", preadv(fd, two, 2, 500));
+  OK("read", readv(fd, two, 2));
+  OK("read", read(fd, buffer, sizeof buffer));
+  QUIET(lseek(fd, 0, SEEK_SET));
+  OK("lseek", lseek(fd, 0, SEEK_DATA));
+  OK("fallocate", fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 4096));
+  OK("fsync", fsync(fd));
+  OK("fsync", fdatasync(fd));
+  const int other = (int)OK("create", open("copy", O_CREAT | O_RDWR, 0600));
+  OK("copy_file_range", copy_file_range(fd, NULL, other, NULL, 100, 0));
+  off_t from = 0;
+  expect("read", 1);
+  OK("write", sendfile(other, fd, &from, 50));
+  const int appending = (int)OK("open", open("copy", O_WRONLY | O_APPEND));
+  OK("write", write(appending, buffer, 30));
+  close_last(appending);
+  // A duplicate's close is a flush, and not the last close.
+  const int copy = (int)QUIET(dup(other));
+  expect("flush", 1);
+  QUIET(close(copy));
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 10, .l_len = 5};
+  OK("setlk", fcntl(other, F_SETLK, &range));
+  OK("getlk", fcntl(other, F_GETLK, &range));
+  range = (struct flock){.l_type = F_RDLCK, .l_whence = SEEK_END, .l_start = 0, .l_len = 5};
+  OK("setlk", fcntl(other, F_OFD_SETLK, &range));
+  OK("flock", flock(other, LOCK_EX));
+  OK("flock", flock(other, LOCK_UN));
+  int ends[2];
+  QUIET(pipe(ends));
+  off_t at = 0;
+  OK("read", splice(other, &at, ends[1], NULL, 20, 0));
+  OK("write", splice(ends[0], NULL, other, &at, 20, 0));
+  void* memory = (void*)QUIET(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, other, 0));
+  munmap(memory, 4096);
+  close_last(other);
+  close_last(fd);
+  const int nameless = (int)OK("tmpfile", open(".", O_TMPFILE | O_RDWR, 0600));
+  OK("write", write(nameless, buffer, 5));
+  close_last(nameless);
+}
+
+static void* thread(void* name) {
+  for (int i = 0; i < 50; ++i) {
+    const int fd = (int)OK("create", open(name, O_CREAT | O_EXCL | O_WRONLY, 0644));
+    OK("write", write(fd, name, 3));
+    close_last(fd);
+    OK("unlink", unlink(name));
+  }
+  return NULL;
+}
+
+static void many(void) {
+  pthread_t threads[4];
+  static char names[4][16];
+  for (int i = 0; i < 4; ++i) {
+    snprintf(names[i], sizeof names[i], "thread%d", i);
+    pthread_create(&threads[i], NULL, thread, names[i]);
+  }
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+}
+
+// What another user may not do. The child's counts are those of the program.
+static void others(void) {
+  QUIET(chmod(".", 0755)), expect("setattr", 1);
+  expect("create", 1);  // refused: it may not write here
+  expect("open", 1);    // refused: it may not read
+  expect("access", 1);  // refused: it may not search d
+  expect("unlink", 1);
+  const int made = (int)OK("create", open("secret", O_CREAT | O_WRONLY, 0600));
+  close_last(made);
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    QUIET(setgid(1000));
+    QUIET(setuid(1000));
+    must("create", open("new", O_CREAT | O_WRONLY, 0600), EACCES);
+    must("open", open("secret", O_RDONLY), EACCES);
+    must("search", open("d/f", O_RDONLY), EACCES);
+    must("unlink", unlink("secret"), EACCES);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (status != 0) exit(1);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2 || chdir(argv[1]) != 0) return 2;
+  umask(022);
+  names();
+  attributes();
+  data();
+  many();
+  others();
+  for (int i = 0; expected[i].kind; ++i) printf("%s %d\n", expected[i].kind, expected[i].count);
+  return 0;
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fsshim capture --via kernel, in a virtual machine with Debian's stock kernel: a program of odd calls is recorded call by call; git, tar
+# and SQLite, captured so, replay clean with an equal tree; what a small ring drops is counted; a killed fsshim leaves nothing, and its
+# command goes on. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite.
+"$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
+. "$(dirname "$0")/../harness/common.sh"
+suite=()
+[ "${1:-}" != --suite ] || suite=(--suite "$2")
+
+mkdir share
+cat >share/applications.sh <<'E'
+cd /mnt/d
+cat old/read >/dev/null; echo more >>old/append; mv old/name old/renamed; rm old/gone; ln old/read old/twin; cat old/link >/dev/null
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+git init -q --template= repo; cd repo
+for i in 1 2 3; do mkdir dir$i; for j in 1 2 3; do echo "file $i $j" >dir$i/file$j; done; done
+git add -A; git commit -qm one; git mv dir1 moved; rm dir2/file2; git commit -qam two; git checkout -qb branch HEAD~1; git checkout -q -
+cd ..
+tar cf archive.tar repo; mkdir unpacked; tar xf archive.tar -C unpacked
+sqlite3 base 'create table t(a, b); create index i on t(a);'
+for i in 1 2 3; do sqlite3 base "begin; insert into t select random(), hex(randomblob(50)) from (values(1),(2),(3)),(values(1),(2)); commit; delete from t where a % 3 = 0;"; done
+sqlite3 base vacuum
+E
+cat >share/killed.sh <<'E'
+cd /mnt/d
+touch /tmp/started
+i=0
+while [ $i -lt 30 ]; do echo $i >count || exit 1; sleep 0.1; i=$((i + 1)); done
+touch /tmp/whole
+E
+cat >job <<'E'
+#!/bin/sh
+mount -t tmpfs tmp /mnt
+mkdir /mnt/d /mnt/odd
+tree() { (cd "$1" && find . ! -type d -exec stat -c '%n %F %s %a %h' {} + | sort); }
+status() { echo "$1 $2" >>/share/statuses; }
+
+fsshim check /mnt/d >/share/check 2>&1
+fsshim capture /mnt/odd --via kernel -o /share/odd.zst -- odd_calls /mnt/odd >/share/odd.list 2>/share/odd.err; status odd $?
+
+mkdir /mnt/d/old
+for i in read append name gone; do echo $i >/mnt/d/old/$i; done; ln -s read /mnt/d/old/link
+fsshim capture /mnt/d --via kernel -o /share/applications.zst -- sh -e /share/applications.sh >/share/applications.err 2>&1
+status applications $?
+tree /mnt/d >/share/wanted
+
+mkdir /mnt/many
+cat >/tmp/many.sh <<'M'
+i=0; while [ $i -lt 2000 ]; do : >/mnt/many/$i; i=$((i + 1)); done
+M
+fsshim capture /mnt/many --via kernel --kernel-ring 64k -o /share/dropped.zst -- sh /tmp/many.sh >/share/dropped.err 2>&1
+status dropped $?
+ls /mnt/many | wc -l >/share/made
+
+fsshim capture /mnt/d --via kernel -o /share/killed.zst -- sh /share/killed.sh >/share/killed.err 2>&1 &
+fsshim=$!
+while [ ! -e /tmp/started ]; do sleep 0.2; done
+kill -9 $fsshim
+i=0; while [ ! -e /tmp/whole ] && [ $i -lt 200 ]; do sleep 0.2; i=$((i + 1)); done
+[ -e /tmp/whole ]; status whole $?
+sleep 1; grep -c /mnt/d /proc/self/mounts >/share/mounts
+# The end of the process detaches the programs one by one.
+i=0; until umount /mnt 2>/dev/null || [ $i = 200 ]; do sleep 0.3; i=$((i + 1)); done
+[ $i -lt 200 ]; status unmounted $?
+fsshim capture /tmp --via kernel -o /share/after.zst -- true 2>/share/after.err; status after $?
+E
+"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --share share --timeout 550 --program "$FSR_BUILD/shim/fsshim" \
+  --program "$FSR_BUILD/tests/integration/odd_calls" --program "$(command -v git)" --program "$(command -v sqlite3)" job ||
+  not_ok "the guest's job" "ended with $?"
+
+ended() { check_status "$1" 0 "^$2 $3\$" cat share/statuses; }
+lines() { fstrace dump "$1" | grep -v ' lookup .* inferred '; }
+
+ended 'odd calls: status' odd 0
+lines share/odd.zst | awk '{print $5}' | sort | uniq -c | awk '{print $2, $1}' >odd.got
+sort share/odd.list >odd.wanted
+check 'odd calls: each is recorded, and no other' diff odd.wanted odd.got
+check 'odd calls: the trace is complete' fstrace verify share/odd.zst
+check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
+check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
+refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
+if [ "$refused" = 4 ]; then ok 'odd calls: what another user may not do'; else not_ok 'odd calls: what another user may not do' "$refused of 4"; fi
+
+ended 'applications: status' applications 0
+check 'applications: the trace is complete' fstrace verify share/applications.zst
+mkdir target
+check_status 'applications: the replay is clean' 0 '' fsreplay share/applications.zst file:target --timing asap
+(cd target && find . ! -type d ! -path './.fsreplay*' -exec stat -c '%n %F %s %a %h' {} + | sort) >got
+check 'applications: the trees are equal' diff <(sed 's/regular empty file/regular file/' share/wanted) <(sed 's/regular empty file/regular file/' got)
+
+ended 'dropped: status' dropped 1
+check_status 'dropped: said' 0 'not complete: [0-9,]+ operations were dropped' cat share/dropped.err
+check_status 'dropped: nobody waited or failed' 0 '^2000$' cat share/made
+check_status 'dropped: the trace has their number' 0 '"dropped": *[1-9]' fstrace info --json share/dropped.zst
+
+ended 'killed: the command goes on to its end' whole 0
+check_status 'killed: no mount is left' 0 '^0$' cat share/mounts
+ended 'killed: nothing holds the file system' unmounted 0
+ended 'killed: the next capture starts' after 0
+
+check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
+mkdir here
+if fsshim capture here --via kernel -o here.zst -- true 2>here.err; then
+  ok 'this machine: permitted'
+else
+  check_status 'this machine: one line says why not' 0 '^fsshim: --via kernel: .*leave --via out$' cat here.err
+  check_status 'this machine: nothing is made' 1 '' test -e here.zst
+fi

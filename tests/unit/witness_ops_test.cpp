@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that are made of the records of the kernel's hooks.
+#include "witness/witness_ops.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "op_sink.hpp"
+
+using namespace fsr;
+using namespace fsr::shim;
+
+namespace {
+
+constexpr witness_place kRoot{100, 1};
+constexpr uint64_t kFile = 0xffff888001000000;  // address of an open file
+
+// A line for each operation: kind, error, object, parent, name, handle.
+class LineSink final : public OpSink {
+ public:
+  void add(const Op& op) override {
+    CHECK(op.start >= last_);
+    last_ = op.start;
+    lines.push_back(std::string(op.has(kOpInferred) ? "?" : "") + op_name(op.kind) + " " + std::to_string(op.error) + " #" +
+                    std::to_string(op.object) + " in #" + std::to_string(op.parent) + " '" + std::string(op.name) + "' h" +
+                    std::to_string(op.handle));
+  }
+  uint64_t add_start(const Op&) override { return 0; }
+  void add_end(uint64_t, const Op&) override {}
+  SinkState tick(int64_t, const RecorderState&) override { return {}; }
+  void finish(bool, const std::string&, int64_t, const RecorderState&) override {}
+
+  std::vector<std::string> lines;
+
+ private:
+  int64_t last_ = 0;
+};
+
+// A record with a name and its bytes behind it.
+struct Made {
+  alignas(witness_record) char bytes[sizeof(witness_record) + 2 * kWitnessName] = {};
+  Made(witness_kind kind, int64_t start, witness_place parent = {}, const char* name = "") {
+    record().kind = kind;
+    record().layout = kWitnessNames;
+    record().start = uint64_t(start);
+    record().end = uint64_t(start) + 1;
+    record().parent = parent;
+    record().name_length = uint32_t(strlen(name));
+    memcpy(bytes + sizeof(witness_record), name, strlen(name));
+    record().tid = record().pid = 7;
+  }
+  witness_record& record() { return *reinterpret_cast<witness_record*>(bytes); }
+  Made& object(uint64_t number, uint32_t mode, uint32_t links = 1) {
+    record().object = {
+        .number = number, .size = 0, .blocks = 0, .generation = 1, .mode = mode, .uid = 0, .gid = 0, .links = links, .device = 0};
+    return *this;
+  }
+  Made& file(uint64_t address) {
+    record().file = address;
+    return *this;
+  }
+  Made& result(int64_t value) {
+    record().result = value;
+    return *this;
+  }
+};
+
+struct Trace {
+  WitnessOps ops{kRoot, 0};
+  LineSink sink;
+  void operator()(Made& made) {
+    WitnessOps::Handles handles;
+    if (ops.arrived(made.record(), &handles)) ops.add(made.record(), handles, int64_t(made.record().start), sink);
+  }
+  void operator()(Made&& made) { (*this)(made); }
+};
+
+}  // namespace
+
+TEST_CASE("a file of the kernel's hooks is introduced once, with the directories above it") {
+  Trace trace;
+  trace(Made(kWitnessPlace, 1, {101, 1}, "deep").object(102, S_IFDIR | 0755));
+  trace(Made(kWitnessPlace, 1, kRoot, "top").object(101, S_IFDIR | 0755));
+  trace(Made(kWitnessGetattr, 2, {102, 1}, "f").object(103, S_IFREG | 0644));
+  trace(Made(kWitnessGetattr, 3, {102, 1}, "f").object(103, S_IFREG | 0644));
+  trace(Made(kWitnessGetattr, 4).object(100, S_IFDIR | 0755));
+  const size_t n = trace.sink.lines.size();
+  REQUIRE(n == 6);
+  CHECK(trace.sink.lines[0].starts_with("?lookup 0"));
+  CHECK(trace.sink.lines[0].find("in #1 'top'") != std::string::npos);
+  CHECK(trace.sink.lines[1].find("'deep'") != std::string::npos);
+  CHECK(trace.sink.lines[2].find("'f'") != std::string::npos);
+  CHECK(trace.sink.lines[3] == trace.sink.lines[4]);
+  CHECK(trace.sink.lines[5] == "getattr 0 #1 in #0 '' h0");
+}
+
+TEST_CASE("an open file's address that the kernel uses again is another open instance") {
+  Trace trace;
+  trace(Made(kWitnessCreate, 1, kRoot, "f").object(103, S_IFREG | 0644).file(kFile));
+  trace(Made(kWitnessWrite, 2).object(103, S_IFREG | 0644).file(kFile).result(5));
+  // The release comes first, but the next open had begun before it.
+  Made release = Made(kWitnessRelease, 5).object(103, S_IFREG | 0644).file(kFile);
+  Made open = Made(kWitnessOpen, 4, kRoot, "f").object(103, S_IFREG | 0644).file(kFile);
+  WitnessOps::Handles released, opened;
+  trace.ops.arrived(release.record(), &released);
+  trace.ops.arrived(open.record(), &opened);
+  trace.ops.add(open.record(), opened, 4, trace.sink);
+  trace.ops.add(release.record(), released, 5, trace.sink);
+  trace(Made(kWitnessRead, 6).object(103, S_IFREG | 0644).file(kFile).result(-EIO));
+  const std::vector<std::string> wanted{"create 0 #2 in #1 'f' h1", "write 0 #2 in #0 '' h1", "open 0 #2 in #0 '' h2",
+                                        "release 0 #2 in #0 '' h1", "read 5 #2 in #0 '' h2"};
+  CHECK(trace.sink.lines == wanted);
+}
+
+TEST_CASE("a name that was removed and made again is another file, also if the file system has no generations") {
+  Trace trace;
+  trace(Made(kWitnessMkdir, 1, kRoot, "d").object(103, S_IFDIR | 0755, 2));
+  trace(Made(kWitnessRmdir, 2, kRoot, "d").object(103, S_IFDIR | 0755, 2));
+  trace(Made(kWitnessMkdir, 3, kRoot, "d").object(103, S_IFDIR | 0755, 2));
+  const std::vector<std::string> wanted{"mkdir 0 #2 in #1 'd' h0", "rmdir 0 #2 in #1 'd' h0", "mkdir 0 #3 in #1 'd' h0"};
+  CHECK(trace.sink.lines == wanted);
+}
+
+TEST_CASE("an operation that was too long for its place is marked") {
+  Trace trace;
+  Made made(kWitnessLookup, 1, kRoot, "missing");
+  made.result(-ENOENT);
+  trace.ops.add(made.record(), {}, 9, trace.sink);
+  CHECK(trace.sink.lines == std::vector<std::string>{"?lookup 2 #0 in #1 'missing' h0"});
+}
