@@ -2,6 +2,7 @@
 // The NFSv4.1 target on a real server: see nfs_mounted.hpp.
 #include <errno.h>
 #include <linux/falloc.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -17,6 +18,9 @@ struct Mounted4 : Mounted {
   explicit Mounted4(const std::string& options = "", bool impersonate = false)
       : Mounted(options, true, impersonate, "NFS4_VFS_URL") {}
 };
+
+// Returns the server's process, which leads a process group.
+pid_t server_process() { return std::stoi(contents(environment("GANESHA_DIR") + "/ganesha.pid")); }
 
 }  // namespace
 
@@ -200,18 +204,16 @@ TEST_CASE("operations fail in time while the server is away, and succeed when it
 
 TEST_CASE("operations that wait for a slot fail in time while the server is silent, and the session is replaced when it speaks") {
   Mounted4 m("&timeout=2");
-  auto tell = [](const std::string& signal) {
-    REQUIRE(system(("kill -" + signal + " -- -$(cat $GANESHA_DIR/ganesha.pid)").c_str()) == 0);
-  };
+  const pid_t process = server_process();
   const Op op{.kind = OpKind::getattr, .object = kDir};
   std::vector<TargetRequest> requests(120, TargetRequest{.op = &op});  // the session has 64 slots
   auto session = m.target->open_session();
   Concurrent under_way(m);
-  tell("STOP");
+  REQUIRE(kill(-process, SIGSTOP) == 0);
   for (TargetRequest& request : requests) under_way.submit(*session, request);
   const int64_t until = m.clock.now() + 8'000'000'000;
   while (under_way.left > 0 && m.clock.now() < until) session->poll(until, -1, under_way);
-  tell("CONT");
+  REQUIRE(kill(-process, SIGCONT) == 0);
   CHECK(under_way.left == 0);
   for (const TargetRequest& request : requests) CHECK(request.outcome.error == ETIMEDOUT);
   CHECK(m.run(op) == 0);
@@ -226,8 +228,7 @@ TEST_CASE("an open that failed in the capture, and has no release, leaves no fil
     files.push_back(m.create("file" + std::to_string(handle), handle));
     REQUIRE(m.release(handle) == 0);
   }
-  const std::string pid = contents(environment("GANESHA_DIR") + "/ganesha.pid");
-  const fs::path descriptors = "/proc/" + pid.substr(0, pid.find('\n')) + "/fd";
+  const fs::path descriptors = "/proc/" + std::to_string(server_process()) + "/fd";
   auto count = [&] { return std::distance(fs::directory_iterator(descriptors), {}); };
   const auto before = count();
   for (ObjectId file : files) CHECK(m.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = file}) == 0);
