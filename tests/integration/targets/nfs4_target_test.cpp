@@ -210,6 +210,7 @@ TEST_CASE("operations that wait for a slot fail in time while the server is sile
   auto session = m.target->open_session();
   Concurrent under_way(m);
   REQUIRE(kill(-process, SIGSTOP) == 0);
+  usleep(100'000);  // each of its threads has stopped
   for (TargetRequest& request : requests) under_way.submit(*session, request);
   const int64_t until = m.clock.now() + 8'000'000'000;
   while (under_way.left > 0 && m.clock.now() < until) session->poll(until, -1, under_way);
