@@ -14,6 +14,8 @@ namespace fsr {
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
     : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {
   file_sizes_ = EvenDraw(random_.unit());
+  Near nobody;
+  recency_.touch(nobody, root_);  // so that a thread that has touched nothing yet finds a directory
   for (const OftenUsedName& h : model.hot) {
     Hot hot{kNoObject, tree_.new_name()};
     hot_numbers_[hot.name] = hot_.size();
