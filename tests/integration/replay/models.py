@@ -109,7 +109,7 @@ names = []
 for n, options in enumerate((["--seed", "4"], ["--seed", "4"], ["--seed", "5"])):
     run(FSREPLAY, model, "memory:", "-q", "--timing", "asap", "--record", f"{n}.zst", *options)
     dump = run(fstrace_program(), "dump", "--json", f"{n}.zst").stdout.splitlines()
-    names.append(sorted((o["kind"], o.get("path"), o.get("offset"), o.get("error")) for o in map(json.loads, dump)))
+    names.append(sorted(str((o["kind"], o.get("path"), o.get("offset"), o.get("error"))) for o in map(json.loads, dump)))
 cases.case("the same seed makes the same operations", names[0] == names[1])
 cases.case("another seed makes others", names[0] != names[2])
 one = replay(model, "memory:", "--timing", "asap")["model"]
