@@ -38,6 +38,7 @@ LOADS = {"sqlite": ["sh", "-c", SQLITE], "tar": ["sh", "-c", TAR], "mail": [sys.
 # true distances are in docs/model-format.md.
 MOST = {"mix": 0.35, "outcomes": 0.1, "lookups": 0.25}
 
+hostile.beside("ganesha")
 cases = Cases()
 work = tempfile.mkdtemp(prefix="fsreplay-models-")
 os.chdir(work)
@@ -71,7 +72,6 @@ def refused(name, words, *command):
     cases.case(name, done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
-hostile.beside("ganesha")
 place = os.path.join(os.environ["NFS_VFS_DIR"], "models")
 os.mkdir(place)
 os.makedirs("source/a/b")
