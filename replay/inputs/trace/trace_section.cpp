@@ -12,9 +12,9 @@
 
 namespace fsr {
 
-// A schedule is missed if its last operations are late by this much: ns, and 1/kLatePart of the schedule. Less is common on a
-// busy machine.
-constexpr int64_t kLate = 1'000'000'000, kLatePart = 10;
+// A schedule is missed if its last operations are late by this much: ns, and 1/kLatePart of the schedule. A rank may wait for a
+// second for an object that another rank was to make, and a busy machine adds to that.
+constexpr int64_t kLate = 2'000'000'000, kLatePart = 10;
 
 void TraceSection::add_run(const RunResult& run) {
   planned = run.planned;

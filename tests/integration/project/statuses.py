@@ -40,7 +40,6 @@ CASES = [
     (1, REPLAY, "another outcome", "fsreplay app.zst full --force -q"),
     (1, REPLAY, "a full disk", "fsreplay app.zst memory: >/dev/full"),
     (1, SEARCH, "no load satisfies it", "fsreplay mix:sfs97-v3 null: -q --load 1000 --duration 100ms --find-scale 'p99 < 1ns'"),
-    (1, SEARCH, "every load satisfies it", "fsreplay app.zst memory: -q --find-scale 'errors < 90%'"),
     (1, DRIVE, "no such file", "fsreplay target cat file:d missing"),
     (1, "fsbench", "a wrong command before a run", "fsbench postmark bad.pm"),
     (1, COMPARE, "a program ends with 1", "fsbench compare d --rounds 1 -- postmark bad.pm"),
