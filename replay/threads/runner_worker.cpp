@@ -98,12 +98,15 @@ void RunnerWorker::wake_sleepers() {
 
 int64_t RunnerWorker::next_due() const { return sleepers_.empty() ? IdleWait::kNever : sleepers_.top().due; }
 
+void RunnerWorker::give_counts() {
+  if (!wanted_.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(mutex_);
+  handed_.merge(std::exchange(tally_, {}));
+  wanted_.store(false, std::memory_order_release);
+}
+
 bool RunnerWorker::step() {
-  if (wanted_.load(std::memory_order_relaxed)) {
-    std::lock_guard lock(mutex_);
-    handed_.merge(std::exchange(tally_, {}));
-    wanted_.store(false, std::memory_order_release);
-  }
+  give_counts();
   accept();
   const bool paced = !sleepers_.empty() || has_borrowed_;
   if (paced) wake_sleepers();
@@ -225,6 +228,7 @@ void RunnerWorker::account(SimContext& sim) {
                            .to = outcome.completed,
                            .bytes = moves ? outcome.result : 0,
                            .failed = outcome.error != 0 && outcome.error != op.error});
+  give_counts();  // a step may consist of hundreds of calls that take long
 }
 
 void RunnerWorker::completed(TargetRequest& request) {

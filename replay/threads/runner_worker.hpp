@@ -71,6 +71,7 @@ class RunnerWorker final : public Completion {
   bool submit(SimContext& sim);  // true: the operation has completed
   uint64_t perform_bytes(const TargetRequest& request);
   void account(SimContext& sim);
+  void give_counts();  // to taken(), if they are wanted
   void resume(SimContext& sim);
   void run_ready();
   void accept();
