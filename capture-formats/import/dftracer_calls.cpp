@@ -119,7 +119,7 @@ int flags_of(std::string_view mode) {
 
 constexpr int32_t kMadeUp = 1 << 20;  // descriptors of streams begin here, which no process reaches by itself
 
-// Of a stream, which the log names by its file alone.
+// Returns the made-up descriptor of a stream, which the log names by its file alone.
 int32_t descriptor_of(std::string_view path) { return kMadeUp + int32_t(std::hash<std::string_view>()(path) % kMadeUp); }
 
 }  // namespace
@@ -159,7 +159,7 @@ bool Calls::argument(std::string_view spec, const json& args, std::string* out) 
   *out += kind == 'x'   ? fmt::format("{:#x}", uint64_t(value))
           : kind == 'o' ? fmt::format("{:#o}", uint64_t(value))
                         : fmt::format("{}", value);
-  return given || name == "mode" || name == "flags";  // open without O_CREAT has no mode
+  return given || name == "mode" || name == "flags";  // only O_CREAT comes with a mode
 }
 
 // The events that tell what hashes stand for: "FH", and in older logs none.

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int32_t kMostRanks = 1 << 24;
 
-// One line, such as "X_POSIX 0 write 0 0 1048576 0.0032 0.0041 [3] 139850": module, rank, kind, number of the segment, offset,
-// bytes, start and end in seconds since the job began; what follows (OSTs, thread) is not needed.
+// One line, such as "X_POSIX 0 write 0 0 1048576 0.0032 0.0041 [3] 139850". Its fields are module, rank, kind, number of the
+// segment, offset, bytes, start and end. Times are seconds since the job began. OSTs and thread, which follow, are not needed.
 struct Segment {
   int64_t start, duration;
   uint64_t offset, length;

@@ -29,7 +29,7 @@ class LockTable {
   // Like set(), but first removes conflicting locks of other owners, of whose release nothing is known.
   void take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle = 0);
   bool holds(uint64_t owner) const;
-  // What `owner` holds of [start, end], and its replacement by that, after a lock that another client refused.
+  // Returns the parts of [start, end] that `owner` holds. restore() gives them back after a lock that the server refused.
   std::vector<Range> held(uint64_t owner, uint64_t start, uint64_t end) const;
   void restore(uint64_t owner, uint64_t start, uint64_t end, std::span<const Range> ranges);
   int set_flock(HandleId handle, bool exclusive);

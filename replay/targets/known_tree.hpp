@@ -235,8 +235,8 @@ class KnownTree {
   std::unordered_map<ObjectId, Object> objects_;
   std::unordered_map<HandleId, Open> opens_;
   uint64_t moves_ = 0;
-  std::deque<ObjectId> moved_;       // the latest ones
-  std::vector<const Op*> renaming_;  // that have begun
+  std::deque<ObjectId> moved_;       // objects, the latest last
+  std::vector<const Op*> renaming_;  // renames in flight
   std::string hidden_prefix_;        // includes random digits, which differ from run to run
   uint64_t hidden_names_ = 0;
 };

@@ -130,7 +130,7 @@ class ModelKind final : public InputKind {
   explicit ModelKind(InputOptions& options) : options_(options) {}
   const char* noun() const override { return "a model"; }
   const char* plural() const override { return "models"; }
-  const char* help() const override { return "a model of fstrace"; }
+  const char* help() const override { return "a model"; }
 
   void declare(Command& group) override {
     group
@@ -140,7 +140,7 @@ class ModelKind final : public InputKind {
               if (text != "processes" && text != "think") throw std::invalid_argument("expected processes or think");
               options_.scale_by = text == "think" ? ScaleBy::think : ScaleBy::processes;
             },
-            "scale by more processes (default) or shorter think times")
+            "scale by processes (default) or by think")
         .stands_for("WHAT");
   }
   std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }

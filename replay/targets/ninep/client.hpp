@@ -26,8 +26,8 @@
 
 namespace fsr::ninep {
 
-// True if the server may have performed a request that makes a fid and ended with `error`: it was withdrawn, and its reply came
-// too late.
+// True if a request that makes a fid and ended with `error` may have been performed: it was withdrawn, and its reply may come
+// late.
 inline bool may_know_fid(int error) { return error == ETIMEDOUT || error == ECANCELED; }
 
 class NinepClient;
