@@ -151,7 +151,7 @@ bool Calls::argument(std::string_view spec, const json& args, std::string* out) 
     const std::string text = path(args, "fname");
     if (name == "stream") value = descriptor_of(text);
     *out += fmt::format("{}<{}>", value, text);
-    return !text.empty() && (given || name == "stream");
+    return !text.empty() && text.find('>') == std::string::npos && (given || name == "stream");
   }
   int64_t size = 1;
   if (kind == 't' && (!number(args, "size", &size) || __builtin_mul_overflow(value, size, &value))) return false;
@@ -234,7 +234,8 @@ std::optional<Event> Calls::call(const json& event) {
     return sink_.note(ImportNotes::lost, "calls without a result"), std::nullopt;
   else if (!given)
     sink_.note(ImportNotes::changed, "calls whose outcome is not logged: success is assumed");
-  if (shape->result == Shape::moved && number(*args, "size", &size)) result *= size;
+  if (shape->result == Shape::moved && number(*args, "size", &size) && __builtin_mul_overflow(result, size, &result))
+    return sink_.note(ImportNotes::lost, "calls with impossible numbers"), std::nullopt;
   std::string outcome = fmt::format("{}", result);
   if (result < 0) {
     const bool by_name = std::string_view(shape->arguments).find(":p") != std::string_view::npos;

@@ -42,6 +42,7 @@ bool parse(std::string_view line, Segment* out) {
   if (!parse_whole(f[5], &out->length) || out->length > UINT32_MAX || !parse_seconds(f[6], &out->start) ||
       !parse_seconds(f[7], &end))
     return false;
+  if (out->start > INT64_MAX / 4 || end > INT64_MAX / 4) return false;
   out->duration = std::max<int64_t>(end - out->start, 0);
   return true;
 }

@@ -109,6 +109,7 @@ void HotNames::choose() {
       names_.push_back(name);
       largest_.push_back(path.largest);
     }
+    if (later.size() == left.size()) break;  // paths of which each seems to be the other's directory
     left = std::move(later);
   }
 }

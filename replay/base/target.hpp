@@ -129,6 +129,9 @@ struct FileUse {
   uint64_t end = 0;  // bytes; end of the used part of the file
 };
 
+// A directory that some file systems keep in their root. It belongs to no one's tree.
+constexpr std::string_view kLostAndFound = "lost+found";
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -137,7 +140,7 @@ class Target {
   virtual const OpMapping* mapping() const { return nullptr; }  // mapping of the plugin that applies to this server; null: none
   virtual std::unique_ptr<TargetSession> open_session() = 0;    // throws std::runtime_error with one clear line
   virtual Space space() { return {}; }
-  virtual bool empty() { return true; }  // true: the root is empty
+  virtual bool empty() { return true; }  // true: the root is empty, but for kLostAndFound
   // Returns known mount points inside the target, as paths below its root. No operation passes such a point: a lookup of it fails
   // with EXDEV, even if the target learns of the mount only then.
   virtual std::vector<std::string> mount_points() { return {}; }

@@ -76,7 +76,7 @@ class Judge {
   // True: nearly all operations that were due were issued, and the run ended about when the schedule did.
   bool kept_pace() const {
     // The service time of the last operations is no delay of the schedule.
-    const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
+    const int64_t at_end = r_.elapsed - r_.planned - r_.stood_still - r_.service.quantile(0.99);
     const int64_t may_be_late = std::max(std::min(kBehind, r_.planned / 10), int64_t(double(r_.planned) * kKeptShare));
     return at_end <= may_be_late && double(r_.overdue) <= double(r_.due_in_all()) * kKeptShare;
   }
@@ -156,7 +156,7 @@ class Judge {
 // The longest operation may have been the last one, whose own time is no delay of the schedule.
 int64_t late_at_end(const RunResult& run) {
   if (run.planned == 0) return 0;
-  return std::max<int64_t>(0, run.elapsed - run.planned - std::max(run.service.max(), run.failing.max()));
+  return std::max<int64_t>(0, run.elapsed - run.planned - run.stood_still - std::max(run.service.max(), run.failing.max()));
 }
 
 void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }

@@ -53,7 +53,8 @@ std::vector<std::string> TreeRemover::list(ObjectId directory) {
 void TreeRemover::take(const Op& op, const std::string& path) {
   if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before the whole tree was removed");
   const int error = session_.perform(op).error;
-  if (!error || error == ENOENT || failed++ != 0) return;
+  // EBUSY, EROFS: hidden names of a network client, snapshots. They are no one's files.
+  if (!error || error == ENOENT || error == EBUSY || error == EROFS || failed++ != 0) return;
   first_failed = path;
   first_error = error;
 }
@@ -72,6 +73,7 @@ void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std
 }
 
 void TreeRemover::remove(ObjectId parent, const std::string& name, const std::string& path) {
+  if (path == kLostAndFound) return;
   std::vector<Folder> folders;
   remove_one(parent, name, path, folders);
   for (size_t i = 0; i < folders.size(); ++i) {

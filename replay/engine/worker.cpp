@@ -265,7 +265,6 @@ bool Worker::issue(Node& node, int64_t now) {
   if (submitted == Submit::completed) {
     release(node, node.after_issue.close(), node.issued);
     finish(node, false);
-    result_.in_calls += node.ended - node.issued;
   } else {
     ++in_flight_;
     if (waits_for_lock(op)) add(counters_.lock_waits, 1);
@@ -281,7 +280,9 @@ void Worker::completed(TargetRequest& request) { finish(*static_cast<Node*>(requ
 void Worker::finish(Node& node, bool was_queued) {
   node.ended = node.request.outcome.completed;
   if (!node.ended) node.ended = run_.clock.now();
-  if (was_queued) {
+  if (!was_queued) {
+    result_.in_calls += node.ended - node.issued;
+  } else {
     --in_flight_;
     if (waits_for_lock(node.copy.op())) add(counters_.lock_waits, uint64_t(-1));
     busy_ = false;

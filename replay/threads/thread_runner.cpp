@@ -76,6 +76,7 @@ class ThreadRunner::RunnerPass {
   RunnerResult result_;
   unsigned interval_ = 0;      // number of the last interval that was reported
   int64_t interval_from_ = 0;  // clock: start of the present interval
+  bool cut_ = false;           // stopped during the warmup, whose counts may still come
   Tally not_reported_;         // counts of the present interval that were handed over
   bool warm_ = true;
   uint64_t completions_ = 0;
@@ -173,8 +174,10 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     });
   }
   const int64_t t = now();
+  if (cut_) counts = {};
   if (!warm_) {
     warm_ = true;
+    cut_ = stop_raised() != 0;
     result_.started = interval_from_ = t;
     if (!last) return;
     counts = {};

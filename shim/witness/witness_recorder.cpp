@@ -107,6 +107,7 @@ void WitnessRecorder::run() {
     end_for(e.what(), true);
   }
   recording_ = false;
+  detach();  // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
   try {
     sink_.finish(clean, reason(), now(), state());
   } catch (const std::exception& e) {
@@ -115,9 +116,13 @@ void WitnessRecorder::run() {
   }
 }
 
+void WitnessRecorder::detach() {
+  std::call_once(detached_, [this] { hooks_.detach(); });
+}
+
 void WitnessRecorder::stop(const std::string& reason) {
   if (!thread_.joinable()) return;
-  hooks_.detach();
+  detach();
   {
     std::lock_guard lock(mutex_);
     if (reason_.empty()) reason_ = reason;

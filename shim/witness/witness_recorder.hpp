@@ -63,6 +63,7 @@ class WitnessRecorder {
   void write_before(int64_t bound);
   void run();
   void write_all();
+  void detach();  // once, by whichever thread is first
   RecorderState state();
   void end_for(const std::string& reason, bool failed);
 
@@ -81,6 +82,7 @@ class WitnessRecorder {
   mutable std::mutex mutex_;
   std::string reason_, failure_;
   std::thread thread_;
+  std::once_flag detached_;
 };
 
 }  // namespace fsr::shim

@@ -93,7 +93,7 @@ class FileTarget final : public Target, public PastCache, public OpensByName {
     if (!dir) throw std::runtime_error(path_ + ": " + strerror(errno));
     bool found = false;
     while (const dirent* entry = readdir(dir))
-      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) found = true;
+      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && entry->d_name != kLostAndFound) found = true;
     closedir(dir);
     return !found;
   }

@@ -66,7 +66,7 @@ class NfsTarget final : public Target {
     auto read = [&](XdrDecoder& in) {
       if (!decode_results(Proc::readdir, in, &reply)) return false;
       for (const Entry& e : reply.entries) {  // names are valid only within this function
-        found |= e.name != "." && e.name != "..";
+        found |= e.name != "." && e.name != ".." && e.name != kLostAndFound;
         cookie = e.cookie;
         progress.entry(e.name);
       }

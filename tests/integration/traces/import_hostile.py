@@ -31,6 +31,8 @@ TIMELESS = {"-f": "1234  openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
 def reversed_times(data):
     """Reverses the order of the lines. The first line stays first, except in nfsdump text, where pairs of call and reply are reversed."""
     first, *others = data.splitlines(keepends=True)
+    if b'"ph":"M"' in data:  # names of hashes stay in front of what uses them
+        return b"".join([first, *(line for line in others if b'"ph":"M"' in line), *(line for line in reversed(others) if b'"ph":"X"' in line)])
     if b" C3 " not in data:
         return first + b"".join(reversed(others))
     others = [first, *others]

@@ -93,11 +93,16 @@ void apply(const Read& entry, CurrentRun& run, RecoveredKeys& found) {
     case Journal::kRemoves:
       found.removes[entry.block] = entry.blocks;
       return;
-    default:
+    case Journal::kWritten:
+    case Journal::kRemoved:
       found.pending.erase(found.pending.lower_bound(entry.block), found.pending.lower_bound(end));
       if (entry.kind == Journal::kRemoved) found.removes.erase(entry.block);
       for (uint64_t block = entry.block; block < end; ++block)
         found.keys[block] = entry.kind == Journal::kRemoved ? BlockKeys::kUnknown : entry.key;
+      break;
+    default:
+      ++found.lost;
+      return;
   }
   const uint16_t writer = run.number(entry.thread, found.threads);
   for (uint64_t block = entry.block; block < end; ++block) found.writers[block] = writer;
