@@ -47,9 +47,20 @@ tree /mnt/d >/share/wanted
 
 mkdir /mnt/many
 cat >/tmp/many.sh <<'M'
+: >/tmp/many.begun
+while [ ! -e /tmp/many.go ]; do sleep 0.1; done
 i=0; while [ $i -lt 2000 ]; do : >/mnt/many/$i; i=$((i + 1)); done
+: >/tmp/many.made
 M
-fsshim capture /mnt/many --via kernel --kernel-ring 64k -o /share/dropped.zst -- sh /tmp/many.sh >/share/dropped.err 2>&1
+# The recorder is halted while the command works.
+fsshim capture /mnt/many --via kernel --kernel-ring 64k -o /share/dropped.zst -- sh /tmp/many.sh >/share/dropped.err 2>&1 &
+fsshim=$!
+while [ ! -e /tmp/many.begun ]; do sleep 0.1; done
+kill -STOP $fsshim
+: >/tmp/many.go
+while [ ! -e /tmp/many.made ]; do sleep 0.1; done
+kill -CONT $fsshim
+wait $fsshim
 status dropped $?
 ls /mnt/many | wc -l >/share/made
 
