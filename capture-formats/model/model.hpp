@@ -48,7 +48,7 @@ struct OftenUsedName {
 };
 
 struct LoadModel {
-  std::string program;          // version that learned it
+  std::string program;          // name and version of the program that learned the model
   uint32_t runs = 0;            // traces
   uint64_t operations = 0;      // of one run
   int64_t span = 0;             // ns of one run

@@ -133,7 +133,7 @@ bool Realiser::close_one(Actor& actor, Op& op) {
   while (!actor.handles.empty()) {
     const HandleId last = actor.handles.back();
     auto open = opens_.find(last);
-    if (open == opens_.end()) {  // another thread closed it
+    if (open == opens_.end()) {  // closed by another thread
       actor.handles.pop_back();
       continue;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates of Realiser that choose objects and open instances. Only its own files include this.
+// Templates of Realiser that choose objects and open instances, for its own source files.
 #pragma once
 
 #include <sys/stat.h>

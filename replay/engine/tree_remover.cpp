@@ -53,7 +53,7 @@ std::vector<std::string> TreeRemover::list(ObjectId directory) {
 void TreeRemover::take(const Op& op, const std::string& path) {
   if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before the whole tree was removed");
   const int error = session_.perform(op).error;
-  // EBUSY, EROFS: hidden names of a network client, snapshots. They are no one's files.
+  // EBUSY, EROFS: hidden names of a network client, or snapshots, which belong to nobody.
   if (!error || error == ENOENT || error == EBUSY || error == EROFS || failed++ != 0) return;
   first_failed = path;
   first_error = error;
@@ -66,7 +66,7 @@ void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std
   if (seen.error == ENOENT) return;
   if (seen.error || !S_ISDIR(seen.attr.mode))
     return take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name}, path);
-  // Its owner may remove names only from a directory that grants that.
+  // The owner of a directory may remove names from it only if its mode grants that.
   const Attr open{.valid = kAttrMode, .mode = 0700};
   if ((seen.attr.mode & 0700) != 0700) session_.perform({.kind = OpKind::setattr, .object = object, .set = &open});
   folders.push_back({object, parent, name, path});

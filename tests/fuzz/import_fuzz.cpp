@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ImportInput input(bytes);
     Checker sink;
     try {
-      importer->run(input, {.directory = "/srv/work"}, sink);
+      importer->run(input, {.directory = "/srv"}, sink);
     } catch (const ImportError&) {
     }
     sink.finish();
