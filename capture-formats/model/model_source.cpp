@@ -62,7 +62,6 @@ struct ModelSource::Impl {
   ModelWorld world;
   Random random;
   std::deque<Copy> copies;
-  std::vector<ObjectId> roots;
   std::vector<std::unique_ptr<Process>> processes;
   std::vector<uint32_t> spare;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
@@ -81,7 +80,6 @@ struct ModelSource::Impl {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
-      roots.push_back(root);
       const double part = std::min(1.0, options.load - double(i));
       copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
                         std::vector<uint32_t>(model.classes.size()), std::vector<std::deque<uint32_t>>(model.classes.size()),

@@ -26,6 +26,7 @@ ObjectId ModelTree::add_nameless(uint8_t type) {
 
 void ModelTree::attach(ObjectId id, ObjectId parent, uint64_t name) {
   std::vector<ObjectId>& children = nodes_[parent].directory->children;
+  ++nodes_[parent].directory->changes;
   ModelNode& n = nodes_[id];
   n.parent = parent;
   n.name = name;
@@ -37,6 +38,7 @@ void ModelTree::attach(ObjectId id, ObjectId parent, uint64_t name) {
 void ModelTree::detach(ObjectId id) {
   ModelNode& n = nodes_[id];
   ModelDirectory& from = *nodes_[n.parent].directory;
+  ++from.changes;
   from.children[n.slot] = from.children.back();
   nodes_[from.children[n.slot]].slot = n.slot;
   from.children.pop_back();
@@ -99,6 +101,7 @@ std::pair<ObjectId, uint64_t> ModelTree::remove_name(ObjectId id) {
     const auto [parent, name] = n.links->back();
     n.links->pop_back();
     std::erase(nodes_[parent].directory->links, std::pair(name, id));
+    ++nodes_[parent].directory->changes;
     return {parent, name};
   }
   detach(id);
@@ -110,6 +113,7 @@ void ModelTree::add_link(ObjectId id, ObjectId parent, uint64_t name) {
   if (!n.links) n.links = std::make_unique<std::vector<std::pair<ObjectId, uint64_t>>>();
   n.links->emplace_back(parent, name);
   nodes_[parent].directory->links.emplace_back(name, id);
+  ++nodes_[parent].directory->changes;
 }
 
 void ModelTree::move(ObjectId id, ObjectId parent, uint64_t name) {

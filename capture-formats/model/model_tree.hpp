@@ -28,6 +28,7 @@ struct ModelDirectory {
   std::vector<ObjectId> children;                    // first names
   std::vector<std::pair<uint64_t, ObjectId>> links;  // further names
   std::vector<ObjectId> unseen;                      // names of a listing whose objects were not used yet
+  uint64_t changes = 0;                              // names that came or went
   bool listed = false;                               // the run knows all names
 };
 
@@ -35,14 +36,14 @@ struct ModelNode {
   ObjectId parent = kNoObject;
   uint64_t name = 0;
   uint64_t size = 0;
-  uint32_t slot = 0;                     // in the children of `parent`
-  uint32_t initial = 0;                  // number among the initial objects, if the run has not made it
-  uint8_t type = 0;                      // S_IFMT bits shifted by 12; 0: not decided
-  uint8_t xattrs_known = 0, xattrs = 0;  // bits by number of the attribute
-  uint8_t hot = 0;                       // number of the often used name that the object has, from 1
-  uint8_t was_hot = 0;                   // that name, or the last such name that it had
-  bool linked = false;                   // has a name
-  bool made = false;                     // made by the run
+  uint32_t slot = 0;     // in the children of `parent`
+  uint32_t initial = 0;  // number among the initial objects, if the run has not made it
+  uint8_t type = 0;      // S_IFMT bits shifted by 12; 0: not decided
+  uint8_t xattrs = 0;    // bits by number of the attribute
+  uint8_t hot = 0;       // number of the often used name that the object has, from 1
+  uint8_t was_hot = 0;   // that name, or the last such name that it had
+  bool linked = false;   // has a name
+  bool made = false;     // made by the run
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
   std::unique_ptr<std::vector<ModelLock>> locks;
@@ -85,7 +86,6 @@ class ModelTree {
   std::pair<ObjectId, uint64_t> remove_name(ObjectId id);
   void add_link(ObjectId id, ObjectId parent, uint64_t name);
   void move(ObjectId id, ObjectId parent, uint64_t name);
-  uint64_t objects() const { return nodes_.size() - 1; }
 
  private:
   void attach(ObjectId id, ObjectId parent, uint64_t name);

@@ -31,7 +31,8 @@ Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uin
 ObjectId Realiser::hot_directory(size_t number) const {
   const uint32_t parent = model_.hot[number].parent;
   if (parent == 0 || model_.hot[parent - 1].type != kDirectoryType) return root_;
-  return hot_[parent - 1].object;
+  const ObjectId object = hot_[parent - 1].object;  // the run may have made a file of that name
+  return object != kNoObject && tree_.node(object).type == kDirectoryType ? object : kNoObject;
 }
 
 void Realiser::named(ObjectId object, uint64_t name) {
@@ -286,7 +287,6 @@ bool Realiser::xattr(const Symbol& s, Op& op, Arena& arena) {
     // Only user attributes can be set everywhere; the value is text of no meaning.
     if (s.argument != 0) return false;
     n.xattrs |= bit;
-    n.xattrs_known |= bit;
     op.data = "value";
     op.length = op.data.size();
     return true;
@@ -295,7 +295,6 @@ bool Realiser::xattr(const Symbol& s, Op& op, Arena& arena) {
   if (s.error && s.error != ENODATA) return false;
   const bool there = n.xattrs & bit;
   if (there == (s.error != 0)) return false;
-  n.xattrs_known |= bit;
   if (s.kind == OpKind::removexattr) {
     n.xattrs = uint8_t(n.xattrs & ~bit);
   } else if (there) {

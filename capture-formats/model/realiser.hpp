@@ -47,9 +47,9 @@ class Realiser {
     ObjectId object = kNoObject;
     uint64_t position = 0;
     uint32_t flags = 0;
-    bool directory = false, snapshot = false;
-    std::vector<std::pair<uint64_t, ObjectId>> names;  // names of a listing
-    size_t returned = 0;                               // how many of the names were returned
+    bool directory = false;
+    size_t returned = 0;   // entries of the listing
+    uint64_t changes = 0;  // of the directory, when it was listed
     std::list<HandleId>::iterator place;
   };
 

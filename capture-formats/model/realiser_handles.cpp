@@ -89,22 +89,22 @@ bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
   if (s.error) return false;
   constexpr uint64_t kBuffer = 4096;  // bytes, of the request
   op.length = kBuffer;
-  if (!open.snapshot || (s.extent == Extent::complete && open.returned == open.names.size())) {
-    const bool news = !open.snapshot;
-    open.names = tree_.list(open.object, s.extent == Extent::complete ? size_of(s.kind, s.size) : 0);
-    open.snapshot = true;
-    open.returned = 0;
-    if (!news && open.names.empty()) return false;
+  const ModelDirectory& directory = *tree_.node(open.object).directory;
+  if (s.extent == Extent::empty) {
+    // A name that came since the listing may show at its end, or not.
+    if (open.returned ? open.changes != directory.changes : !tree_.list(open.object, 0).empty()) return false;
+    op.offset = open.returned;
+    return true;
   }
-  if ((s.extent == Extent::empty) != (open.returned == open.names.size())) return false;
-  op.offset = open.returned;
-  if (s.extent == Extent::empty) return true;
-  const size_t n = open.names.size();
+  const auto names = tree_.list(open.object, s.extent == Extent::complete ? size_of(s.kind, s.size) : 0);
+  if (names.empty()) return false;
+  const size_t n = names.size();
   DirEntry* entries = arena.make<DirEntry>(n);
   for (size_t i = 0; i < n; ++i) {
-    entries[i].name = name(open.names[i].first, arena);
-    entries[i].type = uint32_t(tree_.node(open.names[i].second).type) << 12;
+    entries[i].name = name(names[i].first, arena);
+    entries[i].type = uint32_t(tree_.node(names[i].second).type) << 12;
   }
+  open.changes = directory.changes;
   op.entries = {entries, n};
   op.result = n;
   open.returned = n;

@@ -198,7 +198,7 @@ bool Realiser::link(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const ObjectId object = pick(s.object, kRegularType, a, [](ObjectId) { return true; });
   if (object == kNoObject) return false;
   const auto [in, number] = slot(s.parent, a);
-  if (in == kNoObject) return false;
+  if (in == kNoObject || hot_numbers_.contains(number)) return false;  // an often used name belongs to one object
   op.object = object;
   op.parent2 = in;
   op.name2 = name(number, arena);
