@@ -132,7 +132,7 @@ inline_always void removal_begins(u32 kind, const struct path* directory, struct
 }
 
 inline_always void removal_ended(u32 kind, s64 result) {
-  last_name_failed(result);
+  last_name_failed(result, 0);
   change_ended(kind, result, 0);
 }
 
@@ -170,13 +170,14 @@ int BPF_PROG(rename_begins, const struct path* old_directory, struct dentry* old
   change->flags = flags;
   place_of(new_directory->dentry->d_inode, &change->other);
   place_of(dentry->d_inode, &change->replaced);
+  change->mode = dentry->d_inode ? BPF_CORE_READ(dentry, d_inode, i_nlink) : 0;
   change->name2_length = copy_name(change->name2, &dentry->d_name, kWitnessName);
   return 0;
 }
 
 SEC("fexit/do_renameat2")
 int BPF_PROG(rename_ended, int fd, struct filename* from, int new_fd, struct filename* to, u32 flags, int result) {
-  last_name_failed(result);
+  last_name_failed(result, flags & RENAME_EXCHANGE);
   change_ended(kWitnessRename, result, 0);
   return 0;
 }

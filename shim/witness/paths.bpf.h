@@ -65,9 +65,15 @@ int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path,
 // Keeps the last name of a path whose entry a call is going to change.
 inline_always void parent_found(struct path* parent, struct qstr* last) {
   struct call* call = call_if_any();
-  if (!call || call->parent || !through(BPF_CORE_READ(parent, mnt))) return;
-  call->parent = (u64)BPF_CORE_READ(parent, dentry);
-  call->last_length = copy_name(call->last, last, kWitnessName);
+  if (!call || call->parents[1] || !through(BPF_CORE_READ(parent, mnt))) return;
+  const u64 directory = (u64)BPF_CORE_READ(parent, dentry);
+  if (!call->parents[0]) {
+    call->parents[0] = directory;
+    call->last_length[0] = copy_name(call->last[0], last, kWitnessName);
+  } else {
+    call->parents[1] = directory;
+    call->last_length[1] = copy_name(call->last[1], last, kWitnessName);
+  }
 }
 
 SEC("fexit/path_parentat")
@@ -88,17 +94,23 @@ int BPF_PROG(filename_parent_ended, int fd, struct filename* name, u32 flags, st
   return 0;
 }
 
-// A name that a change of names did not find.
-inline_always void last_name_failed(s64 result) {
+// A name that a change of names did not find: the first one, but for an exchange, of which nothing tells which one was missing. There it
+// is the second, because programs try whether it exists; the operation is marked as inferred.
+inline_always void last_name_failed(s64 result, int exchanges) {
   struct call* call = call_if_any();
-  if (result != -ENOENT || !call || !call->parent || call->change.kind) return;
-  struct dentry* directory = (struct dentry*)call->parent;
+  if (result != -ENOENT || !call || !call->parents[0] || call->change.kind) return;
+  const int second = exchanges && call->parents[1];
+  struct dentry* directory = (struct dentry*)(second ? call->parents[1] : call->parents[0]);
   send_place(directory);
   struct witness_record* r = record(kWitnessLookup, kWitnessNames, result);
   if (!r) return;
   place_of(BPF_CORE_READ(directory, d_inode), &r->parent);
-  r->name_length = call->last_length;
-  __builtin_memcpy(r->text, call->last, kWitnessName);
+  r->marks = second ? kWitnessInferred : 0;
+  r->name_length = second ? call->last_length[1] : call->last_length[0];
+  if (second)
+    __builtin_memcpy(r->text, call->last[1], kWitnessName);
+  else
+    __builtin_memcpy(r->text, call->last[0], kWitnessName);
   send(r);
 }
 

@@ -22,6 +22,7 @@
 #define ENXIO 6
 #define ECHILD 10
 #define ESTALE 116
+#define RENAME_EXCHANGE 2
 #define S_IFMT 0170000
 #define S_IFDIR 0040000
 #define S_IFREG 0100000
@@ -63,8 +64,10 @@ struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 65536);
   __type(key, struct witness_place);
-  __type(value, u8);
+  __type(value, u32);  // `places_lost` when it was sent
 } places SEC(".maps");
+// Counts lost records of places. After a loss all places are sent anew, because known ones may lie below a lost one.
+__u32 places_lost = 0;
 
 // A change of names that has passed its hook. Its record is made when the call returns.
 struct change {
@@ -81,10 +84,10 @@ struct change {
 struct call {
   u64 start;      // ns; after a record of this call: when that ended
   u64 looked_up;  // dentry of the last path that was found behind the fence
-  u64 parent;     // directory of the first last component that was searched; its name is `last`
+  u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
   u32 synced;     // a sync of a whole file was recorded
-  u32 last_length;
-  char last[kWitnessName];
+  u32 last_length[2];
+  char last[2][kWitnessName];
   struct change change;
 };
 
@@ -111,18 +114,30 @@ inline_always int in_captured_namespace(void) {
   return proxy && fence_namespace && (u64)proxy->mnt_ns == fence_namespace;
 }
 
-// Where no mount is known: whether a captured thread acts on something below the directory.
+inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
+
+struct ascent {
+  struct dentry* at;
+  int found;
+};
+
+static long ascend(u32 index, struct ascent* ascent) {
+  struct dentry* at = ascent->at;
+  ascent->found = (u64)at == fence_root;
+  struct dentry* up = BPF_CORE_READ(at, d_parent);
+  if (ascent->found || up == at || !up) return 1;
+  ascent->at = up;
+  return 0;
+}
+
+// Where no mount is known: whether a captured thread acts on something below the directory. What lies too deep to tell is lost.
 inline_always int below(struct dentry* dentry) {
   if (!fence_mount || !in_captured_namespace()) return 0;
   if (BPF_CORE_READ(dentry, d_sb, s_dev) != fence_device) return 0;
   if (fence_whole) return 1;
-  for (int i = 0; i < 64; ++i) {
-    if ((u64)dentry == fence_root) return 1;
-    struct dentry* up = BPF_CORE_READ(dentry, d_parent);
-    if (up == dentry || !up) return 0;
-    dentry = up;
-  }
-  return 0;
+  struct ascent ascent = {.at = dentry};
+  if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost();
+  return ascent.found;
 }
 
 inline_always struct dentry* dentry_of(struct inode* inode) {
@@ -158,7 +173,6 @@ inline_always u32 copy_name(char* to, const struct qstr* name, u32 room) {
   return bytes;
 }
 
-inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
 
 // Fills in all but the names, file, object and arguments, which are then 0.
 inline_always void head(struct witness_record* r, u32 kind, u32 layout, s64 result) {
@@ -216,10 +230,13 @@ static long climb_one(u32 index, struct climb* climb) {
   struct inode* inode = BPF_CORE_READ(dentry, d_inode);
   struct witness_place place = {};
   place_of(inode, &place);
-  if (bpf_map_lookup_elem(&places, &place)) return 1;
+  const u32* known = bpf_map_lookup_elem(&places, &place);
+  const u32 losses = places_lost;
+  if (known && *known == losses) return 1;
   struct witness_record* r = RESERVE(2 * kWitnessName);
   if (!r) {
     note_lost();
+    __sync_fetch_and_add(&places_lost, 1);
     return 1;
   }
   __builtin_memset(r, 0, sizeof *r);
@@ -230,8 +247,7 @@ static long climb_one(u32 index, struct climb* climb) {
   place_of(BPF_CORE_READ(up, d_inode), &r->parent);
   r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName);
   send(r);
-  const u8 known = 1;
-  bpf_map_update_elem(&places, &place, &known, BPF_ANY);
+  bpf_map_update_elem(&places, &place, &losses, BPF_ANY);
   climb->at = up;
   return 0;
 }
@@ -239,7 +255,7 @@ static long climb_one(u32 index, struct climb* climb) {
 // Sends where a directory lies, unless that is known.
 inline_always void send_place(struct dentry* directory) {
   struct climb climb = {.at = directory};
-  bpf_loop(kDeepest, climb_one, &climb, 0);
+  if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost();
 }
 
 // Makes a record with the object, parent and name of a dentry.

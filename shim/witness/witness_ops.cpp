@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <xxhash.h>
+#include <cerrno>
 
 #include <algorithm>
 #include <cstring>
@@ -298,6 +299,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       unbind(object, parent, name);
       bind(object, other, text);
       unbind(replaced, other, text);
+      if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced);
       if (op.flags & RENAME_EXCHANGE) bind(replaced, parent, name);
       return;
     }
@@ -332,13 +334,15 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
 }
 
 void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
+  // Flags of preadv2(2) and pwritev2(2) that the kernel refuses before it asks the file system.
+  if ((r.kind == kWitnessRead || r.kind == kWitnessWrite) && r.result == -EOPNOTSUPP) return;
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
   op.uid = r.uid;
   op.gid = r.gid;
   op.who = thread_of(r);
   op.thread = op.who->id;
   if (r.result < 0) op.error = int32_t(-r.result);
-  if (start > int64_t(r.start)) op.op_flags |= kOpInferred;
+  if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
   Attr attr = attributes(r.object), set;
   if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
     fill_open(r, handles.first, op, sink);

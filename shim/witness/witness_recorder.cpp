@@ -102,12 +102,17 @@ void WitnessRecorder::run() {
   bool clean = true;
   try {
     write_all();
+    detach();             // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
+    if (!sink_.full()) {  // what was kept to be put in order
+      hooks_.drain();
+      write_before(INT64_MAX);
+    }
   } catch (const std::exception& e) {
     clean = false;
     end_for(e.what(), true);
   }
+  detach();
   recording_ = false;
-  detach();  // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
   try {
     sink_.finish(clean, reason(), now(), state());
   } catch (const std::exception& e) {

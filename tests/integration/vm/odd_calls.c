@@ -66,6 +66,8 @@ static void names(void) {
   OK("rename", renameat(dir, "g", dir, "h"));
   OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
   OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
+  must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "nobody", RENAME_EXCHANGE), ENOENT);  // the lookup is marked as inferred
+  FAILS("lookup", ENOENT, renameat(dir, "missing", dir, "j"));
   must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "f", RENAME_NOREPLACE), EEXIST);  // refused before the file system
   OK("mknod", mknodat(dir, "fifo", S_IFIFO | 0600, 0));
   FAILS("rmdir", ENOTEMPTY, rmdir("d"));

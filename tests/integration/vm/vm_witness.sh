@@ -87,6 +87,7 @@ ended 'odd calls: status' odd 0
 lines share/odd.zst | awk '{print $5}' | sort | uniq -c | awk '{print $2, $1}' >odd.got
 sort share/odd.list >odd.wanted
 check 'odd calls: each is recorded, and no other' diff odd.wanted odd.got
+check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump share/odd.zst | grep -q ' lookup d/nobody .*inferred = ENOENT'"
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
