@@ -130,7 +130,7 @@ static long ascend(u32 index, struct ascent* ascent) {
   return 0;
 }
 
-// Where no mount is known: whether a captured thread acts on something below the directory. What lies too deep to tell is lost.
+// Where no mount is known: whether a captured thread acts on something below the directory. A file too deep to tell is lost.
 inline_always int below(struct dentry* dentry) {
   if (!fence_mount || !in_captured_namespace()) return 0;
   if (BPF_CORE_READ(dentry, d_sb, s_dev) != fence_device) return 0;

@@ -103,7 +103,7 @@ void WitnessRecorder::run() {
   try {
     write_all();
     detach();             // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
-    if (!sink_.full()) {  // what was kept to be put in order
+    if (!sink_.full()) {  // the operations that waited to be put in order
       hooks_.drain();
       write_before(INT64_MAX);
     }
