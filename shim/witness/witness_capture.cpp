@@ -49,6 +49,11 @@ void check_options(const CaptureOptions& options) {
   if (options.mappings != Mappings::kAuto) refuse("--mappings");
   if (options.kernel_checks) refuse("--permissions");
   if (options.uring) refuse("--transport");
+  const CaptureOptions usual;
+  if (options.ring != usual.ring) refuse("--ring");
+  if (options.drop) refuse("--on-overflow drop");  // nothing ever waits, and what finds no room is dropped
+  if (options.stall != usual.stall) refuse("--stall");
+  if (options.force) refuse("--force");
   if (options.abort_stalled) refuse("--on-stall");
   if (options.background) refuse("--background");
   if (geteuid() != 0) throw CaptureError("--via kernel: run as root, or leave --via out");

@@ -64,25 +64,6 @@ bool same_names(const TraceHeader& a, const TraceHeader& b) {
   return key(a) == key(b);
 }
 
-// Side by side, so that operations are not far from their pairs.
-void read_both(TraceReader& first, Profile& a, TraceReader& second, Profile& b, Pairing& pairing) {
-  StatusLine line(false);
-  uint64_t read[2] = {0, 0};
-  bool more[2] = {true, true};
-  while (more[0] || more[1]) {
-    const bool turn = !more[0] || (more[1] && read[1] < read[0]);
-    const OpBatch* batch = turn ? b.next(second) : a.next(first);
-    if (!(more[turn] = batch != nullptr)) continue;
-    read[turn] += batch->ops.size();
-    for (const Op& op : batch->ops) pairing.add(op, turn ? Pairing::second : Pairing::first);
-    line.bar("reading", first.position_bytes() + second.position_bytes(), first.file_bytes() + second.file_bytes());
-  }
-  line.clear();
-  pairing.finish();
-  a.end(first);
-  b.end(second);
-}
-
 int compare(const Options& options) {
   Comparison allowed;
   for (const std::string& text : options.tolerances) parse_tolerance(text, allowed);
@@ -93,7 +74,9 @@ int compare(const Options& options) {
   a.begin(*first, options.first);
   b.begin(*second, options.second);
   Pairing pairing(same_names(a.header, b.header));
-  read_both(*first, a, *second, b, pairing);
+  StatusLine line(false);
+  read_both(*first, a, *second, b, pairing, 0, &line);
+  line.clear();
   Comparison result = compare_profiles(a, b, pairing);
   result.tolerances = allowed.tolerances;
   result.kind_tolerances = allowed.kind_tolerances;

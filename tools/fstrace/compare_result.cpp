@@ -157,6 +157,26 @@ NamesComparison compare_names(const Profile& a, const Profile& b) {
 
 }  // namespace
 
+void read_both(TraceReader& first, Profile& a, TraceReader& second, Profile& b, Pairing& pairing, ThreadId others,
+               StatusLine* line) {
+  uint64_t read[2] = {0, 0};
+  bool more[2] = {true, true};
+  while (more[0] || more[1]) {
+    const bool turn = !more[0] || (more[1] && read[1] < read[0]);
+    const OpBatch* batch = turn ? b.next(second) : a.next(first);
+    if (!(more[turn] = batch != nullptr)) continue;
+    read[turn] += batch->ops.size();
+    for (Op op : batch->ops) {
+      if (turn) op.thread |= others;
+      pairing.add(op, turn ? Pairing::second : Pairing::first);
+    }
+    if (line) line->bar("reading", first.position_bytes() + second.position_bytes(), first.file_bytes() + second.file_bytes());
+  }
+  pairing.finish();
+  a.end(first);
+  b.end(second);
+}
+
 Comparison compare_profiles(const Profile& a, const Profile& b, const Pairing& pairing) {
   Comparison c;
   double outcomes = 0, weight = 0;

@@ -9,6 +9,7 @@
 
 #include "pairing.hpp"
 #include "profile.hpp"
+#include "util/status_line.hpp"
 
 namespace fsr::fstrace {
 
@@ -55,6 +56,11 @@ struct Comparison {
   double distance_of(const KindTolerance& t) const;  // 0 where neither has such operations
   bool alike() const;                                // nothing is exceeded
 };
+
+// Reads the operations of two traces whose profiles have begun, side by side, so that none is far from its pair, and ends
+// profiles and pairing. `others` is added to the threads of the second trace. `line`: shows how far it is; may be null.
+void read_both(TraceReader& first, Profile& a, TraceReader& second, Profile& b, Pairing& pairing, ThreadId others,
+               StatusLine* line);
 
 Comparison compare_profiles(const Profile& a, const Profile& b, const Pairing& pairing);
 

@@ -38,19 +38,9 @@ Distances distances(TraceReader& first, TraceReader& second) {
   constexpr ThreadId kOthers = ThreadId(1) << 31;
   Profile a, b;
   Pairing pairing(false);
-  auto read = [&](TraceReader& reader, Profile& to, Pairing::Side side) {
-    to.begin(reader, "");
-    while (const OpBatch* batch = to.next(reader))
-      for (Op op : batch->ops) {
-        if (side == Pairing::second) op.thread |= kOthers;
-        pairing.add(op, side);
-      }
-  };
-  read(first, a, Pairing::first);
-  read(second, b, Pairing::second);
-  pairing.finish();
-  a.end(first);
-  b.end(second);
+  a.begin(first, "");
+  b.begin(second, "");
+  read_both(first, a, second, b, pairing, kOthers, nullptr);
   return compare_profiles(a, b, pairing).distances;
 }
 
