@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/rank_group.hpp"
+#include "trace/bytes.hpp"
 #include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/pages/skew_page.hpp"
@@ -110,11 +111,14 @@ class VdbenchProgram {
       if (!failure.empty()) throw std::runtime_error(failure);
       return;
     }
-    const std::string mine = fmt::format("{}", fmt::join(reports.take_errors(), "\n"));
-    const std::vector<std::string> all = cluster_.gather(mine), counts = cluster_.gather(std::to_string(runs.errors()));
+    ByteWriter mine;
+    mine.varint(runs.errors());
+    for (const std::string& error : reports.take_errors()) mine.text(error);
+    const std::vector<std::string> all = cluster_.gather(mine.view());
     for (unsigned rank = 1; rank < all.size(); ++rank) {
-      if (!all[rank].empty()) reports.error(cluster_.name_of(rank) + ": " + all[rank]);
-      errors_of_others_ += std::stoull(counts[rank]);
+      ByteReader in(all[rank]);
+      errors_of_others_ += in.varint();
+      while (in.ok() && in.left() != 0) reports.error(fmt::format("{}: {}", cluster_.name_of(rank), in.text()));
     }
     cluster_.on_all([&] {
       if (!failure.empty()) throw std::runtime_error(failure);

@@ -21,7 +21,8 @@ namespace fsr::vdbench {
 namespace {
 
 struct WrongBlock {
-  std::string storage, file, time, when, verdict, good;
+  std::string storage;  // with the name of its rank in front, if there are several
+  std::string file, time, when, verdict, good;
   uint64_t lba = 0, size = 0;
   std::string report;  // its lines
 };
@@ -36,9 +37,12 @@ bool begins_with_time(const std::string& line) {
 }
 
 ErrorLogText read_error_log(const std::string& name) {
-  // The line of Validator::report(): what, when, file, lba, size, verdict, last good.
+  // The line of Validator::report(): time, rank and what, when, file, lba, size, verdict, last good.
   static const std::regex form(
-      R"((\S+) Data Validation error: (.*?) (read[a-z ]*): block (?:file=(.*) )?lba=(\d+) \S+ size=(\d+): ([a-z ]+), .*; (last [^;]*))");
+      R"((\S+) (rank \d+ \(.*?\): )?Data Validation error: (.*?) (read[a-z ]*): block (?:file=(.*) )?lba=(\d+) \S+ size=(\d+): ([a-z ]+), .*; (last [^;]*))");
+  // The lines of BadBlocks::lines(), which repeat what the other lines say.
+  static const std::regex summary(
+      R"(\S+ (?:rank \d+ \(.*?\): )?(?:Ranges of wrong blocks: \d+|\d+ more wrong blocks are not summed up|f?sd=.*: lba=\d+ to \d+ \(0x[0-9a-f]+ to 0x[0-9a-f]+\), \d+ bytes: [a-z ]+))");
   std::ifstream in(name);
   if (!in) throw std::runtime_error(name + ": " + strerror(errno));
   ErrorLogText log;
@@ -47,18 +51,18 @@ ErrorLogText read_error_log(const std::string& name) {
     line = plain_text(line);
     std::smatch found;
     if (std::regex_match(line, found, form)) {
-      log.blocks.push_back({.storage = found[2],
-                            .file = found[4],
+      log.blocks.push_back({.storage = found[2].str() + found[3].str(),
+                            .file = found[5],
                             .time = found[1],
-                            .when = found[3],
-                            .verdict = found[7],
-                            .good = found[8],
-                            .lba = std::stoull(found[5]),
-                            .size = std::stoull(found[6]),
+                            .when = found[4],
+                            .verdict = found[8],
+                            .good = found[9],
+                            .lba = std::stoull(found[6]),
+                            .size = std::stoull(found[7]),
                             .report = {}});
       in_block = true;
     } else if (begins_with_time(line)) {
-      log.other_errors += line.find("wrong blocks") == std::string::npos && line.find(" bytes: ") == std::string::npos;
+      log.other_errors += !std::regex_match(line, summary);
       in_block = false;
     }
     if (in_block) log.blocks.back().report += line + "\n";
