@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <stdexcept>
 
@@ -50,11 +49,8 @@ Facts origin_facts(const std::string& program, const std::string& command, int64
 }
 
 Facts own_origin(const std::string& name) {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
   const auto now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  return origin_facts(fmt::format("{} {}{}{}", name, FSR_VERSION, *kCommit ? " " : "", kCommit), command_text(words), now,
+  return origin_facts(fmt::format("{} {}{}{}", name, FSR_VERSION, *kCommit ? " " : "", kCommit), command_text(own_command()), now,
                       environment());
 }
 

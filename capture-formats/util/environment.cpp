@@ -57,6 +57,13 @@ std::string mount_text(const std::string& directory) {
   return mount ? mount->source + " " + mount->type + " " + mount->options : "";
 }
 
+std::vector<std::string> own_command() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  return words;
+}
+
 std::string command_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {

@@ -22,6 +22,8 @@ extern const char* const kCommit;
 Environment environment();
 // The mount of a directory, or of the nearest parent that exists: "server:/export nfs4 rw,vers=4.2".
 std::string mount_text(const std::string& directory);
+// The words of the command line of this process.
+std::vector<std::string> own_command();
 // A command line as a shell would read it again.
 std::string command_text(const std::vector<std::string>& words);
 

@@ -10,6 +10,7 @@
 #include "cli/vdbench_utilities.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/rank_options.hpp"
+#include "util/environment.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/run/vdbench.hpp"
 
@@ -212,13 +213,15 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
         !o.program.host_map.emplace(map.substr(0, equals), map.substr(equals + 1)).second)
       throw std::runtime_error("--map " + map + ": expected HD=MACHINE, once for each HD");
   }
-  o.program.command = o.program.program + " -f " + command_text(o.program.files);
+  const std::string name = o.program.program.substr(0, o.program.program.find(' '));
+  std::vector<std::string> words = own_command();
+  if (!words.empty()) words[0] = name;
+  o.program.command = command_text(words);
   o.cluster.stop = &stop;
   return on_ranks(o.cluster, command_text(o.program.files) + "\n" + o.program.text.value_or(""), [&](Cluster& cluster) {
     std::unique_ptr<VdbenchDatabase> database;
     cluster.on_all([&] {
       if (o.results.empty() || o.program.simulate || !cluster.root()) return;
-      const std::string name = o.program.program.substr(0, o.program.program.find(' '));
       database = std::make_unique<VdbenchDatabase>(o.results, own_origin(name), command_text(o.program.files));
       o.program.results = database.get();
     });

@@ -49,9 +49,25 @@ def on_localhost():
     checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
     case("three hosts of this machine: each SD is written and checked by its host's rank", done.returncode == 0 and
          [writers(f"disk{n}") for n in (1, 2, 3)] == [({n}, 2040) for n in (0, 1, 2)], (done, checked))
-    done = vdbench("other", hds(["nodeA", "nodeB", "nodeA"]) + disks + WDS + RDS)
-    case("other machines without a launcher: the line that starts them", done.returncode == 2 and
-         "mpirun -np 3 --host nodeA:2,nodeB:1 fsbench vdbench -f other.vdb" in done.stderr, done)
+    done = vdbench("other", hds(["nodeA", "nodeB", "nodeA"]) + disks.replace("1m", "$size") + WDS + RDS, "size=1m", "-e", "5", "--map", "hd1=node A", "--allow-mount")
+    case("other machines without a launcher: the line that starts them, with all words", done.returncode == 2 and
+         "mpirun -np 3 --host nodeA:2,nodeB:1 fsbench vdbench -f other.vdb -o other.out size=1m -e 5 --map 'hd1=node A' --allow-mount\n" in done.stderr, done)
+    done = run(FSBENCH, "vdbench", "-", *(hds(["nodeA"]) + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS).split())
+    case("also text that is given as words", done.returncode == 2 and "mpirun -np 1 --host nodeA:1 fsbench vdbench - hd=hd1,system=nodeA sd=sd1" in done.stderr and
+         done.stderr.endswith(" rd=check,wd=r\n"), done)
+    hurt = RDS.replace("check,wd=r", 'check,wd=r,startcmd="dd if=/dev/zero of=disk3 bs=4k count=2 seek=7 conv=notrunc status=none"')
+    done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + hurt, "-j", "--ranks", "3")
+    read = run(FSBENCH, "vdbench", "dvpost", "bad.out")
+    case("dvpost finds wrong blocks of another rank", done.returncode == 1 and "2 wrong blocks, 0 other errors" in read.stdout and
+         re.search(r"^rank 2 \(.*\): sd=sd3 .*\n  lba=28672 .*\n  lba=32768 ", read.stdout, re.M), (read, done))
+    with open("disk3", "r+b") as file:
+        file.seek(40960)
+        file.write(bytes(8192))
+    done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + RDS, "-jro", "--ranks", "3")
+    read, log = run(FSBENCH, "vdbench", "dvpost", "bad.out"), content("bad.out/errorlog.html")
+    case("and those that its recovery found, each with a time", done.returncode == 1 and re.search(r"[1-9] wrong blocks, 0 other errors", read.stdout) and
+         {"lba=40960 ", "lba=45056 "} <= set(re.findall(r"lba=\d+ ", read.stdout)) and
+         len(re.findall(r"^[\d:.]+ rank 2 .*Data Validation error", log, re.M)) == log.count("Data Validation error"), (read, log))
     done = vdbench("other", hds(["nodeA", "nodeB", "nodeC"]) + disks + WDS + RDS, "-s")
     case("and what they would do", done.returncode == 0 and done.stdout.count("Simulating RD=") == 3, done)
     done = vdbench("other", hds(["nodeA", "nodeB", "nodeC"]) + disks + WDS + RDS, "--ranks", "3")
@@ -100,6 +116,9 @@ def on_namespaces():
         log = content("hurt.out/errorlog.html")
         case("recovery finds a block that one host lost, and names the host and the last write", done.returncode and "1 errors" in done.stderr and
              re.search(r"rank 2 \(h3\): .*sd=sd3 .*lba=40960 .*lost write.*", log), (log, done))
+        case("each line of the recovery of another host has a time", len(re.findall(r"^[\d:.]+ rank 2 \(h3\): (?:Data|Ranges|sd=)", log, re.M)) == 3, log)
+        read = run(FSBENCH, "vdbench", "dvpost", "hurt.out")
+        case("dvpost finds it", "1 wrong blocks, 0 other errors" in read.stdout and re.search(r"^rank 2 \(h3\): sd=sd3 .*\n  lba=40960 ", read.stdout, re.M), read)
         order = hds(["a", "b", "c", "d"]) + disks + WDS + "rd=r,wd=r,iorate=max,elapsed=60\n"
         done = vdbench("order", order, "--map", "hd1=h2", "--map", "hd2=h1", launcher=hosts.mpirun())
         case("--map, and the other hosts in order", done.returncode == 0, done)

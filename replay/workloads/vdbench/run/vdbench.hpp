@@ -36,7 +36,7 @@ struct ProgramOptions {
   bool format_only = false, format_clean = false;  // -co, -c
   std::map<std::string, std::string> host_map;     // machines of hd=, as RankHosts takes them
   bool allow_mount = false;                        // mount= of hd= is run
-  std::string command;                             // words of this command, for a message on how to start it
+  std::string command;                             // this command as a shell reads it, for a message on how to start it
 };
 
 // Runs on all ranks of the cluster; the root reports. Returns an exit status: 0, or 1 if something failed. Throws
