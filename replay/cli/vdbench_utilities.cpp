@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/vdbench_utilities.hpp"
 
+#include <charconv>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,18 +48,20 @@ std::string parse_flat(Utilities& u) {
 // Reads a byte offset: "4096", "4k", "0x1000".
 uint64_t place(const std::string& text) {
   if (!text.starts_with("0x")) return parse_size(text);
-  size_t used = 0;
-  const uint64_t value = std::stoull(text, &used, 16);
-  if (used != text.size()) throw std::runtime_error("'" + text + "': expected an offset in bytes");
+  const char* const end = text.data() + text.size();
+  uint64_t value = 0;
+  const auto [behind, error] = std::from_chars(text.data() + 2, end, value, 16);
+  if (error != std::errc() || behind != end) throw std::runtime_error("'" + text + "': expected an offset in bytes");
   return value;
 }
 
 std::optional<uint64_t> chosen_place(const Utilities& u) { return u.lba.empty() ? std::nullopt : std::optional(place(u.lba)); }
 
 double percent(const std::string& text) {
-  size_t used = 0;
-  const double value = std::stod(text, &used);
-  if (used != text.size() || !(value > 0 && value <= 100))
+  const char* const end = text.data() + text.size();
+  double value = 0;
+  const auto [behind, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || behind != end || !(value > 0 && value <= 100))
     throw std::runtime_error("-p " + text + ": expected up to 100 percent");
   return value;
 }
