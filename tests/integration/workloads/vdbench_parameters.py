@@ -121,6 +121,14 @@ def sets_of_storages():
     rates = {run_: float(rate) for run_, interval, rate in flatfile("share", "Run", "Interval", "rate") if interval.startswith("avg")}
     case("rates in percent of those of the run before", list(rates) == ["a", "b_(50%)", "b_(25%)"] and 90 <= rates["b_(50%)"] <= 125 and
          20 <= rates["b_(25%)"] <= 45, (rates, done))
+    done = vdbench("first", SD + "wd=wd1,sd=sd1\nrd=a,wd=wd1,iorate=(50%,100),elapsed=3\n", "-s")
+    case("a rate in percent of none is refused", done.returncode == 2 and "first.vdb:3:1: rd=a: 50% of the rate of the run before" in done.stderr, done)
+    done = vdbench("first", SD + "wd=wd1,sd=sd1\nrd=a,wd=wd1,iorate=10\nrd=b,wd=wd1,iorate=50%\n", "-s", "-r", "b")
+    case("also if -r leaves the first RD out", done.returncode == 2 and "first.vdb:4:1: rd=b: 50% of the rate" in done.stderr, done)
+    done = vdbench("between", "fsd=f,anchor=between,files=400,size=8k\nfwd=w,fsd=f,operation=getattr,threads=2\nrd=default,elapsed=3,format=yes\n"
+                   "rd=a,fwd=w,fwdrate=40\nrd=b,fwd=w,fwdrate=50%\n")
+    rates = {run_: float(rate) for run_, interval, rate in flatfile("between", "Run", "Interval", "rate") if interval.startswith("avg")}
+    case("the rate of a format in between does not count", done.returncode == 0 and 10 <= rates.get("b_(50%)", 0) <= 31, (rates, done))
 
 
 def whole_lun(name):
@@ -141,6 +149,13 @@ def general_parameters():
         vdbench("seed", f"compressionseed={seed}\ncompratio=2\nformatsds=yes\n" + rest)
         contents.append(whole_lun("lun8"))
     case("compressionseed=: the same content for the same seed", contents[0] == contents[1] != contents[2])
+    for words, why in ((["csim", "lun8", "-p", "abc"], "-p abc: expected up to 100 percent"), (["csim", "lun8", "-p", "1e999"], "-p 1e999: expected up"),
+                       (["csim", "lun8", "-p", "0"], "-p 0: expected up"), (["dvpost", "seed.out", "-l", "0xzz"], "'0xzz': expected an offset in bytes"),
+                       (["dvpost", "seed.out", "-l", "0x" + "f" * 17], "f': expected an offset in bytes")):
+        done = run(FSBENCH, "vdbench", *words)
+        case(f"{why}: status 2 and a line", done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done)
+    ratio = run(FSBENCH, "vdbench", "csim", "lun8", "-p", "50")
+    case("csim -p reads that part", re.fullmatch(r"lun8: 512k read, compratio=(1\.9|2\.0).\n", ratio.stdout), ratio)
     ratio = run(FSBENCH, "vdbench", "csim", "lun8")
     case("csim finds compratio=", re.fullmatch(r"lun8: 1m read, compratio=(1\.9|2\.0).\n", ratio.stdout), ratio)
     two = "dedupunit=4k\nsd=sd1,lun=twice,size=4m,dedupratio=2,dedupsets=10\nsd=sd2,lun=once,size=4m,dedupratio=1\nwd=wd1,sd=sd*\nrd=r,wd=wd1,iorate=10,elapsed=2\n"

@@ -61,8 +61,8 @@ struct PlannedRun {
 std::vector<PlannedRun> plan_runs(const Definitions& definitions);
 // Returns the runs of a curve whose highest rate is known.
 std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate);
-// Returns the run with the rate that is a percentage of `observed`, the rate of the previous run. A run with another rate is
-// returned unchanged.
+// Returns the run with the rate that is a percentage of `observed`, the rate of the previous run that was no format. A run with
+// another rate is returned unchanged.
 PlannedRun at_percentage(PlannedRun run, double observed);
 // Returns one line for each run, for -s.
 std::string simulate(const std::vector<PlannedRun>& runs);

@@ -52,6 +52,7 @@ class PlanReader {
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     begin_at(options_.first_run);
+    check_percentages();
     plan_->repeats = options_.repeats.value_or(all_.general.repeats);
     if (cluster_.size() > 1) refuse_ranks();
     check_trees();
@@ -98,6 +99,14 @@ class PlanReader {
         std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return same_word(run.run->name, name); });
     if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
     runs_.erase(runs_.begin(), first);
+  }
+  // Refuses a first rate that is a percentage, because there is no rate before it.
+  void check_percentages() const {
+    const auto first = std::ranges::find_if(runs_, [](const PlannedRun& run) { return !run.formats; });
+    if (first == runs_.end() || first->rate.kind != Rate::percent) return;
+    throw ParameterError(first->run->position, fmt::format("rd={}: {:g}% of the rate of the run before, but none is before it; "
+                                                           "expected a number, max or curve",
+                                                           first->run->name, first->rate.value));
   }
   // Refuses settings that do not fit together, also those that loops have added.
   void refuse(const PlannedRun& run, bool validates) const {

@@ -172,7 +172,7 @@ class VdbenchProgram {
     for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
     const RunRecord record = runs.perform(planned, &ends_all_);
-    achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
+    if (!planned.formats) achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
     check_skew(record);
     if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
@@ -225,7 +225,7 @@ class VdbenchProgram {
   RankGroup ranks_;
   MonotonicClock clock_;
   uint64_t errors_of_others_ = 0;  // that recovery found on other ranks
-  double achieved_ = 0;            // operations per second of the previous run
+  double achieved_ = 0;            // operations per second of the previous run that was no format
   bool first_ = true, ends_all_ = false, stopped_ = false;
 };
 
