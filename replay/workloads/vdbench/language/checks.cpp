@@ -51,13 +51,16 @@ void check_anchors(const FileSystem& a, const FileSystem& b) {
 
 bool has_copy(const std::vector<Operation>& list) { return std::find(list.begin(), list.end(), Operation::copy) != list.end(); }
 
+bool loops_copy(const Loop& loop) {
+  return loop.name == "operations" &&
+         std::ranges::any_of(loop.numbers, [](const Number& n) { return n.text == kOperationNames[unsigned(Operation::copy)]; });
+}
+
 bool copies(const Definitions& all) {
   return std::any_of(all.file_workloads.begin(), all.file_workloads.end(),
                      [](const FileWorkload& w) { return w.operation == Operation::copy; }) ||
-         std::any_of(all.runs.begin(), all.runs.end(), [](const Run& run) {
-           return has_copy(run.operations) ||
-                  std::any_of(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return has_copy(loop.operations); });
-         });
+         std::any_of(all.runs.begin(), all.runs.end(),
+                     [](const Run& run) { return has_copy(run.operations) || std::ranges::any_of(run.loops, loops_copy); });
 }
 
 // Refuses a target= to which nothing is copied, because it would be ignored.

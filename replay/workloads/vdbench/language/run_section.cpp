@@ -20,7 +20,7 @@ void drop_rate_loops(Run& run) {
 // Turns several rates into a loop. Of runs on FSDs, the loop is at the position of fwdrate= among the loops; of runs on SDs, it
 // is the last one.
 void loop_rates(Run& run, const Parameter& p) {
-  Loop rates{.name = kIorate, .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
+  Loop rates{.name = kIorate, .position = p.position, .numbers = {}, .as_typed = true};
   for (const Rate& rate : run.rates)
     rates.numbers.push_back(
         {rate.value, rate.kind == Rate::percent, rate.kind == Rate::max ? "max" : fmt::format("{}", int64_t(rate.value))});
@@ -120,34 +120,25 @@ void add(Run& run, Loop loop) {
 }
 
 void loop_seek(Run& run, const Parameter& p) {
-  Loop loop{.name = "seekpct", .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
+  Loop loop{.name = "seekpct", .position = p.position, .numbers = {}, .as_typed = true};
   std::vector<Value> values = p.values;
   if (values[0].text.find('-', 1) != std::string::npos) {  // it is a range
     values.clear();
     for (const Number& n : numbers(p)) values.push_back({n.text, p.values[0].position});
   }
-  for (const Value& value : values) {
-    Parameter one = p;
-    one.keyword = loop.name;  // the keyword of a WD that sets the same parameter
-    one.values = {value};
-    loop.sizes.push_back(one);
-    loop.numbers.push_back({0, false, value.text});
-  }
+  for (const Value& value : values) loop.numbers.push_back({0, false, value.text});
   add(run, std::move(loop));
 }
 
 void loop_operations(Run& run, const Parameter& p) {
-  Loop loop{.name = "operations", .position = p.position, .numbers = {}, .sizes = {}, .operations = {}};
-  for (const Value& value : p.values) {
-    loop.operations.push_back(operation_of(value));
-    loop.numbers.push_back({0, false, kOperationNames[unsigned(loop.operations.back())]});
-  }
+  Loop loop{.name = "operations", .position = p.position, .numbers = {}, .as_typed = true};
+  for (const Value& value : p.values) loop.numbers.push_back({0, false, kOperationNames[unsigned(operation_of(value))]});
   add(run, std::move(loop));
 }
 
 // Reads compression=, whose percentages are those that remain.
 void loop_old_compression(Run& run, const Parameter& p) {
-  Loop loop{.name = "compratio", .position = p.position, .numbers = numbers(p), .sizes = {}, .operations = {}};
+  Loop loop{.name = "compratio", .position = p.position, .numbers = numbers(p)};
   for (Number& n : loop.numbers) {
     if (n.value < 4 || n.value > 100) throw ParameterError(p.values[0].position, "expected percentages from 4 to 100");
     const double ratio = std::round(100'000 / n.value) / 1000;
@@ -175,7 +166,7 @@ constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdp
 
 template <const char* Name>
 void loop(Run& run, const Parameter& p) {
-  add(run, {.name = Name, .position = p.position, .numbers = numbers(p), .sizes = {}, .operations = {}});
+  add(run, {.name = Name, .position = p.position, .numbers = numbers(p)});
 }
 
 const Keyword<Run> kRun[] = {
@@ -261,7 +252,7 @@ void set_steps(Run& run, const Parameter& p) {
 
 void place_rates(Run& run, const Parameter& p) {
   drop_rate_loops(run);
-  run.loops.push_back({.name = kFwdrate, .position = p.position, .numbers = {}, .sizes = {}, .operations = {}});
+  run.loops.push_back({.name = kFwdrate, .position = p.position, .numbers = {}});
 }
 
 void set_rate(Run& run, const Parameter* rate) {

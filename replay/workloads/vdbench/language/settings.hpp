@@ -221,8 +221,7 @@ struct Loop {
   std::string_view name;  // "xfersize"
   SourcePosition position;
   std::vector<Number> numbers;
-  std::vector<Parameter> sizes;       // values of xfersize or seekpct, each as a parameter
-  std::vector<Operation> operations;  // values of operation
+  bool as_typed = false;  // its values are shown as in the file; otherwise as sizes
 
   bool of_rates() const { return name == kIorate || name == kFwdrate; }
 };

@@ -70,9 +70,8 @@ std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>
   std::string text;
   for (size_t i = 0; i < loops.size(); ++i) {
     const Number& n = loops[i].numbers[at[i]];
-    const bool typed = !loops[i].sizes.empty() || !loops[i].operations.empty() || loops[i].of_rates();
-    text +=
-        fmt::format("{}{}={}{}", i ? " " : "", shown_name(loops[i]), typed ? n.text : size_text(n.value), n.percent ? "%" : "");
+    text += fmt::format("{}{}={}{}", i ? " " : "", shown_name(loops[i]), loops[i].as_typed ? n.text : size_text(n.value),
+                        n.percent ? "%" : "");
   }
   return text.empty() ? "None" : text;
 }

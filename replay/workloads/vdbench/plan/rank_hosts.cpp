@@ -2,7 +2,6 @@
 #include "workloads/vdbench/plan/rank_hosts.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -111,9 +110,7 @@ std::string launch_command(const std::vector<Host>& hosts, const std::string& co
   return fmt::format("mpirun -np {} --host {} {}", ranks, list, command);
 }
 
-bool other_machines(const std::vector<Host>& hosts) {
-  char own[256] = "";
-  gethostname(own, sizeof own - 1);
+bool other_machines(const std::vector<Host>& hosts, const std::string& own) {
   return std::ranges::any_of(hosts, [&](const Host& host) { return !same_machine(machine_of(host), own, own); });
 }
 

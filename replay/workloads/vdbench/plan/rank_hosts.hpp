@@ -35,7 +35,7 @@ class RankHosts {
 
 // Returns the command that starts the ranks of these hosts: "mpirun -np 2 --host a:1,b:1 `command`".
 std::string launch_command(const std::vector<Host>& hosts, const std::string& command);
-// True if a host is not this machine.
-bool other_machines(const std::vector<Host>& hosts);
+// True if a host is not the machine `own`.
+bool other_machines(const std::vector<Host>& hosts, const std::string& own);
 
 }  // namespace fsr::vdbench

@@ -66,9 +66,7 @@ FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& contex
     for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
     if (run.formats) {
       std::function<void()> report_made;
-      const auto owner = owners_.find(anchor.name());
-      if (owner == owners_.end() ? ranks_.cluster().root() : owner->second == ranks_.cluster().rank())
-        report_made = [&messages, w] { messages.made_directories(w); };
+      if (makes_tree(anchor.name())) report_made = [&messages, w] { messages.made_directories(w); };
       setup.formats.push_back(
           std::make_unique<FormatThread::Shared>(own, report_made, [&messages, w] { return messages.directories_made(w); }));
     }
@@ -97,15 +95,15 @@ std::vector<RankSlice> FileRuns::deal(const PlannedRun& run) {
   shared.file_works.clear();
   for (const FileWork& work : run.file_works) {
     const FileSystem& system = run.systems[work.system];
-    if (owners_.contains(system.anchor)) continue;
+    if (owner_of(system.anchor) != Owner::all) continue;
     shared.file_works.push_back(work);
     if (ranks_.several() && !run.formats) used.push_back(tree_of(system).anchor->structure().chosen_by(system));
   }
   const RankSlice of_shared = deal_files(shared, used, rank, ranks_.cluster().size());
   std::vector<RankSlice> dealt;
   for (const FileWork& work : run.file_works) {
-    const auto owner = owners_.find(run.systems[work.system].anchor);
-    dealt.push_back(owner == owners_.end() ? of_shared : owner->second == rank ? RankSlice() : RankSlice{0, 0});
+    const Owner owner = owner_of(run.systems[work.system].anchor);
+    dealt.push_back(owner == Owner::all ? of_shared : owner == Owner::this_rank ? RankSlice() : RankSlice{0, 0});
   }
   return dealt;
 }

@@ -69,7 +69,11 @@ class FileRuns final : public Runs {
   // Returns this rank's files of each work.
   std::vector<RankSlice> deal(const PlannedRun& run);
   void know_owners(const std::vector<PlannedRun>& runs);
-  bool is_elsewhere(const FileSystem& system) const;
+  enum class Owner : uint8_t { all, this_rank, another };  // ranks that have a tree
+  Owner owner_of(const std::string& anchor) const;
+  bool is_elsewhere(const FileSystem& system) const { return owner_of(system.anchor) == Owner::another; }
+  // True if this rank makes and removes the tree's directories: its only rank, or the root of all that share it.
+  bool makes_tree(const std::string& anchor) const;
   void forget_unmade(const PlannedRun& run);
   FileRunSetup setup(const PlannedRun& run, RunContext& context, const std::vector<RankSlice>& dealt, RankMessages& messages);
   void run_threads(const std::vector<SimThreadSpec>& parts);

@@ -22,9 +22,15 @@ bool is_directory_name(const std::string& anchor) { return anchor.find(':') == s
 
 }  // namespace
 
-bool FileRuns::is_elsewhere(const FileSystem& system) const {
-  const auto owner = owners_.find(system.anchor);
-  return owner != owners_.end() && owner->second != ranks_.cluster().rank();
+FileRuns::Owner FileRuns::owner_of(const std::string& anchor) const {
+  const auto owner = owners_.find(anchor);
+  if (owner == owners_.end()) return Owner::all;
+  return owner->second == ranks_.cluster().rank() ? Owner::this_rank : Owner::another;
+}
+
+bool FileRuns::makes_tree(const std::string& anchor) const {
+  const Owner owner = owner_of(anchor);
+  return owner == Owner::this_rank || (owner == Owner::all && ranks_.cluster().root());
 }
 
 void FileRuns::open(const std::vector<PlannedRun>& runs) {
@@ -43,7 +49,7 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     }
     const bool directory = is_directory_name(system.anchor);
     const bool missing = directory && !std::filesystem::exists(system.anchor);
-    if (missing && !ranks_.cluster().root() && !owners_.contains(system.anchor))
+    if (missing && !makes_tree(system.anchor))
       throw std::runtime_error(
           fmt::format("fsd={}: {} does not exist here, but rank 0 created this directory; use a directory that all ranks share",
                       system.name, system.anchor));
@@ -108,8 +114,7 @@ void FileRuns::survey(Tree& tree, const RankSlice& files) {
 
 void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.known = dealt;
-  const auto owner = owners_.find(tree.anchor->name());
-  if (owner == owners_.end() ? !ranks_.cluster().root() : dealt.step == 0) return tree.anchor->forget();
+  if (!makes_tree(tree.anchor->name())) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
   begin_journal(tree);  // if the removal ends early, the remaining files are not checked
@@ -157,7 +162,7 @@ void FileRuns::compare_trees(const PlannedRun& run, const std::vector<RankSlice>
   bool uses = false;
   for (size_t w = 0; w < run.file_works.size(); ++w) {
     const FileWork& work = run.file_works[w];
-    if (owners_.contains(run.systems[work.system].anchor)) continue;
+    if (owner_of(run.systems[work.system].anchor) != Owner::all) continue;
     uses |= dealt[w].step != 0;
     mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
                         tree_of(run.systems[work.system]).anchor->existing_directories());
@@ -191,7 +196,7 @@ void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Ra
 void FileRuns::forget_unmade(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {
-    if (owners_.contains(run.systems[work.system].anchor)) continue;
+    if (owner_of(run.systems[work.system].anchor) != Owner::all) continue;
     Tree& tree = tree_of(run.systems[work.system]);
     const bool all = !ranks_.cluster().broadcast(tree.anchor->all_directories_exist() ? "y" : "").empty();
     if (all || ranks_.cluster().root()) continue;

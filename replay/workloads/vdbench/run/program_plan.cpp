@@ -139,7 +139,7 @@ class PlanReader {
     for (const Host& host : hosts)
       if (!host.mounts.empty() && !options_.allow_mount)
         throw ParameterError(host.position, fmt::format("hd={}: mount= runs a command, which --allow-mount allows", host.name));
-    if (cluster_.size() == 1 && !options_.simulate && other_machines(hosts))
+    if (cluster_.size() == 1 && !options_.simulate && other_machines(hosts, cluster_.hosts()[0]))
       throw ParameterError(hosts[0].position, fmt::format("the hosts are other machines; start all of them by: {}",
                                                           launch_command(hosts, options_.command)));
     plan_->hosts = cluster_.size() == 1 || hosts.empty() ? RankHosts(cluster_.size())

@@ -116,7 +116,7 @@ void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, R
                                               [this](const std::string& answer) { receive(answer); }, [this] { over_ = true; }};
   ranks_.work_with_exchange(
       [&] {
-        if (formats_ && !makes_directories()) ranks_.report_to_root("");
+        if (formats_ && !ranks_.cluster().root()) ranks_.report_to_root("");
         act();
       },
       messages);
@@ -176,7 +176,7 @@ void RankMessages::receive(const std::string& answer) {
     if (is) made = true;
     all_made &= is;
   }
-  if (formats_ && !all_made && !makes_directories()) ranks_.report_to_root("");
+  if (formats_ && !all_made && !ranks_.cluster().root()) ranks_.report_to_root("");
 }
 
 void RankMessages::gather(RankPart mine, RunRecord& record) {

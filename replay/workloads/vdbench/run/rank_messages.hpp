@@ -51,7 +51,6 @@ class RankMessages {
   void end();                              // ends the run on all ranks; any thread
   // In a format, the root makes the directories of all trees that ranks share, and the other ranks wait for them; a rank makes
   // those of its own trees. Any thread.
-  bool makes_directories() const { return ranks_.cluster().root(); }
   void made_directories(size_t work);
   bool directories_made(size_t work) const { return directories_[work]; }
 

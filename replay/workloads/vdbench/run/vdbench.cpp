@@ -129,7 +129,7 @@ class VdbenchProgram {
   void mount() const {
     const std::optional<size_t> own = plan_.hosts.host_of(cluster_.rank());
     for (size_t h = 0; h < plan_.all.hosts.size(); ++h)
-      if (own ? h == *own : true)
+      if (!own || h == *own)
         for (const std::string& command : plan_.all.hosts[h].mounts)
           if (const int status = system(command.c_str()))
             throw std::runtime_error(
