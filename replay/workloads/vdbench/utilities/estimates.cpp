@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kPiece = 128 << 10;  // bytes, as the original compresses
 constexpr int kLevel = 1;               // of zstd; random bytes followed by zeros need no higher one
 
-// Returns how many of the first `pieces` pieces are read. Of a file that has some, at least one is.
+// Returns how many of the first `pieces` pieces are read. At least one is, if there are any.
 double chosen_of(uint64_t pieces, double percent) { return std::ceil(double(pieces) * percent / 100); }
 
 // Passes `percent` of the pieces of the file to `act`, evenly spread over the file.
