@@ -57,7 +57,7 @@ struct Comparison {
   bool alike() const;                                // nothing is exceeded
 };
 
-// Reads the operations of two traces whose profiles have begun, side by side, so that none is far from its pair, and ends
+// Reads the operations of two traces whose profiles have begun, side by side, so that none is far from its pair. Then it ends
 // profiles and pairing. `others` is added to the threads of the second trace. `line`: shows how far it is; may be null.
 void read_both(TraceReader& first, Profile& a, TraceReader& second, Profile& b, Pairing& pairing, ThreadId others,
                StatusLine* line);

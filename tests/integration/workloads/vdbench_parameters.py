@@ -125,8 +125,8 @@ def sets_of_storages():
     case("a rate in percent of none is refused", done.returncode == 2 and "first.vdb:3:1: rd=a: 50% of the rate of the run before" in done.stderr, done)
     done = vdbench("first", SD + "wd=wd1,sd=sd1\nrd=a,wd=wd1,iorate=10\nrd=b,wd=wd1,iorate=50%\n", "-s", "-r", "b")
     case("also if -r leaves the first RD out", done.returncode == 2 and "first.vdb:4:1: rd=b: 50% of the rate" in done.stderr, done)
-    done = vdbench("between", "fsd=f,anchor=between,files=400,size=8k\nfwd=w,fsd=f,operation=getattr,threads=2\nrd=default,elapsed=3,format=yes\n"
-                   "rd=a,fwd=w,fwdrate=40\nrd=b,fwd=w,fwdrate=50%\n")
+    done = vdbench("between", "fsd=f,anchor=between,files=400,size=8k\nfwd=w,fsd=f,operation=getattr,threads=2\nrd=default,elapsed=3\n"
+                   "rd=a,fwd=w,fwdrate=40,format=yes\nrd=b,fwd=w,fwdrate=50%,format=yes\n")
     rates = {run_: float(rate) for run_, interval, rate in flatfile("between", "Run", "Interval", "rate") if interval.startswith("avg")}
     case("the rate of a format in between does not count", done.returncode == 0 and 10 <= rates.get("b_(50%)", 0) <= 31, (rates, done))
 
