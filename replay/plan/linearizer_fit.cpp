@@ -78,14 +78,29 @@ bool Linearizer::name_fits(const Op& op, const NameView& view, bool at_end) {
   return view.before.kind == NameState::unknown || !view.before.contradicts(state_for(op, view, at_end));
 }
 
+// True: `op` listed its directory from the start and its buffer had room for `name` as well, had it been there. The sizes are
+// those of linux/fuse.h; entries of getdents64(2) and of NFS are no larger, but for the attributes of NFS's READDIRPLUS.
+static bool had_room(const Op& op, std::string_view name) {
+  constexpr size_t kEntry = 24, kPlusEntry = 256, kDots = 2;
+  if (op.offset != 0 || op.error || op.has(kOpInferred) || op.entries.size() != uint64_t(op.result)) return false;
+  const size_t head = op.kind == OpKind::readdirplus ? kPlusEntry : kEntry;
+  auto size = [&](size_t length) { return head + (length + 7) / 8 * 8; };
+  size_t used = kDots * size(1) + size(name.size());
+  for (const DirEntry& entry : op.entries) used += size(entry.name.size());
+  return used <= op.length;
+}
+
 // True: the outcome of `op`, an operation on a directory, shows that `change` has happened. A successful removal shows every
-// change in the directory. A removal that found it not empty shows every name made there; a listing shows the names made that it
-// lists.
+// change in the directory. A removal that found it not empty shows every name made there. A listing shows the names made that it
+// lists, and the names removed that it would list if they were there.
 static bool shown(const Op& op, const NameView& change) {
   if (change.parent != op.object || change.name.empty()) return false;
   if (op.kind == OpKind::rmdir && !op.error) return true;
-  return change.makes() && (op.error || std::any_of(op.entries.begin(), op.entries.end(),
-                                                    [&](const DirEntry& e) { return e.name == change.name; }));
+  auto listed = [&] {
+    return std::any_of(op.entries.begin(), op.entries.end(), [&](const DirEntry& e) { return e.name == change.name; });
+  };
+  if (change.makes()) return op.error || listed();
+  return change.removes() && !op.error && !listed() && had_room(op, change.name);
 }
 static bool shown(const Op& op, std::span<const NameView> changes) {
   return std::any_of(changes.begin(), changes.end(), [&](const NameView& change) { return shown(op, change); });
@@ -98,7 +113,7 @@ bool Linearizer::directory_fits(const Op& op, bool at_end) {
   bool fitting = true;
   auto look = [&](std::span<const NameView> changes) {
     for (const NameView& change : changes)
-      if (shown(op, change)) fitting &= !op.error && states_.find(view_key(change)).kind == NameState::present;
+      if (shown(op, change)) fitting &= !op.error && states_.find(view_key(change)).kind == change.after.kind;
   };
   if (!changes_.empty())
     for (Held* held : found(changes_, key)) look(held->seen());

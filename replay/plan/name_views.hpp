@@ -37,6 +37,7 @@ struct NameView {
 
   bool of(ObjectId object, std::string_view text) const { return parent == object && name == text; }
   bool makes() const { return before.kind != NameState::present && after.kind == NameState::present; }
+  bool removes() const { return before.kind != NameState::absent && after.kind == NameState::absent; }
 };
 
 constexpr unsigned kMaxViews = 4;

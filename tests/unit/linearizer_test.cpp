@@ -173,6 +173,33 @@ TEST_CASE("a lookup that overlaps a removal passes where its outcome was true") 
   CHECK(order({unlink, name_op({5, 30, 2}, OpKind::unlink, 1, "a", 0, ENOENT)}) == Order{0, 1});
 }
 
+TEST_CASE("a listing that lacks a name comes after its removal if it had room for the name") {
+  Op unlink = name_op({0, 20, 1}, OpKind::unlink, 5, "x", 10);
+  DirEntry entry{.name = "y"};
+  Op list = object_op({5, 10, 2}, OpKind::readdir, 5, 3);
+  list.entries = {&entry, 1};
+  list.result = 1;
+  list.length = 4096;
+  CHECK(order({unlink, list}) == Order{0, 1});
+  Op away = name_op({0, 20, 1}, OpKind::rename, 5, "x", 10);
+  away.parent2 = 6;
+  away.name2 = "x";
+  CHECK(order({away, list}) == Order{0, 1});
+  // The removal started later, and still had happened.
+  Op longer = list;
+  longer.start = 0;
+  longer.duration = 30;
+  CHECK(order({longer, name_op({5, 8, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0});
+  Op full = list;
+  full.length = 100;  // the name may come in the next part
+  CHECK(order({unlink, full}) == Order{1, 0});
+  Op next = list;
+  next.offset = 7;  // the name may have come in the part before
+  CHECK(order({unlink, next}) == Order{1, 0});
+  entry.name = "x";
+  CHECK(order({unlink, list}) == Order{1, 0});
+}
+
 TEST_CASE("a name is removed and created again while both operations are in flight") {
   Op unlink = name_op({0, 20, 1}, OpKind::unlink, 1, "a", 10);
   Op create = create_op({5, 12, 2}, 1, "a", 11, 1);
