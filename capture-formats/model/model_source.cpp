@@ -55,6 +55,7 @@ struct ModelSource::Impl {
     std::vector<uint32_t> running, left;        // by class; left: those that have not ended
     std::vector<std::deque<uint32_t>> waiting;  // by class
     std::vector<double> owed;                   // operations by class that ended processes did not do
+    std::vector<double> budget;                 // operations by class that are still to be done; below 0: too many were done
   };
 
   const LoadModel& model;
@@ -83,7 +84,7 @@ struct ModelSource::Impl {
       const double part = std::min(1.0, options.load - double(i));
       copies.push_back({part, Realiser(model, world, root, random.next()), std::vector<uint32_t>(model.classes.size()),
                         std::vector<uint32_t>(model.classes.size()), std::vector<std::deque<uint32_t>>(model.classes.size()),
-                        std::vector<double>(model.classes.size())});
+                        std::vector<double>(model.classes.size()), std::vector<double>(model.classes.size())});
     }
     const double runs = options.duration ? double(options.duration) / double(span) : 1;
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
@@ -126,7 +127,8 @@ bool ModelSource::Impl::each_context(const Process& p, Visit visit) {
 }
 
 // How many operations a process may end before or after its number of them. If a class has many short processes, each ends where
-// its kind does, and their number is adjusted. The processes of other classes keep to their numbers.
+// its kind does, and their number is adjusted; the last ones end when the class has done its operations. The processes of other
+// classes keep to their numbers.
 constexpr double kMany = 8, kShort = 400;  // processes; operations of each
 static bool are_many(const ProcessClass& c) { return c.processes >= kMany && c.operations <= kShort * c.processes; }
 
@@ -207,6 +209,7 @@ int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
 void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offset) {
   const ProcessClass& c = model.classes[number];
   const double part = copies[copy].part;
+  copies[copy].budget[number] += c.operations * part;
   const auto n = std::max<uint64_t>(1, uint64_t(std::llround(c.processes * part)));
   std::vector<double> lengths;
   double sum = 0;
@@ -323,7 +326,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   Op op;
   op.start = time;
   op.thread = p.who.id;
+  double& budget = copy.budget[p.number];
   bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
+  if (are_many(c)) ends |= budget <= -std::max(4.0, c.operations * copy.part * kMissing);
   if (!ends && !step(p, op, batch.arena, &ends)) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
@@ -338,6 +343,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     op.who = who();
     op.duration = duration(op);
     ++p.done;
+    --budget;
     ++counts.operations;
     batch.ops.push_back(op);
   }
@@ -349,6 +355,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     close.who = who();
     close.duration = duration(close);
     ++p.done;
+    --budget;
     ++counts.closed;
     ++counts.operations;
     batch.ops.push_back(close);

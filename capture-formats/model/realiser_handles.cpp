@@ -87,7 +87,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
 
 bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
   if (s.error) return false;
-  constexpr uint64_t kBuffer = 4096;  // bytes, of the request
+  constexpr uint64_t kBuffer = 4096, kEntry = 64;  // bytes of the request, and at most of an entry
   op.length = kBuffer;
   const ModelDirectory& directory = *tree_.node(open.object).directory;
   if (s.extent == Extent::empty) {
@@ -99,6 +99,7 @@ bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
   const auto names = tree_.list(open.object, s.extent == Extent::complete ? size_of(s.kind, s.size) : 0);
   if (names.empty()) return false;
   const size_t n = names.size();
+  while (op.length < n * kEntry) op.length *= 2;
   DirEntry* entries = arena.make<DirEntry>(n);
   for (size_t i = 0; i < n; ++i) {
     entries[i].name = name(names[i].first, arena);
