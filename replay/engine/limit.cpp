@@ -31,7 +31,7 @@ class Judge {
     if (r_.stood_still > r_.silent && double(r_.stood_still) > double(r_.elapsed) * kKeptTime &&
         (options_.timing != Timing::original || !kept()))
       return set(Limit::replayer, stood_still_text(r_.stood_still));
-    if (double(r_.stolen) > double(r_.elapsed) * kMostStolen && (options_.timing != Timing::original || !kept()))
+    if (steals(r_.stolen, r_.elapsed, kMostStolen) && (options_.timing != Timing::original || !kept()))
       return set(Limit::replayer, stolen_text(r_.stolen, r_.elapsed));
     if (r_.silent && (r_.unanswered || silence_limits()))
       return set(Limit::target, fmt::format("the target did not answer for {}", format_duration(r_.silent)));

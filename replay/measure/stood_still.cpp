@@ -28,6 +28,11 @@ std::string stood_still_text(int64_t ns) {
   return fmt::format("the load generator itself stood still for {}: stopped, or without a processor", format_duration(ns));
 }
 
+bool steals(int64_t stolen, int64_t elapsed, double share) {
+  constexpr int64_t kSure = 50'000'000;  // ns: five ticks
+  return stolen >= kSure && double(stolen) > double(elapsed) * share;
+}
+
 std::string stolen_text(int64_t stolen, int64_t elapsed) {
   return fmt::format("the host of this virtual machine took {:.0f} % of the processors' time away (steal)",
                      elapsed > 0 ? 100 * double(stolen) / double(elapsed) : 0);

@@ -10,9 +10,13 @@ namespace fsr {
 constexpr double kMostStoodStill = 0.05;  // share of a run's time; with more, the run is not clean
 constexpr double kMostStolen =
     0.25;  // share of the processors' time; with more, a run is not clean; busy hosts always take a few percent
+constexpr double kNotableSteal = 0.05;  // share of the processors' time from which on the report mentions steal
 
 // Returns "the load generator itself stood still for 2.0 s: stopped, or its processor was taken away".
 std::string stood_still_text(int64_t ns);
+// True: the host took more than `share` of the processors' time, each of which lost `stolen` ns of `elapsed`. False if that is
+// too little to be sure of, because the kernel counts in ticks (proc_stat(5)).
+bool steals(int64_t stolen, int64_t elapsed, double share);
 // Returns "the host of this virtual machine took 12 % of its processors' time away (steal)".
 std::string stolen_text(int64_t stolen, int64_t elapsed);
 

@@ -17,8 +17,6 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-constexpr double kNotableSteal = 0.05;  // share of the time from which on the report mentions steal
-
 void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open) {
   if (!h.count()) return;
   fmt::format_to(out, "  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, quantile_text(h, open, 0.5),
@@ -107,8 +105,7 @@ void load_lines(Out out, const Report& report) {
                    format_duration(r.longest_silence));
   if (r.stood_still)
     fmt::format_to(out, "generator  {}; the longest {}\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
-  if (double(r.stolen) > double(r.elapsed) * kNotableSteal)
-    fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
+  if (steals(r.stolen, r.elapsed, kNotableSteal)) fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
 }
 
 // Prints groups of all outcomes that differed, because only the first ones have lines of their own.

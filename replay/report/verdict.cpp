@@ -80,7 +80,7 @@ Verdict verdict(const Report& report) {
     v.reasons.push_back(fmt::format("{} of {} operations that were due were never issued", format_count(r.overdue),
                                     format_count(r.due_in_all())));
   if (double(r.stood_still) > double(r.elapsed) * kMostStoodStill) v.reasons.push_back(stood_still_text(r.stood_still));
-  if (double(r.stolen) > double(r.elapsed) * kMostStolen) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
+  if (steals(r.stolen, r.elapsed, kMostStolen)) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error) v.reasons.push_back("run ended at the first operation that failed (--on-error stop)");

@@ -196,7 +196,8 @@ def refusals():
     refused("refused: mounted, with --force", 2, "--force does not override", "app.zst", f"raw:{ext4}", "--force")
     must("umount", "mounted")
     mounts.remove("mounted")
-    case("--force overwrites a file system", replay("app.zst", f"raw:{ext4}", "--force").returncode == 4, "")
+    forced = replay("app.zst", f"raw:{ext4}", "--force")
+    case("--force overwrites a file system", forced.returncode == 4, forced)
 
     busy = loop(32 << 20)
     held = os.open(busy, os.O_RDONLY | os.O_EXCL)

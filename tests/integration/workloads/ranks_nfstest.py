@@ -153,7 +153,7 @@ def on_server():
             done = run(FSBENCH, "nfstest", "--ranks", "3", "c1", "--json", "f" + url, *words, timeout=60)
             result = json.loads(done.stdout or '{"stages": []}')
             fine = done.returncode == 0 and [stage["stage"] for stage in result["stages"]] == ["write", "read"]
-            case(f"{name}, {words[0]}: others' files are read", fine and result["wrong_bytes"] == 0, done)
+            case(f"{name}, {words[0]}: others' files are read", fine and result["wrong_bytes"] == 0, (done.stderr, done))
             reads = [rank.get("wire_reads") for rank in result["stages"][1]["ranks"]] if fine else []
             case(f"{name}, {words[0]}: READ requests are counted where they can be", "NFS" not in name or all(reads), reads)
         left = [entry for entry in os.listdir(directory) if entry.startswith("nfstest")]
