@@ -180,7 +180,7 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
     if (samples.size() >= kFewGaps) {
       model.gaps[key] = Quantiles::of_times(std::move(samples));
     } else {
-      auto& all_kinds = rest[{std::get<0>(key), kOpKinds, kOpKinds}];
+      auto& all_kinds = rest[{std::get<0>(key), kAnyKind, kAnyKind}];
       all_kinds.insert(all_kinds.end(), samples.begin(), samples.end());
     }
   }

@@ -20,6 +20,7 @@ namespace fsr {
 
 constexpr uint32_t kModelVersion = 1;
 constexpr uint32_t kMostPhases = 16;
+constexpr uint32_t kAnyKind = 255;  // in the place of a kind; stays the same in files when kinds are added
 constexpr size_t kMostHistory = 8;  // symbols before the next one that a context may know
 
 // Processes of one command, whose numbers of operations are similar.
@@ -56,7 +57,7 @@ struct LoadModel {
   std::vector<Symbol> symbols;  // number 1 is the first
   std::vector<ProcessClass> classes;
   std::vector<ModelContext> contexts;
-  // ns between the end of an operation and the start of the thread's next one, by phase and both kinds. kOpKinds: any kind.
+  // ns between the end of an operation and the start of the thread's next one, by phase and both kinds, which may be kAnyKind.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size

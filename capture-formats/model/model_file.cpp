@@ -207,8 +207,12 @@ LoadModel parse_document(const json& d) {
   for (const json& row : d.at("gaps")) {
     array_of(row, 4, "a gap has another number of parts");
     const char* what = "a gap is of no kind";
-    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), uint32_t(number(row[1], kOpKinds, what)),
-            uint32_t(number(row[2], kOpKinds, what))}] = times(row[3]);
+    auto kind = [&](const json& value) {
+      const auto k = uint32_t(number(value, kAnyKind, what));
+      require(k < kOpKinds || k == kAnyKind, what);
+      return k;
+    };
+    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = times(row[3]);
   }
   for (const json& row : d.at("durations")) {
     array_of(row, 3, "a duration has another number of parts");

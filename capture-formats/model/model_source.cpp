@@ -33,7 +33,7 @@ struct Process {
   int failed = 0;                 // steps in a row
   std::vector<SymbolId> history{kEndOfProcess};
   SymbolId planned = kEndOfProcess;
-  uint32_t last_kind = kOpKinds;
+  uint32_t last_kind = kAnyKind;
   Actor actor;
   ThreadInfo who;
 };
@@ -202,7 +202,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
 
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   auto found = model.gaps.find({phase(p), p.last_kind, kind});
-  if (found == model.gaps.end()) found = model.gaps.find({phase(p), kOpKinds, kOpKinds});
+  if (found == model.gaps.end()) found = model.gaps.find({phase(p), kAnyKind, kAnyKind});
   return found == model.gaps.end() ? 0 : int64_t(time_from(found->second));
 }
 
@@ -363,7 +363,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     return events.push({close.end(), order++, number});
   }
   plan(p);
-  const uint32_t kind = p.planned == kEndOfProcess ? uint32_t(kOpKinds) : uint32_t(model.symbols[p.planned - 1].kind);
+  const uint32_t kind = p.planned == kEndOfProcess ? kAnyKind : uint32_t(model.symbols[p.planned - 1].kind);
   events.push({(p.failed ? time : op.end()) + gap(p, kind), order++, number});
 }
 
