@@ -202,8 +202,9 @@ def confounded(entries):
     if not servers:
         return
     yield "\n## What is confounded\n"
-    listed = "; ".join(f"{kind} by {list_of(sorted(names))}" for kind, names in servers.items())
-    yield f"The protocols are served by different programs: {listed}."
+    yield "The protocols are served by different programs:\n"
+    yield from (f"- {kind}: {list_of(sorted(names))}" for kind, names in servers.items())
+    yield ""
     alone = [kind for kind, names in servers.items() if len(names) == 1]
     if alone:
         yield f"A rate of {list_of(alone)} is that of its only server here, too. Requests are the client's choice and the protocol's, hardly the server's."
