@@ -36,6 +36,11 @@ def ended_well(done):
     return done.returncode == 0 or (done.returncode == 1 and STOOD_STILL in done.stderr)
 
 
+def without_stands(err):
+    """What a program printed, without that the machine stood still."""
+    return "".join(line for line in err.splitlines(True) if STOOD_STILL not in line)
+
+
 @contextlib.contextmanager
 def scratch(in_memory=False):
     """A working directory of our own, removed at the end. In memory: a tmpfs, which takes no time to sync."""
