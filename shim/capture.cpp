@@ -125,6 +125,7 @@ SinkOptions Capture::sink_options(OpFilter& filter) {
   return {.max_bytes = setup_.options.max_size,
           .max_time = setup_.options.max_time,
           .rotate_bytes = setup_.options.rotate,
+          .stream = setup_.output.is_stream(),
           .keep = setup_.options.keep,
           .filter = filter.empty() ? nullptr : &filter,
           .pieces = &setup_.output,

@@ -49,7 +49,7 @@ static int run(int argc, char** argv) {
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
   const std::map<std::string, Mappings> mapping_words{
       {"auto", Mappings::kAuto}, {"lower", Mappings::kLower}, {"seen", Mappings::kSeen}};
-  std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto",
+  std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow, cache = "auto",
               permissions = "auto", on_stall = "wait", via = "fuse";
   Command capture_command = program.subcommand("capture", "captures DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "the directory to capture, which stays usable under the same name").required();
@@ -92,10 +92,10 @@ static int run(int argc, char** argv) {
   capture_command
       .add_with("--kernel-ring", capture.kernel_ring, some(parse_size), "hold this much of records in the kernel (default 16M)")
       .stands_for("SIZE");
-  capture_command.add("--on-overflow", overflow, "wait or drop operations when recording falls behind")
+  capture_command
+      .add("--on-overflow", overflow, "wait or drop operations when recording falls behind (default wait; with -o -: drop)")
       .stands_for("WHAT")
-      .one_of({"wait", "drop"})
-      .show_default();
+      .one_of({"wait", "drop"});
   capture_command
       .add_with("--ring", capture.ring, some(parse_duration),
                 "hold operations in memory for this time while the trace's disk stalls (default 1s)")
@@ -178,7 +178,8 @@ static int run(int argc, char** argv) {
     capture.clock_unit = units.at(clock);
     // Over io_uring each lock that waits keeps an entry of the ring, and eight of them end all service: only where asked for.
     capture.uring = transport == "uring";
-    capture.drop = overflow == "drop";
+    // Applications never wait for another program, unless its user says so.
+    capture.drop = overflow == "drop" || (overflow.empty() && capture.output == "-" && via == "fuse");
     capture.abort_stalled = on_stall == "abort";
     if (capture.keep && !capture.rotate) throw CaptureError("--keep: requires --rotate SIZE");
     if (capture.rotate && capture.rotate < kLeastPiece)

@@ -7,6 +7,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -16,6 +17,7 @@
 #include "is_below.hpp"
 #include "mix/nfsstat_writer.hpp"
 #include "trace/series.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -27,6 +29,11 @@ constexpr off_t kMixBytes = 4096;  // a mixfile has about 1 KB
 std::string base_name(const std::string& path) {
   size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 std::string default_name(const std::string& directory) {
@@ -48,20 +55,49 @@ int make_file(int directory, const std::string& path) {
   return fd;
 }
 
+// Takes over standard output for the trace. From then on, what is printed there goes to standard error, also by the command.
+int take_standard_output(int root_fd) {
+  const std::string name = "-o -";
+  struct stat s;
+  if (fstat(STDOUT_FILENO, &s) != 0) throw failed(name, errno);
+  if (isatty(STDOUT_FILENO)) throw CaptureError(name + ": standard output is a terminal; pipe it into a program, or give a file");
+  if (!S_ISREG(s.st_mode) && !S_ISFIFO(s.st_mode))
+    throw CaptureError(name + ": expected a pipe or an empty file as standard output");
+  struct stat other;
+  if (fstat(STDERR_FILENO, &other) == 0 && other.st_dev == s.st_dev && other.st_ino == s.st_ino)
+    throw CaptureError(name + ": messages on standard error would get into the trace; lead them elsewhere");
+  if (S_ISREG(s.st_mode)) {
+    if (s.st_size != 0) throw CaptureError(name + ": expected an empty file as standard output");
+    char path[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/fd/1", path, sizeof path);
+    const UniqueFd fd(
+        open(parent_of(std::string(path, size_t(std::max<ssize_t>(n, 0)))).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (fd.get() >= 0 && is_below(fd.get(), root_fd))
+      throw CaptureError(name + ": standard output lies inside the captured directory");
+  }
+  // A reader that stands still must not hold this process for ever (TraceWriter). The pipe is opened anew for that, because
+  // others may use the old descriptor.
+  const int fd = S_ISREG(s.st_mode) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                                    : open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw failed(name, errno);
+  return fd;
+}
+
 }  // namespace
 
 CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd, bool series, bool log)
     : trace_(trace.empty() ? default_name(directory) : trace), series_(series) {
-  if (trace_ == "-")
-    throw CaptureError(
-        "-o -: standard output is not possible, because the mixfile is written beside the trace; give a file (a file named -: "
-        "./-)");
+  if (is_stream()) {
+    if (series) throw CaptureError("-o -: a stream has no pieces; leave --rotate out, or give a file");
+    if (log) throw CaptureError("-o -: not possible with --background; give a file");
+    trace_fd_ = take_standard_output(root_fd);
+    return;
+  }
   if (base_name(trace_).empty()) throw CaptureError(trace_ + ": expected a file name");
   const std::string stem = trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_;
   mix_ = stem + ".mix";
   log_ = stem + ".log";
-  size_t slash = trace_.find_last_of('/');
-  std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : trace_.substr(0, slash);
+  const std::string parent = parent_of(trace_);
   directory_fd_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory_fd_ < 0) throw failed(parent, errno);
   try {
@@ -99,7 +135,7 @@ CaptureOutput::~CaptureOutput() {
 void CaptureOutput::remove_files() {
   auto remove = [&](int& fd, const std::string& file, bool made) {
     if (fd >= 0) close(fd);
-    if (made && !keep_) unlinkat(directory_fd_, base_name(file).c_str(), 0);
+    if (made && !keep_ && !is_stream()) unlinkat(directory_fd_, base_name(file).c_str(), 0);
     fd = -1;
   };
   remove(trace_fd_, first_file(), trace_fd_ >= 0 || trace_taken_);
@@ -108,7 +144,7 @@ void CaptureOutput::remove_files() {
   if (directory_fd_ >= 0) close(directory_fd_);
 }
 
-std::string CaptureOutput::full_name() const { return full_name_of(trace_); }
+std::string CaptureOutput::full_name() const { return is_stream() ? trace_ : full_name_of(trace_); }
 std::string CaptureOutput::log_name() const { return full_name_of(log_); }
 
 std::string CaptureOutput::full_name_of(const std::string& file) const {
@@ -118,6 +154,7 @@ std::string CaptureOutput::full_name_of(const std::string& file) const {
 }
 
 int CaptureOutput::open_piece(unsigned number) {
+  if (is_stream()) throw CaptureError("-o -: a stream has no pieces");
   const std::string next = piece_name(trace_, number);
   const int fd = make_file(directory_fd_, next);
   if (series_) return fd;
@@ -140,6 +177,7 @@ int CaptureOutput::take_trace_fd() {
 }
 
 void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
+  if (is_stream()) return;
   std::string text = nfsstat_text(counts);
   if (write(mix_fd_, text.data(), text.size()) != ssize_t(text.size())) throw failed(mix_, errno);
   (void)!ftruncate(mix_fd_, off_t(text.size()));  // gives back what was reserved

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files a capture writes: the trace, whole or in pieces, and the mixfile beside it.
+// The files a capture writes: the trace, whole or in pieces, and the mixfile beside it. Or standard output, which gets the trace
+// alone.
 #pragma once
 
 #include <array>
@@ -16,8 +17,9 @@ namespace fsr::shim {
 // A trace becomes a series with its second piece at the latest: NAME.zst is then renamed to NAME.0001.zst.
 class CaptureOutput final : public PieceFiles {
  public:
-  // `trace`: empty for the default name in the working directory. `root_fd`: the captured directory. `series`: the first file is
-  // named as a piece from the start. `log`: with a file for messages.
+  // `trace`: empty for the default name in the working directory; "-" for standard output, which is then a pipe or an
+  // empty file. Printed text goes to standard error instead. `root_fd`: the captured directory. `series`: the first file is named
+  // as a piece from the start. `log`: with a file for messages.
   CaptureOutput(const std::string& trace, const std::string& directory, int root_fd, bool series, bool log);
   ~CaptureOutput() override;
   CaptureOutput(const CaptureOutput&) = delete;
@@ -26,6 +28,7 @@ class CaptureOutput final : public PieceFiles {
   int open_piece(unsigned number) override;
   void remove_piece(unsigned number) override;
 
+  bool is_stream() const { return trace_ == "-"; }
   const std::string& trace() const { return trace_; }  // of a series, the name that stands for all pieces
   std::string full_name() const;                       // of the trace, from the root
   int take_trace_fd();                                 // the caller closes it

@@ -199,7 +199,8 @@ void Recorder::write_all() {
     passed_.store(std::max(until, passed_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
     merger_.round(until);
     follow_load(t);
-    SinkState state = sink_.tick(t, this->state());
+    // The round may have waited for the disk, or for the reader of a pipe.
+    SinkState state = sink_.tick(now(), this->state());
     if (!state.end.empty()) return end_for(state);
     if (stopping) return;
     // A batch gathers meanwhile: a wake-up costs more than writing an operation. A ring that fills ends the wait.

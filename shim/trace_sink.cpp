@@ -17,7 +17,7 @@
 namespace fsr::shim {
 
 // With the time in a ring and in the merger, the file is at most a second behind.
-const WriterOptions kOptions{.block_ns = 400'000'000};
+static WriterOptions writer_options(bool stream) { return {.block_ns = stream ? 100'000'000 : 400'000'000}; }
 constexpr int64_t kLookTime = 250'000'000;   // ns between two looks at the room that is left on the trace's file system
 constexpr int64_t kGap = 1'000'000'000;      // ns between drops that count as one span
 constexpr size_t kMostSpans = 256;           // in a closing statement; the last one takes in the rest
@@ -26,8 +26,8 @@ constexpr uint64_t kNotWanted = UINT64_MAX;  // number of an operation that is l
 TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
     : header_(header),
       options_(std::move(options)),
-      watch_fd_(fcntl(fd, F_DUPFD_CLOEXEC, 0)),
-      writer_(std::make_unique<TraceWriter>(fd, header, kOptions)),
+      watch_fd_(options_.stream ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0)),  // a pipe ends with its last descriptor
+      writer_(std::make_unique<TraceWriter>(fd, header, writer_options(options_.stream))),
       rotate_at_(options_.rotate_bytes) {}
 
 TraceSink::~TraceSink() {

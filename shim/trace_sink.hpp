@@ -33,6 +33,7 @@ struct SinkOptions {
   uint64_t max_bytes = 0;     // bytes of the trace at which recording ends; 0: no limit
   int64_t max_time = 0;       // time at which recording ends, ns since the epoch; 0: no limit
   uint64_t rotate_bytes = 0;  // bytes of a piece at which a new one begins; 0: no limit
+  bool stream = false;        // another program reads the trace meanwhile: write sooner
   unsigned keep = 0;          // number of pieces to keep, with the one being written; 0: all
   OpFilter* filter = nullptr;
   PieceFiles* pieces = nullptr;  // null: the trace stays one file

@@ -168,7 +168,8 @@ static void get(const Json& j, const char* key, std::vector<DroppedSpan>* out) {
 }
 
 bool decode_closing(std::string_view body, TraceClosing* c) {
-  Json j = Json::parse(body.begin(), body.end(), nullptr, false);
+  if (body.size() < kTail || !body.ends_with(kEndMark)) return false;
+  Json j = Json::parse(body.begin(), body.end() - kTail, nullptr, false);
   if (!j.is_object()) return false;
   get(j, "clean", &c->clean);
   get(j, "reason", &c->reason);

@@ -9,14 +9,7 @@
 
 namespace fsr {
 
-constexpr size_t kTail = 16;  // index offset and end mark, the last bytes of a whole trace
-constexpr std::string_view kEndMark = "fsrTend\n";
 constexpr size_t kWindow = 1 << 20;  // bytes looked through at once
-
-static bool parse_closing(std::string_view body, TraceLayout* out) {
-  if (body.size() < kTail || body.substr(body.size() - kEndMark.size()) != kEndMark) return false;
-  return decode_closing(body.substr(0, body.size() - kTail), &out->closing);
-}
 
 [[noreturn]] static void refuse(InputFile& file) {
   constexpr size_t kLook = 4096;
@@ -56,7 +49,7 @@ static bool read_index(InputFile& file, TraceLayout* out) {
   uint64_t closing_length = section_length(file.at(closing_at, kSectionOverhead));
   if (!closing_length || closing_length != file.size() - closing_at) return false;
   section = parse_section(file.at(closing_at, closing_length));
-  if (!section || section->type != SectionType::closing || !parse_closing(section->body, out)) return false;
+  if (!section || section->type != SectionType::closing || !decode_closing(section->body, &out->closing)) return false;
   out->blocks = std::move(*blocks);
   out->has_closing = true;
   return true;
@@ -96,7 +89,7 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
     std::optional<Section> section;
     if (length && length <= file.size() - at) section = parse_section(file.at(at, length));
     if (section && section->type == SectionType::closing) {
-      out->has_closing = parse_closing(section->body, out);
+      out->has_closing = decode_closing(section->body, &out->closing);
       at += length;
       continue;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +19,7 @@
 
 namespace fsr {
 
-constexpr std::string_view kEndMark = "fsrTend\n";
+constexpr int kReaderStands = 30'000;  // ms without progress after which the reader of a pipe is given up
 
 struct TraceWriter::Impl {
   Impl(int output, const TraceHeader& h, const WriterOptions& o)
@@ -44,12 +45,20 @@ struct TraceWriter::Impl {
   std::array<uint64_t, kOpKinds> before_by_kind{};
   bool dead = false;
 
+  // Waits until the reader of a pipe has taken something. False, and errno: it did not.
+  bool has_room() const {
+    pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
+    const int n = poll(&ready, 1, kReaderStands);
+    if (n == 0) errno = ETIMEDOUT;
+    return n > 0;
+  }
+
   // One write(2) where the kernel takes it all. A partly written block is truncated again, because a reader can't use it.
   void put(std::string_view bytes) {
     size_t done = 0;
     while (done < bytes.size()) {
       ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EINTR || (errno == EAGAIN && has_room()))) continue;
       if (n <= 0) {
         int error = n < 0 ? errno : ENOSPC;
         dead = true;

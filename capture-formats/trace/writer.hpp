@@ -27,7 +27,8 @@ struct WriterOptions {
 
 class TraceWriter {
  public:
-  // Takes over `fd`, an empty file opened for writing, and writes the header. Throws std::system_error.
+  // Takes over `fd`, an empty file opened for writing, or a pipe, and writes the header. If that has O_NONBLOCK,
+  // writing fails with ETIMEDOUT once its reader has taken nothing for 30 s. Throws std::system_error.
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options = {});
   // `initial`: what is known of the tree before the first operation, if the operations continue others.
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options, LiveState initial);

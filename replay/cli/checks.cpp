@@ -2,13 +2,18 @@
 #include "cli/checks.hpp"
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
 #include <limits.h>
+#include <netdb.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 
 #include "base/clock.hpp"
@@ -60,6 +65,60 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     throw std::runtime_error(url +
                              ": is the directory that this trace captured, and a replay would overwrite the files; name another "
                              "target, or give --force");
+}
+
+// Addresses of a host as text; empty: it has none.
+static std::set<std::string> addresses_of(const std::string& host) {
+  std::set<std::string> found;
+  addrinfo* list = nullptr;
+  const addrinfo hints{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return found;
+  for (const addrinfo* a = list; a; a = a->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) found.insert(text);
+  }
+  freeaddrinfo(list);
+  return found;
+}
+
+static std::set<std::string> own_addresses() {
+  std::set<std::string> found;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return found;
+  for (const ifaddrs* a = list; a; a = a->ifa_next) {
+    char text[NI_MAXHOST];
+    const int family = a->ifa_addr ? a->ifa_addr->sa_family : AF_UNSPEC;
+    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if ((family == AF_INET || family == AF_INET6) &&
+        getnameinfo(a->ifa_addr, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      found.insert(text);
+  }
+  freeifaddrs(list);
+  return found;
+}
+
+void refuse_own_server(const std::string& url, const TraceHeader& header) {
+  const size_t slashes = url.find("://");
+  if (slashes == std::string::npos) return;
+  std::string server = url.substr(slashes + 3);
+  server = server.substr(0, server.find('/'));
+  server = server.substr(server.find('@') == std::string::npos ? 0 : server.find('@') + 1);
+  if (server.starts_with("["))
+    server = server.substr(1, server.find(']') - 1);
+  else
+    server = server.substr(0, server.find(':'));
+  const std::set<std::string> there = addresses_of(server);
+  auto meets = [&](const std::set<std::string>& others) {
+    return std::ranges::any_of(others, [&](const std::string& address) { return there.contains(address); });
+  };
+  const std::string source = header.mount_source.substr(0, header.mount_source.find(":/"));
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  if ((!source.empty() && source != header.mount_source && meets(addresses_of(source))) || meets(addresses_of(header.host)) ||
+      (header.host == host && meets(own_addresses())))
+    throw std::runtime_error(url +
+                             ": is on the host of the capture, or on the server behind it, and may be the captured directory by "
+                             "another name; name another server, or give --force if it is none");
 }
 
 bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {

@@ -12,6 +12,8 @@
 namespace fsr {
 
 // Throws if `url` is the directory that was captured, which the replay would overwrite.
+// Throws if `url` names a server on the captured host, or the one that the captured directory is mounted from.
+void refuse_own_server(const std::string& url, const TraceHeader& header);
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
 // Throws unless the target is empty, holds an earlier replay of this trace and `reuse` is set, or `force` is set. With `cleanup`,
 // also throws if something is mounted inside the target. Returns true if the target holds files that fsreplay did not make.

@@ -53,6 +53,7 @@ void Replay::open_target_for_run() {
   std::string url = command.target;
   if (url.empty()) url = "./fsreplay-data";
   if (!command.force) refuse_captured_place(url, input->header());
+  if (!command.force && input->leaves_target_alone()) refuse_own_server(url, input->header());
   target = open_target(
       url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
   report.target = target->name();
@@ -227,7 +228,7 @@ void Replay::make_ready(RunSteps& steps) {
   steps.place_files();
   if (command.dry_run) return;
   check_space(*target, report.image, command.force);
-  check_writable(*target, clock, cluster.rank());
+  if (!input->leaves_target_alone()) check_writable(*target, clock, cluster.rank());
 }
 
 void Replay::prepare_tree(RunSteps& steps, bool& prepared) {
@@ -242,16 +243,17 @@ void Replay::prepare_tree(RunSteps& steps, bool& prepared) {
 void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
   if (command.dry_run) return;
   tree_begun = true;
-  prepared = steps.prepare({.step = step,
-                            .trace_id = target->places_files() || beside_others ? std::string() : input->header().id,
-                            .marks = cluster.root(),
-                            .reuse = command.reuse || again,
-                            .workers = command.workers,
-                            .credentials = credentials.get()},
-                           [&](uint64_t done, uint64_t total) {
-                             line.bar("image  ", done, total);
-                             send_heartbeat();
-                           });
+  prepared = steps.prepare(
+      {.step = step,
+       .trace_id = target->places_files() || beside_others || input->leaves_target_alone() ? std::string() : input->header().id,
+       .marks = cluster.root(),
+       .reuse = command.reuse || again,
+       .workers = command.workers,
+       .credentials = credentials.get()},
+      [&](uint64_t done, uint64_t total) {
+        line.bar("image  ", done, total);
+        send_heartbeat();
+      });
   if (prepared || (cluster.size() == 1 && !again)) return;
   if (report.interrupted) throw std::runtime_error("interrupted");
   throw std::runtime_error(fmt::format("{} operations that prepare the run failed", format_count(report.prepared.failed)));

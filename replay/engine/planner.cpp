@@ -84,6 +84,7 @@ void Planner::end() {
 }
 
 void Planner::add_unread(RunResult& r) {
+  if (options_.live) return;  // the source would wait for more
   // The source is in order of effect, which may differ from the order of due times by about as much as operations overlap.
   constexpr unsigned kBeyond = 4096;  // the search ends after so many operations in a row that are due after the stop
   const int64_t stopped = run_.stopped_at.load() - run_.start;

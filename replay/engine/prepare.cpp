@@ -45,9 +45,23 @@ class Preparation {
   PrepareResult run() {
     int64_t begin = clock_.now();
     if (does(PrepareStep::contents)) make_contents();
-    if (options_.step == PrepareStep::look_up) perform(ImageLookups(tree_));
-    if (does(PrepareStep::seal)) perform(ImageSeal(tree_));
+    const PresentNames none;
+    if (options_.step == PrepareStep::look_up) perform(ImageLookups(tree_, none));
+    if (does(PrepareStep::seal)) perform(ImageSeal(tree_, none));
     if (does(PrepareStep::open)) perform(ImageOpens(tree_, options_.opens));
+    out_.elapsed = clock_.now() - begin;
+    return std::move(out_);
+  }
+
+  PrepareResult run_rest(const PresentNames& present) {
+    const int64_t begin = clock_.now();
+    if (options_.step == PrepareStep::look_up) {
+      perform_any<ImageLookups>(tree_, present);
+    } else {
+      perform_any<ImageContents>(tree_, present, std::string());
+      perform_any<ImageSeal>(tree_, present);
+    }
+    perform_any<ImageOpens>(tree_, options_.opens);
     out_.elapsed = clock_.now() - begin;
     return std::move(out_);
   }
@@ -68,6 +82,13 @@ class Preparation {
             {.kind = OpKind::unlink, .name = found.first_failed, .expected = "ok", .got = strerror(found.first_error)});
     }
     perform(ImageContents(tree_, found.present, marked || !options_.marks ? std::string() : options_.trace_id));
+  }
+
+  // A run without operations costs threads and sessions.
+  template <class Source, class... Arguments>
+  void perform_any(const Arguments&... arguments) {
+    OpBatch first;
+    if (Source(arguments...).next(first)) perform(Source(arguments...));
   }
 
   void perform(OpSource&& source) {
@@ -117,6 +138,11 @@ void PrepareResult::add(PrepareResult&& later) {
 
 PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known) {
   return Preparation(image, target, clock, options, known).run();
+}
+
+PrepareResult prepare_rest(Image& image, const PresentNames& present, Target& target, Clock& clock, const PrepareOptions& options,
+                           ObjectSet& known) {
+  return Preparation(image, target, clock, options, known).run_rest(present);
 }
 
 uint64_t plan_size(const Image& image) { return ImageContents::operations(image.impl().tree); }

@@ -10,6 +10,7 @@
 
 #include "base/target.hpp"
 #include "engine/run.hpp"
+#include "plan/image_source.hpp"
 
 namespace fsr {
 
@@ -54,6 +55,10 @@ Marker find_marker(Target& target, Clock& clock, const std::string& trace_id);
 
 // Prepares the target. `known`: receives the objects whose ids the target has mapped, for RunOptions::known.
 PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known);
+// Makes or, with PrepareStep::look_up, looks up what is not `present` of an image that grows while the target is in use; never
+// removes anything. `present`: by index into ImageTree::names.
+PrepareResult prepare_rest(Image& image, const PresentNames& present, Target& target, Clock& clock, const PrepareOptions& options,
+                           ObjectSet& known);
 // Returns how many operations prepare() issues on an empty target, for progress bars.
 uint64_t plan_size(const Image& image);
 

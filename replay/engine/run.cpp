@@ -140,7 +140,13 @@ void Runner::plan() {
   const auto longest = std::chrono::nanoseconds(run_.options.timing == Timing::asap ? 8'000'000 : scheduled);
   auto pause = std::chrono::nanoseconds(20us);
   try {
-    for (bool primed = false;;) {
+    bool primed = false;
+    if (run_.options.live) {
+      run_.options.live(run_.cancel);
+      prime();
+      primed = true;
+    }
+    for (;;) {
       uint64_t before = run_.planned.load(std::memory_order_relaxed);
       if (planner_->step()) break;
       if (!primed) prime();

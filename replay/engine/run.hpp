@@ -65,7 +65,10 @@ struct RunOptions {
   ObjectSet* known = nullptr;                  // objects whose ids the target has mapped; the run adds those that it maps
   KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
   Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
-  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait
+  // Not empty: the source waits for operations, so the run begins before the window is full. Called by the planner's thread with
+  // a flag that is true once nothing more is to be issued; valid until the end of the run.
+  std::function<void(const std::atomic<bool>& ended)> live;
+  const std::atomic<int>* stop = nullptr;  // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait
   // Called when all is ready. Returns the time of the clock at which to begin, ns; may throw. Empty: begin at once.
   std::function<int64_t()> meet;
   std::function<void(const Progress&)> progress;  // may be empty

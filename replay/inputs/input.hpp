@@ -61,6 +61,9 @@ class Input : public RankShare {
   using OwnNames = bool (*)(std::string_view name);
   virtual OwnNames own_names() const { return nullptr; }
 
+  // True: nothing but the operations may change the target, which gets no marker and no probe.
+  virtual bool leaves_target_alone() const { return false; }
+
   // Output files of the input. open_outputs() opens them before anything else is done; finish_outputs() completes them after the
   // last round. Both throw std::runtime_error, one line.
   virtual void open_outputs() {}

@@ -33,9 +33,11 @@ class InputKind {
   virtual std::vector<std::string> shares() const { return {}; }
   // True if `name` is an input of this kind, judged by the name and the first bytes of the file. No bytes: there is no such file.
   virtual bool accepts(const std::string& name, std::string_view first_bytes) const = 0;
-  // Opens the input. `fd`: a seekable file, which is taken over. It is the file `name`, or a copy of what was read from a pipe.
-  // -1: there is no file. `duration`: time after which no more operations are issued, ns; 0: no limit. Throws std::runtime_error,
-  // one line.
+  // True if the command line asks for this kind, which then reads from the pipe itself, and accepts() is not asked.
+  virtual bool reads_stream() const { return false; }
+  // Opens the input. `fd`: a seekable file (with reads_stream(): as it was opened), which is taken over. It is the file `name`,
+  // or a copy of what was read from a pipe. -1: there is no file. `duration`: time after which no more operations are issued, ns;
+  // 0: no limit. Throws std::runtime_error, one line.
   virtual std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const = 0;
 };
 

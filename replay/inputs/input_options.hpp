@@ -3,6 +3,7 @@
 // data.
 #pragma once
 
+#include "inputs/live/live_options.hpp"
 #include "inputs/mix/mix_options.hpp"
 #include "inputs/trace/trace_options.hpp"
 
@@ -11,6 +12,7 @@ namespace fsr {
 enum class ScaleBy : uint8_t { processes, think };
 
 struct InputOptions {
+  LiveOptions live;
   TraceOptions trace;
   MixOptions mix;
   ScaleBy scale_by = ScaleBy::processes;  // what --scale multiplies or divides in a model

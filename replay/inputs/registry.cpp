@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include "inputs/input_kind.hpp"
+#include "inputs/live/live_input.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "inputs/model/model_input.hpp"
 #include "inputs/trace/trace_input.hpp"
@@ -22,6 +25,7 @@ static constexpr std::unique_ptr<InputKind> (*kKinds[])(InputOptions&) = {
     trace_kind,
     mix_kind,
     model_kind,
+    live_kind,
 };
 
 InputKinds::InputKinds(Command& program) : options_(std::make_unique<InputOptions>()) {
@@ -44,11 +48,16 @@ std::string InputKinds::help() const {
 std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duration) const {
   UniqueFd file(name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
-  if (file && fstat(file.get(), &st) == 0 && (name == "-" || S_ISFIFO(st.st_mode))) file = UniqueFd(spool_to_file(file.get()));
+  auto its = std::find_if(kinds_.begin(), kinds_.end(), [](const RegisteredKind& d) { return d.kind->reads_stream(); });
+  if (its != kinds_.end() && !file) throw std::runtime_error(name + ": " + strerror(errno));
+  const bool streams = its != kinds_.end();
+  if (!streams && file && fstat(file.get(), &st) == 0 && (name == "-" || S_ISFIFO(st.st_mode)))
+    file = UniqueFd(spool_to_file(file.get()));
   std::array<char, 4096> head;
-  const ssize_t n = file ? pread(file.get(), head.data(), head.size(), 0) : 0;
+  const ssize_t n = file && !streams ? pread(file.get(), head.data(), head.size(), 0) : 0;
   const std::string_view first(head.data(), size_t(std::max<ssize_t>(n, 0)));
-  auto its = std::find_if(kinds_.begin(), kinds_.end(), [&](const RegisteredKind& d) { return d.kind->accepts(name, first); });
+  if (!streams)
+    its = std::find_if(kinds_.begin(), kinds_.end(), [&](const RegisteredKind& d) { return d.kind->accepts(name, first); });
   if (its == kinds_.end()) its = kinds_.begin();
   std::unique_ptr<Input> input = its->kind->open(name, file.release(), duration);
   for (const RegisteredKind& other : kinds_)

@@ -62,6 +62,8 @@ Image Image::analyze(OpSource& source, LiveState state, const ImageOptions& opti
   image.impl_ = std::make_unique<Impl>();
   ImageTree& tree = image.impl_->tree;
   tree.options = options;
+  tree.next_object = std::max(tree.next_object, options.first_free);
+  tree.next_handle = std::max(tree.next_handle, options.first_free);
   Census census(source, tree.options, tree.summary, progress);
   Linearizer order(census, options.from, options.to);
   if (survey) survey->begin(state);

@@ -34,6 +34,8 @@ struct ImageOptions {
   bool privileged = false;   // keep device nodes, set-id bits, trusted and security xattrs
   bool owners = false;       // set the recorded owner and group (needs privileges on the target)
   bool content = true;       // keep captured content of files that are read before they are written
+  uint64_t first_free = 0;   // objects and handles that are not named by the operations get ids from here on
+  bool in_use = false;       // others use the target meanwhile: files are made with O_EXCL
   size_t memory = SIZE_MAX;  // approximate limit in bytes for analyze(), which throws std::length_error beyond it
 };
 

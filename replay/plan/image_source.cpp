@@ -198,7 +198,7 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
   step_ = Step::xattrs;
   switch (kind) {
     case OpKind::create:
-      op.open_flags = O_CREAT | O_TRUNC | O_RDWR;
+      op.open_flags = O_CREAT | (tree_.options.in_use ? O_EXCL : O_TRUNC) | O_RDWR;
       op.handle = tree_.spare_handle(1 + clone_ * tree_.names.size() + at_);
       step_ = Step::size;
       break;
@@ -279,6 +279,7 @@ void ImageContents::xattr(OpBatch& batch, const ImageObject& o) {
 bool ImageLookups::next(OpBatch& batch) {
   batch.clear();
   for (; at_ < tree_.names.size() && batch.ops.size() < kBatchOps; ++at_) {
+    if (at_ < known_.size() && known_[at_]) continue;
     const ImageName& name = tree_.names[at_];
     Op& op = batch.ops.emplace_back();
     op.kind = OpKind::lookup;
@@ -305,8 +306,10 @@ bool ImageSeal::next(OpBatch& batch) {
       op.set = attributes(batch, tree_, o);
     };
     const ImageObject& root = tree_.objects[0];
-    if (at_ == 0 && (root.attr.valid & kAttrMode) && (tree_.options.owners || tree_.options.clones.all > 1)) seal(root);
+    if (at_ == 0 && sealed_.empty() && (root.attr.valid & kAttrMode) && (tree_.options.owners || tree_.options.clones.all > 1))
+      seal(root);
     for (; at_ < tree_.names.size(); ++at_) {
+      if (at_ < sealed_.size() && sealed_[at_]) continue;
       const ImageObject& o = tree_.objects[tree_.names[at_].object];
       bool owned = tree_.options.owners && o.type != S_IFREG;
       if (!tree_.names[at_].link && o.type != S_IFLNK && (owned || (o.directory() && permissions(o) != (permissions(o) | 0700))))

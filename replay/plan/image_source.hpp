@@ -58,21 +58,24 @@ class ImageContents final : public OpSource {
 
 class ImageLookups final : public OpSource {
  public:
-  explicit ImageLookups(const ImageTree& tree) : tree_(tree) {}
+  ImageLookups(const ImageTree& tree, const PresentNames& known) : tree_(tree), known_(known) {}
   bool next(OpBatch& batch) override;
 
  private:
   const ImageTree& tree_;
+  const PresentNames& known_;  // names that are left out; empty: none is
   size_t at_ = 0;
 };
 
 class ImageSeal final : public OpSource {
  public:
-  explicit ImageSeal(const ImageTree& tree) : tree_(tree), clone_(tree.options.clones.first) {}
+  ImageSeal(const ImageTree& tree, const PresentNames& sealed)
+      : tree_(tree), sealed_(sealed), clone_(tree.options.clones.first) {}
   bool next(OpBatch& batch) override;
 
  private:
   const ImageTree& tree_;
+  const PresentNames& sealed_;  // names that are left out, and the root; empty: none is
   unsigned clone_;
   size_t at_ = 0;
   uint64_t seq_ = 0;

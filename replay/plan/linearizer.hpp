@@ -85,6 +85,7 @@ class Linearizer {
   void wake(uint64_t key, std::span<const NameView> changes);
   Held& due(Held& held);
   Held* bringing(Held& held);
+  Held* lacking(const Held& held);
   Held* bringing_lock(const LockUse& wanted);
   static std::vector<Held*> found(const Index& in, uint64_t key);
 

@@ -90,17 +90,18 @@ static bool had_room(const Op& op, std::string_view name) {
   return used <= op.length;
 }
 
+static bool lists(const Op& op, std::string_view name) {
+  return std::any_of(op.entries.begin(), op.entries.end(), [&](const DirEntry& e) { return e.name == name; });
+}
+
 // True: the outcome of `op`, an operation on a directory, shows that `change` has happened. A successful removal shows every
 // change in the directory. A removal that found it not empty shows every name made there. A listing shows the names made that it
 // lists, and the names removed that it would list if they were there.
 static bool shown(const Op& op, const NameView& change) {
   if (change.parent != op.object || change.name.empty()) return false;
   if (op.kind == OpKind::rmdir && !op.error) return true;
-  auto listed = [&] {
-    return std::any_of(op.entries.begin(), op.entries.end(), [&](const DirEntry& e) { return e.name == change.name; });
-  };
-  if (change.makes()) return op.error || listed();
-  return change.removes() && !op.error && !listed() && had_room(op, change.name);
+  if (change.makes()) return op.error || lists(op, change.name);
+  return change.removes() && !op.error && !lists(op, change.name) && had_room(op, change.name);
 }
 static bool shown(const Op& op, std::span<const NameView> changes) {
   return std::any_of(changes.begin(), changes.end(), [&](const NameView& change) { return shown(op, change); });
@@ -145,9 +146,24 @@ Linearizer::Held& Linearizer::due(Held& held) {
   if (changes_.empty() || held.release == INT64_MIN) return held;
   held.asked = true;
   Held* first = bringing(held);
+  if (!first) first = lacking(held);
   Held& out = first ? due(*first) : held;
   held.asked = false;
   return out;
+}
+
+// Returns a held listing that lacks a name that `held` makes, and would have it if it came later. Null: there is none.
+Linearizer::Held* Linearizer::lacking(const Held& held) {
+  if (watchers_.empty() || !held.change) return nullptr;
+  for (const NameView& view : held.seen()) {
+    if (!view.makes() || view.name.empty()) continue;
+    for (Held* other : found(watchers_, directory_key(view.parent))) {
+      const Op& op = other->copy.op();
+      const bool listing = op.kind == OpKind::readdir || op.kind == OpKind::readdirplus;
+      if (listing && !other->asked && op.object == view.parent && !lists(op, view.name) && had_room(op, view.name)) return other;
+    }
+  }
+  return nullptr;
 }
 
 Linearizer::Held* Linearizer::bringing_lock(const LockUse& wanted) {

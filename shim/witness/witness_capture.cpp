@@ -137,6 +137,7 @@ SinkOptions WitnessCapture::sink_options() {
   return {.max_bytes = options_.max_size,
           .max_time = options_.max_time,
           .rotate_bytes = options_.rotate,
+          .stream = output_.is_stream(),
           .keep = options_.keep,
           .filter = options_.filter.empty() ? nullptr : &options_.filter,
           .pieces = &output_,

@@ -121,7 +121,7 @@ for n, options in enumerate((["--seed", "4"], ["--seed", "4"], ["--seed", "5"]))
 cases.case("the same seed makes the same operations", names[0] == names[1])
 cases.case("another seed makes others", names[0] != names[2])
 one = replay(model, "memory:", "--timing", "asap")["model"]
-four = replay(model, "memory:", "--timing", "asap", "--scale", "4x")["model"]
+four = replay(model, "memory:", "--timing", "asap", "--order", "strict", "--scale", "4x")["model"]
 cases.case("four times the processes make four times the operations", abs(four["operations"] / one["operations"] - 4) < 0.12, (one, four))
 short = replay(model, "memory:", "--scale", "4x", "--scale-by", "think")
 whole = replay(model, "memory:")

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Section of the report on a capture that was replayed while it went on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "inputs/live/live_image.hpp"
+#include "report/section.hpp"
+
+namespace fsr {
+
+class LiveSection final : public ReportSection {
+ public:
+  std::string id, host;
+  std::string damage;          // why the stream was cut; empty: it ended as it should
+  std::string capture_failed;  // what the capture says of itself; empty: it was complete
+  uint64_t dropped = 0;        // operations that the capture saw and did not record
+  uint64_t late_ends = 0;      // operations whose outcome came too late to be known
+  LiveCounts files;
+  bool trusts = false;
+  int64_t behind = 0;  // ns by which operations came later than they were due, at most
+  int64_t lag = 0;     // ns
+
+  std::string heading() const override;
+  std::string text() const override;
+  void facts(Facts& of_run) const override;
+  void json(nlohmann::json& document) const override;
+  std::vector<std::string> reasons() const override;
+};
+
+}  // namespace fsr

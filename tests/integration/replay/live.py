@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A capture that is replayed while it goes on: by a pipe, onto an empty directory, a copy and an NFS server, with readers and writers
+that die."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import hostile  # noqa: E402
+from lower_fs import Cases, Scratch, put_on_path  # noqa: E402
+
+cases = Cases()
+put_on_path()
+APPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../apps")
+# Uses what was there before, makes files, renames and removes them, by several processes; and pauses.
+LOAD = """cd share
+for w in 1 2 3; do (
+    mkdir made$w
+    for i in $(seq 60); do
+        echo $w $i >made$w/f$i
+        cat old/a$((i % 20)) >>made$w/all
+        [ $((i % 7)) = 0 ] && rm made$w/f$((i - 1))
+        [ $((i % 5)) = 0 ] && mv made$w/f$i made$w/g$i
+    done
+    sleep 1
+    ls -l still >made$w/list; ls old/[ab]* >/dev/null
+    echo more >>old/b$w; rm old/c$w; mv old/d$w moved$w; ln old/e made$w/link; ln -s ../old/e made$w/symlink
+) & done; wait
+rmdir old/empty; chmod 600 old/f
+sqlite3 base 'create table t(a); insert into t values(1),(2)'
+"""
+
+
+def make_old(directory):
+    os.makedirs(f"{directory}/old/empty")
+    os.mkdir(f"{directory}/still")
+    for name in "xyz":
+        with open(f"{directory}/still/{name}", "w", encoding="ascii") as file:
+            file.write(name * 2000)
+    for name in [f"a{i}" for i in range(20)] + [f"{c}{i}" for c in "bcd" for i in (1, 2, 3)] + ["e", "f"]:
+        with open(f"{directory}/old/{name}", "w", encoding="ascii") as file:
+            file.write(name * 400)
+
+
+def live(target, *options, capture=(), load=LOAD, seconds=60):
+    """Report of the replay, and what both said."""
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", *capture, "--", "sh", "-c", load], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=False) as shim:
+        done = subprocess.run(["fsreplay", "-", target, "--live", "--lag", "1s", "--json", "-q", *options], stdin=shim.stdout,
+                              capture_output=True, text=True, check=False, timeout=seconds)
+        shim.stdout.close()
+        said = shim.stderr.read().decode()
+        status = shim.wait(timeout=30)
+    report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    return status, done, report, said
+
+
+def alike(a, b, *options):
+    return subprocess.run([f"{APPS}/compare-trees", *options, "--ignore", ".fsreplay", a, b], capture_output=True, text=True, check=False)
+
+
+def fresh():
+    shutil.rmtree("share", ignore_errors=True)
+    make_old("share")
+
+
+def same(name, target, directory, *options, **how):
+    status, done, report, said = live(target, *options, **how)
+    cases.case(f"{name}: the capture ended well", status == 0, said)
+    cases.case(f"{name}: every operation was issued, and the run is clean", done.returncode == 0 and report["issued"] > 1500,
+               (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
+    compared = alike("share", directory, *(["--content"] if "--content" in how.get("capture", ()) else []))
+    cases.case(f"{name}: the trees are alike", compared.returncode == 0, compared.stdout[-500:] + compared.stderr[-500:])
+    return report
+
+
+def onto_directories():
+    fresh()
+    report = same("empty directory", "file:empty", "empty")
+    cases.case("the report tells how many files were made meanwhile", report.get("live", {}).get("files", 0) >= 31, report.get("live"))
+    fresh()
+    shutil.copytree("share", "copy", symlinks=True)
+    report = same("copy", "file:copy", "copy", "--image", "trust", capture=("--content", "full"))
+    cases.case("a copy gets nothing but the operations", not os.path.exists("copy/.fsreplay"), os.listdir("copy"))
+    cases.case("a copy was not written before its use", report.get("live", {}).get("trusts") is True, report.get("live"))
+
+
+def onto_server():
+    fresh()
+    place = os.path.join(os.environ["NFS_VFS_DIR"], "live")
+    os.mkdir(place)
+    for version in ("3", "4.1"):
+        fresh()
+        os.mkdir(f"{place}/{version}")
+        url = os.environ["NFS_VFS_URL"].replace("/vfs", f"/vfs/live/{version}", 1).replace("version=3", f"version={version}")
+        if version == "4.1":
+            url = re.sub("&mountport=[0-9]+", "", url)
+        same(f"NFSv{version}", url, f"{place}/{version}", "--allow", "inexpressible")
+
+
+def walks():
+    """A tree that is walked for longer than a window: names that a listing showed are used later. A second name of a known file shows."""
+    fresh()
+    for i in range(30):
+        os.makedirs(f"share/walk/d{i}")
+        with open(f"share/walk/d{i}/file", "w", encoding="ascii") as file:
+            file.write("x" * 5000)
+    os.link("share/walk/d1/file", "share/walk/d2/second")
+    load = """cd share; python3 - <<'END'
+import os, time
+for name in sorted(os.listdir("walk")):
+    time.sleep(0.1)
+    for file in os.listdir("walk/" + name):
+        with open(f"walk/{name}/{file}", "rb") as f:
+            assert len(f.read()) == 5000
+END
+echo more >>walk/d2/second; mv walk/d3 walk/moved; for i in $(seq 500); do echo $i >n$i; done"""
+    shutil.rmtree("share/old")
+    shutil.rmtree("share/still")
+    same("a long walk", "file:walked", "walked", load=load)
+
+
+def own_server():
+    fresh()
+    for server in ("localhost", "127.0.0.1"):
+        shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
+        done = subprocess.run(["fsreplay", "-", f"nfs://{server}/anything", "--live", "--image", "trust"], input=shim.stdout, capture_output=True,
+                              check=False, timeout=30)
+        cases.case(f"trust on the captured host is refused: {server}", done.returncode == 2 and b"on the host of the capture" in done.stderr, done)
+
+
+def slow_ends():
+    """A lock that is waited for longer than the lag, and a run that --duration ends while nothing comes."""
+    fresh()
+    status, done, report, said = live("file:locked", load="""cd share; flock old/e sleep 3 & sleep 0.3; flock old/e true; wait
+for i in $(seq 500); do echo $i >n$i; done""")
+    cases.case("a lock that is waited for is replayed", status == 0 and done.returncode in (0, 1) and report["differed"] == 0,
+               (said, done.stderr, report.get("not_clean")))
+    fresh()
+    begin = time.monotonic()
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "sh", "-c", "echo x >share/n1; sleep 12"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as shim:
+        subprocess.run(["fsreplay", "-", "file:short", "--live", "--lag", "500ms", "--duration", "2s", "-q"], stdin=shim.stdout,
+                       capture_output=True, check=False, timeout=30)
+        took = time.monotonic() - begin
+        shim.stdout.close()
+        shim.send_signal(signal.SIGTERM)
+        shim.wait(timeout=30)
+    cases.case("--duration ends a run to which nothing comes", took < 8, took)
+
+
+def pipe_alone():
+    fresh()
+    with open("whole.zst", "wb") as file:
+        done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "sh", "-c", "cat share/old/a1; echo said"], stdout=file,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=30)
+    verified = subprocess.run(["fstrace", "verify", "whole.zst"], capture_output=True, text=True, check=False)
+    cases.case("what comes by standard output is a whole trace", done.returncode == 0 and verified.returncode == 0, verified)
+    cases.case("what the command prints goes to standard error", "said\n" in done.stderr and "a1a1" in done.stderr, done.stderr[-200:])
+    cases.case("no mixfile is written", not [name for name in os.listdir(".") if name.endswith(".mix")], os.listdir("."))
+    for stdout, stderr, words in ((subprocess.PIPE, subprocess.STDOUT, "would get into the trace"), (subprocess.DEVNULL, subprocess.PIPE, "expected a pipe")):
+        done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=stdout, stderr=stderr, text=True, check=False, timeout=30)
+        cases.case(f"refused: {words}", done.returncode == 2 and words in (done.stdout or "") + (done.stderr or ""), done)
+    for options, words in ((("--rotate", "1M"), "a stream has no pieces"), (("--background",), "not possible with --background")):
+        done = subprocess.run(["fsshim", "capture", "share", "-o", "-", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False, timeout=30)
+        cases.case(f"{options[0]} is refused", done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done)
+    with open("share/inside", "wb") as file:
+        done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=file, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=30)
+    cases.case("a file in the captured directory is refused", done.returncode == 2 and "inside the captured directory" in done.stderr, done)
+    with open("whole.zst", "ab") as file:
+        done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=file, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=30)
+    cases.case("a file that holds something is refused", done.returncode == 2 and "expected an empty file" in done.stderr, done)
+
+
+def reader_dies():
+    """Applications go on, unrecorded, and the capture says so at its end."""
+    fresh()
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "sh", "-c",
+                           "for i in $(seq 100); do echo $i >share/n$i || exit 9; sleep 0.01; done"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+        deadline = time.monotonic() + 20
+        while not os.path.exists("share/n5") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        shim.stdout.close()
+        said = shim.stderr.read().decode()
+        status = shim.wait(timeout=30)
+    cases.case("a reader that dies harms no application", os.path.exists("share/n100"), os.listdir("share")[:5])
+    cases.case("and makes the capture fail with a line", status == 1 and "not complete" in said, (status, said))
+
+
+def reader_stands():
+    """A reader that takes nothing: operations are dropped, applications do not wait for it."""
+    fresh()
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--ring", "100ms", "--", "sh", "-c",
+                           "for i in $(seq 40); do head -c 4M /dev/urandom >share/n$i || exit 9; done"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+        begin = time.monotonic()
+        while not os.path.exists("share/n40") and time.monotonic() - begin < 30:
+            time.sleep(0.1)
+        took = time.monotonic() - begin
+        data = b""
+        while part := shim.stdout.read(1 << 20):
+            data += part
+        said = shim.stderr.read().decode()
+        status = shim.wait(timeout=60)
+    cases.case("applications do not wait for a reader that stands still", took < 25, took)
+    with open("part.zst", "wb") as file:
+        file.write(data)
+    verified = subprocess.run(["fstrace", "verify", "part.zst"], capture_output=True, text=True, check=False)
+    cases.case("what was dropped is counted", status == 1 and "dropped" in said and "were not recorded" in verified.stdout + verified.stderr,
+               (status, said, verified.stdout[-300:]))
+
+
+def writer_dies():
+    fresh()
+    shim = subprocess.Popen(["fsshim", "capture", "share", "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        replay = subprocess.Popen(["fsreplay", "-", "file:cut", "--live", "--lag", "500ms", "--json", "-q"], stdin=shim.stdout,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        deadline = time.monotonic() + 20
+        while not os.path.ismount("share") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for i in range(20):
+            with open(f"share/n{i}", "w", encoding="ascii") as file:
+                file.write("x")
+        deadline = time.monotonic() + 10
+        while not os.path.exists("cut/n19") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(0.5)
+        cases.case("what is done is replayed while the capture goes on, although nothing comes after it",
+                   os.path.exists("cut/n19") and os.path.getsize("cut/n19") == 1, os.listdir("cut"))
+        shim.send_signal(signal.SIGKILL)
+        shim.wait(timeout=20)
+        out, said = replay.communicate(timeout=30)
+    finally:
+        shim.kill()
+        subprocess.run(["umount", "-l", "share"], check=False, capture_output=True)
+    report = json.loads(out or "{}")
+    cases.case("a stream that breaks off is told, with status 1",
+               replay.returncode == 1 and "closing statement is missing" in str(report.get("not_clean")), (out[-300:], said))
+
+
+def wrong_input():
+    for name, data, words in (("no trace", b"hello, this is no trace at all", "expected a trace"), ("nothing", b"", "expected a trace")):
+        done = subprocess.run(["fsreplay", "-", "file:never", "--live"], input=data, capture_output=True, check=False, timeout=30)
+        cases.case(f"{name} is refused with a line", done.returncode == 2 and words in done.stderr.decode() and done.stderr.count(b"\n") == 1, done)
+    with open("whole.zst", "rb") as file:
+        whole = file.read()
+    broken = bytearray(whole)
+    broken[len(broken) // 2] ^= 255
+    done = subprocess.run(["fsreplay", "-", "file:broken", "--live", "--lag", "500ms"], input=bytes(broken), capture_output=True, check=False, timeout=30)
+    cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
+    for options, words in ((("--lag", "1ms"), "expected 500ms to 1h"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust")):
+        done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
+        cases.case(f"{' '.join(options)} is refused", done.returncode == 2 and words in done.stderr, done)
+
+
+hostile.beside("ganesha")
+with Scratch() as scratch:
+    os.chdir(scratch.path)
+    for part in (onto_directories, onto_server, walks, own_server, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+        part()
+sys.exit(cases.status())
