@@ -153,7 +153,6 @@ RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts
   performed.own.threads = parts.size();
   performed.own.read = all.of(Operation::read).bytes;
   performed.own.written = all.of(Operation::write).bytes;
-  performed.own.errors = options.errors->count();
   return performed;
 }
 
