@@ -194,6 +194,21 @@ TEST_CASE("vdbench repeats storages and workloads for each host") {
   CHECK(one.systems[0].anchor == "/d/localhost_0");
 }
 
+TEST_CASE("clients of a vdbench host are hosts of its machine, the first in its place and the others behind all hosts") {
+  const Definitions all = read(
+      "hd=a,clients=2\nhd=b,system=s,clients=2\nhd=c\nsd=sd_$host,lun=/d/#host,size=1m,host=$host\n"
+      "wd=w,sd=*\nrd=r,wd=w,iorate=1\n");
+  std::vector<std::string> names;
+  for (const Host& host : all.hosts) names.push_back(host.name + " " + host.system);
+  CHECK(names == std::vector<std::string>{"a_cl0 a", "b_cl0 s", "c ", "a_cl1 a", "b_cl1 s"});
+  REQUIRE(all.storages.size() == 5);
+  CHECK(all.storages[3].name == "sd_a_cl1");
+  CHECK(all.storages[3].hosts == HostNumbers{3});
+  const Definitions local = read("hd=default,clients=2\n" + kSd + kWd + kRd);
+  REQUIRE(local.hosts.size() == 2);
+  CHECK(local.hosts[1].name == "localhost_cl1");
+}
+
 TEST_CASE("vdbench's ranges of numbers go up, and its titles have the warmup, as in 5.04") {
   const std::string text =
       simulate(plan_runs(read("\xEF\xBB\xBF" + kSd + kWd + "rd=rd1,wd=wd1,iorate=10,warmup=15,forrdpct=(100-0,10)\n")));

@@ -37,6 +37,7 @@ struct RunLine {
   CpuUse cpu;
   Figures all;
   std::vector<Figures> works;                     // of each work
+  std::vector<RunLine> ranks;                     // of each rank; empty: there is a single one
   std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
@@ -71,6 +72,10 @@ double deviation_ms(const KindCounters& cell);  // standard deviation of a sampl
 double max_ms(const KindCounters& cell);
 double mebibytes(const KindCounters& cell, double seconds);  // per second
 
+// Returns the mean of two uses, each with its weight; at least one weight is above 0.
+CpuUse mean_of(const CpuUse& a, double weight_a, const CpuUse& b, double weight_b);
+// Returns the part of some ranks in a line, with the processor use of the first of them.
+RunLine line_of_ranks(const RunLine& line, const std::vector<unsigned>& ranks);
 // Returns the figures in the rows of the tally.
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
 // Makes `line` the record's last interval, with its number, and adds it to the average.

@@ -49,6 +49,7 @@ class VdbenchProgram {
     Reports reports({.general = plan_.all.general,
                      .directory = directory,
                      .quiet = options_.quiet || options_.json,
+                     .hosts = hosts_of_ranks(plan_.hosts, plan_.all.hosts, cluster_.hosts()),
                      .layout = layout_of(options_.layout),
                      .json = options_.json,
                      .other = options_.results},
