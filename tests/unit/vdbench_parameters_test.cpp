@@ -248,6 +248,12 @@ TEST_CASE("vdbench's parser accepts a comma before the next definition") {
   CHECK(all.runs.size() == 2);
 }
 
+TEST_CASE("vdbench passes over format= of a run on SDs") {
+  const std::vector<PlannedRun> runs = plan_runs(read(kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=(restart,only)\n"));
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].notes == std::vector<std::string>{"rd=rd1: format= has no effect on SDs"});
+}
+
 TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   auto areas = [](const std::string& sd, const std::string& wd, bool device) {
     const PlannedRun run =
@@ -258,6 +264,8 @@ TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   REQUIRE_NOTHROW(areas(hits, all_hits, false));
   REQUIRE_THROWS(areas(hits, all_hits, true));  // only block 0
   REQUIRE_NOTHROW(areas(",hitarea=8k", all_hits, true));
+  REQUIRE_NOTHROW(areas(",hitarea=0", "", false));
+  REQUIRE_THROWS_WITH(areas(",hitarea=0", all_hits, false), "sd=sd1, wd=wd1: hitarea=0 is too small for xfersize=4k");
   REQUIRE_THROWS(areas(",align=2m", "", true));
   REQUIRE_NOTHROW(areas(",align=512k", "", true));
   REQUIRE_THROWS(areas("", ",seekpct=0,xfersize=64k,streams=64", false));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how a vdbench run is distributed over ranks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
