@@ -41,13 +41,15 @@ struct RunLine {
   std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
-// The part of one rank in a run, formats included.
-struct RankLine {
-  unsigned rank = 0;
-  std::string host;
+// Totals of one rank's part in a run, formats included.
+struct RankTotals {
   double seconds = 0;  // until its threads had ended
   uint64_t operations = 0, failed = 0, bytes = 0;
   uint64_t threads = 0, read = 0, written = 0;  // bytes
+};
+struct RankLine : RankTotals {
+  unsigned rank = 0;
+  std::string host;
 };
 
 // A run, during and after its execution. Constant for pages. Its size does not grow with the duration of the run.

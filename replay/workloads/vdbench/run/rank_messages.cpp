@@ -216,16 +216,7 @@ void RankMessages::gather(RankPart mine, RunRecord& record) {
     for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
     for (const std::string& line : part.wrong_blocks)
       record.wrong_blocks.push_back(ranks_.several() ? ranks_.cluster().name_of(rank) + ": " + line : line);
-    if (ranks_.several())
-      record.ranks.push_back({.rank = rank,
-                              .host = ranks_.cluster().hosts()[rank],
-                              .seconds = part.seconds,
-                              .operations = part.operations,
-                              .failed = part.failed,
-                              .bytes = part.bytes,
-                              .threads = part.threads,
-                              .read = part.read,
-                              .written = part.written});
+    if (ranks_.several()) record.ranks.push_back({part, rank, ranks_.cluster().hosts()[rank]});
   }
   record.events = events_text(events, record.seconds);
 }

@@ -25,10 +25,8 @@
 namespace fsr::vdbench {
 
 // Part of one rank in a run.
-struct RankPart {
-  double seconds = 0;
-  uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
-  uint64_t threads = 0, read = 0, written = 0;  // bytes
+struct RankPart : RankTotals {
+  uint64_t errors = 0;
   Events events{};
   std::vector<std::string> wrong_blocks{};  // their ranges, a line for each
   std::string save() const;
