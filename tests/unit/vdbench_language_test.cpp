@@ -276,7 +276,7 @@ TEST_CASE("vdbench refuses bad files with line and column") {
       {"fsd=fsd1,anchor=/d,sizes=(4k,50,8k)\n", "f:1:33: expected a percentage after each size"},
       {"fsd=fsd1,anchor=/d,sizes=(4k,50,8k,10)\n", "f:1:20: the percentages add up to 60, expected 100"},
       {"fsd=fsd1,anchor=/d,mask=x%d\n", "f:1:25: expected a name that begins with vdb"},
-      {"fsd=fsd1,anchor=/d,depth=0\n", "f:1:26: '0' is out of range"},
+      {"fsd=fsd1,anchor=/d,depth=65\n", "f:1:26: '65' is out of range"},
       {"fsd=a,anchor=/d\nfsd=b,anchor=/d/e\nfwd=w\nrd=r,fwd=w,fwdrate=1\n",
        "f:2:1: fsd=b: the anchor is inside the anchor of fsd=a"},
       {"fsd=a,anchor=/d/\nfsd=b,anchor=/d/e/\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", "f:2:1: fsd=b: the anchor is inside"},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
@@ -246,6 +247,13 @@ TEST_CASE("vdbench's parser accepts a comma before the next definition") {
   REQUIRE(all.workloads.size() == 2);
   CHECK(all.workloads[1].storages == std::vector<size_t>{1});
   CHECK(all.runs.size() == 2);
+}
+
+TEST_CASE("vdbench makes one level of directories for depth=0, too") {
+  const Definitions all = read("fsd=fsd1,anchor=/d,depth=0,width=3,files=2\nfwd=fwd1,fsd=fsd1\nrd=rd1,fwd=fwd1,fwdrate=1\n");
+  const Structure structure(all.systems[0]);
+  CHECK(structure.directories() == 3);
+  CHECK(structure.files() == 6);
 }
 
 TEST_CASE("vdbench passes over format= of a run on SDs") {
