@@ -205,7 +205,7 @@ TEST_CASE("clients of a vdbench host are hosts of its machine, the first in its 
   REQUIRE(all.storages.size() == 5);
   CHECK(all.storages[3].name == "sd_a_cl1");
   CHECK(all.storages[3].hosts == HostNumbers{3});
-  const Definitions local = read("hd=default,clients=2\n" + kSd + kWd + kRd);
+  const Definitions local = read("hd=default,clients=2\n" + kSd + kWd + "rd=rd1,wd=wd1,iorate=1\n");
   REQUIRE(local.hosts.size() == 2);
   CHECK(local.hosts[1].name == "localhost_cl1");
 }
