@@ -6,6 +6,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
@@ -194,6 +195,21 @@ TEST_CASE("vdbench repeats storages and workloads for each host") {
   CHECK(one.systems[0].anchor == "/d/localhost_0");
 }
 
+TEST_CASE("clients of a vdbench host are hosts of its machine, the first in its place and the others behind all hosts") {
+  const Definitions all = read(
+      "hd=a,clients=2\nhd=b,system=s,clients=2\nhd=c\nsd=sd_$host,lun=/d/#host,size=1m,host=$host\n"
+      "wd=w,sd=*\nrd=r,wd=w,iorate=1\n");
+  std::vector<std::string> names;
+  for (const Host& host : all.hosts) names.push_back(host.name + " " + host.system);
+  CHECK(names == std::vector<std::string>{"a_cl0 a", "b_cl0 s", "c ", "a_cl1 a", "b_cl1 s"});
+  REQUIRE(all.storages.size() == 5);
+  CHECK(all.storages[3].name == "sd_a_cl1");
+  CHECK(all.storages[3].hosts == HostNumbers{3});
+  const Definitions local = read("hd=default,clients=2\n" + kSd + kWd + "rd=rd1,wd=wd1,iorate=1\n");
+  REQUIRE(local.hosts.size() == 2);
+  CHECK(local.hosts[1].name == "localhost_cl1");
+}
+
 TEST_CASE("vdbench's ranges of numbers go up, and its titles have the warmup, as in 5.04") {
   const std::string text =
       simulate(plan_runs(read("\xEF\xBB\xBF" + kSd + kWd + "rd=rd1,wd=wd1,iorate=10,warmup=15,forrdpct=(100-0,10)\n")));
@@ -233,6 +249,19 @@ TEST_CASE("vdbench's parser accepts a comma before the next definition") {
   CHECK(all.runs.size() == 2);
 }
 
+TEST_CASE("vdbench makes one level of directories for depth=0, too") {
+  const Definitions all = read("fsd=fsd1,anchor=/d,depth=0,width=3,files=2\nfwd=fwd1,fsd=fsd1\nrd=rd1,fwd=fwd1,fwdrate=1\n");
+  const Structure structure(all.systems[0]);
+  CHECK(structure.directories() == 3);
+  CHECK(structure.files() == 6);
+}
+
+TEST_CASE("vdbench passes over format= of a run on SDs") {
+  const std::vector<PlannedRun> runs = plan_runs(read(kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=(restart,only)\n"));
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].notes == std::vector<std::string>{"rd=rd1: format= has no effect on SDs"});
+}
+
 TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   auto areas = [](const std::string& sd, const std::string& wd, bool device) {
     const PlannedRun run =
@@ -243,6 +272,8 @@ TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   REQUIRE_NOTHROW(areas(hits, all_hits, false));
   REQUIRE_THROWS(areas(hits, all_hits, true));  // only block 0
   REQUIRE_NOTHROW(areas(",hitarea=8k", all_hits, true));
+  REQUIRE_NOTHROW(areas(",hitarea=0", "", false));
+  REQUIRE_THROWS_WITH(areas(",hitarea=0", all_hits, false), "sd=sd1, wd=wd1: hitarea=0 is too small for xfersize=4k");
   REQUIRE_THROWS(areas(",align=2m", "", true));
   REQUIRE_NOTHROW(areas(",align=512k", "", true));
   REQUIRE_THROWS(areas("", ",seekpct=0,xfersize=64k,streams=64", false));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how a vdbench run is distributed over ranks.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -179,6 +181,21 @@ TEST_CASE("hosts of a vdbench file have the ranks of their machines: by name, by
   CHECK(ranks.first_of_host(1));
   CHECK_FALSE(ranks.first_of_host(2));
   CHECK(launch_command(hosts({"a", "b", "a"}, 2), "x") == "mpirun -np 6 --host a:4,b:2 x");
+}
+
+TEST_CASE("pages of a vdbench run name the hosts of its ranks") {
+  auto names = [](const RankHosts& of, const std::vector<Host>& known, const std::vector<std::string>& machines) {
+    std::string text;
+    for (const HostRanks& host : hosts_of_ranks(of, known, machines))
+      for (size_t i = 0; i < host.ranks.size(); ++i) text += fmt::format("{}={} ", slave_name(host, i), host.ranks[i]);
+    return text;
+  };
+  CHECK(names(RankHosts(1), {}, {"a"}) == "localhost-0=0 ");
+  CHECK(names(RankHosts(1), hosts({"localhost"}), {"a"}) == "hd1-0=0 ");
+  CHECK(names(RankHosts(2), {}, {"a", "a"}) == "localhost-0=0 localhost-1=1 ");
+  CHECK(names(RankHosts(3), {}, {"a", "b", "a"}) == "a-0=0 a-1=2 b-0=1 ");
+  const std::vector<std::string> machines = {"a", "b", "b"};
+  CHECK(names(RankHosts(hosts({"b", "a"}), machines, {}), hosts({"b", "a"}), machines) == "hd2-0=0 hd1-0=1 hd1-1=2 ");
 }
 
 TEST_CASE("work that is bound to hosts is dealt to their ranks alone") {

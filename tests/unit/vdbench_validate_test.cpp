@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
@@ -90,7 +92,9 @@ class MemorySource final : public RecoverySource {
   explicit MemorySource(uint64_t room) : room_(room) {}
   std::map<uint64_t, std::string> files;
   uint64_t end_of(uint64_t offset) const override { return offset / room_ * room_ + room_; }
+  std::chrono::milliseconds delay{0};  // of each read
   std::string_view read(uint64_t offset, uint64_t length) override {
+    std::this_thread::sleep_for(delay);
     const auto file = files.find(offset / room_ * room_);
     const uint64_t at = offset % room_;
     if (file == files.end() || at >= file->second.size()) return {};
@@ -108,19 +112,21 @@ class MemorySource final : public RecoverySource {
 
 struct Recovering {
   FileSystem system;
-  ValidatedStorage storage;
   std::vector<std::string> told;
   std::atomic<bool> over{false};
-  ErrorLog errors{{.most = 1000}, over, [this](const std::string& line, const ErrorLocation&) { told.push_back(line); }};
+  ErrorLog errors;
+  ValidatedStorage storage;
   Validation how;
   ValidatedRun counts;
-  explicit Recovering(uint64_t size) : storage((system.name = "fsd1", system), size, kBlock) {
+  explicit Recovering(uint64_t size, const ErrorLimits& limits = {.most = 1000})
+      : errors(limits, over, [this](const std::string& line, const ErrorLocation&) { told.push_back(line); }),
+        storage((system.name = "fsd1", system), size, kBlock) {
     storage.place_text = [](uint64_t offset) { return fmt::format("lba={}", offset); };
     storage.locate = [](uint64_t offset) { return ErrorLocation{"", offset}; };
   }
   RecoveryResult recover(const RecoveredKeys& known, RecoverySource& source) {
     Validator validator(storage, how, counts, errors, kBlock);
-    return fsr::vdbench::recover(known, storage, validator, {}, source, over);
+    return fsr::vdbench::recover(known, storage, validator, {}, source, errors);
   }
   uint8_t key(uint64_t block) const { return storage.keys.key(block * kBlock); }
 };
@@ -229,6 +235,24 @@ TEST_CASE("recovery reports missing, short and rolled back files, each once") {
   CHECK_THAT(recovering.told[2], Catch::Matchers::Contains("lba=36864 size=4096: lost write, expected key 3"));
   CHECK(recovering.counts.wrong == 7);
   CHECK(recovering.key(2) == BlockKeys::kBad);
+}
+
+TEST_CASE("recovery ends some time after its last error, and at a number of errors") {
+  const RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = std::vector<uint8_t>(20, 1)};
+  MemorySource source(kBlock);
+  for (uint64_t block = 1; block < 20; ++block) source.write(block * kBlock, block == 15 ? 2 : 1);
+  source.delay = std::chrono::milliseconds(150);
+  Recovering waiting(20 * kBlock, {.most = 1000, .wait = 1});
+  waiting.recover(known, source);
+  CHECK(waiting.errors.waited());
+  CHECK(waiting.told.size() == 1);  // the first block is missing
+  CHECK(waiting.counts.checked < 15);
+  source.delay = {};
+  Recovering counting(20 * kBlock, {.most = 1});
+  counting.recover(known, source);
+  CHECK(counting.told.size() == 1);
+  CHECK(counting.errors.too_many());
+  CHECK_FALSE(counting.errors.waited());
 }
 
 TEST_CASE("recovery from a journal with lost entries accepts later writes, and reports unknown blocks") {

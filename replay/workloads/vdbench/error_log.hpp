@@ -38,11 +38,12 @@ class ErrorLog {
     if (++count_ <= kMostReported) report_(line, location);
     if (count_ >= limits_.most) over_ = true;
   }
-  // Ends the run if there was an error, and none for ErrorLimits::wait since. Call this from time to time.
-  void look_at_time() {
+  // Ends the run if there was an error, and none for ErrorLimits::wait since. Call this from time to time. True: the run has
+  // ended.
+  bool look_at_time() {
     std::lock_guard lock(mutex_);
-    if (limits_.wait == 0 || count_ == 0 || Clock::now() - latest_ < std::chrono::seconds(limits_.wait)) return;
-    waited_ = over_ = true;
+    if (limits_.wait != 0 && count_ != 0 && Clock::now() - latest_ >= std::chrono::seconds(limits_.wait)) waited_ = over_ = true;
+    return over_;
   }
   uint64_t count() const { return count_.load(); }
   const ErrorLocation& first() const { return first_; }  // call this when no thread calls add() any more

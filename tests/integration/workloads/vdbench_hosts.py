@@ -107,6 +107,14 @@ def on_namespaces():
         done = vdbench("four", text, "-j", launcher=hosts.mpirun())
         seen = [writers(device) for device in devices]
         case("four hosts with a loop device each: each host writes and checks its own", done.returncode == 0 and seen == [({n}, 2040) for n in range(4)], (seen, done))
+        pages = {name: re.findall(r"^[\d:.]+ +avg_\S+ +([\d.]+).* +([\d.]+) +[\d.]+$", content(f"four.out/{name}.html"), re.M)
+                 for name in ("summary", *(f"hd{n}" for n in range(1, 5)), *(f"hd{n}-0" for n in range(1, 5)))}
+        rates = {name: [float(line[0]) for line in lines] for name, lines in pages.items()}
+        case("a page for each host and slave: their rates add up to the summary's", [len(lines) for lines in pages.values()] == [3] * 9 and
+             all(abs(rates["summary"][run_] - sum(rates[f"hd{n}"][run_] for n in range(1, 5))) <= max(4, rates["summary"][run_] / 100) for run_ in range(3)) and
+             all(rates[f"hd{n}"] == rates[f"hd{n}-0"] for n in range(1, 5)), pages)
+        skew = content("four.out/skew.html")
+        case("tables of slaves and hosts", all(re.search(rf"^[\d:.]+ {name} +[\d.]+ ", skew, re.M) for name in ("hd1", "hd4", "hd1-0", "hd4-0")), skew[:2000])
         case("the report has each host", all(f"rank {n} ({name}):" in done.stdout for n, name in enumerate(NAMES)), done.stdout[-1500:])
         with open(devices[2], "r+b") as file:
             file.seek(40960)
@@ -119,6 +127,10 @@ def on_namespaces():
         case("each line of the recovery of another host has a time", len(re.findall(r"^[\d:.]+ rank 2 \(h3\): (?:Data|Ranges|sd=)", log, re.M)) == 3, log)
         read = run(FSBENCH, "vdbench", "dvpost", "hurt.out")
         case("dvpost finds it", "1 wrong blocks, 0 other errors" in read.stdout and re.search(r"^rank 2 \(h3\): sd=sd3 .*\n  lba=40960 ", read.stdout, re.M), read)
+        done = vdbench("detail", "report=(host_detail,slave_detail)\n" + text, launcher=hosts.mpirun())
+        made = {name for name in os.listdir("detail.out") if ".sd" in name and "histogram" not in name}
+        case("report=: a page for each SD of each host and slave that has it", done.returncode == 0 and
+             made == {f"hd{n}{slave}.sd{n}.html" for n in range(1, 5) for slave in ("", "-0")}, (made, done))
         order = hds(["a", "b", "c", "d"]) + disks + WDS + "rd=r,wd=r,iorate=max,elapsed=60\n"
         done = vdbench("order", order, "--map", "hd1=h2", "--map", "hd2=h1", launcher=hosts.mpirun())
         case("--map, and the other hosts in order", done.returncode == 0, done)

@@ -82,8 +82,7 @@ def rates_in_turn():
 
 
 # Parameters that are refused: what is in front of the line, the line, and the reason.
-REFUSED = (("report=slave_detail", "slave_detail is refused: the intervals of ranks are merged"),
-           ("report_run_totals=yes", "report_run_totals= is refused: totals.html"), ("pattern_buffer=4", "pattern_buffer= is refused: the length"),
+REFUSED = (("report_run_totals=yes", "report_run_totals= is refused: totals.html"), ("pattern_buffer=4", "pattern_buffer= is refused: the length"),
            ("showlba=yes", "showlba= is refused: fsshim capture"), ("heartbeat_error=x", "heartbeat_error= is refused: no command"),
            ("unix2windows=(a,b)", "unix2windows= is refused: only Solaris"), ("debug=27", "debug= is refused: internal"),
            ("timeout=5", "timeout= is refused: an SD"), ("auxreport=x", "auxreport= is refused: this program can't load"), ("swat=x", "swat= is refused"),

@@ -90,10 +90,9 @@ void check_run(const Run& run, bool files) {
     fail(run, fmt::format("expected elapsed= and warmup= to be multiples of interval={}", run.interval));
   if (run.elapsed < 2 * run.interval) fail(run, fmt::format("expected elapsed= to be twice interval={} or more", run.interval));
   timed_steps(run);
-  const bool only_formats = run.format.only || run.format.clean;
+  const bool only_formats = files && (run.format.only || run.format.clean);
   if (run.rates.empty() && !only_formats) fail(run, files ? "expected fwdrate=" : "expected iorate=");
   if (files && run.file_workloads.empty() && !run.systems && !only_formats) fail(run, "expected fwd= or fsd=");
-  if (!files && run.format.any()) fail(run, "expected format= for FSDs only");
   if (!files && !run.operations.empty()) fail(run, "expected operations= for FSDs only");
   for (const double bytes : {run.max_data, run.max_read, run.max_written})
     if (files && bytes > 0 && bytes < kLeastBytes)

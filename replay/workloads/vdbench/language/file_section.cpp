@@ -2,6 +2,7 @@
 // FSDs and FWDs: trees of files, and the operations on them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "workloads/vdbench/language/section_tables.hpp"
@@ -67,7 +68,8 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"anchor", [](FileSystem& f, const Parameter& p) { f.anchor = single(p).text; }},
     {"journal", [](FileSystem& f, const Parameter& p) { f.journal = single(p).text; }},
     {"width", [](FileSystem& f, const Parameter& p) { f.width = whole(p, 1, 10'000'000); }},
-    {"depth", [](FileSystem& f, const Parameter& p) { f.depth = whole(p, 1, 64); }},
+    // 5.04 makes one level of directories for 0, too.
+    {"depth", [](FileSystem& f, const Parameter& p) { f.depth = std::max<uint64_t>(whole(p, 0, 64), 1); }},
     {"sizes", set_sizes},
     {"shared", [](FileSystem&, const Parameter& p) { yes_or_no(p); }},
     {"wss", set_working_set},

@@ -199,11 +199,10 @@ void set_old_compression(General& g, const Parameter& p) {
 
 void set_report(General& g, const Parameter& p) {
   for (const Value& v : p.values) {
-    if (begins_word("slave_detail", v.text))
-      throw ParameterError(v.position,
-                           "slave_detail is refused: the intervals of ranks are merged; summary.html has each rank's totals");
-    // The page of the host is always written.
-    if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
+    const size_t which = one_of(v, {"host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"});
+    g.host_pages |= which == 0;
+    g.slave_pages |= which == 1;
+    if (which >= 2) g.storage_pages = false;
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/language/hosts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workloads/vdbench/language/keyword.hpp"
@@ -19,13 +21,15 @@ const Keyword<Host> kHost[] = {
      }},
     {"user", [](Host&, const Parameter& p) { single(p); }},
     {"jvms", [](Host& h, const Parameter& p) { h.jvms = unsigned(whole(p, 1, 1000)); }},
-    {"clients", nullptr, "a host has as many clients as ranks; expected jvms="},
+    {"clients", [](Host& h, const Parameter& p) { h.clients = unsigned(whole(p, 1, 1000)); }},
     {"mount",
      [](Host& h, const Parameter& p) {
        for (const Value& value : p.values) h.mounts.push_back(value.text);
      }},
     {"master", [](Host&, const Parameter& p) { single(p); }},
 };
+
+constexpr const char* kLocal = "localhost";
 
 bool replace_all(std::string& text, std::string_view word, const std::string& by) {
   bool found = false;
@@ -59,11 +63,20 @@ void Hosts::define(const Statement& statement) {
   if (same_word(host.name, "default"))
     default_ = host;
   else
-    hosts_.push_back(host);
+    add(host);
+}
+
+// Adds a host, or its clients. The first client takes the host's place, and the others come after all hosts, as in 5.04.
+void Hosts::add(const Host& host) {
+  Host one = host;
+  if (host.clients && host.system.empty()) one.system = host.name;
+  for (unsigned i = 0; i < std::max(1u, host.clients); ++i) {
+    if (host.clients) one.name = fmt::format("{}_cl{}", host.name, i);
+    hosts_.insert(i == 0 ? hosts_.begin() + long(named_++) : hosts_.end(), one);
+  }
 }
 
 std::vector<std::string> Hosts::names() const {
-  constexpr const char* kLocal = "localhost";
   std::vector<std::string> names;
   for (const Host& host : hosts_) names.push_back(host.name);
   if (std::ranges::none_of(names, [&](const std::string& name) { return same_word(name, kLocal); })) names.emplace_back(kLocal);
@@ -91,9 +104,13 @@ std::vector<std::pair<HostNumbers, std::string>> Hosts::take_luns(Statement& sto
   return luns;
 }
 
-std::vector<Statement> Hosts::repeat(const Statement& statement) const {
+std::vector<Statement> Hosts::repeat(const Statement& statement) {
   const Section section = section_of(statement.parameters[0]);
   if (section <= Section::hosts) return {statement};
+  if (hosts_.empty() && default_.clients) {
+    default_.name = kLocal;
+    add(default_);
+  }
   const std::vector<std::string> all_names = names();
   const size_t hosts = std::max<size_t>(hosts_.size(), 1);
   std::vector<Statement> all;

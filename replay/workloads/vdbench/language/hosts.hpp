@@ -21,14 +21,16 @@ class Hosts {
   std::vector<std::pair<HostNumbers, std::string>> take_luns(Statement& storage) const;
   // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.
-  std::vector<Statement> repeat(const Statement& statement) const;
+  std::vector<Statement> repeat(const Statement& statement);
 
   const std::vector<Host>& all() const { return hosts_; }  // all hd=
 
  private:
+  void add(const Host& host);
   std::vector<std::string> names() const;  // of all hosts, then localhost if no hd= has this name
 
   std::vector<Host> hosts_;
+  size_t named_ = 0;  // number of hosts in front of the clients that come after all hosts
   Host default_;
 };
 

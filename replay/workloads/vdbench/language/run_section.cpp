@@ -74,38 +74,17 @@ void set_distribution(Run& run, const Parameter& p) {
 }
 
 void set_format(Run& run, const Parameter& p) {
+  const std::vector<const char*> words = {"no", "yes", "only", "restart", "clean", "once", "directories", "limited", "complete"};
+  constexpr bool Format::*kParts[] = {nullptr,       &Format::yes,         &Format::only,    &Format::restart, &Format::clean,
+                                      &Format::once, &Format::directories, &Format::limited, &Format::complete};
   Format format;
   bool no = false;  // at any position
-  for (const Value& value : p.values) {
-    switch (one_of(value, {"no", "yes", "only", "restart", "clean", "once", "directories", "limited", "complete"})) {
-      case 1:
-        format.yes = true;
-        break;
-      case 2:
-        format.only = true;
-        break;
-      case 3:
-        format.restart = true;
-        break;
-      case 4:
-        format.clean = true;
-        break;
-      case 5:
-        format.once = format.yes = true;
-        break;
-      case 6:
-        format.directories = format.yes = true;
-        break;
-      case 7:
-        format.limited = true;
-        break;
-      case 8:
-        format.complete = true;
-        break;
-      default:
-        no = true;
-    }
-  }
+  for (const Value& value : p.values)
+    if (bool Format::*const part = kParts[one_of(value, words)])
+      format.*part = true;
+    else
+      no = true;
+  format.yes |= format.once || format.directories;
   run.format = {};
   if (no) return void(run.format.complete = format.complete);
   if (format.limited && !format.only) throw ParameterError(p.position, "limited: expected (only,limited)");

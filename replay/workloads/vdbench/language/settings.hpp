@@ -86,6 +86,7 @@ struct Host {
   SourcePosition position;
   std::string system;               // name or address of the machine; empty: the same as `name`
   unsigned jvms = 1;                // ranks that the file expects on this host
+  unsigned clients = 0;             // number of hosts that take its place, NAME_cl0 and so on; 0: none do
   std::vector<std::string> mounts;  // shell commands, run on the host before anything is opened
 };
 using HostNumbers = std::vector<size_t>;
@@ -96,7 +97,8 @@ struct General {
   uint64_t format_transfer = 128 << 10;
   std::vector<int64_t> histogram;  // upper edges of the buckets, ns; empty: the default ones
   bool histogram_shown = true;
-  bool storage_pages = true;  // a page for each SD or FSD
+  bool storage_pages = true;                     // a page for each SD or FSD
+  bool host_pages = false, slave_pages = false;  // pages for each SD or FSD of each host or rank
   Commands start, end;
   std::string monitor;        // file in which words that end the run are looked for; empty: none
   uint64_t data_errors = 50;  // number of errors at which the run ends

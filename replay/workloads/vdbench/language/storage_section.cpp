@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 60;
 
-uint64_t sectors(const Parameter& p) {
-  const uint64_t bytes = whole(p, 512, kMostBytes);
+uint64_t sectors(const Parameter& p, uint64_t least = 512) {
+  const uint64_t bytes = whole(p, least, kMostBytes);
   if (bytes % 512) throw ParameterError(p.values[0].position, "expected a multiple of 512");
   return bytes;
 }
@@ -72,7 +72,7 @@ const Keyword<Storage> kStorage[] = {
     {"lun", set_lun},
     {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostBytes); }},
     {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
-    {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p); }},
+    {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p, 0); }},
     {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
     {"kstat", nullptr, "only Solaris has this"},

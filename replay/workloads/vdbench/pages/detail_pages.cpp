@@ -10,18 +10,30 @@
 
 namespace fsr::vdbench {
 
-std::vector<RunPart> DetailPages::parts(const RunRecord& record) const {
-  std::vector<RunPart> parts = parts_of(*record.run, PartKind::workload);
-  auto is_named = [&](const std::string& name) {
-    return std::any_of(parts.begin(), parts.end(), [&](const RunPart& part) { return part.name == name; });
-  };
+void DetailPages::add_pages(std::vector<Pages>& all, const PlannedRun& run, const std::string& name, const HostRanks& host,
+                            const std::vector<unsigned>& ranks, bool detailed) {
+  Pages& its = all.emplace_back(Pages{.ranks = ranks, .parts = {{.name = name, .share = 100, .works = {}}}});
+  for (size_t w = 0; w < run.works(); ++w) its.parts[0].works.push_back(w);
+  if (!detailed) return;
+  for (RunPart& part : parts_of(run, PartKind::storage)) {
+    if (std::ranges::none_of(part.works, [&](size_t w) { return is_among(host, run.hosts_of(w)); })) continue;
+    part.name = name + "." + part.name;
+    its.parts.push_back(std::move(part));
+  }
+}
+
+std::vector<DetailPages::Pages> DetailPages::pages_of(const PlannedRun& run) const {
+  std::vector<Pages> all = {{.ranks = {}, .parts = parts_of(run, PartKind::workload), .has_histograms = true}};
+  std::vector<RunPart>& parts = all[0].parts;
   if (general_.storage_pages)
-    for (RunPart& part : parts_of(*record.run, PartKind::storage))
-      if (!is_named(part.name)) parts.push_back(std::move(part));
-  RunPart host{.name = "localhost", .share = 100, .works = {}};
-  for (size_t w = 0; w < record.run->works(); ++w) host.works.push_back(w);
-  parts.push_back(std::move(host));
-  return parts;
+    for (RunPart& part : parts_of(run, PartKind::storage))
+      if (std::ranges::find(parts, part.name, &RunPart::name) == parts.end()) parts.push_back(std::move(part));
+  for (const HostRanks& host : hosts_) {
+    add_pages(all, run, host.name, host, host.ranks, general_.host_pages);
+    for (size_t i = 0; i < host.ranks.size(); ++i)
+      add_pages(all, run, slave_name(host, i), host, {host.ranks[i]}, general_.slave_pages);
+  }
+  return all;
 }
 
 Page& DetailPages::page(const std::string& name, const std::string& heading) {
@@ -35,20 +47,21 @@ Page& DetailPages::page(const std::string& name, const std::string& heading) {
 
 void DetailPages::begin(const RunRecord& record, const std::string& title) {
   const std::string heading = run_heading(record, title);
-  const std::vector<RunPart> all = parts(record);
-  for (const RunPart& part : all) {
-    const bool host = &part == &all.back();
-    page(part.name, fmt::format("Report for {}\n", part.name)).put(heading + "\n" + columns_.heading(record.wall));
-    if (!host && general_.histogram_shown)
-      page(part.name + ".histogram", fmt::format("Response time histogram of {}\n", part.name)).put(heading);
-  }
+  for (const Pages& pages : pages_of(*record.run))
+    for (const RunPart& part : pages.parts) {
+      page(part.name, fmt::format("Report for {}\n", part.name)).put(heading + "\n" + columns_.heading(record.wall));
+      if (pages.has_histograms && general_.histogram_shown)
+        page(part.name + ".histogram", fmt::format("Response time histogram of {}\n", part.name)).put(heading);
+    }
 }
 
 void DetailPages::put(const RunRecord& record, const RunLine& line) {
-  for (const RunPart& part : parts(record)) {
-    RunLine its = line;
-    its.all = figures_of(part, line);
-    page(part.name).put(columns_.line(its));
+  for (const Pages& pages : pages_of(*record.run)) {
+    RunLine its = pages.ranks.empty() ? line : line_of_ranks(line, pages.ranks);
+    for (const RunPart& part : pages.parts) {
+      its.all = figures_of(part, its);
+      page(part.name).put(columns_.line(its));
+    }
   }
 }
 
@@ -57,11 +70,11 @@ void DetailPages::interval(const RunRecord& record) { put(record, record.latest)
 void DetailPages::end(const RunRecord& record) {
   put(record, record.average);
   if (!general_.histogram_shown) return;
-  std::vector<RunPart> all = parts(record);
-  all.pop_back();  // the page of the host has all of them
-  for (const RunPart& part : all)
-    page(part.name + ".histogram")
-        .put(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram));
+  for (const Pages& pages : pages_of(*record.run))
+    for (const RunPart& part : pages.parts)
+      if (pages.has_histograms)
+        page(part.name + ".histogram")
+            .put(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram));
 }
 
 }  // namespace fsr::vdbench

@@ -69,13 +69,38 @@ RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds) {
   return line;
 }
 
+CpuUse mean_of(const CpuUse& a, double weight_a, const CpuUse& b, double weight_b) {
+  CpuUse mean;
+  for (double CpuUse::*part : {&CpuUse::user, &CpuUse::system, &CpuUse::wait, &CpuUse::idle})
+    mean.*part = (a.*part * weight_a + b.*part * weight_b) / (weight_a + weight_b);
+  return mean;
+}
+
+RunLine line_of_ranks(const RunLine& line, const std::vector<unsigned>& ranks) {
+  if (line.ranks.empty()) return line;
+  RunLine its{.label = line.label, .number = line.number, .wall = line.wall, .seconds = line.seconds};
+  its.works.resize(line.works.size());
+  for (unsigned rank : ranks) {
+    if (rank >= line.ranks.size()) continue;
+    const RunLine& one = line.ranks[rank];
+    if (rank == ranks[0]) its.cpu = one.cpu;
+    its.all.merge(one.all);
+    for (size_t w = 0; w < one.works.size(); ++w) its.works[w].merge(one.works[w]);
+  }
+  return its;
+}
+
 namespace {
 
-void add(CpuUse& mean, double seconds, const CpuUse& more, double more_seconds) {
-  const double all = seconds + more_seconds;
-  if (all <= 0) return;
-  for (double CpuUse::*part : {&CpuUse::user, &CpuUse::system, &CpuUse::wait, &CpuUse::idle})
-    mean.*part = (mean.*part * seconds + more.*part * more_seconds) / all;
+// Adds an interval to the average of a run, or of a rank's part in it.
+void add_to(RunLine& average, const RunLine& line) {
+  average.all.merge(line.all);
+  average.works.resize(line.works.size());
+  for (size_t w = 0; w < line.works.size(); ++w) average.works[w].merge(line.works[w]);
+  if (average.seconds + line.seconds > 0) average.cpu = mean_of(average.cpu, average.seconds, line.cpu, line.seconds);
+  average.seconds += line.seconds;
+  average.ranks.resize(std::max(average.ranks.size(), line.ranks.size()), {.seconds = 0});
+  for (size_t rank = 0; rank < line.ranks.size(); ++rank) add_to(average.ranks[rank], line.ranks[rank]);
 }
 
 }  // namespace
@@ -92,16 +117,12 @@ void add_interval(RunRecord& record, RunLine line) {
     record.averaged_from = record.intervals;
   }
   average.label = fmt::format("avg_{}-{}", record.averaged_from, record.intervals);
-  average.all.merge(line.all);
   for (unsigned i = 0; i <= kOperations; ++i) {
     const double its = rate(i < kOperations ? line.all.operations[i] : line.all.requested, line.seconds);
     line.rates[i].add(its);
     average.rates[i].add(its);
   }
-  average.works.resize(line.works.size());
-  for (size_t w = 0; w < line.works.size(); ++w) average.works[w].merge(line.works[w]);
-  add(average.cpu, average.seconds, line.cpu, line.seconds);
-  average.seconds += line.seconds;
+  add_to(average, line);
   record.latest = std::move(line);
 }
 
@@ -131,7 +152,10 @@ std::string limit_of(const RunRecord& record) {
   if (run.formats || run.rate.kind != Rate::fixed || !run.run->rate_steps.empty() ||
       rate(average.all.requested, average.seconds) >= kReached * run.rate.value)
     return {};
-  if (average.cpu.busy() >= kBusy) return fmt::format("this machine, whose processors were {:.0f} % busy", average.cpu.busy());
+  double busiest = average.cpu.busy();
+  for (const RunLine& rank : average.ranks) busiest = std::max(busiest, rank.cpu.busy());
+  if (busiest >= kBusy)
+    return fmt::format("{} machine, whose processors were {:.0f} % busy", average.ranks.empty() ? "this" : "a", busiest);
   std::string full;
   unsigned threads = 0;
   for (size_t w = 0; w < average.works.size(); ++w) {

@@ -37,16 +37,19 @@ struct RunLine {
   CpuUse cpu;
   Figures all;
   std::vector<Figures> works;                     // of each work
+  std::vector<RunLine> ranks;                     // of each rank; empty: there is a single one
   std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
-// The part of one rank in a run, formats included.
-struct RankLine {
-  unsigned rank = 0;
-  std::string host;
+// Totals of one rank's part in a run, formats included.
+struct RankTotals {
   double seconds = 0;  // until its threads had ended
   uint64_t operations = 0, failed = 0, bytes = 0;
   uint64_t threads = 0, read = 0, written = 0;  // bytes
+};
+struct RankLine : RankTotals {
+  unsigned rank = 0;
+  std::string host;
 };
 
 // A run, during and after its execution. Constant for pages. Its size does not grow with the duration of the run.
@@ -71,6 +74,10 @@ double deviation_ms(const KindCounters& cell);  // standard deviation of a sampl
 double max_ms(const KindCounters& cell);
 double mebibytes(const KindCounters& cell, double seconds);  // per second
 
+// Returns the mean of two uses, each with its weight; at least one weight is above 0.
+CpuUse mean_of(const CpuUse& a, double weight_a, const CpuUse& b, double weight_b);
+// Returns the part of some ranks in a line, with the processor use of the first of them.
+RunLine line_of_ranks(const RunLine& line, const std::vector<unsigned>& ranks);
 // Returns the figures in the rows of the tally.
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
 // Makes `line` the record's last interval, with its number, and adds it to the average.

@@ -59,9 +59,11 @@ void JsonRuns::end(const RunRecord& record) {
               {"intervals", std::move(intervals_)},
               {"errors", record.errors}};
   add_parts(out, run, record.average);
+  const std::vector<RunLine>& by_rank = record.average.ranks;
   for (const RankLine& rank : record.ranks)
     out["ranks"].push_back({{"rank", rank.rank},
                             {"host", rank.host},
+                            {"cpu_percent", rank.rank < by_rank.size() ? json(by_rank[rank.rank].cpu.busy()) : json()},
                             {"seconds", rank.seconds},
                             {"operations", rank.operations},
                             {"failed", rank.failed},

@@ -50,8 +50,8 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
                                      p.keyword, values)));
     }
   pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty(), options.layout));
-  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs)));
-  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general));
+  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs), options_.hosts));
+  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general, options_.hosts));
   pages_.push_back(std::make_unique<CurvesPage>(options.directory));
   if (options.json) {
     auto json = std::make_unique<JsonRuns>();
@@ -65,11 +65,17 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
        {std::pair("Link to logfile:", "logfile"), std::pair("Run totals:", "totals"), std::pair("Vdbench status:", "status"),
         std::pair("Copy of input parameter files:", "parmfile"), std::pair("Copy of parameter scan detail:", "parmscan"),
         std::pair("Link to errorlog:", "errorlog"), std::pair("Link to flatfile:", "flatfile"),
-        std::pair("Link to page of curves:", "curves"), std::pair("Link to HOST reports:", "localhost"),
-        std::pair("Link to response time histogram:", "histogram"), std::pair("Link to workload skew report:", "skew")})
+        std::pair("Link to page of curves:", "curves"), std::pair("Link to response time histogram:", "histogram"),
+        std::pair("Link to workload skew report:", "skew")})
     summary_.put(fmt::format("{:<33}<A HREF=\"{}.html\">{}</A>\n", words, name, name));
   const std::string links = run_links(runs);
-  summary_.put(part_links(runs, options.general.storage_pages) + "\n" + links);
+  std::vector<std::string> hosts, slaves;
+  for (const HostRanks& host : options.hosts) {
+    hosts.push_back(host.name);
+    for (size_t i = 0; i < host.ranks.size(); ++i) slaves.push_back(slave_name(host, i));
+  }
+  summary_.put(page_links("HOST", hosts) + page_links("SLAVE", slaves) + part_links(runs, options.general.storage_pages) + "\n" +
+               links);
   totals_.put("Run totals\n\n\n" + links);
   histogram_.put("Total response time histogram.\n\n\n" + links);
   errors_.put(fmt::format(
@@ -151,11 +157,12 @@ void Reports::end(const RunRecord& record) {
         {fmt::format("Warning for rd={}: requested {} a second, achieved {}", record.run->name,
                      count_text(record.run->rate.value), count_text(rate(record.average.all.requested, record.average.seconds))),
          "Limit: " + limit}));
-  if (record.average.cpu.busy() > 80)
-    everywhere(boxed(clock_ns(CLOCK_REALTIME),
-                     {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),
-                      "Any processor utilization over 80% could mean that your system",
-                      "does not have enough cycles to run the highest rate possible."}));
+  for (const HostRanks& host : options_.hosts)
+    if (const double busy = line_of_ranks(record.average, host.ranks).cpu.busy(); busy > 80)
+      everywhere(boxed(clock_ns(CLOCK_REALTIME),
+                       {fmt::format("Warning for host={}: average processor utilization {:.1f}%", host.name, busy),
+                        "Any processor utilization over 80% could mean that your system",
+                        "does not have enough cycles to run the highest rate possible."}));
   if (!record.events.empty()) {
     const std::string time = clock_text(clock_ns(CLOCK_REALTIME)) + " ";
     std::string text = time + "\n" + time + "Miscellaneous statistics:\n";

@@ -11,6 +11,7 @@
 #include "workloads/vdbench/pages/columns.hpp"
 #include "workloads/vdbench/pages/json_runs.hpp"
 #include "workloads/vdbench/pages/output_directory.hpp"
+#include "workloads/vdbench/plan/rank_hosts.hpp"
 
 namespace fsr::vdbench {
 
@@ -18,6 +19,7 @@ struct ReportOptions {
   const General& general;  // must outlive the reports
   std::string directory;   // it must exist; empty: nothing is reported, as on all ranks except the root
   bool quiet = false;      // prints only errors on the terminal
+  std::vector<HostRanks> hosts;
   Layout layout = Layout::v50407;
   bool json = false;         // JSON is requested
   RunPage* other = nullptr;  // gets the runs like the pages; may be null

@@ -33,6 +33,12 @@ std::string run_heading(const RunRecord& record, const std::string& title) {
   return fmt::format("\n<a name=\"{}\"></a><i><b>{}</b></i>\n\n", place_of(*record.run), html_text(title));
 }
 
+std::string page_links(const char* what, const std::vector<std::string>& names) {
+  std::string text = fmt::format("{:<{}}", fmt::format("Link to {} reports:", what), kIndent);
+  for (const std::string& name : names) text += fmt::format("<A HREF=\"{0}.html\">{0}</A>    ", html_text(page_name(name)));
+  return text + "\n";
+}
+
 std::string part_links(const std::vector<PlannedRun>& runs, bool of_storages) {
   std::string text;
   for (const PartKind kind : {PartKind::storage, PartKind::workload}) {
@@ -41,10 +47,7 @@ std::string part_links(const std::vector<PlannedRun>& runs, bool of_storages) {
     for (const PlannedRun& run : runs)
       for (const RunPart& part : parts_of(run, kind))
         if (std::find(names.begin(), names.end(), part.name) == names.end()) names.push_back(part.name);
-    if (names.empty()) continue;
-    text += fmt::format("{:<{}}", fmt::format("Link to {} reports:", part_words(runs.front(), kind)), kIndent);
-    for (const std::string& name : names) text += fmt::format("<A HREF=\"{0}.html\">{0}</A>    ", html_text(page_name(name)));
-    text += "\n";
+    if (!names.empty()) text += page_links(part_words(runs.front(), kind), names);
   }
   return text;
 }

@@ -13,6 +13,8 @@ namespace fsr::vdbench {
 std::string run_links(const std::vector<PlannedRun>& runs);
 // Returns the first line of a run, to which links lead.
 std::string run_heading(const RunRecord& record, const std::string& title);
+// Returns "Link to HOST reports:           hd1     hd2" with a link to each page.
+std::string page_links(const char* what, const std::vector<std::string>& names);
 // Returns "Link to SD reports:             sd1      sd2" with a link to each page of a part of the runs.
 std::string part_links(const std::vector<PlannedRun>& runs, bool of_storages);
 

@@ -32,9 +32,10 @@ double percent(uint64_t part, uint64_t all) { return all ? 100 * double(part) / 
 
 }  // namespace
 
-SkewPage::SkewPage(const std::string& directory, const Columns& columns, const std::string& links)
-    : columns_(columns), page_(directory, "skew") {
-  page_.put("Workload skew report\n\nTables are of runs on trees of files, and of those with several SDs or several WDs.\n\n\n" +
+SkewPage::SkewPage(const std::string& directory, const Columns& columns, const std::string& links,
+                   const std::vector<HostRanks>& hosts)
+    : columns_(columns), hosts_(hosts), page_(directory, "skew") {
+  page_.put("Workload skew report\n\nTables are of runs on trees of files, and of those with several slaves, SDs or WDs.\n\n\n" +
             links);
 }
 
@@ -44,16 +45,19 @@ void SkewPage::end(const RunRecord& record) {
   const PlannedRun& run = *record.run;
   const bool of_files = !run.systems.empty();
   const std::vector<RunPart> storages = parts_of(run, PartKind::storage), workloads = parts_of(run, PartKind::workload);
-  if (!of_files && storages.size() < 2 && workloads.size() < 2) return;
-  page_.put(timed(record.average.wall, "\nCounts reported below are for non-warmup intervals.\n"));
-  if (of_files) {
-    RunPart host{.name = "localhost", .share = 100, .works = {}};
-    for (size_t w = 0; w < run.works(); ++w) host.works.push_back(w);
-    table(record, "Host", {host}, false);
+  std::vector<Row> hosts, slaves;
+  for (const HostRanks& host : hosts_) {
+    hosts.push_back({host.name, line_of_ranks(record.average, host.ranks).all});
+    for (size_t i = 0; i < host.ranks.size(); ++i)
+      slaves.push_back({slave_name(host, i), line_of_ranks(record.average, {host.ranks[i]}).all});
   }
-  if (of_files || storages.size() > 1) table(record, part_words(run, PartKind::storage), storages, false);
+  if (!of_files && slaves.size() < 2 && storages.size() < 2 && workloads.size() < 2) return;
+  page_.put(timed(record.average.wall, "\nCounts reported below are for non-warmup intervals.\n"));
+  if (slaves.size() > 1) table(record, "Slave", slaves, false);
+  if (of_files || hosts.size() > 1) table(record, "Host", hosts, false);
+  if (of_files || storages.size() > 1) table(record, part_words(run, PartKind::storage), rows_of(record, storages), false);
   if (of_files) {
-    if (!run.formats) table(record, part_words(run, PartKind::workload), workloads, false);
+    if (!run.formats) table(record, part_words(run, PartKind::workload), rows_of(record, workloads), false);
     if (!run.formats && workloads.size() > 1) shares(record, workloads);
     return;
   }
@@ -62,7 +66,13 @@ void SkewPage::end(const RunRecord& record) {
   if (run.rate.kind == Rate::max && (!run.keeps_shares() || run.formats))
     page_.put(timed(record.average.wall,
                     "Note that for an Uncontrolled MAX run workload skew is irrelevant.\nThis was an Uncontrolled MAX run.\n"));
-  table(record, part_words(run, PartKind::workload), workloads, true);
+  table(record, part_words(run, PartKind::workload), rows_of(record, workloads), true);
+}
+
+std::vector<SkewPage::Row> SkewPage::rows_of(const RunRecord& record, const std::vector<RunPart>& parts) {
+  std::vector<Row> rows;
+  for (const RunPart& part : parts) rows.push_back({part.name, figures_of(part, record.average), part.share});
+  return rows;
 }
 
 double worst_skew(const RunRecord& record) {
@@ -88,7 +98,7 @@ void SkewPage::shares(const RunRecord& record, const std::vector<RunPart>& parts
   page_.put(html_text(timed(average.wall, text)));
 }
 
-void SkewPage::table(const RunRecord& record, const std::string& what, const std::vector<RunPart>& parts, bool with_shares) {
+void SkewPage::table(const RunRecord& record, const std::string& what, const std::vector<Row>& rows, bool with_shares) {
   const RunLine& average = record.average;
   std::string heading = columns_.part_heading(what);
   if (with_shares) {
@@ -107,11 +117,11 @@ void SkewPage::table(const RunRecord& record, const std::string& what, const std
     text += line;
   };
   double asked = 0;
-  for (const RunPart& part : parts) {
-    add(part.name, figures_of(part, average), part.share);
-    asked += part.share;
+  for (const Row& row : rows) {
+    add(row.name, row.figures, row.share);
+    asked += row.share;
   }
-  if (parts.size() > 1) add("Total", average.all, asked);
+  if (rows.size() > 1) add("Total", average.all, asked);
   page_.put(html_text(timed(average.wall, text)));
 }
 

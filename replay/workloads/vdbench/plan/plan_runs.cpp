@@ -48,6 +48,7 @@ class Planner {
       split(run, planned);
       if (run.format.only || run.format.clean) return;
     } else {
+      if (run.format.any()) planned.notes.push_back(fmt::format("rd={}: format= has no effect on SDs", run.name));
       if (all_.general.concatenates)
         for (Workload& w : planned.workloads) concatenate(w, planned.storages);
       split_raw(run, planned);

@@ -50,6 +50,7 @@ struct PlannedRun {
 
   // `storage`: index of a definition; it may be a part of the work's SD.
   bool works_on(const RawWork& work, size_t storage) const;
+  const HostNumbers& hosts_of(size_t work) const { return raw_works.empty() ? file_works[work].hosts : raw_works[work].hosts; }
   size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
   // Returns the text that follows "Starting RD=".

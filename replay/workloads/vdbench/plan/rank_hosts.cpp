@@ -93,6 +93,27 @@ std::optional<unsigned> RankHosts::position(const HostNumbers& hosts, unsigned r
 
 bool RankHosts::first_of_host(unsigned rank) const { return std::ranges::find(hosts_, hosts_[rank]) == hosts_.begin() + rank; }
 
+std::vector<HostRanks> hosts_of_ranks(const RankHosts& of, const std::vector<Host>& hosts,
+                                      const std::vector<std::string>& machines) {
+  const bool one_machine = std::ranges::all_of(machines, [&](const std::string& machine) { return machine == machines[0]; });
+  std::vector<HostRanks> all;
+  for (unsigned rank = 0; rank < machines.size(); ++rank) {
+    std::string name = one_machine ? "localhost" : machines[rank];
+    if (const std::optional<size_t> host = of.host_of(rank)) name = hosts[*host].name;
+    if (machines.size() == 1 && hosts.size() == 1) name = hosts[0].name;
+    auto its = std::ranges::find(all, name, &HostRanks::name);
+    if (its == all.end()) its = all.insert(its, {.name = name, .number = of.host_of(rank), .ranks = {}});
+    its->ranks.push_back(rank);
+  }
+  return all;
+}
+
+std::string slave_name(const HostRanks& host, size_t i) { return fmt::format("{}-{}", host.name, i); }
+
+bool is_among(const HostRanks& host, const HostNumbers& hosts) {
+  return hosts.empty() || !host.number || std::ranges::find(hosts, *host.number) != hosts.end();
+}
+
 std::string launch_command(const std::vector<Host>& hosts, const std::string& command) {
   unsigned ranks = 0;
   std::vector<std::pair<std::string, unsigned>> machines;

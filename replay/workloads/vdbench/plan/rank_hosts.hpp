@@ -33,6 +33,19 @@ class RankHosts {
   std::vector<std::optional<size_t>> hosts_;  // by rank
 };
 
+// A host of the pages, and its ranks in ascending order. `number`: of its hd=; none: it has no hd=.
+struct HostRanks {
+  std::string name;
+  std::optional<size_t> number;
+  std::vector<unsigned> ranks;
+};
+std::string slave_name(const HostRanks& host, size_t i);  // name of its rank number `i`: "hd1-0"
+// True if the host is one of `hosts`, an empty list of which means all.
+bool is_among(const HostRanks& host, const HostNumbers& hosts);
+// Returns the hosts in the order of their first ranks. Their names are those of hd=. Without hd=, they are those of the machines,
+// or localhost if there is one machine; so is a single process that stands for several hd=.
+std::vector<HostRanks> hosts_of_ranks(const RankHosts& of, const std::vector<Host>& hosts,
+                                      const std::vector<std::string>& machines);
 // Returns the command that starts the ranks of these hosts: "mpirun -np 2 --host a:1,b:1 `command`".
 std::string launch_command(const std::vector<Host>& hosts, const std::string& command);
 // True if a host is not the machine `own`.

@@ -56,7 +56,8 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool sp
   const Workload& w = work.workload;
   const uint64_t largest = w.transfers.largest(), align = block_align(work, storage), unit = align ? align : largest;
   const uint64_t first = spares ? (largest + unit - 1) / unit * unit : 0;  // lowest offset
-  const uint64_t hit_area = w.read_hits > 0 || w.write_hits > 0 ? storage.hit_area : 0;
+  const bool has_hits = w.read_hits > 0 || w.write_hits > 0;
+  const uint64_t hit_area = has_hits ? storage.hit_area : 0;
   const Share& range = w.range.given() ? w.range : w.hot_band.given() ? w.hot_band : storage.range;
   auto at = [&](double n) { return n > 200 ? uint64_t(n) : uint64_t(double(size) * n / 100); };
   auto aligned = [&](uint64_t n) { return n < largest ? first : n / largest * largest; };
@@ -71,7 +72,10 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool sp
   }
   if (hit_area) hits = {aligned(low), aligned(std::min(low + hit_area, high))};
   if (work.is_format) return;
-  if (misses.low + 4 * largest > misses.high || (hit_area && hits.width() < largest))
+  if (has_hits && hits.width() < largest)
+    throw std::runtime_error(fmt::format("sd={}, wd={}: hitarea={} is too small for xfersize={}", storage.name, w.name,
+                                         size_text(double(hit_area)), size_text(double(largest))));
+  if (misses.low + 4 * largest > misses.high)
     throw std::runtime_error(
         fmt::format("sd={}, wd={}: the area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
                     w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));

@@ -39,12 +39,10 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
   if (how.on) know_units(runs);
   if (how.recovers) load_journals(runs);
   for (const FileSystem& system : definitions_.systems) {
-    if (targets_.count(system.anchor)) continue;
+    if (target_of_.count(system.anchor)) continue;
     if (is_elsewhere(system)) {
       // An empty tree stands for it, so that this rank knows its structure.
-      Opened& opened = targets_[system.anchor];
-      opened.target = open_target("memory:", {.clock = &clock_});
-      opened.target_index = runner_.add(*opened.target);
+      target_of_[system.anchor] = add_target("memory:");
       continue;
     }
     const bool directory = is_directory_name(system.anchor);
@@ -58,10 +56,8 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
       std::filesystem::create_directories(system.anchor, error);
       if (error) throw std::runtime_error(fmt::format("fsd={}: {}: {}", system.name, system.anchor, error.message()));
     }
-    Opened& opened = targets_[system.anchor];
     try {
-      opened.target = open_target(system.anchor, {.clock = &clock_});
-      opened.target_index = runner_.add(*opened.target);
+      target_of_[system.anchor] = add_target(system.anchor);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(
           fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes also creates the parents)" : ""));
@@ -76,16 +72,12 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   if (tree.structure == structure) return tree;
   tree.structure = structure;
   tree.known.reset();
-  tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).target_index);
+  tree.anchor = std::make_unique<Anchor>(system.anchor, system, target_of_.at(system.anchor));
   if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
     const FileSystem& first = first_with(system.anchor);
-    const Validation& how = definitions_.general.validation;
     tree.anchor->validate(first, unit->second);
-    if (how.journal && !is_elsewhere(system))
-      tree.anchor->validated()->journal = std::make_unique<Journal>(
-          first.journal, first.name,
-          Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
-    if (recovered_.count(system.anchor) == 0) begin_journal(tree);
+    if (!is_elsewhere(system)) make_journal(*tree.anchor->validated(), first.journal, shape_of(system));
+    if (recovered_.count(system.anchor) == 0) tree.anchor->validated()->save_keys();
   }
   const Structure& s = tree.anchor->structure();
   reports_.note(s.text(system.anchor));
@@ -117,7 +109,8 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   if (!makes_tree(tree.anchor->name())) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
-  begin_journal(tree);  // if the removal ends early, the remaining files are not checked
+  // If the removal ends early, the remaining files are not checked.
+  if (tree.anchor->validated()) tree.anchor->validated()->save_keys();
   std::vector<SimThreadSpec> parts;
   std::vector<const CleanThread*> threads;
   for (unsigned i = 0; i < kTreeThreads; ++i) {
@@ -139,7 +132,8 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
 }
 
 // The root prepares first, so that other ranks do not find files that it removes.
-void FileRuns::prepare(const PlannedRun& run, const std::vector<RankSlice>& dealt) {
+std::vector<RankSlice> FileRuns::prepare(const PlannedRun& run) {
+  std::vector<RankSlice> dealt = deal(run);
   for (const bool by_root : {true, false}) {
     if (!by_root && !ranks_.several()) break;
     ranks_.cluster().on_all([&] {
@@ -147,13 +141,14 @@ void FileRuns::prepare(const PlannedRun& run, const std::vector<RankSlice>& deal
         if (by_root != ranks_.cluster().root()) return;
         for (size_t w = 0; w < run.file_works.size(); ++w) {
           const FileWork& work = run.file_works[w];
-          prepare(run, run.systems[work.system], dealt[w]);
+          prepare_tree(run, w, dealt[w]);
           if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), dealt[w]);
         }
       });
     });
   }
   if (ranks_.several()) compare_trees(run, dealt);
+  return dealt;
 }
 
 // Checks that a path leads to the same tree on all hosts.
@@ -174,14 +169,15 @@ void FileRuns::compare_trees(const PlannedRun& run, const std::vector<RankSlice>
   });
 }
 
-void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const RankSlice& files) {
+void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files) {
+  const FileSystem& system = run.systems[run.file_works[work].system];
   Tree& tree = tree_of(system);
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
     clean(tree, files);
   else
     survey(tree, files);
   Anchor& anchor = *tree.anchor;
-  const size_t chosen = anchor.begin_run(++runs_, system, files);
+  const size_t chosen = anchor.begin_run(runs_ * 1000 + work, system, files);
   if (chosen != std::exchange(tree.chosen, chosen))
     reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
                               format_count(anchor.structure().files()), anchor.name()));
@@ -193,7 +189,7 @@ void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Ra
 }
 
 // In a format, ranks other than the root assume that all directories were made. This forgets those that the root failed to make.
-void FileRuns::forget_unmade(const PlannedRun& run) {
+void FileRuns::after(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {
     if (owner_of(run.systems[work.system].anchor) != Owner::all) continue;

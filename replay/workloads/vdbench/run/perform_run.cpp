@@ -31,14 +31,17 @@ class IntervalReporter {
   }
 
   // Workers hand over counts after the end, too. These belong to the last interval, so it is reported later.
-  void interval(const Interval& counted) {
+  void interval(const Interval& counted, const std::vector<RankInterval>& ranks) {
     if (duration_ && !counted.last && counted.to >= duration_) {
       late_ = counted.counts;
+      late_ranks_ = ranks;
       late_from_ = counted.from;
       return;
     }
-    if (!late_from_) return report(counted.counts, counted.from, counted.to);
+    if (!late_from_) return report(counted.counts, ranks, counted.from, counted.to);
     late_.merge(counted.counts);
+    late_ranks_.resize(std::max(late_ranks_.size(), ranks.size()));
+    for (size_t rank = 0; rank < ranks.size(); ++rank) late_ranks_[rank].merge(ranks[rank]);
     report_late();
   }
 
@@ -55,14 +58,21 @@ class IntervalReporter {
 
  private:
   void report_late() {
-    report(late_, *late_from_, duration_);
+    report(late_, late_ranks_, *late_from_, duration_);
     late_from_.reset();
   }
 
-  void report(const Tally& counts, int64_t from, int64_t to) {
+  void report(const Tally& counts, const std::vector<RankInterval>& ranks, int64_t from, int64_t to) {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;
-    add(line_of(*record_.run, counts, double(to - from) / double(kSecond)));
+    RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
+    unsigned machines = 0;
+    for (const RankInterval& rank : ranks) {
+      line.ranks.push_back(line_of(*record_.run, rank.counts, line.seconds));
+      line.ranks.back().cpu = rank.cpu;
+      if (rank.first_of_machine) line.cpu = mean_of(line.cpu, machines++, rank.cpu, 1);
+    }
+    add(std::move(line));
     check_limits();
     options_.errors->look_at_time();
     look_at_monitor();
@@ -70,7 +80,7 @@ class IntervalReporter {
 
   void add(RunLine line) {
     line.wall = clock_ns(CLOCK_REALTIME);
-    line.cpu = cpu_.next();
+    if (line.ranks.empty()) line.cpu = cpu_.next();
     add_interval(record_, std::move(line));
     reports_.interval(record_);
   }
@@ -110,6 +120,7 @@ class IntervalReporter {
   RunRecord record_;
   CpuMeter cpu_;
   Tally late_;
+  std::vector<RankInterval> late_ranks_;
   std::optional<int64_t> late_from_;
   double read_ = 0, written_ = 0;
 };
@@ -142,7 +153,8 @@ RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts
     }
     if (!failure.empty()) messages.end();
   };
-  messages.perform(act, *options.errors, [&](const Interval& counted) { reporter.interval(counted); });
+  messages.perform(act, *options.errors,
+                   [&](const Interval& counted, const std::vector<RankInterval>& ranks) { reporter.interval(counted, ranks); });
   RunOutcome performed{.record = reporter.finish(), .own = {}, .ends_all = reporter.ends_all, .failure = failure};
   performed.own.seconds = double(to) / double(kSecond);
   const Figures all = line_of(run, counts, performed.own.seconds).all;
@@ -153,7 +165,6 @@ RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts
   performed.own.threads = parts.size();
   performed.own.read = all.of(Operation::read).bytes;
   performed.own.written = all.of(Operation::write).bytes;
-  performed.own.errors = options.errors->count();
   return performed;
 }
 

@@ -45,23 +45,38 @@ RankPart RankPart::load(std::string_view saved) {
   return part;
 }
 
+void RankInterval::merge(const RankInterval& later) {
+  counts.merge(later.counts);
+  if (!reported) cpu = later.cpu;  // a second part is too short to measure
+  reported |= later.reported;
+  first_of_machine |= later.first_of_machine;
+}
+
 // One interval of one rank, or of several ranks merged.
 class RankMessages::Part {
  public:
   Part() = default;
-  Part(int64_t from, int64_t to, bool last, Tally counts) : from_(from), to_(to), last_(last), counts_(std::move(counts)) {}
+  Part(int64_t from, int64_t to, bool last, unsigned rank, RankInterval its)
+      : from_(from), to_(to), last_(last), ranks_(rank + 1) {
+    ranks_[rank] = std::move(its);
+  }
   void merge(const Part& other) {
     from_ = other.from_;
     to_ = std::max(to_, other.to_);
-    counts_.merge(other.counts_);
+    ranks_.resize(std::max(ranks_.size(), other.ranks_.size()));
+    for (size_t rank = 0; rank < other.ranks_.size(); ++rank) ranks_[rank].merge(other.ranks_[rank]);
   }
   bool last() const { return last_; }
-  Interval counted(unsigned number, bool last) const { return {number, from_, to_, counts_, last}; }
+  void report(const ReportInterval& report, unsigned number, bool last) const {
+    Tally all;
+    for (const RankInterval& rank : ranks_) all.merge(rank.counts);
+    report({number, from_, to_, all, last}, ranks_);
+  }
 
  private:
   int64_t from_ = 0, to_ = 0;
   bool last_ = false;
-  Tally counts_;
+  std::vector<RankInterval> ranks_;
 };
 
 RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
@@ -85,12 +100,14 @@ void RankMessages::error(const std::string& line, const ErrorLocation& location,
 }
 
 void RankMessages::interval(const Interval& counted) {
-  if (!ranks_.several()) return report_(counted);
+  if (!ranks_.several()) return report_(counted, {});
   ByteWriter out;
   out.u8(kInterval);
   out.svarint(counted.from);
   out.svarint(counted.to);
   out.u8(counted.last);
+  const CpuUse cpu = cpu_.next();
+  out.raw(&cpu, sizeof cpu);
   out.text(counted.counts.save());
   if (stop_.load() != 0) out.u8(kEnd);
   ranks_.report_to_root(out.view());
@@ -138,7 +155,10 @@ void RankMessages::take(unsigned rank, std::string_view report) {
       case kInterval: {
         const int64_t from = in.svarint(), to = in.svarint();
         const bool last = in.u8() != 0;
-        parts_->add(rank, Part(from, to, last, Tally::load(in.text())));
+        RankInterval its{.counts = {}, .cpu = {}, .reported = true, .first_of_machine = is_first_of_machine(rank)};
+        if (const std::string_view cpu = in.bytes(sizeof its.cpu); in.ok()) memcpy(&its.cpu, cpu.data(), sizeof its.cpu);
+        its.counts = Tally::load(in.text());
+        parts_->add(rank, Part(from, to, last, rank, std::move(its)));
         break;
       }
       case kError: {
@@ -164,7 +184,12 @@ void RankMessages::take(unsigned rank, std::string_view report) {
 }
 
 void RankMessages::report_complete(bool left) {
-  while (const std::optional<Part> one = parts_->next(left)) report_(one->counted(++intervals_, parts_->over(left)));
+  while (const std::optional<Part> one = parts_->next(left)) one->report(report_, ++intervals_, parts_->over(left));
+}
+
+bool RankMessages::is_first_of_machine(unsigned rank) const {
+  const std::vector<std::string>& machines = ranks_.cluster().hosts();
+  return std::ranges::find(machines, machines[rank]) == machines.begin() + rank;
 }
 
 void RankMessages::receive(const std::string& answer) {
@@ -191,16 +216,7 @@ void RankMessages::gather(RankPart mine, RunRecord& record) {
     for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
     for (const std::string& line : part.wrong_blocks)
       record.wrong_blocks.push_back(ranks_.several() ? ranks_.cluster().name_of(rank) + ": " + line : line);
-    if (ranks_.several())
-      record.ranks.push_back({.rank = rank,
-                              .host = ranks_.cluster().hosts()[rank],
-                              .seconds = part.seconds,
-                              .operations = part.operations,
-                              .failed = part.failed,
-                              .bytes = part.bytes,
-                              .threads = part.threads,
-                              .read = part.read,
-                              .written = part.written});
+    if (ranks_.several()) record.ranks.push_back({part, rank, ranks_.cluster().hosts()[rank]});
   }
   record.events = events_text(events, record.seconds);
 }

@@ -16,6 +16,7 @@
 
 #include "cluster/rank_group.hpp"
 #include "cluster/round_merger.hpp"
+#include "measure/cpu_use.hpp"
 #include "measure/interval.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/files/blocked.hpp"
@@ -24,19 +25,27 @@
 namespace fsr::vdbench {
 
 // Part of one rank in a run.
-struct RankPart {
-  double seconds = 0;
-  uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
-  uint64_t threads = 0, read = 0, written = 0;  // bytes
+struct RankPart : RankTotals {
+  uint64_t errors = 0;
   Events events{};
   std::vector<std::string> wrong_blocks{};  // their ranges, a line for each
   std::string save() const;
   static RankPart load(std::string_view saved);  // throws std::runtime_error for bytes that save() did not make
 };
 
+// Part of one rank in an interval.
+struct RankInterval {
+  Tally counts;
+  CpuUse cpu;                     // of its machine
+  bool reported = false;          // false: nothing is known about the rank
+  bool first_of_machine = false;  // of the ranks on its machine
+  void merge(const RankInterval& later);
+};
+
 class RankMessages {
  public:
-  using ReportInterval = std::function<void(const Interval&)>;
+  // `ranks`: by rank; empty for a single process.
+  using ReportInterval = std::function<void(const Interval& all, const std::vector<RankInterval>& ranks)>;
   // All must outlive this. `over`: true ends the run; the root sets it on all ranks. `works`: number of works, which have trees
   // in a format.
   RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
@@ -65,6 +74,7 @@ class RankMessages {
   void receive(const std::string& answer);
   void take(unsigned rank, std::string_view report);
   void report_complete(bool left);
+  bool is_first_of_machine(unsigned rank) const;
 
   RankGroup& ranks_;
   std::atomic<bool>& over_;
@@ -76,6 +86,7 @@ class RankMessages {
   uint64_t errors_of_others_ = 0;  // errors of other ranks in the log
   std::unique_ptr<RoundMerger<Part>> parts_;
   unsigned intervals_ = 0;
+  CpuMeter cpu_;
 };
 
 }  // namespace fsr::vdbench

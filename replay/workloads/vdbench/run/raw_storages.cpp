@@ -102,14 +102,14 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     if (formats) to_format_.push_back(storages_.size());
     const std::string path = storage.lun.starts_with("raw:") ? storage.lun : "raw:" + storage.lun;
     const std::string url = path + "?whole=1" + (writes ? "" : "&ro=1");
-    targets_.push_back(open_target(url, {.clock = &clock_, .force = force_}));
+    opened.target_index = add_target(url, force_);
     opened.device = true;
     opened.object = kStorageObject;
     opened.size = targets_.back()->space().total;
     if (storage.size > opened.size) fail_too_small(storage, opened.size);
   } else {
     const auto [directory, name] = split_lun(storage.lun);
-    targets_.push_back(open_target(directory, {.clock = &clock_}));
+    opened.target_index = add_target(directory);
     BlockingSession session(*targets_.back(), clock_);
     const Outcome& found =
         session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
@@ -151,7 +151,6 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     }
   }
   if (storage.size) opened.size = storage.size;
-  opened.target_index = runner_.add(*targets_.back());
 }
 
 // Reopens files whose flags change. A run has the flags of its RD, its WDs and their SDs. A device gets the flags with each
@@ -170,7 +169,7 @@ void RawRuns::reopen(const PlannedRun& run) {
   ranks_.cluster().on_all([&] {
     for (size_t i : changed) {
       const OpenStorage& storage = storages_[i];
-      BlockingSession session(*targets_[i], clock_);
+      BlockingSession session(target_of(i), clock_);
       int error = session.perform({.kind = OpKind::release, .object = storage.object, .handle = storage.handle}).error;
       Op op{.kind = OpKind::open, .open_flags = storage.flags | storage.access};
       op.object = storage.object;
@@ -203,22 +202,20 @@ void RawRuns::note_changes(const PlannedRun& run) {
     }
 }
 
-// With openflags=fsync, syncs the SDs that a run has written.
-void RawRuns::sync(const PlannedRun& run, ErrorLog& errors) {
-  for (size_t i = 0; i < storages_.size(); ++i) {
-    const OpenStorage& storage = storages_[i];
-    const bool asked = std::any_of(run.raw_works.begin(), run.raw_works.end(), [&](const RawWork& work) {
-      const bool is_to =
-          storage.settings->flags.sync_at_close || work.workload.flags.sync_at_close || run.run->flags.sync_at_close;
-      return is_to && work.workload.read_percent < 100 && run.works_on(work, i);
-    });
-    if (!asked || !has(i)) continue;
-    BlockingSession session(*targets_[i], clock_);
-    const Outcome& done = session.perform({.kind = OpKind::fsync, .object = storage.object, .handle = storage.handle});
-    if (done.error)
-      errors.add(fmt::format("sd={} lun={} fsync: {}", storage.settings->name, storage.settings->lun, strerror(done.error)),
-                 {storage.settings->lun, 0, 0, done.error});
-  }
+// With openflags=fsync, syncs an SD that the run has written.
+void RawRuns::sync(const PlannedRun& run, size_t i, ErrorLog& errors) {
+  const OpenStorage& storage = storages_[i];
+  const bool asked = has(i) && std::ranges::any_of(run.raw_works, [&](const RawWork& work) {
+                       const bool is_to = storage.settings->flags.sync_at_close || work.workload.flags.sync_at_close ||
+                                          run.run->flags.sync_at_close;
+                       return is_to && work.workload.read_percent < 100 && run.works_on(work, i);
+                     });
+  if (!asked) return;
+  BlockingSession session(target_of(i), clock_);
+  const Outcome& done = session.perform({.kind = OpKind::fsync, .object = storage.object, .handle = storage.handle});
+  if (done.error)
+    errors.add(fmt::format("sd={} lun={} fsync: {}", storage.settings->name, storage.settings->lun, strerror(done.error)),
+               {storage.settings->lun, 0, 0, done.error});
 }
 
 }  // namespace fsr::vdbench

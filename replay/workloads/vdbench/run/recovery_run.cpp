@@ -89,7 +89,7 @@ RecoveryRun::RecoveryRun(const General& general, Clock& clock, Reports& reports,
     : general_(general),
       clock_(clock),
       reports_(reports),
-      errors_({.most = general.data_errors}, over_,
+      errors_(limits_of(general), over_,
               [&reports, at_error = std::move(at_error)](const std::string& line, const ErrorLocation& location) {
                 reports.error(line);
                 if (at_error) at_error(location);
@@ -116,7 +116,7 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
   ValidatedRun validated{.name = "recovery"};
   Validator validator(storage, how, validated, errors_, storage.keys.unit());
   const RecoveryResult found = vdbench::recover(
-      known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, over_);
+      known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, errors_);
   const std::string removals =
       found.removes ? fmt::format("; {} pending removals, of which {} are done", found.removes, found.removed) : "";
   reports_.note(

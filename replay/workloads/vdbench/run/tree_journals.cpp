@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "workloads/vdbench/run/file_runs.hpp"
-#include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
@@ -35,9 +34,7 @@ void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
       if (work.workload.operation == Operation::copy)
         throw std::runtime_error(
             fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
-      if (const std::string& name = first_with(system.anchor).name; name.size() > kOwnerSize)
-        throw std::runtime_error(
-            fmt::format("fsd={}: expected a name of at most {} letters for data validation", name, kOwnerSize));
+      check_owner("fsd", first_with(system.anchor).name);
       uint64_t& unit = units_[system.anchor];
       for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
       for (const auto& [bytes, share] : system.sizes)
@@ -73,34 +70,30 @@ void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
     const Structure structure(found.system);
     uint64_t expected = unit;
     for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
-    if (expected % found.keys.unit)
-      throw std::runtime_error(fmt::format("fsd={}: the journal has blocks of {} bytes, expected a divisor of {}", first.name,
-                                           found.keys.unit, expected));
+    check_unit("fsd=" + first.name, found.keys, expected);
     unit = found.keys.unit;
     recovered_.emplace(anchor, std::move(found));
   }
 }
 
-void FileRuns::begin_journal(Tree& tree) {
-  ValidatedStorage* validated = tree.anchor->validated();
-  if (validated && validated->journal) validated->journal->begin(validated->keys);
+std::vector<ValidatedStorage*> FileRuns::validated(const PlannedRun* run) {
+  std::vector<ValidatedStorage*> its;
+  auto is_used = [&](const std::string& anchor) {
+    return !run ||
+           std::ranges::any_of(run->file_works, [&](const FileWork& work) { return run->systems[work.system].anchor == anchor; });
+  };
+  for (const auto& [anchor, tree] : trees_)
+    if (tree.anchor && tree.anchor->validated() && is_used(anchor)) its.push_back(tree.anchor->validated());
+  return its;
 }
 
-void FileRuns::recover() {
-  RecoveryRun run(definitions_.general, clock_, reports_, {});
-  try {
-    for (const auto& [anchor, recovered] : recovered_) {
-      Tree& tree = tree_of(recovered.system);
-      survey(tree, {});
-      run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
-    }
-  } catch (const std::runtime_error&) {
-    error_count_ += run.errors();
-    throw;
+void FileRuns::recover_all(RecoveryRun& recovery) {
+  for (const auto& [anchor, recovered] : recovered_) {
+    Tree& tree = tree_of(recovered.system);
+    survey(tree, {});
+    recovery.recover(recovered.keys, *tree.anchor, *targets_[target_of_.at(anchor)]);
   }
-  error_count_ += run.errors();
   recovered_.clear();
-  for (auto& [anchor, tree] : trees_) begin_journal(tree);
 }
 
 // Finds the trees that only one rank has, because host= says so.

@@ -49,16 +49,18 @@ class VdbenchProgram {
     Reports reports({.general = plan_.all.general,
                      .directory = directory,
                      .quiet = options_.quiet || options_.json,
+                     .hosts = hosts_of_ranks(plan_.hosts, plan_.all.hosts, cluster_.hosts()),
                      .layout = layout_of(options_.layout),
                      .json = options_.json,
                      .other = options_.results},
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
+    const Runs::Program program{plan_.all, clock_, stop_, reports, ranks_, plan_.hosts, options_.force};
     if (plan_.all.files())
-      runs = std::make_unique<FileRuns>(plan_.all, clock_, stop_, reports, ranks_, plan_.hosts);
+      runs = std::make_unique<FileRuns>(program);
     else
-      runs = std::make_unique<RawRuns>(plan_.all, clock_, stop_, reports, ranks_, plan_.hosts, options_.force);
+      runs = std::make_unique<RawRuns>(program);
     // The root goes first, then the first rank of each host, because they make missing files.
     const unsigned rank = cluster_.rank(), own_turn = cluster_.root() ? 0 : plan_.hosts.first_of_host(rank) ? 1 : 2;
     for (unsigned turn = 0; turn < 3; ++turn)

@@ -63,8 +63,8 @@ class Recovery {
     }
   }
 
-  void read_all(const std::atomic<bool>& over) {
-    for (uint64_t offset = 0, end = blocks_ * known_.unit; offset < end && !over;) {
+  void read_all(ErrorLog& errors) {
+    for (uint64_t offset = 0, end = blocks_ * known_.unit; offset < end && !errors.look_at_time();) {
       const uint64_t most = std::min(end, source_.end_of(offset)) - offset;
       const uint64_t length = std::min(std::max(kReadAtOnce / known_.unit, uint64_t(1)) * known_.unit, most);
       if (validator_.known_length(offset, length)) check(offset, source_.read(offset, length), length, "read after recovery");
@@ -145,11 +145,12 @@ class Recovery {
 }  // namespace
 
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
-                       const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over) {
+                       const RecoveryOptions& options, RecoverySource& source, ErrorLog& errors) {
   Recovery recovery(known, storage, validator, source);
   recovery.settle_removals();
-  for (const auto& [block, key] : known.pending) recovery.settle_write(block, key, !options.ignores_pending);
-  if (options.reads_all || known.lost) recovery.read_all(over);
+  for (const auto& [block, key] : known.pending)
+    if (!errors.look_at_time()) recovery.settle_write(block, key, !options.ignores_pending);
+  if (options.reads_all || known.lost) recovery.read_all(errors);
   return recovery.result();
 }
 

@@ -3,7 +3,6 @@
 // must be unchanged. One thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -36,9 +35,9 @@ class RecoverySource {
   virtual std::string_view read(uint64_t offset, uint64_t length) = 0;
 };
 
-// Sets the keys of `storage`, and checks the storage until `over`. Blocks of `storage` have the same size as those of `known`.
-// Adds wrong blocks to the validator's errors.
+// Sets the keys of `storage`, and checks the storage until a limit of `errors`, which are those of the validator. Blocks of
+// `storage` have the same size as those of `known`.
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
-                       const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over);
+                       const RecoveryOptions& options, RecoverySource& source, ErrorLog& errors);
 
 }  // namespace fsr::vdbench

@@ -44,6 +44,10 @@ struct ValidatedStorage {
   BlockKeys keys;
   ThreadNames threads{};             // writers and readers of the blocks
   std::unique_ptr<Journal> journal;  // may be null
+  // Writes the keys to the journal's map, and empties the journal. No thread may use the storage. Throws std::runtime_error.
+  void save_keys() const {
+    if (journal) journal->begin(keys);
+  }
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
   ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit);  // the owner of the files sets both functions
 };
