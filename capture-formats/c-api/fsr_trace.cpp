@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "op_kinds.hpp"
 #include "trace_cursor.hpp"
-#include "util/nearest.hpp"
 
 using fsr::Op;
 using fsr::OpKind;
@@ -128,17 +128,11 @@ static void put_row(fsr::TraceCursor& cursor, const fsr_columns& to, size_t row,
 static uint64_t kind_bits(const char* const* names, size_t count) {
   if (count == 0) return UINT64_MAX;
   uint64_t bits = 0;
-  for (size_t i = 0; i < count; ++i) {
-    OpKind kind;
-    if (!fsr::op_from_name(names[i], &kind)) {
-      std::vector<std::string> all;
-      for (unsigned k = 0; k < fsr::kOpKinds; ++k) all.push_back(fsr::op_name(OpKind(k)));
-      const std::string nearest = fsr::nearest_word(names[i], all);
-      throw std::invalid_argument("no kind of operation is named '" + std::string(names[i]) + "'" +
-                                  (nearest.empty() ? "" : "; the nearest is '" + nearest + "'"));
+  for (size_t i = 0; i < count; ++i) try {
+      bits |= uint64_t(1) << unsigned(fsr::op_kind_named(names[i]));
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument("'" + std::string(names[i]) + "': " + e.what());
     }
-    bits |= uint64_t(1) << unsigned(kind);
-  }
   return bits;
 }
 

@@ -142,7 +142,8 @@ TEST_CASE("a reader leaves out the blocks that are not wanted, and says before w
   for (int64_t i = 0; i < 10; ++i)
     b.ops.push_back({.start = i, .kind = OpKind::read, .thread = 1, .object = 3, .handle = 1, .who = &first});
   for (int64_t i = 10; i < 20; ++i)
-    b.ops.push_back({.start = i, .kind = i % 2 ? OpKind::write : OpKind::fsync, .thread = 2, .object = 3, .handle = 1, .who = &second});
+    b.ops.push_back(
+        {.start = i, .kind = i % 2 ? OpKind::write : OpKind::fsync, .thread = 2, .object = 3, .handle = 1, .who = &second});
   for (int64_t i = 20; i < 30; ++i) b.ops.push_back({.start = i, .kind = OpKind::statfs, .thread = 3});
   TraceReader reader(file_with(written(b, 1, {.block_ops = 10})), "memory");
 

@@ -156,7 +156,7 @@ def dumped_anyway(trace):
 def errors(scratch, trace):
     says("a file that does not exist", lambda: fsrtrace.open("/nowhere/x.zst"), "/nowhere/x.zst", "No such file")
     says("a file that is no trace", lambda: fsrtrace.open(__file__), __file__, "not a trace")
-    says("a kind that does not exist", lambda: fsrtrace.open(trace).select(kinds=["raed"]), "'raed'", "nearest is 'read'")
+    says("a kind that does not exist", lambda: fsrtrace.open(trace).select(kinds=["raed"]), "'raed'", "did you mean read?")
     says("a column that does not exist", lambda: fsrtrace.open(trace).columns("sie"), "no such column: sie", "start_ns")
     missing = subprocess.run([sys.executable, "-c", "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import fsrtrace; fsrtrace.kinds()"],
                              env={**os.environ, "PYTHONPATH": PACKAGE, "FSRTRACE_LIBRARY": "/nowhere/lib.so", "PYTHONDONTWRITEBYTECODE": "1"},
