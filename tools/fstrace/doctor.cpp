@@ -216,7 +216,7 @@ void print_run(ResultsReader& results, const ResultRow& run) {
 }
 
 int doctor(const Options& options) {
-  // What can't be opened is said before anything is printed.
+  // Open first, so that an error comes before all output.
   std::unique_ptr<ResultsReader> results;
   std::unique_ptr<TraceReader> trace;
   if (is_results_database(options.file))

@@ -65,4 +65,4 @@ same() {  # NAME CONDITION KIND...: rows of the program and of fstrace sql
 }
 same "columns hold the same operations" ""
 same "columns hold operations of selected kinds" "where op in ('read', 'open')" read open
-check_status "a kind that does not exist is refused" 2 "'raed': no such kind of operation; did you mean read\\? There are null, lookup" ./columns second.zst raed
+check_status "a kind that does not exist is refused" 2 "'rread': no such kind of operation; did you mean read\\? There are null, lookup" ./columns second.zst rread

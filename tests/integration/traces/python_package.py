@@ -156,8 +156,8 @@ def dumped_anyway(trace):
 def errors(scratch, trace):
     says("a file that does not exist", lambda: fsrtrace.open("/nowhere/x.zst"), "/nowhere/x.zst", "No such file")
     says("a file that is no trace", lambda: fsrtrace.open(__file__), __file__, "not a trace")
-    says("a kind that does not exist", lambda: fsrtrace.open(trace).select(kinds=["raed"]), "'raed'", "did you mean read?")
-    says("a column that does not exist", lambda: fsrtrace.open(trace).columns("sie"), "no such column: sie", "start_ns")
+    says("a kind that does not exist", lambda: fsrtrace.open(trace).select(kinds=["rread"]), "'rread'", "did you mean read?")
+    says("a column that does not exist", lambda: fsrtrace.open(trace).columns("byte_count"), "no such column: lenght_", "start_ns")
     missing = subprocess.run([sys.executable, "-c", "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import fsrtrace; fsrtrace.kinds()"],
                              env={**os.environ, "PYTHONPATH": PACKAGE, "FSRTRACE_LIBRARY": "/nowhere/lib.so", "PYTHONDONTWRITEBYTECODE": "1"},
                              capture_output=True, text=True, check=False)
@@ -180,7 +180,7 @@ def results(scratch, trace):
     kinds = found.query("select kind, issued from kinds where run = ? order by kind", 2)
     case("a query with a parameter", "" if kinds.rows > 3 and kinds["issued"].dtype == np.int64 else repr(kinds))
     says("a table that does not exist", lambda: found.table("runs"), database, "no such table: runs", "run, ")
-    says("a wrong query", lambda: found.query("selct 1"), database, "syntax error")
+    says("a wrong query", lambda: found.query("selekt 1"), database, "syntax error")
     says("a trace is no database", lambda: fsrtrace.results(trace), "not a results database")
     says("a database that does not exist", lambda: fsrtrace.results("/nowhere/runs.db"), "No such file")
     other = f"{scratch.path}/other.db"
