@@ -120,9 +120,9 @@ static void put_row(fsr::TraceCursor& cursor, const fsr_columns& to, size_t row,
   put(to.mode, row, op.mode);
   put(to.open_flags, row, op.open_flags);
   const bool with_paths = cursor.selection().paths;
-  if (to.path) to.path[row] = with_paths ? cursor.names().of(op) : cursor.strings().number("");
-  if (to.path2) to.path2[row] = with_paths && fsr::has_two_names(op) ? cursor.names().new_name(op) : cursor.strings().number("");
-  if (to.command) to.command[row] = cursor.strings().number(op.who ? op.who->command : "");
+  if (to.path) to.path[row] = with_paths ? cursor.names().of(op) : fsr::StringTable::kEmpty;
+  if (to.path2) to.path2[row] = with_paths && fsr::has_two_names(op) ? cursor.names().new_name(op) : fsr::StringTable::kEmpty;
+  if (to.command) to.command[row] = cursor.command_number(op.who);
 }
 
 static uint64_t kind_bits(const char* const* names, size_t count) {

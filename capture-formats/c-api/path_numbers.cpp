@@ -72,7 +72,7 @@ uint32_t PathNumbers::below(ObjectId parent, std::string_view name) {
 
 uint32_t PathNumbers::of(const Op& op) {
   if (has_path_name(op.kind)) return below(op.parent, op.name);
-  return op.object ? of_object(op.object).number : strings_.number("");
+  return op.object ? of_object(op.object).number : StringTable::kEmpty;
 }
 
 uint32_t PathNumbers::new_name(const Op& op) { return below(op.parent2, op.name2); }

@@ -12,7 +12,9 @@ namespace fsr {
 
 class StringTable {
  public:
-  // Returns the number of a string, from 0 in the order of first use. Throws std::runtime_error if the strings would take more
+  static constexpr uint32_t kEmpty = 0;  // number of the empty string
+  StringTable() { number(""); }
+  // Returns the number of a string, in the order of first use. Throws std::runtime_error if the strings would take more
   // than memory_budget().
   uint32_t number(std::string_view text);
   // Returns null if no string has the number. Valid as long as the table.

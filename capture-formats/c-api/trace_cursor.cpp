@@ -64,6 +64,14 @@ void TraceCursor::begin() {
   begun_ = true;
 }
 
+uint32_t TraceCursor::command_number(const ThreadInfo* who) {
+  if (!who) return StringTable::kEmpty;
+  uint32_t& number = commands_[who->id % commands_.size()];
+  // A thread's command may change, and another thread may have the place.
+  if (strings_[number] != who->command) number = strings_.number(who->command);
+  return number;
+}
+
 const Op* TraceCursor::next() {
   if (!begun_) begin();
   while (!done_) {

@@ -2,6 +2,7 @@
 // The selected operations of a trace, one after another, with the names of files at that time. One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,7 @@ class TraceCursor {
   StringTable& strings() { return strings_; }
   const StringTable& strings() const { return strings_; }
   PathNumbers& names() { return names_; }
+  uint32_t command_number(const ThreadInfo* who);  // in strings(); null: the empty string's
 
  private:
   void begin();
@@ -45,8 +47,9 @@ class TraceCursor {
   StringTable strings_;
   PathNumbers names_{strings_};
   OpBatch batch_;
-  size_t at_ = 0;                  // in the batch
-  const Op* two_names_ = nullptr;  // the operation returned last, if its new name holds from the next one on
+  size_t at_ = 0;                            // in the batch
+  const Op* two_names_ = nullptr;            // the operation returned last, if its new name holds from the next one on
+  std::array<uint32_t, 256> commands_ = {};  // numbers of the commands of threads seen last, by the low bits of their ids
   bool begun_ = false, done_ = false;
   bool ordered_ = false;  // no operation starts before the one in front of it
 };

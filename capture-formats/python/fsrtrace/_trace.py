@@ -18,6 +18,7 @@ KERNEL = 1  #: bit of `flags`: issued by the kernel on its own: release, read-ah
 UNFINISHED = 2  #: bit of `flags`: the capture ended before the reply: error, duration_ns and result are not known
 
 BATCH = 1 << 18  # operations
+MOST_AT_FIRST = 1 << 26  # operations that columns have room for before any is read
 ITERATED = 1 << 14  # operations that are made Python objects at once
 
 _STRINGS = ("path", "path2", "command")
@@ -120,6 +121,13 @@ def _both(first: tuple, second: Optional[Iterable]) -> Tuple[tuple, bool]:
     return common, not common
 
 
+def _known(columns: Tuple[str, ...]) -> Tuple[str, ...]:
+    for name in columns:
+        if name not in _TYPES:
+            raise Error(f"no such column: {name}; columns: {', '.join(_TYPES)}")
+    return columns or Operation._fields
+
+
 class Selection:
     """Operations of a trace that fulfil some conditions. Nothing is read before it is asked for, and each time from the file."""
 
@@ -157,24 +165,23 @@ class Selection:
 
     def batches(self, *columns: str, rows: int = BATCH) -> Iterator[Columns]:
         """The operations as columns, at most `rows` at a time, so that memory does not follow the length of the trace."""
-        names = columns or Operation._fields
-        for name in names:
-            if name not in _TYPES:
-                raise Error(f"no such column: {name}; columns: {', '.join(_TYPES)}")
         if rows < 1:
             raise Error(f"rows={rows}: 1 or more")
-        return self._batches(names, rows)
+        return self._batches(_known(columns), rows)
 
     def _batches(self, names: Tuple[str, ...], rows: int) -> Iterator[Columns]:
         if self._conditions.empty:
             return
         reading = _Reading(self.path, self._conditions, names)
-        while True:
-            batch = reading.next(rows)
-            if batch.rows:
-                yield batch
-            if batch.rows < rows:
-                break
+        count = rows
+        while count == rows:
+            arrays = {name: np.empty(rows, dtype=_TYPES[name]) for name in names}
+            count = reading.fill(arrays, 0, rows)
+            if count:
+                yield Columns({name: array[:count] for name, array in arrays.items()}, count, reading.strings)
+        self._end(reading)
+
+    def _end(self, reading: "_Reading") -> None:
         found = reading.damage()
         self._damage[:] = list(dict.fromkeys([*self._damage, *found]))
         if found and not self._conditions.allow_damage:
@@ -182,14 +189,23 @@ class Selection:
 
     def columns(self, *columns: str) -> Columns:
         """These columns of all operations; without names all columns. `path` and `path2` take most of the time."""
-        batches = list(self.batches(*columns))
-        names = columns or Operation._fields
-        strings = batches[-1]._strings if batches else []
-        joined = {}
-        for name in names:
-            parts = [batch._columns.pop(name) for batch in batches]
-            joined[name] = np.concatenate(parts) if parts else np.empty(0, dtype=_TYPES[name])
-        return Columns(joined, sum(batch.rows for batch in batches), strings)
+        names = _known(columns)
+        if self._conditions.empty:
+            return Columns({name: np.empty(0, dtype=_TYPES[name]) for name in names}, 0, [])
+        reading = _Reading(self.path, self._conditions, names)
+        # The index of a damaged trace may say anything. Memory that is not filled is not taken.
+        room = min(max(int(reading.info()["operations"]), 1), MOST_AT_FIRST)
+        arrays = {name: np.empty(room, dtype=_TYPES[name]) for name in names}
+        rows = reading.fill(arrays, 0, room)
+        while rows == room:
+            room *= 2
+            for array in arrays.values():
+                array.resize(room, refcheck=False)
+            rows += reading.fill(arrays, rows, room - rows)
+        for array in arrays.values():
+            array.resize(rows, refcheck=False)
+        self._end(reading)
+        return Columns(arrays, rows, reading.strings)
 
     def to_pandas(self, *columns: str) -> "pandas.DataFrame":
         """As columns(), as a DataFrame; columns of text are categorical."""
@@ -252,7 +268,7 @@ class _Reading:
         self._error = self._ffi.new("const char**")
         self._path = path
         self._names = names
-        self._strings: List[str] = []
+        self.strings: List[str] = []  # by number, those that the columns name so far
         handle = self._library.fsr_trace_open(os.fsencode(path), self._error)
         if handle == self._ffi.NULL:
             self._fail()
@@ -293,16 +309,16 @@ class _Reading:
             found.append(self._text(line))
         return found
 
-    def next(self, rows: int) -> Columns:
-        arrays = {name: np.empty(rows, dtype=_TYPES[name]) for name in self._names}
+    def fill(self, arrays: Dict[str, np.ndarray], begin: int, rows: int) -> int:
+        """Fills at most so many rows from `begin` on, and returns how many; fewer: the end."""
         columns = self._ffi.new("fsr_columns*", {
             "size": self._ffi.sizeof("fsr_columns"),
-            **{name: self._ffi.from_buffer(f"{_TYPES[name]}_t[]", array) for name, array in arrays.items()},
+            **{name: self._ffi.from_buffer(f"{_TYPES[name]}_t[]", array[begin:]) for name, array in arrays.items()},
         })
         count = self._library.fsr_trace_read_columns(self._trace, columns, rows, self._error)
         if count == self._ffi.cast("size_t", -1):
             self._fail()
         if any(name in _STRINGS for name in self._names):
-            while (text := self._library.fsr_trace_string(self._trace, len(self._strings))) != self._ffi.NULL:
-                self._strings.append(self._text(text))
-        return Columns({name: array[:count] for name, array in arrays.items()}, count, self._strings)
+            while (text := self._library.fsr_trace_string(self._trace, len(self.strings))) != self._ffi.NULL:
+                self.strings.append(self._text(text))
+        return count
