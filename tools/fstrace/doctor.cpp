@@ -138,7 +138,7 @@ int print_trace(std::unique_ptr<TraceReader> reader) {
   line("visibility", without_names(h.visibility));
   line("content", h.content);
   line("filter", h.filter.empty() ? "" : "there is one");
-  line("bypassed", h.not_seen.empty() ? "" : fmt::format("{} processes bypassed the capture", h.not_seen.size()));
+  line("bypassed", h.not_seen.empty() ? "" : fmt::format("processes that were not captured: {}", h.not_seen.size()));
   line("edits", h.edits.empty() ? "" : fmt::format("{} since the capture", h.edits.size()));
 
   uint64_t operations = 0, unfinished = 0;
