@@ -64,5 +64,5 @@ same() {  # NAME CONDITION KIND...: rows of the program and of fstrace sql
   if [ -s c.rows ] && cmp -s c.rows sql.rows; then ok "$1"; else not_ok "$1" "$(diff c.rows sql.rows | head -n 4 | tr '\n' '|')"; fi
 }
 same "columns hold the same operations" ""
-same "columns hold operations of selected kinds" "where op in ('read', 'open')" read open
+same "columns hold operations of selected kinds" "where op in ('read', 'open') order by seq" read open
 check_status "a kind that does not exist is refused" 2 "'rread': no such kind of operation; did you mean read\\? There are null, lookup" ./columns second.zst rread
