@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "path_numbers.hpp"
 
+#include <algorithm>
+
+#include "trace/model.hpp"
+
 namespace fsr {
 
 constexpr uint32_t kMaxDepth = 128;  // of a path that is remembered; deeper ones are those of Paths
@@ -17,19 +21,40 @@ void PathNumbers::learn(ObjectId parent, std::string_view name, ObjectId object)
 
 void PathNumbers::forget() {
   paths_ = Paths();
-  objects_.clear();
+  ++generation_;
+  showing_ = nullptr;
 }
 
 void PathNumbers::apply(const Op& op) {
+  showing_ = nullptr;
   if (op.error || op.has(kOpUnfinished)) return;
   visit_names(
       op, [this](ObjectId parent, std::string_view name, ObjectId object) { learn(parent, name, object); },
       [](ObjectId, std::string_view, ObjectId) {});
+  const bool learnt = op.object && op.object != kRootObject && op.parent && !op.name.empty();
+  if (learnt && has_path_name(op.kind) && (kind_traits(op.kind) & (kMakesObject | kNamesObject)) && !has_two_names(op) &&
+      op.kind != OpKind::unlink && op.kind != OpKind::rmdir)
+    showing_ = &op;
 }
 
 const PathNumbers::Known* PathNumbers::known(ObjectId object) const {
-  const auto it = objects_.find(object);
-  return it != objects_.end() && it->second.generation == generation_ ? &it->second : nullptr;
+  const Known* path = nullptr;
+  if (object < objects_.size()) {
+    path = &objects_[object];
+  } else if (const auto it = far_objects_.find(object); it != far_objects_.end()) {
+    path = &it->second;
+  }
+  return path && path->generation == generation_ ? path : nullptr;
+}
+
+void PathNumbers::remember(ObjectId object, const Known& path) {
+  constexpr size_t kGap = 4096, kMost = 1 << 22;  // ids of a damaged trace may be anything
+  if (object >= objects_.size() && object < std::min(objects_.size() * 2 + kGap, kMost))
+    objects_.resize(object + object / 2 + kGap);
+  if (object < objects_.size())
+    objects_[object] = path;
+  else
+    far_objects_[object] = path;
 }
 
 PathNumbers::Known PathNumbers::of_object(ObjectId object) {
@@ -44,7 +69,7 @@ PathNumbers::Known PathNumbers::of_object(ObjectId object) {
     std::string name;
     if (next == kRootObject || !paths_.find(next, &parent, &name)) {
       at = {strings_.number(paths_.path(next)), 0, generation_};
-      objects_[next] = at;
+      remember(next, at);
       break;
     }
     way_.emplace_back(next, std::move(name));
@@ -58,7 +83,7 @@ PathNumbers::Known PathNumbers::of_object(ObjectId object) {
     if (at.number != root) text_.append(strings_[at.number]).append("/");
     text_.append(step->second);
     at = {strings_.number(text_), at.depth + 1, generation_};
-    objects_[step->first] = at;
+    remember(step->first, at);
   }
   return at;
 }
@@ -71,6 +96,9 @@ uint32_t PathNumbers::below(ObjectId parent, std::string_view name) {
 }
 
 uint32_t PathNumbers::of(const Op& op) {
+  // The place of an operation of an earlier batch may be that of one which was not applied yet.
+  if (&op == showing_ && !has_two_names(op))
+    if (const Known path = of_object(op.object); path.depth < kMaxDepth) return path.number;
   if (has_path_name(op.kind)) return below(op.parent, op.name);
   return op.object ? of_object(op.object).number : StringTable::kEmpty;
 }

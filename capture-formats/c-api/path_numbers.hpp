@@ -27,18 +27,21 @@ class PathNumbers {
 
  private:
   struct Known {
-    uint32_t number;
-    uint32_t depth;       // components
-    uint64_t generation;  // of names
+    uint32_t number = 0;
+    uint32_t depth = 0;       // components
+    uint64_t generation = 0;  // of names; 0: not known
   };
   const Known* known(ObjectId object) const;
+  void remember(ObjectId object, const Known& path);
   Known of_object(ObjectId object);
   uint32_t below(ObjectId parent, std::string_view name);
 
   StringTable& strings_;
   Paths paths_;
-  std::unordered_map<ObjectId, Known> objects_;
-  uint64_t generation_ = 0;
+  std::vector<Known> objects_;                       // by id, which the recorder counts up
+  std::unordered_map<ObjectId, Known> far_objects_;  // with ids that would make gaps
+  uint64_t generation_ = 1;
+  const Op* showing_ = nullptr;                        // applied last, if its name is now that of its object
   std::vector<std::pair<ObjectId, std::string>> way_;  // kept for its memory
   std::string text_;                                   // likewise
 };

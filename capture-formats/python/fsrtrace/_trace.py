@@ -194,7 +194,7 @@ class Selection:
             return Columns({name: np.empty(0, dtype=_TYPES[name]) for name in names}, 0, [])
         reading = _Reading(self.path, self._conditions, names)
         # The index of a damaged trace may say anything. Memory that is not filled is not taken.
-        room = min(max(int(reading.info()["operations"]), 1), MOST_AT_FIRST)
+        room = min(int(reading.info()["operations"]) + 1, MOST_AT_FIRST)
         arrays = {name: np.empty(room, dtype=_TYPES[name]) for name in names}
         rows = reading.fill(arrays, 0, room)
         while rows == room:
