@@ -8,6 +8,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "op_kinds.hpp"
 #include "trace/paths.hpp"
 
 namespace fsr::shim {
@@ -110,12 +111,14 @@ void OpFilter::add(std::string_view given, bool exclude) {
     const std::string value(rest.substr(0, comma));
     rest.remove_prefix(std::min(rest.size(), comma + 1));
     uint64_t number;
-    OpKind kind;
     if (rule.key == Key::uid) {
       rule.numbers.push_back(user_id(value));
     } else if (rule.key == Key::op) {
-      if (!op_from_name(value, &kind)) throw std::invalid_argument("op=" + value + ": no such kind of operation");
-      rule.numbers.push_back(uint64_t(kind));
+      try {
+        rule.numbers.push_back(uint64_t(op_kind_named(value)));
+      } catch (const std::invalid_argument& e) {
+        throw std::invalid_argument("op=" + value + ": " + e.what());
+      }
     } else if (rule.key == Key::process && number_of(value, &number)) {
       rule.numbers.push_back(number);
     } else {

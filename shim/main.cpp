@@ -109,7 +109,8 @@ static int run(int argc, char** argv) {
     capture_command
         .add_each(
             name, [&capture, add](const std::string& rule) { (capture.filter.*add)(rule); }, help)
-        .stands_for("RULE");
+        .stands_for("RULE")
+        .often({"uid=", "process=", "op=", "path="});
   };
   rules("--only", &OpFilter::only, "record only uid=, process=, op=A,B or path=GLOB; repeatable");
   rules("--exclude", &OpFilter::exclude, "leave out uid=, process=, op=A,B or path=GLOB; repeatable");

@@ -139,20 +139,43 @@ struct BlockDecoder::Impl {
     return index;
   }
 
+  // Reads the next definition of a thread. False: only its number is known.
+  static bool define_thread(ByteReader& definitions, ByteReader& commands, ThreadId* last, ThreadInfo* who) {
+    who->id = *last = ThreadId(*last + definitions.svarint());
+    if (definitions.u8() == 0) return false;
+    who->client = uint32_t(definitions.varint());
+    who->tid = int32_t(definitions.svarint());
+    who->pid = int32_t(definitions.svarint());
+    who->ppid = int32_t(definitions.svarint());
+    who->start_ticks = definitions.varint();
+    who->command = commands.text();
+    return true;
+  }
+
+  BlockContents contents() const {
+    BlockContents out;
+    ByteReader kinds = columns[kColShapeDefinition];
+    while (kinds.left()) {
+      const uint8_t kind = kinds.u8();
+      const uint64_t bits = kinds.varint();
+      out.complete &= kinds.ok() && kind < kOpKinds;
+      if (out.complete && !(bits & kRowEnd)) out.kinds |= uint64_t(1) << kind;
+    }
+    ByteReader definitions = columns[kColThreadDefinition], commands = columns[kColThreadCommand];
+    for (ThreadId last = 0; definitions.left();) {
+      ThreadInfo who;
+      if (define_thread(definitions, commands, &last, &who)) out.threads.push_back(who);
+    }
+    out.complete &= definitions.ok() && commands.ok();
+    return out;
+  }
+
   uint32_t thread(Op& op, uint32_t expected) {
     uint32_t index = mask & kRowThread ? reference(kColThread, x.threads.size()) : expected;
     if (index == kFresh) {
       ThreadContext t;
-      t.who.id = x.last_thread_id = ThreadId(x.last_thread_id + get_signed(kColThreadDefinition));
-      if ((t.has_who = get_byte(kColThreadDefinition) != 0)) {
-        t.who.client = uint32_t(get(kColThreadDefinition));
-        t.who.tid = int32_t(get_signed(kColThreadDefinition));
-        t.who.pid = int32_t(get_signed(kColThreadDefinition));
-        t.who.ppid = int32_t(get_signed(kColThreadDefinition));
-        t.who.start_ticks = get(kColThreadDefinition);
-        t.who.command = columns[kColThreadCommand].text();
-        ok &= columns[kColThreadCommand].ok();
-      }
+      t.has_who = define_thread(columns[kColThreadDefinition], columns[kColThreadCommand], &x.last_thread_id, &t.who);
+      ok &= columns[kColThreadDefinition].ok() && columns[kColThreadCommand].ok();
       index = uint32_t(x.threads.size());
       x.threads.push_back(t);
       thread_copies.push_back(nullptr);
@@ -306,6 +329,7 @@ bool BlockDecoder::next(Op* op, Row* row, Arena& arena) {
 void BlockDecoder::new_batch() { std::fill(impl_->thread_copies.begin(), impl_->thread_copies.end(), nullptr); }
 bool BlockDecoder::ok() const { return impl_->ok; }
 uint64_t BlockDecoder::first_seq() const { return impl_->next_seq; }
+BlockContents BlockDecoder::contents() const { return impl_->contents(); }
 uint32_t BlockDecoder::rows_left() const { return impl_->rows_left; }
 
 }  // namespace fsr

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "../op_source.hpp"
+#include "block_contents.hpp"
 #include "block_encoder.hpp"
 
 namespace fsr {
@@ -32,6 +33,9 @@ class BlockDecoder {
   bool ok() const;
   uint32_t rows_left() const;
   uint64_t first_seq() const;  // of the record, right after begin()
+  // Kinds and threads of the record's operations, from its definitions, right after begin(). Commands are valid as long as the
+  // record is. A definition that can't be read clears `complete`.
+  BlockContents contents() const;
 
  private:
   struct Impl;

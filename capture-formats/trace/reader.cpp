@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 #include "block_decoder.hpp"
@@ -56,7 +57,8 @@ struct TraceReader::Impl {
   int64_t last_start = 0;
   EndRecords ends;
   FrameDecompressor ends_zstd;
-  BlockDecoder ends_decoder;   // decoder may be inside a block meanwhile
+  BlockDecoder ends_decoder;  // decoder may be inside a block meanwhile
+  std::function<bool(const BlockContents&)> wanted;
   std::vector<bool> reported;  // blocks whose damage is in the list already
 
   uint32_t unit() const { return layout.header.clock_unit; }
@@ -127,7 +129,7 @@ struct TraceReader::Impl {
     skip_seq = 0;
   }
 
-  bool next(OpBatch& batch) {
+  bool next(OpBatch& batch, bool every_block = false) {
     batch.clear();
     decoder.new_batch();
     while (batch.ops.empty()) {
@@ -137,6 +139,10 @@ struct TraceReader::Impl {
         in_block = open_block(block, zstd, decoder);
         if (in_block) last_start = ns(layout.blocks[block].first_start);
         ++block;
+        if (in_block && wanted && !every_block) {
+          const BlockContents contents = decoder.contents();
+          in_block = !contents.complete || wanted(contents);
+        }
         if (!in_block) continue;
       }
       fill(batch);
@@ -285,7 +291,7 @@ struct TraceReader::Impl {
 
     rewind(from);
     OpBatch batch;
-    for (bool before = true; before && next(batch);)
+    for (bool before = true; before && next(batch, true);)
       for (const Op& op : batch.ops)
         if ((before = op.start < start))
           apply(op);
@@ -343,6 +349,7 @@ uint64_t TraceReader::position_bytes() const {
   return impl_->file_begins[blocks[impl_->block].file] + blocks[impl_->block].offset;
 }
 bool TraceReader::next(OpBatch& batch) { return impl_->next(batch); }
+void TraceReader::leave_out_blocks(std::function<bool(const BlockContents&)> wanted) { impl_->wanted = std::move(wanted); }
 void TraceReader::seek_time(int64_t start) { impl_->seek_time(start); }
 void TraceReader::seek_op(uint64_t seq) { impl_->seek_op(seq); }
 void TraceReader::check_checkpoints() { impl_->check_checkpoints(); }

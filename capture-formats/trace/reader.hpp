@@ -7,12 +7,14 @@
 // allocated. An operation with a name that is no valid component is counted as damaged.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../op_source.hpp"
+#include "block_contents.hpp"
 #include "header.hpp"
 
 namespace fsr {
@@ -51,6 +53,9 @@ class TraceReader final : public OpSource {
 
   // Returns operations in start order, each joined with its end. kOpUnfinished: the trace has no end of the operation.
   bool next(OpBatch& batch) override;
+  // Leaves out of next() the blocks that `wanted` refuses; damage in their operations is not found. Null: none is left out.
+  // A damaged block is not asked about.
+  void leave_out_blocks(std::function<bool(const BlockContents&)> wanted);
   // Seeks: the next batch begins with the first operation that started at or after `start`, or with number `seq`.
   void seek_time(int64_t start);
   void seek_op(uint64_t seq);

@@ -42,11 +42,36 @@ static CLI::Validator number_check() {
   return CLI::Validator([](std::string& text) { return wrong_number<T>(text); }, "");
 }
 
+constexpr std::string_view kWords = "words\n";
+
+// Values that an option takes are kept in the name of its check, a line each.
+static std::string named(const std::vector<std::string>& words) {
+  std::string name(kWords);
+  for (const std::string& word : words) name += word + "\n";
+  return name;
+}
+
+// Returns the values, each with the end of its line. Empty: they are not known.
+static std::string words_of(const CLI::Option& option) {
+  // There is no constant way to a check, nor a number of them.
+  CLI::Option& same = const_cast<CLI::Option&>(option);
+  try {
+    for (int i = 0;; ++i)
+      if (const std::string& name = same.get_validator(i)->get_name(); name.starts_with(kWords))
+        return name.substr(kWords.size());
+  } catch (const CLI::OptionNotFound&) {
+    return "";
+  }
+}
+
 Option Option::required(bool is) { return Option(option_->required(is)); }
 Option Option::one_of(const std::vector<std::string>& words) {
   std::string all;
   for (size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
-  return Option(option_->check(expecting(CLI::IsMember(words), all)));
+  return Option(option_->check(expecting(CLI::IsMember(words), all), named(words)));
+}
+Option Option::often(const std::vector<std::string>& words) {
+  return Option(option_->check(CLI::Validator([](std::string&) { return std::string(); }, ""), named(words)));
 }
 Option Option::within(uint64_t least, uint64_t most) {
   const std::string what = "a number from " + std::to_string(least) + " to " + std::to_string(most);
@@ -133,7 +158,9 @@ Command Command::subcommand(const std::string& name, const std::string& what) {
   return sub;
 }
 
-void Command::explain_extras(const std::string& hint) { (*hints_)[app_] = hint; }
+void Command::explain_extras(const std::string& hint) { hints_->extras[app_] = hint; }
+
+void Command::suggest(const std::string& word, const std::string& option) { hints_->options[{app_, word}] = option; }
 
 void Command::when_chosen(std::function<void()> act) { app_->callback(std::move(act)); }
 
@@ -217,7 +244,9 @@ std::string Program::complaint(const CLI::Error& error) const {
     std::vector<std::string> names;
     for (const CLI::Option* o : at->get_options())
       for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
-    const std::string meant = nearest_word(option->substr(0, option->find('=')), names);
+    const std::string typed = option->substr(0, option->find('='));
+    const auto known = all_hints_.options.find({at, typed});
+    const std::string meant = known != all_hints_.options.end() ? known->second : nearest_word(typed, names);
     return *option + ": no such option" + (meant.empty() ? "" : "; did you mean " + meant + "?");
   }
   if (no_subcommand) {
@@ -232,13 +261,25 @@ std::string Program::complaint(const CLI::Error& error) const {
     return rest[0] + ": no such subcommand; " + (meant.empty() ? "expected one of " + all : "did you mean " + meant + "?");
   }
   if (!rest.empty()) {
-    auto hint = all_hints_.find(at);
-    return rest[0] + ": unexpected argument" + (hint == all_hints_.end() ? "" : "; " + hint->second);
+    auto hint = all_hints_.extras.find(at);
+    return rest[0] + ": unexpected argument" + (hint == all_hints_.extras.end() ? "" : "; " + hint->second);
   }
   return own_words(error, at);
 }
 
+void Program::print_values(int argc, const char* const* argv) const {
+  const CLI::App* at = app_;
+  for (int i = 1; i + 2 < argc; ++i)
+    for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; }))
+      if (sub->get_name() == argv[i]) {
+        at = sub;
+        break;
+      }
+  if (const CLI::Option* option = at->get_option_no_throw(argv[argc - 1])) std::fputs(words_of(*option).c_str(), stdout);
+}
+
 std::optional<int> Program::parse(int argc, const char* const* argv) {
+  if (argc > 2 && argv[argc - 2] == std::string_view("--values-of")) return print_values(argc, argv), 0;
   try {
     set_log_levels_from_environment();
   } catch (const std::invalid_argument& e) {

@@ -33,6 +33,7 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required(bool is = true);
   Option one_of(const std::vector<std::string>& words);
+  Option often(const std::vector<std::string>& words);  // values to complete; there may be others
   Option within(uint64_t least, uint64_t most);
   Option count_within(int least, int most);  // how many values
   Option separated_by_commas();              // several values in one word; more come with another use of the option
@@ -76,6 +77,8 @@ class Command {
   // Names a file of lines "option=value", which the command line overrides.
   void config_option(const std::string& name, const std::string& help);
   void footer(const std::string& text);
+  // Says which option is suggested for a word that other programs have for it: "--speed".
+  void suggest(const std::string& word, const std::string& option);
   // Sets the hint that is printed for unexpected arguments, for example "a command follows --".
   void explain_extras(const std::string& hint);
 
@@ -86,7 +89,11 @@ class Command {
  private:
   Option grouped(CLI::Option* option) const;
   std::string group_ = "Options";
-  std::map<const CLI::App*, std::string>* hints_ = nullptr;  // the program's
+  struct Hints {
+    std::map<const CLI::App*, std::string> extras;
+    std::map<std::pair<const CLI::App*, std::string>, std::string> options;
+  };
+  Hints* hints_ = nullptr;  // the program's
   friend class Program;
 };
 
@@ -97,15 +104,16 @@ class Program : public Command {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   void require_subcommand();
-  // Prints --help and --version itself, and then returns 0; none: the program continues. Throws UsageError, without
-  // the program's name.
+  // Prints --help and --version itself, and then returns 0; none: the program continues. Shells ask PROGRAM [SUBCOMMAND]
+  // --values-of OPTION to complete a value, and get a word a line. Throws UsageError, without the program's name.
   std::optional<int> parse(int argc, const char* const* argv);
 
  private:
   std::string complaint(const CLI::Error& error) const;
+  void print_values(int argc, const char* const* argv) const;
 
   std::string name_;
-  std::map<const CLI::App*, std::string> all_hints_;
+  Hints all_hints_;
 };
 
 }  // namespace fsr

@@ -32,4 +32,11 @@ std::string nearest_word(std::string_view typed, const std::vector<std::string>&
   return best;
 }
 
+std::string choices(std::string_view typed, const std::vector<std::string>& words) {
+  const std::string meant = nearest_word(typed, words);
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return (meant.empty() ? "there are " : "did you mean " + meant + "? There are ") + all;
+}
+
 }  // namespace fsr

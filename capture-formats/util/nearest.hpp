@@ -12,4 +12,7 @@ namespace fsr {
 // needs more than one change for every three letters of `typed`, and more than one.
 std::string nearest_word(std::string_view typed, const std::vector<std::string>& words);
 
+// Returns what a message about an unknown word ends with: "did you mean read? There are open, read, write", or "there are ...".
+std::string choices(std::string_view typed, const std::vector<std::string>& words);
+
 }  // namespace fsr

@@ -7,6 +7,7 @@
 #include "cluster/rank_options.hpp"
 #include "cycle/condition.hpp"
 #include "inputs/input_kind.hpp"
+#include "op_kinds.hpp"
 #include "report/requirement.hpp"
 #include "util/command.hpp"
 #include "util/environment.hpp"
@@ -26,11 +27,12 @@ static void allow(const std::string& text, std::array<bool, kOpKinds>& kinds) {
   if (rest.size() == kWhat.size()) return kinds.fill(true);
   for (rest.remove_prefix(kWhat.size() + 1);;) {
     const size_t comma = rest.find(',');
-    OpKind kind;
-    if (!op_from_name(rest.substr(0, comma), &kind))
-      throw std::invalid_argument(
-          fmt::format("'{}': expected kinds of operations, such as ioctl", escape_text(rest.substr(0, comma))));
-    kinds[unsigned(kind)] = true;
+    const std::string_view name = rest.substr(0, comma);
+    try {
+      kinds[unsigned(op_kind_named(name))] = true;
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument(fmt::format("'{}': {}", escape_text(name), e.what()));
+    }
     if (comma == rest.npos) return;
     rest.remove_prefix(comma + 1);
   }
@@ -45,6 +47,10 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL or directory (default: fresh ./fsreplay-data)");
 
+  // Words of other replayers.
+  program.suggest("--speed", "--scale");
+  program.suggest("--threads", "--workers");
+
   std::string on_error = "count";
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
@@ -56,7 +62,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add("--repeat", out.repeat, "run so many times; report median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "find the highest load that keeps 'p99 < 10ms'")
       .stands_for("CONDITION");
-  run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
+  run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)")
+      .stands_for("WHO")
+      .often({"self", "recorded", "map="});
   run.flag("--dry-run", out.dry_run, "print what a run would do; change nothing");
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
@@ -65,7 +73,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add_each(
          "--allow", [&out](const std::string& text) { allow(text, out.allowed); },
          "accept inexpressible[=KINDS]: no exit status 4")
-      .stands_for("WHAT");
+      .stands_for("WHAT")
+      .often({"inexpressible"});
 
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "create the initial image and stop");

@@ -136,6 +136,41 @@ TEST_CASE("a reader may begin at a time or at a number") {
   CHECK_FALSE(reader.next(batch));
 }
 
+TEST_CASE("a reader leaves out the blocks that are not wanted, and says before what is in them") {
+  const ThreadInfo first = {.id = 1, .tid = 11, .pid = 10, .command = "first"}, second = {.id = 2, .tid = 21, .pid = 20};
+  OpBatch b;
+  for (int64_t i = 0; i < 10; ++i)
+    b.ops.push_back({.start = i, .kind = OpKind::read, .thread = 1, .object = 3, .handle = 1, .who = &first});
+  for (int64_t i = 10; i < 20; ++i)
+    b.ops.push_back(
+        {.start = i, .kind = i % 2 ? OpKind::write : OpKind::fsync, .thread = 2, .object = 3, .handle = 1, .who = &second});
+  for (int64_t i = 20; i < 30; ++i) b.ops.push_back({.start = i, .kind = OpKind::statfs, .thread = 3});
+  TraceReader reader(file_with(written(b, 1, {.block_ops = 10})), "memory");
+
+  std::vector<BlockContents> seen;
+  reader.leave_out_blocks([&](const BlockContents& contents) {
+    seen.push_back(contents);
+    return !contents.threads.empty() && contents.threads[0].tid == 21;
+  });
+  std::vector<uint64_t> numbers;
+  OpBatch batch;
+  while (reader.next(batch))
+    for (const Op& op : batch.ops) numbers.push_back(op.seq);
+  CHECK(numbers == std::vector<uint64_t>{10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  REQUIRE(seen.size() == 3);
+  const auto bit = [](OpKind kind) { return uint64_t(1) << unsigned(kind); };
+  CHECK(seen[0].kinds == bit(OpKind::read));
+  CHECK(seen[1].kinds == (bit(OpKind::write) | bit(OpKind::fsync)));
+  CHECK(seen[2].kinds == bit(OpKind::statfs));
+  CHECK(seen[0].threads.at(0).pid == 10);
+  CHECK(seen[2].threads.empty());
+
+  reader.leave_out_blocks(nullptr);
+  reader.seek_op(5);
+  REQUIRE(reader.next(batch));
+  CHECK(batch.ops[0].seq == 5);
+}
+
 TEST_CASE("a trace is a zstd file whose content is the stream of records") {
   std::string bytes = written(every_kind(), 100);
   std::string content(1 << 20, '\0');

@@ -147,7 +147,9 @@ int run_export(Options& options) {
 Run add_export(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--format", options->format, "write this format: " + names()).required();
+  std::vector<std::string> formats;
+  for (const Exporter* e : kExporters) formats.push_back(e->name);
+  command.add("--format", options->format, "write this format: " + names()).required().often(formats);
   command.add("-o,--output", options->output, "write this file; - is standard output").required();
   command.flag("--force", options->force, "replace an existing file");
   options->selection.add_time_options(command);

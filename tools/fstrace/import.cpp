@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <filesystem>
 #include <system_error>
 
 #include "import/op_order.hpp"
@@ -143,8 +144,8 @@ std::string names() {
 }
 
 int import(Options& options) {
-  if (!options.import.directory.starts_with('/'))
-    throw std::runtime_error("--directory " + options.import.directory + ": expected an absolute path");
+  if (options.import.directory.empty()) throw std::runtime_error("--directory: expected a directory, found ''");
+  options.import.directory = std::filesystem::absolute(options.import.directory).lexically_normal();
   const Importer* importer =
       options.format.empty() ? nullptr : first_importer([&](const Importer* i) { return options.format == i->name; });
   if (!options.format.empty() && !importer)
@@ -172,8 +173,10 @@ Run add_import(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("INPUT", options->input, "file to import; - is standard input").required();
   options->output.add(command);
-  command.add("--format", options->format, "read this format: " + names() + " (default: by content)");
-  command.add("--directory", options->import.directory, "import only paths below this absolute path (default /)");
+  std::vector<std::string> formats;
+  for (const Importer* i : importers()) formats.push_back(i->name);
+  command.add("--format", options->format, "read this format: " + names() + " (default: by content)").often(formats);
+  command.add("--directory", options->import.directory, "import only paths below this directory (default /)");
   return [options] { return import(*options); };
 }
 

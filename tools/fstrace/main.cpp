@@ -33,6 +33,7 @@ constexpr Entry kSubcommands[] = {
     {"sql", "answers an SQL query on a trace", add_sql},
     {"report", "makes an HTML page with charts of a trace", add_report},
     {"compare", "prints how similar two traces are, such as a capture and a replay", add_compare},
+    {"doctor", "describes machine, trace or run without names, to be sent to others", add_doctor},
     {"cut", "makes a trace with the operations of a range of time", add_cut},
     {"filter", "makes a trace with some kinds, processes, users or paths", add_filter},
     {"merge", "makes one trace from traces of several clients", add_merge},

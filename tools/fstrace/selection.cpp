@@ -8,6 +8,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "op_kinds.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -35,7 +36,9 @@ void Selection::add_time_options(Command& command) {
 }
 
 void Selection::add_options(Command& command) {
-  command.add("--op", given_.kinds, "take only operations of these kinds (read,write)").separated_by_commas();
+  command.add("--op", given_.kinds, "take only operations of these kinds (read,write)")
+      .separated_by_commas()
+      .often(op_kind_names());
   command.add("--process", given_.processes, "take only operations of these processes: numbers or globs of commands")
       .separated_by_commas();
   command.add("--uid", given_.uids, "take only operations of these users, by number").separated_by_commas();
@@ -47,10 +50,11 @@ void Selection::parse() {
   if (!given_.to.empty()) to_ = parse_time("--to ", given_.to);
   if (from_ >= to_) throw std::runtime_error("--from " + given_.from + " --to " + given_.to + ": --to must be later than --from");
   for (const std::string& name : given_.kinds) {
-    OpKind kind;
-    if (!op_from_name(name, &kind))
-      throw std::runtime_error("--op " + name + ": unknown kind of operation (fstrace info lists the kinds in a trace)");
-    kinds_.set(size_t(kind));
+    try {
+      kinds_.set(size_t(op_kind_named(name)));
+    } catch (const std::invalid_argument& e) {
+      throw std::runtime_error("--op " + name + ": " + e.what());
+    }
   }
   for (const std::string& text : given_.processes) {
     int32_t pid;

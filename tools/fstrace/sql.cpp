@@ -15,6 +15,7 @@
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
 #include "trace_output.hpp"
+#include "util/nearest.hpp"
 #include "util/output_file.hpp"
 #include "util/units.hpp"
 
@@ -27,9 +28,17 @@ struct Options {
   bool json = false, csv = false, force = false;
 };
 
-[[noreturn]] void fail(sqlite3* db) {
-  throw std::runtime_error(std::string("sql: ") + (db ? sqlite3_errmsg(db) : "out of memory"));
+// SQLite's message, with the names that there are instead of an unknown one.
+std::string message_of(sqlite3* db) {
+  const std::string what = db ? sqlite3_errmsg(db) : "out of memory";
+  constexpr std::string_view kNoTable = "no such table: ";
+  if (!what.starts_with(kNoTable)) return "sql: " + what;
+  std::vector<std::string> names;
+  for (const TraceTable& t : trace_tables()) names.push_back(t.name);
+  return "sql: " + what + "; " + choices(std::string_view(what).substr(kNoTable.size()), names);
 }
+
+[[noreturn]] void fail(sqlite3* db) { throw std::runtime_error(message_of(db)); }
 
 void execute(sqlite3* db, const std::string& sql) {
   if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(db);
@@ -146,7 +155,7 @@ int query(sqlite3* db, const Options& options) {
     if (rc != SQLITE_DONE) {
       if (!printed) fail(db);
       flush();
-      fmt::print(stderr, "fstrace: sql: {}\n", sqlite3_errmsg(db));
+      fmt::print(stderr, "fstrace: {}\n", message_of(db));
       return 1;
     }
   }

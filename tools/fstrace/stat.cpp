@@ -147,7 +147,8 @@ Run add_stat(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
   command.add("--by", options->by, "group by op, process, command, thread, user, client, outcome or file (default op)")
-      .separated_by_commas();
+      .separated_by_commas()
+      .often({"op", "process", "command", "thread", "user", "client", "outcome", "file"});
   command.add("--interval", options->interval, "print a table for each interval of this length (1s, 5m)");
   command.add("--sort", options->sort, "sort by operations, bytes or time, largest first (default operations)")
       .one_of({"operations", "bytes", "time"});

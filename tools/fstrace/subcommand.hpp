@@ -27,6 +27,7 @@ Run add_sql(Command& command);
 Run add_anonymize(Command& command);
 Run add_compare(Command& command);
 Run add_report(Command& command);
+Run add_doctor(Command& command);
 Run add_cut(Command& command);
 Run add_filter(Command& command);
 Run add_merge(Command& command);

@@ -21,9 +21,11 @@ void declare_mix_options(Command& group, MixOptions& to) {
   group.add_with("--load", to.loads, parse_loads, "make N/s, max or a ramp 100-2000,100 (default max)").stands_for("RATE");
   group.add("--streams", to.streams, "run N streams of calls (default 8)").stands_for("N").within(1, 10000);
   group.add("--calls", to.calls, "stop after N calls in total").stands_for("N").within(1, INT64_MAX);
-  group.add_with("--arrival", to.arrival, parse_arrival, "space calls: exponential, uniform, deterministic").stands_for("GAPS");
+  group.add_with("--arrival", to.arrival, parse_arrival, "space calls: exponential, uniform, deterministic")
+      .stands_for("GAPS")
+      .often({"exponential", "uniform", "deterministic"});
   group.add("--seed", to.seed, "seed the random numbers (default 1)");
-  group.add("--sizes", to.sizes, "size files as nhfsstone, sfs or a trace").stands_for("WHICH");
+  group.add("--sizes", to.sizes, "size files as nhfsstone, sfs or a trace").stands_for("WHICH").often({"nhfsstone", "sfs"});
   group.add_with("--working-set", to.working_set, parse_size, "make files of at least SIZE together").stands_for("SIZE");
   group.add("--nfs-version", to.nfs_version, "take this version from a file of several: 2, 3, 4").stands_for("N").within(2, 4);
   group.add("--since", to.since, "subtract an earlier snapshot of the counters").stands_for("FILE");

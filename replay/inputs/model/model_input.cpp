@@ -141,7 +141,8 @@ class ModelKind final : public InputKind {
               options_.scale_by = text == "think" ? ScaleBy::think : ScaleBy::processes;
             },
             "scale by processes (default) or by think")
-        .stands_for("WHAT");
+        .stands_for("WHAT")
+        .often({"processes", "think"});
   }
   std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }
 

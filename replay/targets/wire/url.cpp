@@ -59,7 +59,7 @@ void parse_host(Url& url, std::string_view host) {
     host = host.substr(0, colon);
   }
   url.host = decode(url.text, host);
-  if (url.host.empty()) bad(url.text, "the host is missing");
+  if (url.host.empty()) bad(url.text, "the host is missing; expected " + url.scheme + "://HOST/PATH");
   if (has_port && (!whole_number(port, &url.port) || url.port == 0)) bad(url.text, "the port must be a number from 1 to 65535");
 }
 

@@ -29,6 +29,17 @@ fsshim capture share -o good.zst --content full -- sh -c \
 # Options and inputs.
 refused 'an unknown option' 'frobnicate' fsreplay good.zst t --frobnicate
 refused 'an option misspelt' '--sclae: no such option; did you mean --scale' fsreplay good.zst t --sclae 2
+refused 'the option that other replayers have' '--speed: no such option; did you mean --scale' fsreplay good.zst t --speed 2
+refused 'a kind of operation that does not exist' "'rread': no such kind of operation; did you mean read\? There are null, .*, syncfs" \
+  fsreplay good.zst t --allow inexpressible=rread
+refused 'a URL without a server' "bad URL 'nfs4://': the host is missing; expected nfs4://HOST/PATH" fsreplay good.zst nfs4://
+refused_by() {  # PROGRAM NAME PATTERN COMMAND...
+  check_status "$2" 2 "^$1: $3" "${@:4}"
+}
+refused_by fstrace 'a kind that fstrace does not know' '--op rread: no such kind of operation; did you mean read\? There are null, ' fstrace dump --op rread good.zst
+refused_by fsshim 'a kind that fsshim does not know' '--only op=rread: op=rread: no such kind of operation; did you mean read\?|--only op=rread: no such kind' \
+  fsshim capture share -o x.zst --only op=rread
+refused_by fstrace 'a table that does not exist' 'sql: no such table: op; did you mean ops\? There are ' fstrace sql good.zst 'select * from op'
 refused 'a mix on no URL' "bad URL 'nfs:': expected scheme://host/path" fsreplay mix:sfs97-v3 nfs:
 refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, or - for' fsreplay
 refused 'a scale that is said once' 'scale -3: expected a factor above 0' fsreplay good.zst t --scale -3

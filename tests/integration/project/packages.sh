@@ -68,5 +68,11 @@ inside 'head -c $(($(stat -c %s /tmp/app.zst) / 2)) /tmp/app.zst >/tmp/cut.zst'
 check_status 'of a trace that was cut it says so' 1 'cut' inside '/tmp/slowest /tmp/cut.zst'
 check_status 'what is no trace is refused' 1 'steps: not a trace' inside '/tmp/slowest /tmp/steps'
 
-check 'they are removed' inside 'dpkg -P fsshim fsreplay-mpi fsreplay libfsrtrace-dev libfsrtrace0'
-check 'nothing of them is left' inside '! which fsshim fsreplay fstrace && ! ls /usr/lib/*/libfsrtrace* /usr/include/fsr_trace.h'
+check 'Python reads the trace' inside "cd / && /usr/bin/python3 -c '
+import fsrtrace
+trace = fsrtrace.open(\"/tmp/app.zst\")
+assert len(trace.columns(\"kind\")[\"kind\"]) == trace.operations == ${counts%%,*}'"
+check 'the notebook is among the examples' inside 'ls /usr/share/doc/python3-fsrtrace/examples/questions.ipynb*'
+
+check 'they are removed' inside 'dpkg -P fsshim fsreplay-mpi fsreplay libfsrtrace-dev python3-fsrtrace libfsrtrace0'
+check 'nothing of them is left' inside '! which fsshim fsreplay fstrace && ! ls /usr/lib/*/libfsrtrace* /usr/include/fsr_trace.h /usr/lib/python3/dist-packages/fsrtrace'

@@ -29,7 +29,9 @@ check_status "what nobody can know is in the trace" 0 'unknown after an import: 
 check_status "through a pipe" 0 '' bash -c "cat tar.log | fstrace import - --directory '$scratch/tar' -o piped.zst"
 cmp -s <(fstrace dump tar.zst) <(fstrace dump piped.zst) && ok "a pipe gives the same" || not_ok "a pipe gives the same"
 check_status "nothing below the directory" 2 'no operation on a file' fstrace import tar.log --directory /nowhere -o none.zst
-check_status "a directory that is none" 2 'expected an absolute path' fstrace import tar.log --directory here -o none.zst
+check_status "a relative directory that has nothing" 2 'no operation on a file' fstrace import tar.log --directory here -o none.zst
+check_status "a relative directory" 0 '' fstrace import tar.log --directory ./tar/ -o relative.zst
+cmp -s <(fstrace dump tar.zst) <(fstrace dump relative.zst) && ok "a relative directory gives the same" || not_ok "a relative directory gives the same"
 [ ! -e none.zst ] && ok "no trace without operations" || not_ok "no trace without operations"
 
 for sample in "$data"/*; do

@@ -1,0 +1,1 @@
+../../c-api/fsr_trace.h
