@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <sstream>
 #include <utility>
 
 #include "util/histogram_chart.hpp"
 #include "util/html_page.hpp"
+#include "util/load_curve.hpp"
 #include "util/output_file.hpp"
 #include "util/units.hpp"
 
@@ -23,7 +22,6 @@ constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
 constexpr const char* kSince = "time since the start of the run";
-constexpr std::pair<const char*, double> kByRate[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
 
 // Returns the RD of a run and its values of loops, except the rate.
 std::string series_of(const PlannedRun& run) {
@@ -93,8 +91,7 @@ void CurvesPage::finish() {
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
   t.id = "run-table";
   size_t drawn_runs = 0;
-  // A line joins the runs of one RD that differ by their rate only.
-  std::map<std::string, std::array<std::vector<ChartPoint>, std::size(kByRate)>> by_rate;
+  LoadCurve curve({"p50", "p99", "p99.9"});
   for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
     std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? rate_cell(drawn.asked) : "max",
@@ -103,22 +100,16 @@ void CurvesPage::finish() {
     row.insert(row.end(), {duration_cell(all.response.max()), duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
     t.rows.push_back(std::move(row));
     if (drawn.formats || all.count == 0) continue;
-    auto& points = by_rate[drawn.series];
-    for (size_t i = 0; i < points.size(); ++i)
-      points[i].push_back({rate(all, drawn.seconds), double(all.response.quantile(kByRate[i].second))});
+    auto time = [&](double quantile) { return double(all.response.quantile(quantile)); };
+    curve.add({.group = "",
+               .series = drawn.series,
+               .asked = drawn.title,
+               .achieved = rate(all, drawn.seconds),
+               .times = {time(0.5), time(0.99), time(0.999)}});
     ++drawn_runs;
   }
   page.table(t);
-  if (drawn_runs > 1) {
-    Chart chart{.title = "Response by rate", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
-    for (size_t i = 0; i < std::size(kByRate); ++i) {
-      ChartSeries& series = chart.series.emplace_back(ChartSeries{kByRate[i].first, {}});
-      for (const auto& [name, points] : by_rate) add_part(series, points[i]);
-    }
-    chart.x_text = count_text;
-    chart.y_text = duration_text;
-    page.chart(chart);
-  }
+  if (drawn_runs > 1) page.chart(curve.chart());
   unsigned number = 0;
   for (RunCurves& drawn : runs_) {
     if (drawn.formats || drawn.average.count == 0) continue;
