@@ -21,8 +21,6 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kLines = 4;  // operations in one drawing
-
 struct Options {
   std::vector<std::string> files;
   std::string output;
@@ -110,12 +108,12 @@ class ReportPage {
 
   std::vector<std::string> what_was_slow() const {
     const Measure& all = profile_.total;
-    const std::vector<OpKind> kinds = kinds_by_time();
-    if (kinds.empty() || all.latency.sum() <= 0) return {};
-    const Measure& most = profile_.kinds[size_t(kinds[0])];
+    if (all.latency.sum() <= 0) return {};
+    const auto most = std::max_element(profile_.kinds.begin(), profile_.kinds.end(),
+                                       [](const Measure& a, const Measure& b) { return a.latency.sum() < b.latency.sum(); });
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
-                        op_name(kinds[0]), percent_text(most.latency.sum() / all.latency.sum()),
-                        percent_text(double(most.operations) / double(all.operations))),
+                        op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
+                        percent_text(double(most->operations) / double(all.operations))),
             fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
                         format_duration(all.latency.max()))};
@@ -165,28 +163,11 @@ class ReportPage {
     page_.section("latency", "Latency");
     page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
     page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
-    const std::vector<OpKind> kinds = kinds_by_time();
-    std::vector<NamedHistogram> lines;
-    for (OpKind kind : kinds) lines.push_back({op_name(kind), &profile_.kinds[size_t(kind)].latency});
-    page_.chart(share_up_to("Latency by operation", "latency", lines, duration_text));
     page_.paragraph(
-        "Latency over time. Each cell and each point stands for the operations that started in about one sixtieth of the time. "
-        "No "
-        "point: no operation started.");
+        "Latency over time. Each cell and each step stands for the operations that started in about one sixtieth of the time. A "
+        "gap: no operation started.");
     page_.heat_maps({latencies_.heat_map()});
-    page_.chart(latencies_.of_all());
-    page_.chart(latencies_.by_kind(kinds));
-  }
-
-  // The operations that took the most time together.
-  std::vector<OpKind> kinds_by_time() const {
-    std::vector<OpKind> kinds;
-    for (size_t k = 0; k < kOpKinds; ++k)
-      if (profile_.kinds[k].latency.count()) kinds.push_back(OpKind(k));
-    auto time = [&](OpKind kind) { return profile_.kinds[size_t(kind)].latency.sum(); };
-    std::stable_sort(kinds.begin(), kinds.end(), [&](OpKind a, OpKind b) { return time(a) > time(b); });
-    kinds.resize(std::min(kinds.size(), kLines));
-    return kinds;
+    page_.chart(latencies_.chart());
   }
 
   void failed_lookups() {
