@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is kept on one line
 
 constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;--shade:#0005;
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--shade:#0005;
 --c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
 --h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
-@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;--shade:#fff6;
+@media screen and (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--shade:#fff6;
 --c0:#62aef7;--c1:#ff9468;--c2:#4fcaa3;--c3:#cf9be6;--c4:#8d98a5;--c5:#e9c46a;--o5:#e9c46a;--c6:#ff8a5c;--good:#4fcaa3;--bad:#ff8a66;
 --h0:#28507a;--h1:#376b9f;--h2:#4d8bc6;--h3:#77ade0;--h4:#afd2f3;--h5:#e6f3ff}}
 *{box-sizing:border-box}
@@ -80,9 +80,7 @@ table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6re
 .g td small{display:inline;margin-left:.3rem}
 .stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
-@media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
---c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
---h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
+@media print{.wide{display:block}.phone{display:none}:root{--fg:#000;--soft:#444;--line:#bbb}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -130,13 +128,17 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
   body_ += "</div>\n";
 }
 
-void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
-  fmt::format_to(std::back_inserter(body_), "<dl class=\"env\" id=\"{}\">\n", id);
-  for (const auto& [what, value] : facts)
+void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values) {
+  fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
+  for (const auto& [what, value] : values)
     if (!value.text.empty())
       fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
   body_ += "</dl>\n";
 }
+void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
+  list(fmt::format(" class=\"env\" id=\"{}\"", id), facts);
+}
+void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) { list("", tiles); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
@@ -146,13 +148,6 @@ void HtmlPage::section(std::string_view id, std::string_view heading) {
   fmt::format_to(std::back_inserter(contents_), "<li><a href=\"#{}\">{}</a></li>\n", id, xml_text(heading));
   fmt::format_to(std::back_inserter(body_), "<section id=\"{0}\" aria-labelledby=\"{0}-h\">\n<h2 id=\"{0}-h\">{1}</h2>\n", id,
                  xml_text(heading));
-}
-
-void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
-  body_ += "<dl>\n";
-  for (const auto& [what, value] : tiles)
-    fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
-  body_ += "</dl>\n";
 }
 
 void HtmlPage::table(const Table& t) {

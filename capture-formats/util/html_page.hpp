@@ -72,6 +72,8 @@ class HtmlPage {
   std::string finish();
 
  private:
+  void list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values);
+
   std::string title_, contents_, body_;
   bool in_section_ = false;
   int refresh_ = 0;  // s; 0: never

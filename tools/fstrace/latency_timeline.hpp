@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies over time. One thread. Memory follows the spread of latencies, not the length of the trace: at most 1 MiB.
+// Latencies over time. One thread. Memory follows the spread of latencies, not the length of the trace: at most 2 MiB.
 #pragma once
 
 #include <vector>
