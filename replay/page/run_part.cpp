@@ -226,6 +226,7 @@ class RunPart {
     page_.section("slowest", "The slowest operations");
     HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
     t.id = "slowest-table";
+    t.words = {1, 2};
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
       t.rows.push_back({count(row.number("seq")), row.text("kind"),
