@@ -13,6 +13,7 @@ constexpr const char* kStyle =
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 constexpr int kKey = 27;  // top of the key
 constexpr int kLine = 16;
+constexpr int kBelowKey = 13;  // from the top of its last line
 
 Canvas::Canvas(int width, double height, std::string_view title, bool standalone) : width_(width), standalone_(standalone) {
   const std::string text = xml_text(title);
@@ -25,16 +26,18 @@ Canvas::Canvas(int width, double height, std::string_view title, bool standalone
   put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), text);
 }
 
-void Canvas::key(const std::vector<KeyEntry>& entries, int lines) {
+int Canvas::key(const std::vector<KeyEntry>& entries) {
   int at = left(), top = kKey;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const KeyEntry& entry = entries[i];
-    const int height = entry.thin ? 3 : 10;  // as the line
+  for (const KeyEntry& entry : entries) {
+    const int width =
+        26 + 7 * int(std::count_if(entry.text.begin(), entry.text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+    if (at > left() && at + width > right() + 12) at = left(), top += kLine;  // 12: between two entries
+    const int height = entry.thin ? 3 : 10;                                   // as the line
     put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"{}\" class=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at,
         top + (10 - height) / 2, height, entry.css_class, at + 14, top + 9, xml_text(entry.text));
-    at += 26 + 7 * int(entry.text.size());
-    if (lines > 1 && i % 2 == 1) at = left(), top += kLine;
+    at += width;
   }
+  return top + kBelowKey;
 }
 
 void Canvas::tick_x(double x, std::string_view text, bool line) {
