@@ -15,7 +15,8 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is kept on one line
+constexpr size_t kWorthFolding = 3;  // rows
+constexpr size_t kKept = 24;         // bytes of a text in a table, at most, that is kept on one line
 
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--shade:#0005;
@@ -151,6 +152,18 @@ void HtmlPage::section(std::string_view id, std::string_view heading) {
 }
 
 void HtmlPage::table(const Table& t) {
+  if (t.most == 0 || t.rows.size() < t.most + kWorthFolding) return whole_table(t);
+  Table first = t, rest = t;
+  first.rows.resize(t.most);
+  rest.rows.erase(rest.rows.begin(), rest.rows.begin() + long(t.most));
+  if (!t.bars.empty()) rest.bars.erase(rest.bars.begin(), rest.bars.begin() + long(t.most));
+  rest.folded = fmt::format("{} more", rest.rows.size());
+  rest.id += "-more";
+  whole_table(first);
+  whole_table(rest);
+}
+
+void HtmlPage::whole_table(const Table& t) {
   auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.

@@ -17,7 +17,8 @@ namespace fsr::page {
 
 namespace {
 
-constexpr double kKept = 0.99;  // share of the operations that were due; a run that completed them kept its pace
+constexpr size_t kMostKinds = 12;  // of operations, at once
+constexpr double kKept = 0.99;     // share of the operations that were due; a run that completed them kept its pace
 
 class RunPart {
  public:
@@ -182,7 +183,8 @@ class RunPart {
                       .headings = {"kind", "", "issued", replayed_ ? "differed" : "failed", "p50", "p99", "max"},
                       .id = "kind-table",
                       .pictures = 1,
-                      .scale = scale.axis("", "")};
+                      .scale = scale.axis("", ""),
+                      .most = kMostKinds};
     std::vector<ResultRow> rows = file_.rows("kinds", id_);
     std::stable_sort(rows.begin(), rows.end(), [&](const ResultRow& a, const ResultRow& b) { return time_of(a) > time_of(b); });
     for (const ResultRow& kind : rows) {

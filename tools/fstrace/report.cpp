@@ -21,6 +21,8 @@ namespace fsr::fstrace {
 
 namespace {
 
+constexpr size_t kMostKinds = 12;  // of operations, at once
+
 struct Options {
   std::vector<std::string> files;
   std::string output;
@@ -134,27 +136,28 @@ class ReportPage {
 
   void mix() {
     page_.section("mix", "Mix");
-    page_.note("Latency on a logarithmic scale, with marks at p50 and p99.");
+    page_.note("Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
     const Histogram& latency = profile_.total.latency;
     const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
-    HtmlPage::Table t{.caption = "Operations by kind",
-                      .headings = {"kind", "", "operations", "share", "failed", "read", "written", "p50", "p90", "p99", "max"},
+    HtmlPage::Table t{.caption = "Operations by kind; the bar is the share of the time",
+                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p90", "p99", "max"},
                       .id = "kinds",
                       .pictures = 1,
-                      .scale = scale.axis("", "")};
+                      .scale = scale.axis("", ""),
+                      .most = kMostKinds};
     std::vector<size_t> kinds;
     for (size_t k = 0; k < kOpKinds; ++k)
       if (profile_.kinds[k].operations) kinds.push_back(k);
-    std::stable_sort(kinds.begin(), kinds.end(),
-                     [&](size_t x, size_t y) { return profile_.kinds[x].operations > profile_.kinds[y].operations; });
+    auto time = [&](size_t k) { return profile_.kinds[k].latency.sum(); };
+    std::stable_sort(kinds.begin(), kinds.end(), [&](size_t x, size_t y) { return time(x) > time(y); });
     for (size_t k : kinds) {
       const Measure& m = profile_.kinds[k];
       t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
-                        count_cell(m.operations), share_cell(m.operations, profile_.total.operations), count_cell(m.failed),
+                        count_cell(m.operations), count_cell(m.failed), duration_cell(int64_t(time(k))),
                         m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
                         duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.9)),
                         duration_cell(m.latency.quantile(0.99)), duration_cell(m.latency.max())});
-      t.bars.push_back(double(m.operations) / double(profile_.total.operations));
+      t.bars.push_back(time(k) / std::max(latency.sum(), 1.0));
     }
     page_.table(t);
   }
