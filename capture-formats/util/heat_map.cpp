@@ -79,7 +79,7 @@ class HeatDrawing {
       canvas_.tick_y(y(bucket), bound_text(bucket));
     const double step = round_step(map_.end, canvas_.narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= map_.end * (1 + 1e-9); at += step) canvas_.tick_x(x(at), duration_text(at * 1e9), false);
-    canvas_.label_x("time since the start of the run", bottom() + 34);
+    canvas_.label_x("time since the start", bottom() + 34);
   }
 
   // Writes a text for each stretch, which appears while the pointer rests on it.
