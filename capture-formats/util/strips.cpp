@@ -76,10 +76,11 @@ std::string StripScale::axis(std::string_view left, std::string_view right) cons
   std::string html = fmt::format("<span class=\"scale\"><span style=\"left:0\">{}</span><span style=\"right:0\">{}</span>",
                                  xml_text(left), xml_text(right));
   for (size_t i = 0; i < marks_.size(); ++i)
-    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}\" style=\"left:{:.1f}%\">{}</span>",
+    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}{}\" style=\"left:{:.1f}%\">{}</span>",
                    i == 0                                ? " first"
                    : percent(marks_[i].first) > kNearEnd ? " last"
                                                          : "",
+                   (i + marks_.size() / 2) % 2 ? " every2" : "",  // a narrow column leaves it out, but not the middle
                    percent(marks_[i].first), xml_text(marks_[i].second));
   return html + "</span>";
 }

@@ -140,7 +140,7 @@ class ReportPage {
     const Histogram& latency = profile_.total.latency;
     const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
     HtmlPage::Table t{.caption = "Operations by kind; the bar is the share of the time",
-                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p90", "p99", "max"},
+                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p99", "max"},
                       .id = "kinds",
                       .pictures = 1,
                       .scale = scale.axis("", ""),
@@ -155,8 +155,8 @@ class ReportPage {
       t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
                         count_cell(m.operations), count_cell(m.failed), duration_cell(int64_t(time(k))),
                         m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
-                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.9)),
-                        duration_cell(m.latency.quantile(0.99)), duration_cell(m.latency.max())});
+                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99)),
+                        duration_cell(m.latency.max())});
       t.bars.push_back(time(k) / std::max(latency.sum(), 1.0));
     }
     page_.table(t);

@@ -118,7 +118,7 @@ def main():
     case("nothing is asked of a network", not outside and "http" not in open("report.html").read().replace("http-equiv", ""), outside)
 
     kinds = {g["op"]: g for g in stat["groups"]}
-    members = {"operations": "operations", "failed": "failed", "p50": "latency_p50_ns", "p90": "latency_p90_ns", "p99": "latency_p99_ns",
+    members = {"operations": "operations", "failed": "failed", "p50": "latency_p50_ns", "p99": "latency_p99_ns",
                "max": "latency_max_ns", "time": "busy_ns", "read": "read_bytes", "written": "written_bytes"}
     rows = page.rows("kinds") + (page.rows("kinds-more") if "kinds-more" in page.tables else [])
     wrong = [(row["kind"][0], head, row[head]) for row in rows for head, member in members.items()
