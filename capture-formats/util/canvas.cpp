@@ -11,8 +11,9 @@ constexpr const char* kStyle =
     "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
     ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
-constexpr int kKey = 27;       // top of the key
-constexpr int kCharacter = 7;  // width, about
+constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
+constexpr int kKey = 27;         // top of the key
+constexpr int kCharacter = 7;    // width, about
 constexpr int kLine = 16;
 constexpr int kBelowKey = 13;  // from the top of its last line
 
@@ -24,7 +25,7 @@ Canvas::Canvas(int width, double height, std::string_view title, bool standalone
         width, height, kStyle);
   else
     put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", width, height, text);
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), text);
+  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), text);
 }
 
 int Canvas::key(const std::vector<KeyEntry>& entries) {
