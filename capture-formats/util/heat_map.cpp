@@ -114,7 +114,8 @@ int HeatMap::bucket_of(int64_t ns) { return ns <= 1 ? 0 : std::min(int(std::log1
 void share_scales(std::vector<HeatMap>& maps) {
   HeatMap all;
   bool any = false;
-  for (const HeatMap& map : maps)
+  for (const HeatMap& map : maps) {
+    all.end = std::max(all.end, map.end);
     for (const HeatMap::Cell& cell : map.cells) {
       all.end = std::max(all.end, cell.to);
       all.first = any ? std::min(all.first, cell.bucket) : cell.bucket;
@@ -122,6 +123,7 @@ void share_scales(std::vector<HeatMap>& maps) {
       all.most = std::max(all.most, cell.count);
       any = true;
     }
+  }
   for (HeatMap& map : maps) {
     map.end = std::max(all.end, 1e-9);
     map.first = all.first / HeatMap::kPerDecade * HeatMap::kPerDecade;

@@ -8,8 +8,9 @@
 
 namespace fsr {
 
-constexpr size_t kApart = 2;     // groups, at most, that have lines of their own
-constexpr size_t kKeyRoom = 24;  // bytes of a group's name that the key of the drawing has room for on a phone
+constexpr size_t kApart = 2;       // groups, at most, that have lines of their own
+constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
+constexpr size_t kKeyRoom = 24;    // bytes of a group's name that the key of the drawing has room for on a phone
 
 static std::string end_of(const std::string& name) {
   if (name.size() <= kKeyRoom) return name;
@@ -46,6 +47,13 @@ Chart LoadCurve::chart() const {
           for (const ChartPoint& point : points) add_part(line, {point});
       }
     }
+  double least = 0, most = 0;
+  for (const auto& [name, runs] : series_)
+    for (const Run& run : runs) {
+      least = least > 0 ? std::min(least, run.achieved) : run.achieved;
+      most = std::max(most, run.achieved);
+    }
+  chart.log_x = least > 0 && most >= kFarApart * least;
   chart.x_text = count_text;
   chart.y_text = duration_text;
   return chart;

@@ -232,6 +232,12 @@ def live():
         file.write(max(running, key=len))
     dom, console = browser("running.html", "--dump-dom")
     cases.case("a browser shows the page of a run that goes on", "</html>" in dom and not console, console)
+    ticks = {}
+    for text in running:
+        for name in ("Operations a second", "Service", "Response"):
+            for drawing in re.findall(rf'<div class="wide"><svg [^>]*aria-label="{name}".*?</svg>', text, re.S):
+                ticks.setdefault(text, set()).add(tuple(re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d.]+ m?s)<', drawing)))
+    cases.case("all its drawings have one time axis, also the heat maps", ticks and all(len(axes) == 1 for axes in ticks.values()), list(ticks.values())[:1])
     run("fsreplay", "report", "live.sqlite", "-o", "kept.html")
     with open("kept.html", encoding="utf-8") as file:
         cases.case("the page that stays is that of the results", file.read() == last)

@@ -39,9 +39,12 @@ void CurvesPage::begin(const RunRecord& record, const std::string&) {
   RunCurves drawn{
       .title = run.loops == "None" ? run.name : run.name + " " + run.loops, .series = series_of(run), .formats = run.formats};
   if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
-  drawn.rates = {{"achieved", {}}};
-  if (drawn.asked > 0) drawn.rates.push_back({"asked", {}});
-  for (const char* name : {"p50", "p99", "p99.9", "max"}) drawn.responses.push_back({name, {}});
+  drawn.rates = {{.name = "achieved", .points = {}, .colour = 0}};
+  if (drawn.asked > 0) drawn.rates.push_back({.name = "asked", .points = {}, .colour = 4, .filled = true});
+  drawn.responses = {{.name = "p50", .points = {}, .colour = 0, .thin = true},
+                     {.name = "p99", .points = {}, .colour = 0},
+                     {.name = "p99.9", .points = {}, .colour = 1},
+                     {.name = "max", .points = {}, .colour = 1, .thin = true}};
   runs_.push_back(std::move(drawn));
   const int64_t intervals = run.formats ? 1 : (run.run->elapsed + run.run->warmup) / run.run->interval;
   at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
@@ -116,7 +119,7 @@ void CurvesPage::finish() {
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
     Chart rates = chart_over_time("Operations a second", kSince, "operations/s", count_text);
-    rates.series = std::move(drawn.rates);
+    rates.series.assign(drawn.rates.rbegin(), drawn.rates.rend());  // what was asked is behind what was achieved
     page.chart(rates);
     Chart responses = chart_over_time("Response", kSince, "response", duration_text);
     responses.log_y = true;
