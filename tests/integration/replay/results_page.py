@@ -236,7 +236,9 @@ def live():
     for text in running:
         for name in ("Operations a second", "Service", "Response"):
             for drawing in re.findall(rf'<div class="wide"><svg [^>]*aria-label="{name}".*?</svg>', text, re.S):
-                ticks.setdefault(text, set()).add(tuple(re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d.]+ m?s)<', drawing)))
+                shown = tuple(re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(?:middle|end)">([\d.]+ m?s)<', drawing))
+                if "<polyline" in drawing or '<path class="h' in drawing:  # has something to show
+                    ticks.setdefault(text, set()).add(tuple(tick for tick in shown if float(tick[0]) >= 90))
     cases.case("all its drawings have one time axis, also the heat maps", ticks and all(len(axes) == 1 for axes in ticks.values()), list(ticks.values())[:1])
     run("fsreplay", "report", "live.sqlite", "-o", "kept.html")
     with open("kept.html", encoding="utf-8") as file:

@@ -119,7 +119,7 @@ void CurvesPage::finish() {
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
     Chart rates = chart_over_time("Operations a second", kSince, "operations/s", count_text);
-    rates.series.assign(drawn.rates.rbegin(), drawn.rates.rend());  // what was asked is behind what was achieved
+    rates.series.assign(drawn.rates.rbegin(), drawn.rates.rend());  // the rate asked for is drawn first
     page.chart(rates);
     Chart responses = chart_over_time("Response", kSince, "response", duration_text);
     responses.log_y = true;
