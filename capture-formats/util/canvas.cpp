@@ -11,8 +11,11 @@ constexpr const char* kStyle =
     "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
     ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
-constexpr int kKey = 27;  // top of the key
+constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
+constexpr int kKey = 27;         // top of the key
+constexpr int kCharacter = 7;    // width, about
 constexpr int kLine = 16;
+constexpr int kBelowKey = 13;  // from the top of its last line
 
 Canvas::Canvas(int width, double height, std::string_view title, bool standalone) : width_(width), standalone_(standalone) {
   const std::string text = xml_text(title);
@@ -22,24 +25,28 @@ Canvas::Canvas(int width, double height, std::string_view title, bool standalone
         width, height, kStyle);
   else
     put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", width, height, text);
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), text);
+  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), text);
 }
 
-void Canvas::key(const std::vector<KeyEntry>& entries, int lines) {
+int Canvas::key(const std::vector<KeyEntry>& entries) {
   int at = left(), top = kKey;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const KeyEntry& entry = entries[i];
-    const int height = entry.thin ? 3 : 10;  // as the line
+  for (const KeyEntry& entry : entries) {
+    const int width =
+        26 + kCharacter * int(std::count_if(entry.text.begin(), entry.text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+    if (at > left() && at + width > right() + 12) at = left(), top += kLine;  // 12: between two entries
+    const int height = entry.thin ? 3 : 10;                                   // as the line
     put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"{}\" class=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at,
         top + (10 - height) / 2, height, entry.css_class, at + 14, top + 9, xml_text(entry.text));
-    at += 26 + 7 * int(entry.text.size());
-    if (lines > 1 && i % 2 == 1) at = left(), top += kLine;
+    at += width;
   }
+  return top + kBelowKey;
 }
 
 void Canvas::tick_x(double x, std::string_view text, bool line) {
   if (line) put("<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" class=\"grid\"/>", x, top_, bottom_);
-  put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", x, bottom_ + kTextBelow, xml_text(text));
+  const bool cut = x + kCharacter * double(text.size()) / 2 > width_;  // in the middle of its tick
+  put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n", cut ? width_ - 1 : x, bottom_ + kTextBelow,
+      cut ? "end" : "middle", xml_text(text));
 }
 
 void Canvas::tick_y(double y, std::string_view text) {

@@ -30,10 +30,8 @@ class Canvas {
     std::string css_class, text;
     bool thin = false;
   };
-  // Writes a key in so many lines below the title.
-  void key(const std::vector<KeyEntry>& entries, int lines);
-  // Returns the number of lines that names of usual length need.
-  int key_lines(size_t entries) const { return narrow() && entries > 2 ? int(entries + 1) / 2 : 1; }
+  // Writes a key below the title, in as many lines as it needs. Returns their lower end.
+  int key(const std::vector<KeyEntry>& entries);
 
   void frame(double top, double bottom) { top_ = top, bottom_ = bottom; }  // of the axes and hits that follow
   void tick_x(double x, std::string_view text, bool line);

@@ -53,8 +53,8 @@ class Drawing {
   }
 
   std::string draw() {
-    canvas_.frame(top(), bottom());
     key();
+    canvas_.frame(top_, bottom());
     axes();
     for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
     hits();
@@ -68,10 +68,9 @@ class Drawing {
   }
   double y(double v) const {
     const double part = chart_.log_y ? std::log(std::max(v, least_) / least_) / std::log(most_ / least_) : v / most_;
-    return bottom() - part * (bottom() - top());
+    return bottom() - part * (bottom() - top_);
   }
   bool narrow() const { return Canvas::is_narrow(chart_.width); }
-  int top() const { return 24 + 16 * canvas_.key_lines(chart_.series.size()); }
   double bottom() const { return chart_.height - kBottom; }
   int colour(size_t number) const { return chart_.series[number].colour < 0 ? int(number) : chart_.series[number].colour; }
   std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
@@ -82,7 +81,7 @@ class Drawing {
     std::vector<Canvas::KeyEntry> entries;
     for (size_t i = 0; i < chart_.series.size(); ++i)
       entries.push_back({fmt::format("s{}", colour(i)), chart_.series[i].name, chart_.series[i].thin});
-    canvas_.key(entries, canvas_.key_lines(entries.size()));
+    top_ = canvas_.key(entries);
   }
 
   void tick_x(double v) { canvas_.tick_x(x(v), x_text(v), true); }
@@ -186,6 +185,7 @@ class Drawing {
 
   const Chart& chart_;
   Canvas canvas_;
+  int top_ = 40;  // of the axes
   double from_ = 0, to_ = 0, least_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 

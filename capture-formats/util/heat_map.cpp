@@ -17,9 +17,9 @@ namespace fsr {
 namespace {
 
 constexpr int kClasses = 6;
-constexpr double kRow = 9;  // units of height
-constexpr int kTop = 52, kBottom = 40;
-constexpr int kTicks = 8, kFewTicks = 3;  // of the time
+constexpr double kRow = 9;                               // units of height
+constexpr int kTop = 52, kNarrowTop = 68, kBottom = 40;  // a narrow key has two lines
+constexpr int kTicks = 8, kFewTicks = 3;                 // of the time
 
 // Returns the text of the time at which a bucket begins, or ends if it is the one before.
 std::string bound_text(int bucket) {
@@ -31,7 +31,7 @@ class HeatDrawing {
   explicit HeatDrawing(const HeatMap& map) : map_(map), canvas_(map.width, bottom() + kBottom, map.title, false) {}
 
   std::string draw() {
-    canvas_.frame(kTop, bottom());
+    canvas_.frame(top(), bottom());
     key();
     cells();
     axes();
@@ -42,7 +42,8 @@ class HeatDrawing {
  private:
   double x(double seconds) const { return canvas_.left() + seconds / map_.end * (canvas_.right() - canvas_.left()); }
   double y(int bucket) const { return bottom() - kRow * (bucket - map_.first); }  // of its lower bound
-  double bottom() const { return kTop + kRow * (map_.last + 1 - map_.first); }
+  int top() const { return Canvas::is_narrow(map_.width) ? kNarrowTop : kTop; }
+  double bottom() const { return top() + kRow * (map_.last + 1 - map_.first); }
   // Each class begins at most^(1/6) times the count of the one before.
   double begin_of(int number) const { return std::pow(double(std::max<uint64_t>(map_.most, 2)), double(number) / kClasses); }
   int class_of(uint64_t count) const {
@@ -59,7 +60,7 @@ class HeatDrawing {
         entries.push_back({fmt::format("h{}", i), text});
     }
     entries.back().text += " or more";
-    canvas_.key(entries, 1);
+    canvas_.key(entries);
   }
 
   // Writes a path for each class.
@@ -78,7 +79,7 @@ class HeatDrawing {
       canvas_.tick_y(y(bucket), bound_text(bucket));
     const double step = round_step(map_.end, canvas_.narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= map_.end * (1 + 1e-9); at += step) canvas_.tick_x(x(at), duration_text(at * 1e9), false);
-    canvas_.label_x("time since the start of the run", bottom() + 34);
+    canvas_.label_x("time since the start", bottom() + 34);
   }
 
   // Writes a text for each stretch, which appears while the pointer rests on it.
@@ -113,7 +114,8 @@ int HeatMap::bucket_of(int64_t ns) { return ns <= 1 ? 0 : std::min(int(std::log1
 void share_scales(std::vector<HeatMap>& maps) {
   HeatMap all;
   bool any = false;
-  for (const HeatMap& map : maps)
+  for (const HeatMap& map : maps) {
+    all.end = std::max(all.end, map.end);
     for (const HeatMap::Cell& cell : map.cells) {
       all.end = std::max(all.end, cell.to);
       all.first = any ? std::min(all.first, cell.bucket) : cell.bucket;
@@ -121,6 +123,7 @@ void share_scales(std::vector<HeatMap>& maps) {
       all.most = std::max(all.most, cell.count);
       any = true;
     }
+  }
   for (HeatMap& map : maps) {
     map.end = std::max(all.end, 1e-9);
     map.first = all.first / HeatMap::kPerDecade * HeatMap::kPerDecade;

@@ -22,7 +22,8 @@ struct HeatMap {
   };
   std::string title;
   std::vector<Cell> cells;  // any order
-  // Maps that are compared share these: the time at the right end, the buckets shown, and the highest count.
+  // Maps that are compared share these: the time at the right end (before: the least that is wanted), the buckets shown, and the
+  // highest count.
   double end = 0;
   int first = 0, last = 0;
   uint64_t most = 0;

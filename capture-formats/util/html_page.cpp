@@ -15,38 +15,39 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kKept = 24;  // bytes of a text in a table, at most, that is kept on one line
+constexpr size_t kWorthFolding = 3;  // rows
+constexpr size_t kKept = 24;         // bytes of a text in a table, at most, that is kept on one line
 
 constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;--shade:#0005;
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--shade:#0005;
 --c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
 --h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
-@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;--shade:#fff6;
+@media screen and (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--shade:#fff6;
 --c0:#62aef7;--c1:#ff9468;--c2:#4fcaa3;--c3:#cf9be6;--c4:#8d98a5;--c5:#e9c46a;--o5:#e9c46a;--c6:#ff8a5c;--good:#4fcaa3;--bad:#ff8a66;
 --h0:#28507a;--h1:#376b9f;--h2:#4d8bc6;--h3:#77ade0;--h4:#afd2f3;--h5:#e6f3ff}}
 *{box-sizing:border-box}
-body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
+body{margin:0 auto;padding:1.5rem;max-width:64rem;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif}
 h1{font-size:1.5rem;margin:0 0 .25rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2.25rem 0 .5rem}
 p{margin:.4rem 0;overflow-wrap:anywhere}a{color:var(--c0)}
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;list-style:none;padding:0;margin:.75rem 0}
 .skip{position:absolute;left:-99rem}.skip:focus{position:static}
 :focus-visible{outline:2px solid var(--c0);outline-offset:2px}
-dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}
+dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem;margin:1rem 0}
 dl div{background:var(--tile);border-radius:6px;padding:.5rem .75rem}dt{color:var(--soft);font-size:.85rem}
 dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-small{color:var(--soft);font-size:.85em;white-space:nowrap}dd small,td small,th small{display:block}dd small{white-space:normal}.note{color:var(--soft);font-size:.88rem}
+small{color:var(--soft);font-size:.85em;white-space:nowrap}dd small,td small,th small{display:block;font-weight:400}dd small{white-space:normal;font-size:.84rem}.note{color:var(--soft);font-size:.88rem}
 p{max-width:46rem}.verdict p{max-width:none}
 .verdict{border-left:5px solid var(--soft);background:var(--tile);padding:.6rem 1rem;margin:.9rem 0}
 .verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
 .env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
-.better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}.open{color:var(--soft)}
+.better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}td.open{color:var(--soft)}
 .p{width:28%;min-width:10rem}td.p{padding:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
 .viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
 .viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
 .viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}
 .viz .s0,.viz .s4{stroke:none}.mark{stroke:var(--fg);stroke-width:1.5}
-.scale{position:relative;display:block;height:2.7em;font-weight:400}.scale span{position:absolute;top:0;white-space:nowrap}
+.scale{position:relative;display:block;height:2.8em;line-height:1.35;font-weight:400}.scale span{position:absolute;top:0;white-space:nowrap}
 .scale .tick{top:auto;bottom:0;transform:translateX(-50%)}.scale .first{transform:none}.scale .last{transform:translateX(-100%)}
 rect.box{fill:none;stroke:var(--soft);stroke-width:1.5}rect.box.better{fill:var(--good);fill-opacity:.55;stroke:var(--good)}
 rect.box.worse{fill:var(--bad);fill-opacity:.55;stroke:var(--bad)}
@@ -68,21 +69,20 @@ figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th sv
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--c5)}.l.s6{stroke:var(--c6)}rect[class]{stroke:none}rect.s5{stroke:var(--o5)}
+.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--c5)}.l.s6{stroke:var(--c6)}rect[class]:not(.box){stroke:none}rect.s5{stroke:var(--o5)}
 .h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}.h5{fill:var(--h5)}
 .phone{display:none}.b{fill:var(--c0)}
+@media (max-width:60rem){.every2{display:none}table{font-size:.85rem}th,td{padding:.3rem .4rem}tbody th{min-width:7rem}}
 @media (max-width:46rem){.wide{display:none}.phone{display:block;max-width:34rem}}
 @media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}
-table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:6rem;max-width:9rem}
-.stack thead{display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
+table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:7rem;max-width:9rem}
+.stack thead{display:none}.g thead,.g thead tr,.g thead th.p{display:block;width:auto}.g thead th:not(.p){display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
-.stack td.p::before{content:none}.stack td.p{width:auto}.g td{text-align:left}.g td:not(.p){display:inline-block;margin-right:1rem}
+.stack td.p::before{content:none}.stack td.p{width:auto}.g td{text-align:left}.g td:not(.p):not(:empty){display:inline-block;margin-right:1rem}
 .g td small{display:inline;margin-left:.3rem}
 .stack td::before{content:attr(data-l) " ";color:var(--soft);font-size:.84rem}}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
-@media print{.wide{display:block}.phone{display:none}:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;
---c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;--bad:#b3300c;
---h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
+@media print{.wide{display:block}.phone{display:none}:root{--fg:#000;--soft:#444;--line:#bbb}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -130,13 +130,17 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
   body_ += "</div>\n";
 }
 
-void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
-  fmt::format_to(std::back_inserter(body_), "<dl class=\"env\" id=\"{}\">\n", id);
-  for (const auto& [what, value] : facts)
+void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values) {
+  fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
+  for (const auto& [what, value] : values)
     if (!value.text.empty())
       fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
   body_ += "</dl>\n";
 }
+void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
+  list(fmt::format(" class=\"env\" id=\"{}\"", id), facts);
+}
+void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) { list("", tiles); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
@@ -148,14 +152,19 @@ void HtmlPage::section(std::string_view id, std::string_view heading) {
                  xml_text(heading));
 }
 
-void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
-  body_ += "<dl>\n";
-  for (const auto& [what, value] : tiles)
-    fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
-  body_ += "</dl>\n";
+void HtmlPage::table(const Table& t) {
+  if (t.most == 0 || t.rows.size() < t.most + kWorthFolding) return whole_table(t);
+  Table first = t, rest = t;
+  first.rows.resize(t.most);
+  rest.rows.erase(rest.rows.begin(), rest.rows.begin() + long(t.most));
+  if (!t.bars.empty()) rest.bars.erase(rest.bars.begin(), rest.bars.begin() + long(t.most));
+  rest.folded = fmt::format("{} more", rest.rows.size());
+  rest.id += "-more";
+  whole_table(first);
+  whole_table(rest);
 }
 
-void HtmlPage::table(const Table& t) {
+void HtmlPage::whole_table(const Table& t) {
   auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.
@@ -172,8 +181,11 @@ void HtmlPage::table(const Table& t) {
                  role("table"), t.id.empty() ? "" : " id=\"" + t.id + "\"");
   fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
   for (size_t i = 0; i < t.headings.size(); ++i)
-    fmt::format_to(out, "<th scope=\"col\"{}>{}{}</th>", is_text(i) ? " class=\"w\"" : "", xml_text(t.headings[i]),
-                   i && i == t.pictures ? t.scale : "");
+    fmt::format_to(out, "<th scope=\"col\"{}>{}{}</th>",
+                   is_text(i)             ? " class=\"w\""
+                   : i && i == t.pictures ? " class=\"p\""
+                                          : "",
+                   xml_text(t.headings[i]), i && i == t.pictures ? t.scale : "");
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
     for (size_t i = 0; i < t.rows[r].size(); ++i) {

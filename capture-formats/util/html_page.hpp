@@ -54,6 +54,7 @@ class HtmlPage {
     // Column of drawings, and markup for its scale that its heading has. 0: none.
     size_t pictures = 0;
     std::string scale;
+    size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
   void table(const Table& table);
   static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
@@ -72,6 +73,9 @@ class HtmlPage {
   std::string finish();
 
  private:
+  void whole_table(const Table& table);
+  void list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values);
+
   std::string title_, contents_, body_;
   bool in_section_ = false;
   int refresh_ = 0;  // s; 0: never

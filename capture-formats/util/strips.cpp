@@ -21,7 +21,8 @@ constexpr double kWidestInterval = 64;  // an interval beyond it says nothing, a
 constexpr double kFinest = 8;           // points of a distribution in a decade
 constexpr double kNearEnd = 95;         // percent from which on a label stands before its mark
 constexpr int kHeight = 46;             // units
-constexpr double kFewDecades = 4;       // of a scale that has a mark at each decade
+constexpr size_t kMostLabels = 4;
+constexpr double kFewDecades = 4;  // of a scale that has a mark at each decade
 
 std::string ratio_mark(double ratio) {
   if (ratio >= 1) return fmt::format("{:g}", ratio);
@@ -75,12 +76,13 @@ double StripScale::percent(double value) const {
 std::string StripScale::axis(std::string_view left, std::string_view right) const {
   std::string html = fmt::format("<span class=\"scale\"><span style=\"left:0\">{}</span><span style=\"right:0\">{}</span>",
                                  xml_text(left), xml_text(right));
-  for (size_t i = 0; i < marks_.size(); ++i)
-    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}\" style=\"left:{:.1f}%\">{}</span>",
-                   i == 0                                ? " first"
-                   : percent(marks_[i].first) > kNearEnd ? " last"
-                                                         : "",
-                   percent(marks_[i].first), xml_text(marks_[i].second));
+  for (size_t i = 0; i < marks_.size(); ++i) {
+    const bool every2 = (i + marks_.size() / 2) % 2;  // is left out where there is no room, but never the middle
+    if (every2 && marks_.size() > kMostLabels) continue;
+    const char* place = i == 0 ? " first" : percent(marks_[i].first) > kNearEnd ? " last" : "";
+    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}{}\" style=\"left:{:.1f}%\">{}</span>", place,
+                   every2 ? " every2" : "", percent(marks_[i].first), xml_text(marks_[i].second));
+  }
   return html + "</span>";
 }
 

@@ -84,8 +84,8 @@ Chart times(const std::string& title, const std::vector<ResultRow>& intervals, c
 constexpr std::pair<const char*, const char*> kMaps[] = {
     {"recorded", "Service in the capture"}, {"service", "Service"}, {"response", "Response"}};
 
-HeatMap map_of(const char* what, const char* title, const std::vector<ResultRow>& rows) {
-  HeatMap map{.title = title, .cells = {}};
+HeatMap map_of(const char* what, const char* title, const std::vector<ResultRow>& rows, double end) {
+  HeatMap map{.title = title, .cells = {}, .end = end};
   for (const ResultRow& row : rows)
     if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
       map.cells.push_back({double(row.number("from_ns")) / 1e9, double(row.number("to_ns")) / 1e9, int(row.number("bucket")),
@@ -125,10 +125,10 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
               {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}}));
 }
 
-void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat) {
+void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
   std::vector<HeatMap> maps;
   for (const auto& [what, title] : kMaps)
-    if (HeatMap map = map_of(what, title, heat); !map.cells.empty()) maps.push_back(std::move(map));
+    if (HeatMap map = map_of(what, title, heat, end); !map.cells.empty()) maps.push_back(std::move(map));
   if (maps.empty()) return;
   page.note(
       "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "

@@ -17,7 +17,8 @@ namespace fsr::page {
 
 namespace {
 
-constexpr double kKept = 0.99;  // share of the operations that were due; a run that completed them kept its pace
+constexpr size_t kMostKinds = 12;  // of operations, at once
+constexpr double kKept = 0.99;     // share of the operations that were due; a run that completed them kept its pace
 
 class RunPart {
  public:
@@ -135,7 +136,7 @@ class RunPart {
     page_.note(
         "A gap is a stretch in which nothing completed, not a zero. Response runs from the time that an operation was due.");
     write_over_time(page_, intervals, replayed_ ? 0 : run_.real("asked_per_s"));
-    write_heat_maps(page_, file_.rows("heat", id_));
+    write_heat_maps(page_, file_.rows("heat", id_), intervals.back().real("to_ns") / 1e9);
   }
 
   void distributions() {
@@ -182,7 +183,8 @@ class RunPart {
                       .headings = {"kind", "", "issued", replayed_ ? "differed" : "failed", "p50", "p99", "max"},
                       .id = "kind-table",
                       .pictures = 1,
-                      .scale = scale.axis("", "")};
+                      .scale = scale.axis("", ""),
+                      .most = kMostKinds};
     std::vector<ResultRow> rows = file_.rows("kinds", id_);
     std::stable_sort(rows.begin(), rows.end(), [&](const ResultRow& a, const ResultRow& b) { return time_of(a) > time_of(b); });
     for (const ResultRow& kind : rows) {
@@ -226,6 +228,7 @@ class RunPart {
     page_.section("slowest", "The slowest operations");
     HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
     t.id = "slowest-table";
+    t.words = {1, 2};
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
       t.rows.push_back({count(row.number("seq")), row.text("kind"),

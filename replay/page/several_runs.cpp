@@ -10,8 +10,8 @@
 #include <set>
 
 #include "measure/paired.hpp"
-#include "page/load_curve.hpp"
 #include "page/run_cases.hpp"
+#include "util/load_curve.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -120,9 +120,16 @@ class Page {
   }
 
   void curve() {
-    LoadCurve curve;
+    LoadCurve curve({"p50", "p99"});
     for (const ShownRun& run : runs_)
-      if (const ResultRow* response = run.of("", "response")) curve.add(run.chosen, *response);
+      if (const ResultRow* response = run.of("", "response")) {
+        const ResultRow& row = run.chosen.run;
+        curve.add({.group = row.text("input") + " on " + row.text("target"),
+                   .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
+                   .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
+                   .achieved = row.real("achieved_per_s"),
+                   .times = {response->real("p50_ns"), response->real("p99_ns")}});
+      }
     page_.section("curve", "Response over load");
     page_.chart(curve.chart());
   }

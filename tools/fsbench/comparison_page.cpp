@@ -175,8 +175,8 @@ class PageOfComparison {
     page_.markup("<div class=\"small\">\n");
     for (const ComparedRow& row : c_.rows) {
       Chart chart{.title = row.name + ", " + row.unit, .x_label = "round", .y_label = row.unit, .log_y = true};
-      chart.width = 360;
-      chart.height = 190;
+      chart.width = 300;  // several beside each other
+      chart.height = 180;
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {

@@ -21,7 +21,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kLines = 4;  // operations in one drawing
+constexpr size_t kMostKinds = 12;  // of operations, at once
 
 struct Options {
   std::vector<std::string> files;
@@ -110,12 +110,12 @@ class ReportPage {
 
   std::vector<std::string> what_was_slow() const {
     const Measure& all = profile_.total;
-    const std::vector<OpKind> kinds = kinds_by_time();
-    if (kinds.empty() || all.latency.sum() <= 0) return {};
-    const Measure& most = profile_.kinds[size_t(kinds[0])];
+    if (all.latency.sum() <= 0) return {};
+    const auto most = std::max_element(profile_.kinds.begin(), profile_.kinds.end(),
+                                       [](const Measure& a, const Measure& b) { return a.latency.sum() < b.latency.sum(); });
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
-                        op_name(kinds[0]), percent_text(most.latency.sum() / all.latency.sum()),
-                        percent_text(double(most.operations) / double(all.operations))),
+                        op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
+                        percent_text(double(most->operations) / double(all.operations))),
             fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
                         format_duration(all.latency.max()))};
@@ -136,27 +136,28 @@ class ReportPage {
 
   void mix() {
     page_.section("mix", "Mix");
-    page_.note("Latency on a logarithmic scale, with marks at p50 and p99.");
+    page_.note("Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
     const Histogram& latency = profile_.total.latency;
     const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
-    HtmlPage::Table t{.caption = "Operations by kind",
-                      .headings = {"kind", "", "operations", "share", "failed", "read", "written", "p50", "p90", "p99", "max"},
+    HtmlPage::Table t{.caption = "Operations by kind; the bar is the share of the time",
+                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p99", "max"},
                       .id = "kinds",
                       .pictures = 1,
-                      .scale = scale.axis("", "")};
+                      .scale = scale.axis("", ""),
+                      .most = kMostKinds};
     std::vector<size_t> kinds;
     for (size_t k = 0; k < kOpKinds; ++k)
       if (profile_.kinds[k].operations) kinds.push_back(k);
-    std::stable_sort(kinds.begin(), kinds.end(),
-                     [&](size_t x, size_t y) { return profile_.kinds[x].operations > profile_.kinds[y].operations; });
+    auto time = [&](size_t k) { return profile_.kinds[k].latency.sum(); };
+    std::stable_sort(kinds.begin(), kinds.end(), [&](size_t x, size_t y) { return time(x) > time(y); });
     for (size_t k : kinds) {
       const Measure& m = profile_.kinds[k];
       t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
-                        count_cell(m.operations), share_cell(m.operations, profile_.total.operations), count_cell(m.failed),
+                        count_cell(m.operations), count_cell(m.failed), duration_cell(int64_t(time(k))),
                         m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
-                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.9)),
-                        duration_cell(m.latency.quantile(0.99)), duration_cell(m.latency.max())});
-      t.bars.push_back(double(m.operations) / double(profile_.total.operations));
+                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99)),
+                        duration_cell(m.latency.max())});
+      t.bars.push_back(time(k) / std::max(latency.sum(), 1.0));
     }
     page_.table(t);
   }
@@ -165,28 +166,11 @@ class ReportPage {
     page_.section("latency", "Latency");
     page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
     page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
-    const std::vector<OpKind> kinds = kinds_by_time();
-    std::vector<NamedHistogram> lines;
-    for (OpKind kind : kinds) lines.push_back({op_name(kind), &profile_.kinds[size_t(kind)].latency});
-    page_.chart(share_up_to("Latency by operation", "latency", lines, duration_text));
     page_.paragraph(
-        "Latency over time. Each cell and each point stands for the operations that started in about one sixtieth of the time. "
-        "No "
-        "point: no operation started.");
+        "Latency over time. Each cell and each step stands for the operations that started in about one sixtieth of the time. A "
+        "gap: no operation started.");
     page_.heat_maps({latencies_.heat_map()});
-    page_.chart(latencies_.of_all());
-    page_.chart(latencies_.by_kind(kinds));
-  }
-
-  // The operations that took the most time together.
-  std::vector<OpKind> kinds_by_time() const {
-    std::vector<OpKind> kinds;
-    for (size_t k = 0; k < kOpKinds; ++k)
-      if (profile_.kinds[k].latency.count()) kinds.push_back(OpKind(k));
-    auto time = [&](OpKind kind) { return profile_.kinds[size_t(kind)].latency.sum(); };
-    std::stable_sort(kinds.begin(), kinds.end(), [&](OpKind a, OpKind b) { return time(a) > time(b); });
-    kinds.resize(std::min(kinds.size(), kLines));
-    return kinds;
+    page_.chart(latencies_.chart());
   }
 
   void failed_lookups() {

@@ -67,6 +67,16 @@ def page_holds(text, result):
          and '<h2 id="against-B-h">B, memory: against A, a</h2>' in text, text[:600])
     bars = re.findall(r'<rect class="box [a-z]+" x="([0-9.]+)"[^>]* width="([0-9.]+)"', text)
     case("the page: a bar for each row, within the picture", len(bars) == len(result["rows"]) and all(float(x) + float(w) <= 100.11 for x, w in bars), bars)
+    # Both a bar that is filled and one that is not have an outline in a browser, and a box that is undecided has texts as dark as others.
+    with open("probe.html", "w", encoding="utf-8") as file:
+        file.write(text.replace("default-src 'none';", "").replace("</body>", """<script>document.title = JSON.stringify(
+          [...document.querySelectorAll('rect.box')].map(e => getComputedStyle(e).stroke == 'none').concat(
+          [...document.querySelectorAll('.verdict p')].map(e => getComputedStyle(e).color != getComputedStyle(document.body).color)))</script></body>"""))
+    dom = subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--proxy-server=127.0.0.1:9",
+                          "--user-data-dir=" + os.path.abspath("profile"), "--dump-dom", "file://" + os.path.abspath("probe.html")],
+                         capture_output=True, text=True, check=False, timeout=100).stdout
+    faint = re.search("<title>(.*?)</title>", dom)[1]
+    case("the page: each bar has an outline, and the verdict is not faint", "true" not in faint and faint.count("false") > len(bars), faint)
     cells = re.findall(r"<td[^>]*><bdi>([^<]*)</bdi></td>", text)
     values = [f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for row in result["rows"] for rates in row["rates"] for v in rates if v >= 1]
     case("the page: the values of each round", all(value in cells for value in values), [v for v in values if v not in cells])

@@ -316,7 +316,7 @@ def kept_results(out):
         curves = file.read()
     headings = re.findall(r"<h2[^>]*>(.*?)</h2>", curves)
     case("a page with curves of all runs", [name.split()[0] for name in headings] == ["Runs", "run1", "run2", "run2", "run3", "run4", "run4_(20%)", "run4_(60%)"] and
-         "Response by rate" in curves, headings)
+         "Response by load" in curves, headings)
 
 
 def alike(unit, *names):

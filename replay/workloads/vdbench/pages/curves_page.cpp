@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <sstream>
 #include <utility>
 
 #include "util/histogram_chart.hpp"
 #include "util/html_page.hpp"
+#include "util/load_curve.hpp"
 #include "util/output_file.hpp"
 #include "util/units.hpp"
 
@@ -23,7 +22,6 @@ constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
 constexpr const char* kSince = "time since the start of the run";
-constexpr std::pair<const char*, double> kByRate[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
 
 // Returns the RD of a run and its values of loops, except the rate.
 std::string series_of(const PlannedRun& run) {
@@ -41,9 +39,12 @@ void CurvesPage::begin(const RunRecord& record, const std::string&) {
   RunCurves drawn{
       .title = run.loops == "None" ? run.name : run.name + " " + run.loops, .series = series_of(run), .formats = run.formats};
   if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
-  drawn.rates = {{"achieved", {}}};
-  if (drawn.asked > 0) drawn.rates.push_back({"asked", {}});
-  for (const char* name : {"p50", "p99", "p99.9", "max"}) drawn.responses.push_back({name, {}});
+  drawn.rates = {{.name = "achieved", .points = {}, .colour = 0}};
+  if (drawn.asked > 0) drawn.rates.push_back({.name = "asked", .points = {}, .colour = 4, .filled = true});
+  drawn.responses = {{.name = "p50", .points = {}, .colour = 0, .thin = true},
+                     {.name = "p99", .points = {}, .colour = 0},
+                     {.name = "p99.9", .points = {}, .colour = 1},
+                     {.name = "max", .points = {}, .colour = 1, .thin = true}};
   runs_.push_back(std::move(drawn));
   const int64_t intervals = run.formats ? 1 : (run.run->elapsed + run.run->warmup) / run.run->interval;
   at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
@@ -93,8 +94,7 @@ void CurvesPage::finish() {
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
   t.id = "run-table";
   size_t drawn_runs = 0;
-  // A line joins the runs of one RD that differ by their rate only.
-  std::map<std::string, std::array<std::vector<ChartPoint>, std::size(kByRate)>> by_rate;
+  LoadCurve curve({"p50", "p99", "p99.9"});
   for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
     std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? rate_cell(drawn.asked) : "max",
@@ -103,29 +103,23 @@ void CurvesPage::finish() {
     row.insert(row.end(), {duration_cell(all.response.max()), duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
     t.rows.push_back(std::move(row));
     if (drawn.formats || all.count == 0) continue;
-    auto& points = by_rate[drawn.series];
-    for (size_t i = 0; i < points.size(); ++i)
-      points[i].push_back({rate(all, drawn.seconds), double(all.response.quantile(kByRate[i].second))});
+    auto time = [&](double quantile) { return double(all.response.quantile(quantile)); };
+    curve.add({.group = "",
+               .series = drawn.series,
+               .asked = drawn.title,
+               .achieved = rate(all, drawn.seconds),
+               .times = {time(0.5), time(0.99), time(0.999)}});
     ++drawn_runs;
   }
   page.table(t);
-  if (drawn_runs > 1) {
-    Chart chart{.title = "Response by rate", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
-    for (size_t i = 0; i < std::size(kByRate); ++i) {
-      ChartSeries& series = chart.series.emplace_back(ChartSeries{kByRate[i].first, {}});
-      for (const auto& [name, points] : by_rate) add_part(series, points[i]);
-    }
-    chart.x_text = count_text;
-    chart.y_text = duration_text;
-    page.chart(chart);
-  }
+  if (drawn_runs > 1) page.chart(curve.chart());
   unsigned number = 0;
   for (RunCurves& drawn : runs_) {
     if (drawn.formats || drawn.average.count == 0) continue;
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
     Chart rates = chart_over_time("Operations a second", kSince, "operations/s", count_text);
-    rates.series = std::move(drawn.rates);
+    rates.series.assign(drawn.rates.rbegin(), drawn.rates.rend());  // the rate asked for is drawn first
     page.chart(rates);
     Chart responses = chart_over_time("Response", kSince, "response", duration_text);
     responses.log_y = true;
