@@ -38,7 +38,9 @@ class WitnessHooks {
   void attach(const std::function<void()>& look);
   void detach();
   witness_place root() const;  // the captured directory, after attach()
-  void drain();                // calls the receiver for each record that has come, in the order in which they were made
+  // Calls the receiver for records that have come, in the order in which they were made. True: there may be more, because only so
+  // many are received at a time.
+  bool drain();
   WitnessCounters counters() const;
   unsigned attached() const { return attached_; }  // number of programs
 

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPause = 2ms;             // between two looks at the ring
+constexpr auto kPause = 5ms;             // between two looks at the ring; each costs as much as several operations
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
 constexpr size_t kAskFull = 1000;        // operations after which the sink is asked whether it is full
 
@@ -56,15 +56,15 @@ void WitnessRecorder::keep(const witness_record& r) {
   chunk.bytes.resize(at + bytes);
   memcpy(chunk.bytes.data() + at, &r, bytes_of(r));
   ++chunk.records;
+  came_ = std::max(came_, int64_t(r.end));
   waiting_.push(
       {int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(chunk.bytes.data() + at), handles, &chunk});
 }
 
 void WitnessRecorder::write_before(int64_t bound) {
-  for (size_t n = 1; !waiting_.empty() && waiting_.top().start < bound; ++n) {
+  for (size_t n = 1; !waiting_.empty() && waiting_.first().start < bound; ++n) {
     if (n % kAskFull == 0 && sink_.full()) return;
-    const Waiting next = waiting_.top();
-    waiting_.pop();
+    const Waiting next = waiting_.pop();
     if (next.start < written_) ++late_;
     written_ = std::max(written_, next.start);
     ops_->add(*next.record, next.handles, written_, sink_);
@@ -79,22 +79,22 @@ RecorderState WitnessRecorder::state() {
   return state;
 }
 
-void WitnessRecorder::end_for(const std::string& reason, bool failed) {
-  std::lock_guard lock(mutex_);
-  reason_ = reason;
-  if (failed) failure_ = reason;
+// Writes the operations that wait to be put in order. The hooks are detached.
+void WitnessRecorder::write_rest() {
+  while (hooks_.drain()) continue;
+  write_before(INT64_MAX);
 }
 
 void WitnessRecorder::write_all() {
-  for (bool stopping = false; !stopping;) {
-    stopping = stop_.load();
+  while (!stop_.load()) {
     const int64_t begun = clock_ns(CLOCK_MONOTONIC);
-    hooks_.drain();
-    write_before(stopping ? INT64_MAX : begun - kWindow);
+    const bool more = hooks_.drain();
+    // Records that are still in the ring ended after those that came.
+    write_before((more ? came_ : begun) - kWindow);
     const SinkState told = sink_.tick(begun - epoch_, state());
     drained_ = begun;
-    if (!told.end.empty()) return end_for(told.end, told.failed);
-    if (!stopping) std::this_thread::sleep_for(kPause);
+    if (!told.end.empty()) return end_.end(told);
+    if (!more) std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -102,23 +102,16 @@ void WitnessRecorder::run() {
   bool clean = true;
   try {
     write_all();
-    detach();             // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
-    if (!sink_.full()) {  // the operations that waited to be put in order
-      hooks_.drain();
-      write_before(INT64_MAX);
-    }
+    detach();  // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
+    if (!sink_.full()) write_rest();
+    if (const SinkState told = sink_.tick(now(), state()); !told.end.empty()) end_.end(told);
   } catch (const std::exception& e) {
     clean = false;
-    end_for(e.what(), true);
+    end_.end({e.what(), true});
   }
   detach();
   recording_ = false;
-  try {
-    sink_.finish(clean, reason(), now(), state());
-  } catch (const std::exception& e) {
-    std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = e.what();
-  }
+  end_.finish(sink_, clean, now(), state());
 }
 
 void WitnessRecorder::detach() {
@@ -128,22 +121,9 @@ void WitnessRecorder::detach() {
 void WitnessRecorder::stop(const std::string& reason) {
   if (!thread_.joinable()) return;
   detach();
-  {
-    std::lock_guard lock(mutex_);
-    if (reason_.empty()) reason_ = reason;
-  }
+  end_.request(reason);
   stop_ = true;
   thread_.join();
-}
-
-std::string WitnessRecorder::failure() const {
-  std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-std::string WitnessRecorder::reason() const {
-  std::lock_guard lock(mutex_);
-  return reason_;
 }
 
 }  // namespace fsr::shim
