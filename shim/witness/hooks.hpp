@@ -26,8 +26,8 @@ class WitnessHooks {
  public:
   using Receiver = std::function<void(const witness_record& record)>;  // the record lives for the call
 
-  // Loads the programs. `command`: the captured process, in its own mount namespace. `ring_bytes`: a power of two, at least a
-  // page. Throws CaptureError, which names what is missing.
+  // Loads the programs. `command`: the captured process, in its own mount namespace; 0: all processes in the namespace of the
+  // thread that attaches. `ring_bytes`: a power of two, at least a page. Throws CaptureError, which names what is missing.
   WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver);
   ~WitnessHooks();
   WitnessHooks(const WitnessHooks&) = delete;

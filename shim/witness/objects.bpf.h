@@ -15,6 +15,7 @@ inline_always void find_fence(const struct path* path) {
   fence_device = dentry->d_sb->s_dev;
   fence_whole = (u64)dentry->d_sb->s_root == (u64)dentry;
   place_of(dentry->d_inode, &root_place, kTyped);
+  if (!capture_command) fence_namespace = (u64)bpf_get_current_task_btf()->nsproxy->mnt_ns;
   fence_mount = (u64)path->mnt;
   capture_finder = 0;
 }

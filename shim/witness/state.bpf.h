@@ -42,7 +42,7 @@
 enum { kDeepest = 256, kLongestName = 255 };
 
 // Set by the capture before the programs are attached.
-const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's
+const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's; 0: that of capture_finder
 __u32 capture_finder = 0;                  // thread whose next stat is of the captured directory, through the fence
 
 // The fence: what is reached through this mount is captured. Found by the first stat of capture_finder.
