@@ -73,7 +73,7 @@ void print_cost(const CallCost& plain, const CapturedCost& captured, const Captu
 void print_kernel_hooks() {
   const std::string problem = witness_problem();
   line("via kernel", problem.empty()
-                         ? "possible for a command (--via kernel): costs less, changes nothing for applications; not recorded: "
+                         ? "possible (--via kernel): costs less, changes nothing for applications; not recorded: "
                            "content, loads and stores of mappings, io_uring, aio"
                          : "not possible: " + problem);
 }
