@@ -30,7 +30,8 @@ inline_always struct witness_record* change_record(struct call* call, u32 kind, 
   struct witness_record* r = record_in(call, kind, layout, result);
   if (!r) return 0;
   r->object = change->object;
-  if (made && result == 0) describe(BPF_CORE_READ(change->dentry, d_inode), &r->object, kAddress);
+  struct dentry* dentry = change->dentry;
+  if (made && result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object, kAddress);
   r->parent = change->parent;
   r->other = change->other;
   r->replaced = change->replaced;
