@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kPause = 5ms;             // between two looks at the ring; each costs as much as several operations
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
+constexpr size_t kMostSpare = 32;        // chunks; kWindow of 200,000 records a second
 constexpr size_t kAskFull = 1000;        // operations after which the sink is asked whether it is full
 
 size_t bytes_of(const witness_record& r) {
@@ -48,17 +49,26 @@ void WitnessRecorder::start(const std::function<void()>& look) {
 void WitnessRecorder::keep(const witness_record& r) {
   WitnessOps::Handles handles;
   if (!ops_->arrived(r, &handles)) return;
-  const size_t bytes = (bytes_of(r) + 7) / 8 * 8;
-  if (chunks_.empty() || chunks_.back().bytes.size() + bytes > chunks_.back().bytes.capacity())
-    chunks_.emplace_back().bytes.reserve(kChunkBytes);
-  Chunk& chunk = chunks_.back();
-  const size_t at = chunk.bytes.size();
-  chunk.bytes.resize(at + bytes);
-  memcpy(chunk.bytes.data() + at, &r, bytes_of(r));
+  const size_t bytes = bytes_of(r);
+  Chunk& chunk = chunk_with_room(bytes);
+  std::byte* const copy = chunk.bytes.get() + chunk.used;
+  memcpy(copy, &r, bytes);
+  chunk.used += (bytes + 7) / 8 * 8;
   ++chunk.records;
   came_ = std::max(came_, int64_t(r.end));
-  waiting_.push(
-      {int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(chunk.bytes.data() + at), handles, &chunk});
+  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), &chunk, handles});
+}
+
+WitnessRecorder::Chunk& WitnessRecorder::chunk_with_room(size_t bytes) {
+  if (!chunks_.empty() && kChunkBytes - chunks_.back().used >= bytes) return chunks_.back();
+  Chunk& chunk = chunks_.emplace_back();
+  if (spare_.empty()) {
+    chunk.bytes = std::make_unique_for_overwrite<std::byte[]>(kChunkBytes);
+  } else {
+    chunk.bytes = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  return chunk;
 }
 
 void WitnessRecorder::write_before(int64_t bound) {
@@ -70,7 +80,8 @@ void WitnessRecorder::write_before(int64_t bound) {
     ops_->add(*next.record, next.handles, written_, sink_);
     --next.chunk->records;
   }
-  while (chunks_.size() > 1 && chunks_.front().records == 0) chunks_.pop_front();
+  for (; chunks_.size() > 1 && chunks_.front().records == 0; chunks_.pop_front())
+    if (spare_.size() < kMostSpare) spare_.push_back(std::move(chunks_.front().bytes));
 }
 
 RecorderState WitnessRecorder::state() {

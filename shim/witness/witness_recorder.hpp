@@ -45,21 +45,23 @@ class WitnessRecorder {
 
  private:
   struct Chunk {
-    std::vector<std::byte> bytes;
+    std::unique_ptr<std::byte[]> bytes;
+    size_t used = 0;     // bytes
     size_t records = 0;  // not written yet
   };
   struct Waiting {
     int64_t start;
     uint64_t number;  // in the order of arrival
     const witness_record* record;
-    WitnessOps::Handles handles;
     Chunk* chunk;
+    WitnessOps::Handles handles;
     bool operator<(const Waiting& other) const {  // the earliest is the greatest
       return start != other.start ? start > other.start : number > other.number;
     }
   };
 
   void keep(const witness_record& record);
+  Chunk& chunk_with_room(size_t bytes);
   void write_before(int64_t bound);
   void write_rest();
   void run();
@@ -72,6 +74,7 @@ class WitnessRecorder {
   WitnessHooks hooks_;
   std::unique_ptr<WitnessOps> ops_;
   std::deque<Chunk> chunks_;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
   uint64_t arrived_ = 0;
   int64_t came_ = INT64_MIN;     // latest end of a record that came
