@@ -31,7 +31,7 @@ struct OwnMount {
   bool operator==(const OwnMount&) const = default;
 };
 OwnMount identity_of(const MountEntry& mount);
-OwnMount own_mount(const MountEntry& mount);  // none unless it is a FUSE mount of fsshim
+OwnMount own_mount(const MountEntry& mount);  // for mounts of other types: {}
 // Calls `act` in the mount namespace that `mount` belongs to, in a child process, if any process lives there. Returns after some
 // seconds at the latest; true: `act` was called and returned true.
 bool act_where_mounted(const OwnMount& mount, const std::function<bool()>& act);
