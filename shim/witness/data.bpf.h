@@ -39,15 +39,17 @@ int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64*
 struct vectors {
   const struct iovec* next;
   u64 bytes;
-  u64 left;  // vectors that were not added up
+  u64 failed;  // a number of those left would differ in each turn, and newer verifiers follow each
 };
 
 static long add_vector(u32 index, struct vectors* vectors) {
   struct iovec vector;
-  if (bpf_probe_read_user(&vector, sizeof vector, vectors->next) != 0) return 1;
+  if (bpf_probe_read_user(&vector, sizeof vector, vectors->next) != 0) {
+    vectors->failed = 1;
+    return 1;
+  }
   vectors->bytes += vector.iov_len;
   ++vectors->next;
-  --vectors->left;
   return 0;
 }
 
@@ -55,10 +57,10 @@ static long add_vector(u32 index, struct vectors* vectors) {
 // the operation is marked as inferred.
 inline_always void vectors_transferred(u32 kind, struct file* file, const struct iovec* first, u64 count, s64* position,
                                        s64 result) {
-  struct vectors vectors = {.next = first, .left = count};
+  struct vectors vectors = {.next = first, .failed = count > UIO_MAXIOV};
   if (count <= UIO_MAXIOV) bpf_loop(count, add_vector, &vectors, 0);
   const s64 at = position_of(file, position);
-  if (vectors.left)
+  if (vectors.failed)
     transferred_as(kind, file, result > 0 ? result : 0, at, result, kWitnessInferred);
   else
     transferred(kind, file, vectors.bytes, at, result);
