@@ -56,6 +56,14 @@ void Background::ready(const std::string& directory, const CaptureOutput& output
   report_fd_ = -1;
 }
 
+std::unique_ptr<Background> go_to_background(bool wanted, bool command) {
+  if (!wanted) return nullptr;
+  if (command)
+    throw CaptureError(
+        "--background: not possible with a command, because fsshim waits for the command; leave --background or the command out");
+  return std::make_unique<Background>();
+}
+
 void notify_service_manager(const std::string& state) {
   const char* path = getenv("NOTIFY_SOCKET");
   sockaddr_un address = {};

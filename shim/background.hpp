@@ -28,6 +28,9 @@ class Background {
   std::unique_ptr<MessageLog> messages_;
 };
 
+// Returns null unless `wanted`. Throws CaptureError if there is a command, for which fsshim waits.
+std::unique_ptr<Background> go_to_background(bool wanted, bool command);
+
 // Sends `state` to systemd (sd_notify(3), Type=notify), or to another owner of $NOTIFY_SOCKET. Without that variable it does
 // nothing.
 void notify_service_manager(const std::string& state);

@@ -18,14 +18,6 @@ namespace fsr::shim {
 
 namespace {
 
-// 0: the thread is gone, or can't be seen from here.
-uint64_t effective_of(pid_t tid) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, tid};
-  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
-  if (tid <= 0 || syscall(SYS_capget, &header, sets) != 0) return 0;
-  return uint64_t(sets[1].effective) << 32 | sets[0].effective;
-}
-
 using Namespace = std::shared_ptr<const UserNamespace>;
 
 Namespace namespace_of(pid_t tid) {
@@ -47,6 +39,13 @@ Namespace namespace_of_root(pid_t tid) {
 }
 
 }  // namespace
+
+uint64_t effective_capabilities(pid_t tid) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, tid};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+  if (tid <= 0 || syscall(SYS_capget, &header, sets) != 0) return 0;
+  return uint64_t(sets[1].effective) << 32 | sets[0].effective;
+}
 
 IdRanges IdRanges::parse(std::string_view map) {
   IdRanges ids;
@@ -96,7 +95,7 @@ uint64_t Capabilities::over(std::initializer_list<CapabilityTarget> files) const
 Capabilities capabilities_of(const Caller& caller) {
   Capabilities found;
   const pid_t tid = requester_of(caller.tid);
-  const uint64_t effective = effective_of(tid) & kFileCapabilities;
+  const uint64_t effective = effective_capabilities(tid) & kFileCapabilities;
   if (caller.uid == 0 && (effective & kRootCapabilities) == kRootCapabilities) {
     found.effective = effective;
     found.below = namespace_of_root(tid);

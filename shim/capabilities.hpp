@@ -20,6 +20,8 @@ namespace fsr::shim {
 struct Caller;
 
 constexpr uint64_t capability(int number) { return uint64_t(1) << number; }
+// Returns the effective set of a thread. 0: the thread is gone, or can't be seen from here.
+uint64_t effective_capabilities(pid_t tid);
 
 // Capabilities that concern files; others are ignored here.
 constexpr uint64_t kFileCapabilities = capability(CAP_CHOWN) | capability(CAP_DAC_OVERRIDE) | capability(CAP_DAC_READ_SEARCH) |

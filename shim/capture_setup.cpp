@@ -18,14 +18,6 @@ namespace {
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
-std::unique_ptr<Background> go_to_background(const CaptureOptions& options) {
-  if (!options.background) return nullptr;
-  if (!options.command.empty())
-    throw CaptureError(
-        "--background: not possible with a command, because fsshim waits for the command; leave --background or the command out");
-  return std::make_unique<Background>();
-}
-
 RingSize ring_size(const CaptureOptions& options) {
   RingSize size{.time = options.ring};
   if (options.content == Content::full) size.chunk = kContentChunk;
@@ -50,7 +42,7 @@ MappingChoice::MappingChoice(const CaptureOptions& options, const std::string& f
 
 CaptureSetup::CaptureSetup(CaptureOptions& o)
     : options(o),
-      parent(go_to_background(options)),
+      parent(go_to_background(options.background, !options.command.empty())),
       root_user(geteuid() == 0),
       original(leave_surroundings()),
       rings(ring_size(options)),

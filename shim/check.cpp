@@ -72,10 +72,9 @@ void print_cost(const CallCost& plain, const CapturedCost& captured, const Captu
 // The other way of capture, by --via kernel.
 void print_kernel_hooks() {
   const std::string problem = witness_problem();
-  line("via kernel", problem.empty()
-                         ? "possible for a command (--via kernel): costs less, changes nothing for applications; not recorded: "
-                           "content, loads and stores of mappings, io_uring, aio"
-                         : "not possible: " + problem);
+  line("via kernel", problem.empty() ? "possible (--via kernel): costs less, changes nothing for applications; not recorded: "
+                                       "content, loads and stores of mappings, io_uring, aio"
+                                     : "not possible: " + problem);
 }
 
 void print_refused() {

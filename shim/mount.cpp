@@ -40,10 +40,11 @@ bool is_mounted_on(const std::string& source, const std::string& process) {
   return std::any_of(all.begin(), all.end(), [&](const MountEntry& m) { return ours.contains(m.parent); });
 }
 
-OwnMount own_mount(const MountEntry& mount) {
-  if (mount.type != kMountType) return {};
+OwnMount identity_of(const MountEntry& mount) {
   return {mount.id, mount.dev, XXH3_64bits(mount.source.data(), mount.source.size())};
 }
+
+OwnMount own_mount(const MountEntry& mount) { return mount.type == kMountType ? identity_of(mount) : OwnMount{}; }
 
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process) {
   std::optional<MountEntry> newest;
@@ -216,7 +217,7 @@ void enter_private_namespace(bool user) {
 
 static std::optional<MountEntry> present(const OwnMount& mount) {
   for (MountEntry& m : mounts())
-    if (own_mount(m) == mount) return m;
+    if (identity_of(m) == mount) return m;
   return {};
 }
 
@@ -243,7 +244,7 @@ static std::string detach(int top, const OwnMount& mount) {
   if (top < 0) return strerror(errno);
   std::string why;
   const std::optional<MountEntry> seen = mount_of(top);
-  if (!seen || own_mount(*seen) != mount)
+  if (!seen || identity_of(*seen) != mount)
     why = seen ? seen->type + " from " + seen->source + " is mounted over the directory" : "the directory is not reachable";
   else if (umount2(fd_path(top).c_str(), MNT_DETACH) != 0)
     why = strerror(errno);

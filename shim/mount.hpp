@@ -23,14 +23,15 @@ constexpr const char* kMountType = "fuse.fsshim";
 std::vector<MountEntry> mounts(const std::string& process = "self");
 // Returns fsshim's mount of `source` that is visible in the namespace of `process`.
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process = "self");
-// Identity of a mount of fsshim, whatever its path is now. The kernel reuses id and device at once when a mount is gone, perhaps
-// for the capture of another directory. That one has another source.
+// Identity of a mount that fsshim made, whatever its path is now. The kernel reuses id and device at once when a mount is gone,
+// perhaps for the capture of another directory. That one has another source.
 struct OwnMount {
   uint64_t id = 0, dev = 0;  // 0, 0: none
   uint64_t source = 0;       // hash of the source
   bool operator==(const OwnMount&) const = default;
 };
-OwnMount own_mount(const MountEntry& mount);
+OwnMount identity_of(const MountEntry& mount);
+OwnMount own_mount(const MountEntry& mount);  // for mounts of other types: {}
 // Calls `act` in the mount namespace that `mount` belongs to, in a child process, if any process lives there. Returns after some
 // seconds at the latest; true: `act` was called and returned true.
 bool act_where_mounted(const OwnMount& mount, const std::function<bool()>& act);
@@ -85,7 +86,7 @@ class MountPathHandle {
 // mounted; empty: it is gone.
 std::string take_away(const OwnMount& mount, const MountPathHandle* way = nullptr);
 
-// A child process that unmounts the mount if this process crashes. It is started before any descriptor of the FUSE device exists.
+// A child process that unmounts the mount if this process dies. It is started before any descriptor of the FUSE device exists.
 // arm() sends it the identity of the mount.
 class Watcher {
  public:

@@ -150,16 +150,6 @@ bool Recorder::make_room(Ring& ring, size_t bytes) {
   return true;
 }
 
-std::string Recorder::failure() const {
-  std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-std::string Recorder::reason() const {
-  std::lock_guard lock(mutex_);
-  return reason_;
-}
-
 double Recorder::ring_fill() const { return 1 - double(pool_.free_bytes()) / double(pool_.capacity()); }
 
 int64_t Recorder::ring_time() const {
@@ -183,12 +173,6 @@ void Recorder::follow_load(int64_t now) {
   pool_.grow(std::min(size_t(wanted), pool_.capacity() + kGrowBytes));
 }
 
-void Recorder::end_for(const SinkState& state) {
-  std::lock_guard lock(mutex_);
-  reason_ = state.end;
-  if (state.failed) failure_ = state.end;
-}
-
 void Recorder::write_all() {
   for (;;) {
     bool stopping = stop_.load(std::memory_order_acquire);
@@ -201,7 +185,7 @@ void Recorder::write_all() {
     follow_load(t);
     // The round may have waited for the disk, or for the reader of a pipe.
     SinkState state = sink_.tick(now(), this->state());
-    if (!state.end.empty()) return end_for(state);
+    if (!state.end.empty()) return end_.end(state);
     if (stopping) return;
     // A batch gathers meanwhile: a wake-up costs more than writing an operation. A ring that fills ends the wait.
     std::unique_lock lock(mutex_);
@@ -216,7 +200,6 @@ void Recorder::run() {
   sched_param none{};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   bool clean = true;
-  std::string reason;
   try {
     write_all();
     recording_.store(false, std::memory_order_relaxed);
@@ -227,32 +210,19 @@ void Recorder::run() {
       std::this_thread::sleep_for(2ms);
     }
     merger_.finish();
-    if (merger_.full()) end_for(sink_.tick(now(), this->state()));
+    if (merger_.full()) end_.end(sink_.tick(now(), this->state()));
   } catch (const std::exception& e) {
     clean = false;
-    std::lock_guard lock(mutex_);
-    failure_ = reason_ = e.what();
+    end_.end({e.what(), true});
   }
   recording_.store(false, std::memory_order_relaxed);
   if (!clean) dropped_.fetch_add(merger_.discard(), std::memory_order_relaxed);
   if (merger_.full()) unrecorded_.fetch_add(merger_.discard(), std::memory_order_relaxed);
-  {
-    std::lock_guard lock(mutex_);
-    reason = reason_;
-  }
-  try {
-    sink_.finish(clean, reason, now(), state());
-  } catch (const std::exception& e) {
-    std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = e.what();
-  }
+  end_.finish(sink_, clean, now(), state());
 }
 
 void Recorder::stop(const std::string& reason) {
-  {
-    std::lock_guard lock(mutex_);
-    if (reason_.empty()) reason_ = reason;
-  }
+  end_.request(reason);
   stop_.store(true, std::memory_order_release);
   wake_.notify_one();
   if (writer_.joinable()) writer_.join();

@@ -18,6 +18,7 @@
 
 #include "merger.hpp"
 #include "op_sink.hpp"
+#include "recording_end.hpp"
 #include "ring.hpp"
 
 namespace fsr::shim {
@@ -60,9 +61,9 @@ class Recorder {
 
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   // Returns the reason why recording failed. Empty: it did not fail.
-  std::string failure() const;
+  std::string failure() const { return end_.failure(); }
   // Returns the reason why recording ended, by itself or by stop(). Empty: it goes on.
-  std::string reason() const;
+  std::string reason() const { return end_.reason(); }
   int64_t now() const;  // ns since the epoch
   uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
   // Number of requests after the end of recording, and of lost ones before (none, unless recording failed or may drop).
@@ -81,7 +82,6 @@ class Recorder {
   bool make_room(Ring& ring, size_t bytes);
   void run();
   void write_all();
-  void end_for(const SinkState& state);
   void follow_load(int64_t now);
   void note_dropped(int64_t start);
   RecorderState state();  // the writer's
@@ -102,7 +102,7 @@ class Recorder {
   std::vector<Ring*> free_;
   std::vector<Ring*> unmerged_;  // borrowed, and the merger does not look at them yet
   size_t merged_ = 0;            // rings that the merger looks at
-  std::string reason_, failure_;
+  RecordingEnd end_;
   Merger merger_;
   int64_t measured_at_ = 0;  // time of the last measurement of the load; total_then_: bytes through the rings until then
   uint64_t total_then_ = 0;

@@ -4,15 +4,17 @@
 
 #include "state.bpf.h"
 
-enum { kMostVectors = 64 };
-
-inline_always void transferred(u32 kind, struct file* file, u64 length, s64 position, s64 result) {
+inline_always void transferred_as(u32 kind, struct file* file, u64 length, s64 position, s64 result, u32 marks) {
   struct witness_record* r = file_record(kind, result, file);
   if (!r) return;
   r->offset = result > 0 ? position - result : position;
   r->length = length;
-  if (kind == kWitnessWrite && (file->f_flags & O_APPEND)) r->marks = kWitnessAppends;
+  r->marks = kind == kWitnessWrite && (file->f_flags & O_APPEND) ? marks | kWitnessAppends : marks;
   send(r);
+}
+
+inline_always void transferred(u32 kind, struct file* file, u64 length, s64 position, s64 result) {
+  transferred_as(kind, file, length, position, result, 0);
 }
 
 // A null position stands for that of the file.
@@ -34,28 +36,45 @@ int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64*
   return 0;
 }
 
-// The bytes that a call with several buffers asks for.
-inline_always u64 vector_bytes(const struct iovec* vectors, u64 count, s64 result) {
-  u64 bytes = 0;
-  for (u64 i = 0; i < kMostVectors && i < count; ++i) {
-    struct iovec vector;
-    if (bpf_probe_read_user(&vector, sizeof vector, vectors + i) != 0) break;
-    bytes += vector.iov_len;
+struct vectors {
+  const struct iovec* next;
+  u64 bytes;
+  u64 failed;  // a number of those left would differ in each turn, and newer verifiers follow each
+};
+
+static long add_vector(u32 index, struct vectors* vectors) {
+  struct iovec vector;
+  if (bpf_probe_read_user(&vector, sizeof vector, vectors->next) != 0) {
+    vectors->failed = 1;
+    return 1;
   }
-  return result > 0 && bytes < (u64)result ? (u64)result : bytes;
+  vectors->bytes += vector.iov_len;
+  ++vectors->next;
+  return 0;
+}
+
+// Records a call with several buffers. If their lengths can't be read, what was transferred stands for what was asked for, and
+// the operation is marked as inferred.
+inline_always void vectors_transferred(u32 kind, struct file* file, const struct iovec* first, u64 count, s64* position,
+                                       s64 result) {
+  struct vectors vectors = {.next = first, .failed = count > UIO_MAXIOV};
+  if (count <= UIO_MAXIOV) bpf_loop(count, add_vector, &vectors, 0);
+  const s64 at = position_of(file, position);
+  if (vectors.failed)
+    transferred_as(kind, file, result > 0 ? result : 0, at, result, kWitnessInferred);
+  else
+    transferred(kind, file, vectors.bytes, at, result);
 }
 
 SEC("fexit/vfs_readv")
 int BPF_PROG(readv_ended, struct file* file, const struct iovec* vectors, u64 count, s64* position, int flags, s64 result) {
-  if (captured_file(file))
-    transferred(kWitnessRead, file, vector_bytes(vectors, count, result), position_of(file, position), result);
+  if (captured_file(file)) vectors_transferred(kWitnessRead, file, vectors, count, position, result);
   return 0;
 }
 
 SEC("fexit/vfs_writev")
 int BPF_PROG(writev_ended, struct file* file, const struct iovec* vectors, u64 count, s64* position, int flags, s64 result) {
-  if (captured_file(file))
-    transferred(kWitnessWrite, file, vector_bytes(vectors, count, result), position_of(file, position), result);
+  if (captured_file(file)) vectors_transferred(kWitnessWrite, file, vectors, count, position, result);
   return 0;
 }
 
@@ -127,7 +146,7 @@ int BPF_PROG(copy_ended, struct file* in, s64 in_position, struct file* out, s64
   struct witness_record* r = file_record(kWitnessCopyRange, result, in);
   if (!r) return 0;
   r->file2 = (u64)out;
-  place_of(out->f_inode, &r->other);
+  place_of(out->f_inode, &r->other, kTyped);
   r->offset = in_position;
   r->offset2 = out_position;
   r->length = length;
@@ -162,7 +181,7 @@ inline_always struct witness_record* found_file_record(u32 kind, s64 result, str
   struct witness_record* r = record(kind, kWitnessBare, result);
   if (!r) return 0;
   r->file = (u64)file;
-  describe(BPF_CORE_READ(file, f_inode), &r->object);
+  describe(BPF_CORE_READ(file, f_inode), &r->object, kAddress);
   return r;
 }
 
@@ -233,7 +252,7 @@ SEC("fentry/locks_remove_file")
 int BPF_PROG(release_begins, struct file* file) {
   if (!captured_file(file)) return 0;
   struct call* call = call_if_any();
-  if (call) call->start = bpf_ktime_get_ns();  // no call made it
+  if (call) call->start = 0;  // no call made it
   struct witness_record* r = file_record(kWitnessRelease, 0, file);
   if (r) send(r);
   return 0;

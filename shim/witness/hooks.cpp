@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
+#include "../capabilities.hpp"
 #include "../capture_error.hpp"
 #include "witness.skel.h"
 
@@ -51,18 +51,18 @@ bool may_be_locked_down() {
 // Returns the names of the capabilities that this process lacks.
 std::string missing_capabilities() {
   constexpr struct {
-    unsigned number;
+    int number;
     const char* name;
-  } kNeeded[] = {{21, "CAP_SYS_ADMIN"}, {38, "CAP_PERFMON"}, {39, "CAP_BPF"}};
-  std::ifstream status("/proc/self/status");
-  uint64_t effective = 0;
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("CapEff:")) std::istringstream(line.substr(7)) >> std::hex >> effective;
+  } kNeeded[] = {{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {CAP_PERFMON, "CAP_PERFMON"}, {CAP_BPF, "CAP_BPF"}};
+  const uint64_t effective = effective_capabilities(gettid());
   std::string missing;
-  for (const auto& capability : kNeeded)
-    if (!(effective >> capability.number & 1)) missing += (missing.empty() ? "" : ", ") + std::string(capability.name);
+  for (const auto& needed : kNeeded)
+    if (!(effective & capability(needed.number))) missing += (missing.empty() ? "" : ", ") + std::string(needed.name);
   return missing;
 }
+
+// Records after which drain() returns: a busy command would otherwise keep the reader from writing, and from its limits.
+constexpr size_t kMostAtOnce = 8192;
 
 constexpr const char* kOption = "--via kernel: ";
 
@@ -121,6 +121,7 @@ void choose(bpf_object* object) {
 
 struct WitnessHooks::Loaded {
   Receiver receiver;
+  size_t received = 0;  // by this drain()
   std::unique_ptr<witness, void (*)(witness*)> programs{nullptr, witness::destroy};
   std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring{nullptr, ring_buffer__free};
 };
@@ -137,8 +138,9 @@ WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) 
   bpf_map__set_max_entries(programs.maps.ring, uint32_t(ring_bytes));
   if (const int error = witness::load(&programs); error != 0) throw not_loaded(-error);
   auto receive = [](void* self, void* data, size_t) {
-    static_cast<Loaded*>(self)->receiver(*static_cast<const witness_record*>(data));
-    return 0;
+    auto& loaded = *static_cast<Loaded*>(self);
+    loaded.receiver(*static_cast<const witness_record*>(data));
+    return ++loaded.received < kMostAtOnce ? 0 : -1;  // libbpf counts this record as consumed, and stops
   };
   loaded_->ring.reset(ring_buffer__new(bpf_map__fd(programs.maps.ring), receive, loaded_.get(), nullptr));
   if (!loaded_->ring) throw not_loaded(errno);
@@ -171,7 +173,11 @@ void WitnessHooks::detach() { witness::detach(loaded_->programs.get()); }
 
 witness_place WitnessHooks::root() const { return loaded_->programs->bss->root_place; }
 
-void WitnessHooks::drain() { ring_buffer__consume(loaded_->ring.get()); }
+bool WitnessHooks::drain() {
+  loaded_->received = 0;
+  ring_buffer__consume(loaded_->ring.get());
+  return loaded_->received >= kMostAtOnce;
+}
 
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;

@@ -26,8 +26,8 @@ class WitnessHooks {
  public:
   using Receiver = std::function<void(const witness_record& record)>;  // the record lives for the call
 
-  // Loads the programs. `command`: the captured process, in its own mount namespace. `ring_bytes`: a power of two, at least a
-  // page. Throws CaptureError, which names what is missing.
+  // Loads the programs. `command`: the captured process, in its own mount namespace; 0: all processes in the namespace of the
+  // thread that attaches. `ring_bytes`: a power of two, at least a page. Throws CaptureError, which names what is missing.
   WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver);
   ~WitnessHooks();
   WitnessHooks(const WitnessHooks&) = delete;
@@ -38,7 +38,9 @@ class WitnessHooks {
   void attach(const std::function<void()>& look);
   void detach();
   witness_place root() const;  // the captured directory, after attach()
-  void drain();                // calls the receiver for each record that has come, in the order in which they were made
+  // Calls the receiver for records that have come, in the order in which they were made. True: there may be more, because only so
+  // many are received at a time.
+  bool drain();
   WitnessCounters counters() const;
   unsigned attached() const { return attached_; }  // number of programs
 

@@ -12,7 +12,7 @@ inline_always struct change* change_begins(u32 kind, const struct path* director
   struct call* call = call_of_thread();
   if (!call) return 0;
   struct change* change = &call->change;
-  send_place(directory->dentry);
+  send_place(call, directory->dentry, kTyped);
   change->kind = kind;
   change->mode = change->flags = change->device = 0;
   change->dentry = dentry;
@@ -20,9 +20,27 @@ inline_always struct change* change_begins(u32 kind, const struct path* director
   change->replaced.number = 0;
   change->other.number = 0;
   change->name2_length = 0;
-  place_of(directory->dentry->d_inode, &change->parent);
-  change->name_length = copy_name(change->name, &dentry->d_name, kWitnessName);
+  place_of(directory->dentry->d_inode, &change->parent, kTyped);
+  change->name_length = copy_name(change->name, &dentry->d_name, kWitnessName, kTyped);
   return change;
+}
+
+inline_always struct witness_record* change_record(struct call* call, u32 kind, u32 layout, s64 result, int made) {
+  struct change* change = &call->change;
+  struct witness_record* r = record_in(call, kind, layout, result);
+  if (!r) return 0;
+  r->object = change->object;
+  struct dentry* dentry = change->dentry;
+  if (made && result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object, kAddress);
+  r->parent = change->parent;
+  r->other = change->other;
+  r->replaced = change->replaced;
+  r->flags = change->flags;
+  r->mode = change->mode;
+  r->offset = change->device;
+  r->name_length = change->name_length;
+  __builtin_memcpy(r->text, change->name, layout == kWitnessShort ? kWitnessShortName : kWitnessName);
+  return r;
 }
 
 // Sends the change that began in this call. `made`: the name stands for a new file now.
@@ -31,19 +49,14 @@ inline_always void change_ended(u32 kind, s64 result, int made) {
   if (!call || call->change.kind != kind) return;
   struct change* change = &call->change;
   change->kind = 0;
-  struct witness_record* r = record(kind, kWitnessNames, result);
+  struct witness_record* r;
+  if (!change->name2_length && change->name_length < kWitnessShortName) {
+    r = change_record(call, kind, kWitnessShort, result, made);
+    if (r) send(r);
+    return;
+  }
+  r = change_record(call, kind, kWitnessNames, result, made);
   if (!r) return;
-  r->object = change->object;
-  struct dentry* dentry = change->dentry;
-  if (made && result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object);
-  r->parent = change->parent;
-  r->other = change->other;
-  r->replaced = change->replaced;
-  r->flags = change->flags;
-  r->mode = change->mode;
-  r->offset = change->device;
-  r->name_length = change->name_length;
-  __builtin_memcpy(r->text, change->name, kWitnessName);
   if (change->name2_length) {
     r->text_length = change->name2_length;
     __builtin_memcpy(r->text + kWitnessName, change->name2, kWitnessName);
@@ -64,9 +77,19 @@ int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
   return 0;
 }
 
+SEC("fentry/do_mknodat")
+int BPF_PROG(mknod_called) {
+  struct call* call = call_if_any();
+  if (call) call->makes_node = 1;
+  return 0;
+}
+
 // Also called by open(2) with O_CREAT, which ends elsewhere.
 SEC("fentry/security_path_mknod")
 int BPF_PROG(mknod_begins, const struct path* directory, struct dentry* dentry, u16 mode, u32 device) {
+  if (!through(directory->mnt)) return 0;
+  struct call* call = call_if_any();
+  if (!call || !call->makes_node) return 0;
   struct change* change = change_begins(kWitnessMknod, directory, dentry);
   if (!change) return 0;
   change->mode = mode;
@@ -93,9 +116,9 @@ int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* d
   if (!call || call->change.kind != kWitnessSymlink) return 0;
   struct change* change = &call->change;
   change->kind = 0;
-  struct witness_record* r = record(kWitnessSymlink, kWitnessText, result);
+  struct witness_record* r = record_in(call, kWitnessSymlink, kWitnessText, result);
   if (!r) return 0;
-  if (result == 0) describe(BPF_CORE_READ(dentry, d_inode), &r->object);
+  if (result == 0) describe(dentry->d_inode, &r->object, kTyped);
   r->parent = change->parent;
   r->name_length = change->name_length;
   __builtin_memcpy(r->text, change->name, kWitnessName);
@@ -110,13 +133,14 @@ int BPF_PROG(link_begins, struct dentry* old, const struct path* directory, stru
   struct change* change = change_begins(kWitnessLink, directory, dentry);
   if (!change) return 0;
   // The name that the file has already goes before: the trace may not know the file yet.
-  send_place(BPF_CORE_READ(old, d_parent));
-  describe(old->d_inode, &change->object);
+  struct dentry* directory_of_old = old->d_parent;
+  send_place(call_if_any(), directory_of_old, kTyped);
+  describe(old->d_inode, &change->object, kTyped);
   change->other = change->parent;
   __builtin_memcpy(change->name2, change->name, kWitnessName);
   change->name2_length = change->name_length;
-  place_of(BPF_CORE_READ(old, d_parent, d_inode), &change->parent);
-  change->name_length = copy_name(change->name, &old->d_name, kWitnessName);
+  place_of(directory_of_old->d_inode, &change->parent, kTyped);
+  change->name_length = copy_name(change->name, &old->d_name, kWitnessName, kTyped);
   return 0;
 }
 
@@ -128,7 +152,7 @@ int BPF_PROG(link_ended, int fd, struct filename* old, int new_fd, struct filena
 
 inline_always void removal_begins(u32 kind, const struct path* directory, struct dentry* dentry) {
   struct change* change = change_begins(kind, directory, dentry);
-  if (change) describe(dentry->d_inode, &change->object);
+  if (change) describe(dentry->d_inode, &change->object, kTyped);
 }
 
 inline_always void removal_ended(u32 kind, s64 result) {
@@ -165,13 +189,13 @@ int BPF_PROG(rename_begins, const struct path* old_directory, struct dentry* old
              struct dentry* dentry, u32 flags) {
   struct change* change = change_begins(kWitnessRename, old_directory, old);
   if (!change) return 0;
-  send_place(new_directory->dentry);
-  describe(old->d_inode, &change->object);
+  send_place(call_if_any(), new_directory->dentry, kTyped);
+  describe(old->d_inode, &change->object, kTyped);
   change->flags = flags;
-  place_of(new_directory->dentry->d_inode, &change->other);
-  place_of(dentry->d_inode, &change->replaced);
-  change->mode = dentry->d_inode ? BPF_CORE_READ(dentry, d_inode, i_nlink) : 0;
-  change->name2_length = copy_name(change->name2, &dentry->d_name, kWitnessName);
+  place_of(new_directory->dentry->d_inode, &change->other, kTyped);
+  place_of(dentry->d_inode, &change->replaced, kTyped);
+  change->mode = dentry->d_inode ? dentry->d_inode->i_nlink : 0;
+  change->name2_length = copy_name(change->name2, &dentry->d_name, kWitnessName, kTyped);
   return 0;
 }
 

@@ -12,9 +12,10 @@
 inline_always void find_fence(const struct path* path) {
   struct dentry* dentry = path->dentry;
   fence_root = (u64)dentry;
-  fence_device = BPF_CORE_READ(dentry, d_sb, s_dev);
-  fence_whole = (u64)BPF_CORE_READ(dentry, d_sb, s_root) == (u64)dentry;
-  place_of(dentry->d_inode, &root_place);
+  fence_device = dentry->d_sb->s_dev;
+  fence_whole = (u64)dentry->d_sb->s_root == (u64)dentry;
+  place_of(dentry->d_inode, &root_place, kTyped);
+  if (!capture_command) fence_namespace = (u64)bpf_get_current_task_btf()->nsproxy->mnt_ns;
   fence_mount = (u64)path->mnt;
   capture_finder = 0;
 }
@@ -25,22 +26,20 @@ int BPF_PROG(getattr_begins, const struct path* path) {
     if (capture_finder && (u32)bpf_get_current_pid_tgid() == capture_finder) find_fence(path);
     return 0;
   }
-  struct witness_record* r = named_record(kWitnessGetattr, 0, path->dentry);
+  struct witness_record* r = named_record(kWitnessGetattr, 0, path->dentry, kTyped);
   if (r) send(r);
   return 0;
 }
 
-inline_always u64 ns(const struct timespec64* time) {
-  return (u64)(BPF_CORE_READ(time, tv_sec) * 1000000000 + BPF_CORE_READ(time, tv_nsec));
-}
+inline_always u64 ns(const struct timespec64* time) { return (u64)(time->tv_sec * 1000000000 + time->tv_nsec); }
 
 SEC("fexit/notify_change")
 int BPF_PROG(setattr_ended, void* ids, struct dentry* dentry, struct iattr* want, struct inode** delegated, int result) {
   const u32 valid = want->ia_valid;
   // Open with O_TRUNC is one operation. A write that takes set-id bits away is one as well.
   if ((valid & ATTR_OPEN) || ((valid & ATTR_FORCE) && !(valid & ATTR_SIZE))) return 0;
-  if (!below(dentry)) return 0;
-  struct witness_record* r = named_record(kWitnessSetattr, result, dentry);
+  if (!below(dentry, dentry->d_sb)) return 0;
+  struct witness_record* r = named_record(kWitnessSetattr, result, dentry, kTyped);
   if (!r) return 0;
   r->flags = valid;
   r->mode = want->ia_mode;
@@ -56,7 +55,7 @@ SEC("fexit/do_faccessat")
 int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long result) {
   struct call* call = call_if_any();
   if (!call || !call->looked_up) return 0;
-  struct witness_record* r = named_record(kWitnessAccess, result, (struct dentry*)call->looked_up);
+  struct witness_record* r = named_record(kWitnessAccess, result, (struct dentry*)call->looked_up, kAddress);
   if (!r) return 0;
   r->mode = mode;
   send(r);
@@ -64,17 +63,18 @@ int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long r
 }
 
 inline_always void link_read(struct dentry* dentry) {
-  if (!below(dentry)) return;
-  struct dentry* up = BPF_CORE_READ(dentry, d_parent);
-  send_place(up);
-  struct witness_record* r = record(kWitnessReadlink, kWitnessText, 0);
+  if (!below(dentry, dentry->d_sb)) return;
+  struct dentry* up = dentry->d_parent;
+  struct call* call = call_if_any();
+  send_place(call, up, kTyped);
+  struct witness_record* r = record_in(call, kWitnessReadlink, kWitnessText, 0);
   if (!r) return;
-  struct inode* inode = BPF_CORE_READ(dentry, d_inode);
-  describe(inode, &r->object);
-  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
-  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName);
+  struct inode* inode = dentry->d_inode;
+  describe(inode, &r->object, kTyped);
+  place_of(up->d_inode, &r->parent, kTyped);
+  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName, kTyped);
   // Short targets are kept with the inode; others the capture doesn't know, unless it saw the link made.
-  const char* target = BPF_CORE_READ(inode, i_link);
+  const char* target = inode->i_link;
   const long bytes = target ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessPath, target) : 0;
   r->text_length = bytes > 0 ? bytes - 1 : 0;
   send(r);
@@ -94,8 +94,8 @@ int BPF_PROG(follow_begins, struct dentry* dentry) {
 
 SEC("fentry/security_sb_statfs")
 int BPF_PROG(statfs_begins, struct dentry* dentry) {
-  if (!below(dentry)) return 0;
-  struct witness_record* r = named_record(kWitnessStatfs, 0, dentry);
+  if (!below(dentry, dentry->d_sb)) return 0;
+  struct witness_record* r = named_record(kWitnessStatfs, 0, dentry, kTyped);
   if (r) send(r);
   return 0;
 }
@@ -103,8 +103,8 @@ int BPF_PROG(statfs_begins, struct dentry* dentry) {
 // The name of an extended attribute lies where the target of a symbolic link would.
 inline_always struct witness_record* attribute_record(u32 kind, s64 result, struct dentry* dentry, const char* attribute,
                                                       u64 size) {
-  if (!below(dentry)) return 0;
-  struct witness_record* r = named_record_as(kind, kWitnessNames, result, dentry);
+  if (!below(dentry, dentry->d_sb)) return 0;
+  struct witness_record* r = named_record_as(kind, kWitnessNames, result, dentry, kTyped);
   if (!r) return 0;
   const long bytes = attribute ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessName, attribute) : 0;
   r->text_length = bytes > 0 ? bytes - 1 : 0;

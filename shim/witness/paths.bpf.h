@@ -8,45 +8,48 @@
 // True: nothing follows the last name that was read, so the walk had come to the end of its path.
 inline_always int at_the_end(struct nameidata* walk) {
   char next = 0;
-  bpf_probe_read_kernel(&next, 1, BPF_CORE_READ(walk, last.name) + (BPF_CORE_READ(walk, last.len) & (kWitnessName - 1)));
+  bpf_probe_read_kernel(&next, 1, walk->last.name + (walk->last.len & (kWitnessName - 1)));
   return next != '/';
 }
 
-inline_always struct witness_record* missing_as(u32 kind, u32 layout, s64 result, struct dentry* directory,
-                                                const struct qstr* name) {
-  struct witness_record* r = record(kind, layout, result);
+inline_always struct witness_record* missing_as(struct call* call, u32 kind, u32 layout, s64 result,
+                                                const struct witness_place* directory, const struct qstr* name) {
+  struct witness_record* r = record_in(call, kind, layout, result);
   if (!r) return 0;
-  place_of(BPF_CORE_READ(directory, d_inode), &r->parent);
-  r->name_length = copy_name(r->text, name, layout == kWitnessShort ? kWitnessShortName : kWitnessName);
+  r->parent = *directory;
+  r->name_length = copy_name(r->text, name, layout == kWitnessShort ? kWitnessShortName : kWitnessName, kTyped);
   return r;
 }
 
-// Makes a record of an operation on a name of a directory, for which there is no file.
-inline_always struct witness_record* missing(u32 kind, s64 result, struct dentry* directory, const struct qstr* name) {
-  send_place(directory);
-  if (BPF_CORE_READ(name, len) < kWitnessShortName) return missing_as(kind, kWitnessShort, result, directory, name);
-  return missing_as(kind, kWitnessNames, result, directory, name);
+// Makes a record of an operation on the last name of a walk, which ended in a directory that has no such file.
+inline_always struct witness_record* missing(u32 kind, s64 result, struct dentry* directory, struct nameidata* walk) {
+  struct call* call = call_if_any();
+  struct witness_place place = {};
+  place_of(walk->inode, &place, kTyped);
+  send_place_of(call, directory, &place);
+  if (walk->last.len < kWitnessShortName) return missing_as(call, kind, kWitnessShort, result, &place, &walk->last);
+  return missing_as(call, kind, kWitnessNames, result, &place, &walk->last);
 }
 
 // A directory on the way may not be searched.
 inline_always void refused_way(struct dentry* directory, s64 result) {
-  struct witness_record* r = named_record(kWitnessAccess, result, directory);
+  struct witness_record* r = named_record(kWitnessAccess, result, directory, kAddress);
   if (!r) return;
   r->mode = 1;  // X_OK
   send(r);
 }
 
-inline_always int is_directory(struct inode* inode) { return (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR; }
+inline_always int is_directory(struct inode* inode) { return (inode->i_mode & S_IFMT) == S_IFDIR; }
 
 // The walk itself failed. Errors that the kernel finds by itself, without the file system, are no operations.
 inline_always void walk_failed(struct nameidata* walk, s64 result) {
   if (result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP || result == -ENAMETOOLONG) return;
-  struct inode* inode = BPF_CORE_READ(walk, inode);
+  struct inode* inode = walk->inode;
   if (!inode || !is_directory(inode)) return;
   struct dentry* directory = dentry_of(inode);
-  if (!directory || !below(directory)) return;
+  if (!directory || !below(directory, inode->i_sb)) return;
   if (result == -EACCES) return refused_way(directory, result);
-  struct witness_record* r = missing(kWitnessLookup, result, directory, &walk->last);
+  struct witness_record* r = missing(kWitnessLookup, result, directory, walk);
   if (r) send(r);
 }
 
@@ -65,14 +68,14 @@ int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path,
 // Keeps the last name of a path whose entry a call is going to change.
 inline_always void parent_found(struct path* parent, struct qstr* last) {
   struct call* call = call_if_any();
-  if (!call || call->parents[1] || !through(BPF_CORE_READ(parent, mnt))) return;
-  const u64 directory = (u64)BPF_CORE_READ(parent, dentry);
+  if (!call || call->parents[1] || !through(parent->mnt)) return;
+  const u64 directory = (u64)parent->dentry;
   if (!call->parents[0]) {
     call->parents[0] = directory;
-    call->last_length[0] = copy_name(call->last[0], last, kWitnessName);
+    call->last_length[0] = copy_name(call->last[0], last, kWitnessName, kTyped);
   } else {
     call->parents[1] = directory;
-    call->last_length[1] = copy_name(call->last[1], last, kWitnessName);
+    call->last_length[1] = copy_name(call->last[1], last, kWitnessName, kTyped);
   }
 }
 
@@ -94,17 +97,17 @@ int BPF_PROG(filename_parent_ended, int fd, struct filename* name, u32 flags, st
   return 0;
 }
 
-// A name that a change of names did not find: the first one, but for an exchange, of which nothing tells which one was missing. There it
-// is the second, because programs try whether it exists; the operation is marked as inferred.
+// A name that a change of names did not find: the first one, but for an exchange, of which nothing tells which one was missing.
+// There it is the second, because programs try whether it exists; the operation is marked as inferred.
 inline_always void last_name_failed(s64 result, int exchanges) {
   struct call* call = call_if_any();
   if (result != -ENOENT || !call || !call->parents[0] || call->change.kind) return;
   const int second = exchanges && call->parents[1];
   struct dentry* directory = (struct dentry*)(second ? call->parents[1] : call->parents[0]);
-  send_place(directory);
-  struct witness_record* r = record(kWitnessLookup, kWitnessNames, result);
+  send_place(call, directory, kAddress);
+  struct witness_record* r = record_in(call, kWitnessLookup, kWitnessNames, result);
   if (!r) return;
-  place_of(BPF_CORE_READ(directory, d_inode), &r->parent);
+  place_of(BPF_CORE_READ(directory, d_inode), &r->parent, kAddress);
   r->marks = second ? kWitnessInferred : 0;
   r->name_length = second ? call->last_length[1] : call->last_length[0];
   if (second)
@@ -116,17 +119,18 @@ inline_always void last_name_failed(s64 result, int exchanges) {
 
 inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
   if (result == -EEXIST || result == -EISDIR || result == -ENXIO) return;
-  struct inode* inode = BPF_CORE_READ(walk, inode);
+  struct inode* inode = walk->inode;
   if (!inode) return;
   const int directory = is_directory(inode);
   if (result == -ENOENT || !at_the_end(walk)) return walk_failed(walk, result);
   struct dentry* dentry = dentry_of(inode);
-  if (!dentry || !below(dentry) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP) return;
+  if (!dentry || !below(dentry, inode->i_sb) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP)
+    return;
   struct witness_record* r;
   if (directory && (flags & O_CREAT))
-    r = missing(kWitnessCreate, result, dentry, &walk->last);
+    r = missing(kWitnessCreate, result, dentry, walk);
   else
-    r = named_record(kWitnessOpen, result, dentry);
+    r = named_record(kWitnessOpen, result, dentry, kAddress);
   if (!r) return;
   r->flags = flags;
   if (directory && !(flags & O_CREAT)) r->marks = kWitnessOfDirectory;
@@ -141,18 +145,14 @@ int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u
     if (in_captured_namespace()) open_failed(walk, how->open_flag, result);
     return 0;
   }
-  struct vfsmount* mount = BPF_CORE_READ(file, f_path.mnt);
-  if (!through(mount)) return 0;
-  const u32 file_mode = BPF_CORE_READ(file, f_mode);
-  if (file_mode & FMODE_PATH) return 0;
+  if (!captured_file(file)) return 0;
   const u32 flags = how->open_flag;
   u32 kind = kWitnessOpen;
   if (flags & O_TMPFILE_ALONE)
     kind = kWitnessTmpfile;
-  else if (file_mode & FMODE_CREATED)
+  else if (file->f_mode & FMODE_CREATED)
     kind = kWitnessCreate;
-  struct dentry* dentry = BPF_CORE_READ(file, f_path.dentry);
-  struct witness_record* r = named_record(kind, 0, dentry);
+  struct witness_record* r = named_record(kind, 0, file->f_path.dentry, kTyped);
   if (!r) return 0;
   r->file = (u64)file;
   r->flags = flags;

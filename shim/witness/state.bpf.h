@@ -34,6 +34,7 @@
 #define F_OFD_SETLKW 38
 #define FL_FLOCK 2
 #define FL_SLEEP 128
+#define UIO_MAXIOV 1024
 #define O_TMPFILE_ALONE 020000000  // without the O_DIRECTORY that belongs to it
 #define FMODE_PATH 0x4000
 #define FMODE_CREATED 0x100000
@@ -41,7 +42,7 @@
 enum { kDeepest = 256, kLongestName = 255 };
 
 // Set by the capture before the programs are attached.
-const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's
+const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's; 0: that of capture_finder
 __u32 capture_finder = 0;                  // thread whose next stat is of the captured directory, through the fence
 
 // The fence: what is reached through this mount is captured. Found by the first stat of capture_finder.
@@ -82,10 +83,14 @@ struct change {
 
 // The call that a thread is in.
 struct call {
-  u64 start;      // ns; after a record of this call: when that ended
-  u64 looked_up;  // dentry of the last path that was found behind the fence
+  u64 start;       // ns; after a record of this call: when that ended; 0: now
+  u64 looked_up;   // dentry of the last path that was found behind the fence
   u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
-  u32 synced;     // a sync of a whole file was recorded
+  u32 synced;      // a sync of a whole file was recorded
+  u32 makes_node;  // this is mknod(2)
+  // The last directory whose place had been sent, as of `near_losses`: mostly that of the thread's next call as well.
+  struct witness_place near;
+  u32 near_losses;
   u32 last_length[2];
   char last[2][kWitnessName];
   struct change change;
@@ -105,6 +110,12 @@ inline_always struct call* call_if_any(void) { return bpf_task_storage_get(&call
 inline_always struct call* call_of_thread(void) {
   return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
+
+// Reads a member by a plain load, through a pointer whose type the verifier knows, or through a mere address, which takes a
+// helper. The verifier knows arguments of a hook, what a load from them returned, and nothing that was read from a map or by a
+// helper.
+enum { kAddress, kTyped };
+#define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
 inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)mount == fence_mount; }
 inline_always int captured_file(struct file* file) { return through(file->f_path.mnt) && !(file->f_mode & FMODE_PATH); }
@@ -131,9 +142,10 @@ static long ascend(u32 index, struct ascent* ascent) {
 }
 
 // Where no mount is known: whether a captured thread acts on something below the directory. A file too deep to tell is lost.
-inline_always int below(struct dentry* dentry) {
+// `super`: typed; that of the dentry.
+inline_always int below(struct dentry* dentry, struct super_block* super) {
   if (!fence_mount || !in_captured_namespace()) return 0;
-  if (BPF_CORE_READ(dentry, d_sb, s_dev) != fence_device) return 0;
+  if (super->s_dev != fence_device) return 0;
   if (fence_whole) return 1;
   struct ascent ascent = {.at = dentry};
   if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost();
@@ -146,46 +158,44 @@ inline_always struct dentry* dentry_of(struct inode* inode) {
   return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry, d_u.d_alias));
 }
 
-inline_always void describe(struct inode* inode, struct witness_inode* to) {
+inline_always void describe(struct inode* inode, struct witness_inode* to, int how) {
   if (!inode) return;
-  to->number = BPF_CORE_READ(inode, i_ino);
-  to->size = BPF_CORE_READ(inode, i_size);
-  to->blocks = BPF_CORE_READ(inode, i_blocks);
-  to->generation = BPF_CORE_READ(inode, i_generation);
-  to->mode = BPF_CORE_READ(inode, i_mode);
-  to->uid = BPF_CORE_READ(inode, i_uid.val);
-  to->gid = BPF_CORE_READ(inode, i_gid.val);
-  to->links = BPF_CORE_READ(inode, i_nlink);
-  to->device = BPF_CORE_READ(inode, i_rdev);
+  to->number = MEMBER(how, inode, i_ino);
+  to->size = MEMBER(how, inode, i_size);
+  to->blocks = MEMBER(how, inode, i_blocks);
+  to->generation = MEMBER(how, inode, i_generation);
+  to->mode = MEMBER(how, inode, i_mode);
+  to->uid = MEMBER(how, inode, i_uid.val);
+  to->gid = MEMBER(how, inode, i_gid.val);
+  to->links = MEMBER(how, inode, i_nlink);
+  to->device = MEMBER(how, inode, i_rdev);
 }
 
-inline_always void place_of(struct inode* inode, struct witness_place* to) {
+inline_always void place_of(struct inode* inode, struct witness_place* to, int how) {
   if (!inode) return;
-  to->number = BPF_CORE_READ(inode, i_ino);
-  to->generation = BPF_CORE_READ(inode, i_generation);
+  to->number = MEMBER(how, inode, i_ino);
+  to->generation = MEMBER(how, inode, i_generation);
 }
 
 // Copies a name. Returns its length, at most kLongestName.
-inline_always u32 copy_name(char* to, const struct qstr* name, u32 room) {
-  const u32 length = BPF_CORE_READ(name, len);
+inline_always u32 copy_name(char* to, const struct qstr* name, u32 room, int how) {
+  const u32 length = MEMBER(how, name, len);
   const u32 bytes = length < room ? length & (kWitnessName - 1) : room - 1;
-  bpf_probe_read_kernel(to, bytes & (kWitnessName - 1), BPF_CORE_READ(name, name));
+  bpf_probe_read_kernel(to, bytes & (kWitnessName - 1), MEMBER(how, name, name));
   return bytes;
 }
 
-
 // Fills in all but the names, file, object and arguments, which are then 0.
-inline_always void head(struct witness_record* r, u32 kind, u32 layout, s64 result) {
+inline_always void head(struct call* call, struct witness_record* r, u32 kind, u32 layout, s64 result) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct call* call = call_if_any();
   __builtin_memset(r, 0, sizeof *r);
   const u64 now = bpf_ktime_get_ns();
   r->kind = kind;
   r->layout = layout;
   r->end = now;
   r->start = now;
-  if (call && call->start) {
-    r->start = call->start;
+  if (call) {
+    if (call->start) r->start = call->start;
     call->start = now;
   }
   r->result = result;
@@ -195,13 +205,15 @@ inline_always void head(struct witness_record* r, u32 kind, u32 layout, s64 resu
   r->uid = task->cred->fsuid.val;
   r->gid = task->cred->fsgid.val;
   r->task_start = task->start_boottime;
-  bpf_get_current_comm(r->comm, sizeof r->comm);
+  const u64* comm = (const u64*)task->comm;
+  ((u64*)r->comm)[0] = comm[0];
+  ((u64*)r->comm)[1] = comm[1];
 }
 
 #define RESERVE(bytes) ((struct witness_record*)bpf_ringbuf_reserve(&ring, sizeof(struct witness_record) + (bytes), 0))
 
 // Returns room for a record of a constant layout. Null: the ring is full, which is counted.
-inline_always struct witness_record* record(u32 kind, u32 layout, s64 result) {
+inline_always struct witness_record* record_in(struct call* call, u32 kind, u32 layout, s64 result) {
   struct witness_record* r = 0;
   if (layout == kWitnessBare) r = RESERVE(0);
   if (layout == kWitnessShort) r = RESERVE(kWitnessShortName);
@@ -211,8 +223,12 @@ inline_always struct witness_record* record(u32 kind, u32 layout, s64 result) {
     note_lost();
     return 0;
   }
-  head(r, kind, layout, result);
+  head(call, r, kind, layout, result);
   return r;
+}
+
+inline_always struct witness_record* record(u32 kind, u32 layout, s64 result) {
+  return record_in(call_if_any(), kind, layout, result);
 }
 
 inline_always void send(struct witness_record* r) { bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP); }
@@ -229,7 +245,7 @@ static long climb_one(u32 index, struct climb* climb) {
   if (up == dentry) return 1;
   struct inode* inode = BPF_CORE_READ(dentry, d_inode);
   struct witness_place place = {};
-  place_of(inode, &place);
+  place_of(inode, &place, kAddress);
   const u32* known = bpf_map_lookup_elem(&places, &place);
   const u32 losses = places_lost;
   if (known && *known == losses) return 1;
@@ -243,9 +259,9 @@ static long climb_one(u32 index, struct climb* climb) {
   r->kind = kWitnessPlace;
   r->layout = kWitnessNames;
   r->start = r->end = bpf_ktime_get_ns();
-  describe(inode, &r->object);
-  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
-  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName);
+  describe(inode, &r->object, kAddress);
+  place_of(BPF_CORE_READ(up, d_inode), &r->parent, kAddress);
+  r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName, kAddress);
   send(r);
   bpf_map_update_elem(&places, &place, &losses, BPF_ANY);
   climb->at = up;
@@ -253,27 +269,41 @@ static long climb_one(u32 index, struct climb* climb) {
 }
 
 // Sends where a directory lies, unless that is known.
-inline_always void send_place(struct dentry* directory) {
+inline_always void send_place_of(struct call* call, struct dentry* directory, const struct witness_place* place) {
+  const u32 losses = places_lost;
+  if (call && call->near.number == place->number && call->near.generation == place->generation && call->near_losses == losses)
+    return;
   struct climb climb = {.at = directory};
   if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost();
+  if (!call) return;
+  call->near = *place;
+  call->near_losses = losses;
+}
+
+inline_always void send_place(struct call* call, struct dentry* directory, int how) {
+  if ((u64)directory == fence_root) return;
+  struct witness_place place = {};
+  place_of(MEMBER(how, directory, d_inode), &place, how);
+  send_place_of(call, directory, &place);
 }
 
 // Makes a record with the object, parent and name of a dentry.
-inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 result, struct dentry* dentry) {
-  struct dentry* up = BPF_CORE_READ(dentry, d_parent);
-  send_place(up);
-  struct witness_record* r = record(kind, layout, result);
+inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 result, struct dentry* dentry, int how) {
+  struct dentry* up = MEMBER(how, dentry, d_parent);
+  struct call* call = call_if_any();
+  send_place(call, up, how);
+  struct witness_record* r = record_in(call, kind, layout, result);
   if (!r) return 0;
-  describe(BPF_CORE_READ(dentry, d_inode), &r->object);
+  describe(MEMBER(how, dentry, d_inode), &r->object, how);
   if ((u64)dentry == fence_root) return r;  // its own name lies outside
-  place_of(BPF_CORE_READ(up, d_inode), &r->parent);
-  r->name_length = copy_name(r->text, &dentry->d_name, layout == kWitnessShort ? kWitnessShortName : kWitnessName);
+  place_of(MEMBER(how, up, d_inode), &r->parent, how);
+  r->name_length = copy_name(r->text, &dentry->d_name, layout == kWitnessShort ? kWitnessShortName : kWitnessName, how);
   return r;
 }
 
-inline_always struct witness_record* named_record(u32 kind, s64 result, struct dentry* dentry) {
-  if (BPF_CORE_READ(dentry, d_name.len) < kWitnessShortName) return named_record_as(kind, kWitnessShort, result, dentry);
-  return named_record_as(kind, kWitnessNames, result, dentry);
+inline_always struct witness_record* named_record(u32 kind, s64 result, struct dentry* dentry, int how) {
+  if (MEMBER(how, dentry, d_name.len) < kWitnessShortName) return named_record_as(kind, kWitnessShort, result, dentry, how);
+  return named_record_as(kind, kWitnessNames, result, dentry, how);
 }
 
 // Makes a record of an operation on an open file.

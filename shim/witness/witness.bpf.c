@@ -30,7 +30,7 @@ int BPF_PROG(call_begins) {
   call->start = bpf_ktime_get_ns();
   call->looked_up = 0;
   call->parents[0] = call->parents[1] = 0;
-  call->synced = 0;
+  call->synced = call->makes_node = 0;
   call->change.kind = 0;
   return 0;
 }

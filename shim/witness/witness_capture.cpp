@@ -3,15 +3,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mount.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <memory>
 #include <utility>
 
+#include "../background.hpp"
 #include "../capture_error.hpp"
 #include "../capture_summary.hpp"
 #include "../captured_directory.hpp"
@@ -21,6 +24,7 @@
 #include "../process_limits.hpp"
 #include "../signals.hpp"
 #include "../trace_header.hpp"
+#include "fence.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
 #include "witness_recorder.hpp"
@@ -41,8 +45,6 @@ constexpr const char* kVisibility =
 }
 
 void check_options(const CaptureOptions& options) {
-  if (options.command.empty())
-    throw CaptureError("--via kernel: requires a command after --, which is captured in a mount namespace of its own");
   if (options.content != Content::none)
     throw CaptureError("--content: not possible with --via kernel, which does not see what is read and written; leave one out");
   if (options.cache != CacheMode::kAuto) refuse("--cache");
@@ -55,20 +57,10 @@ void check_options(const CaptureOptions& options) {
   if (options.stall != usual.stall) refuse("--stall");
   if (options.force) refuse("--force");
   if (options.abort_stalled) refuse("--on-stall");
-  if (options.background) refuse("--background");
   if (geteuid() != 0) throw CaptureError("--via kernel: run as root, or leave --via out");
 }
 
-// Mounts the directory over itself, with what is mounted inside, for this process and its children only. The kernel's hooks know
-// the captured operations by this mount.
-void mount_fence(const CapturedDirectory& captured) {
-  enter_private_namespace(false);
-  const UniqueFd here(open_directory(captured.path));
-  same_directory_or_fail(here.get(), captured.root.get(), captured.path);
-  const std::string point = "/proc/self/fd/" + std::to_string(here.get());
-  if (mount(point.c_str(), point.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
-    throw failed(captured.path + ": can't be mounted over itself", errno);
-}
+pid_t process_of(const std::unique_ptr<CapturedCommand>& command) { return command ? command->pid() : 0; }
 
 class WitnessCapture {
  public:
@@ -87,36 +79,51 @@ class WitnessCapture {
   int close_trace();
 
   CaptureOptions& options_;
+  const std::unique_ptr<Background> parent_;  // null: stays in the foreground
   const ProcessSettings original_;
   const CapturedDirectory captured_;
   CaptureOutput output_;
   TraceHeader header_;
   ControlFields fields_;
   ControlServer control_;
-  CapturedCommand command_;
+  const std::unique_ptr<Fence> fence_;              // null: only the command is captured
+  const std::unique_ptr<CapturedCommand> command_;  // null: everybody is captured
   const int64_t epoch_;
   TraceSink sink_;
   WitnessRecorder recorder_;
   const UniqueFd signals_;
   std::vector<int> stoppers_;  // clients that wait for the end
+  std::string stop_reason_;    // without a command; empty: the capture goes on
+  std::string still_mounted_;  // why the fence could not be taken away
   int status_ = 0;
   bool ended_ = false, said_ = false;
 };
 
 WitnessCapture::WitnessCapture(CaptureOptions& options)
     : options_(options),
+      parent_(go_to_background(options.background, !options.command.empty())),
       original_(leave_surroundings()),
       captured_(find_captured(options)),
-      output_(options.output, captured_.path, captured_.root.get(), options.rotate != 0, false),
+      output_(options.output, captured_.path, captured_.root.get(), options.rotate != 0, options.background),
       header_(make_header()),
       fields_{{"directory", captured_.path}, {"trace", output_.full_name()}, {"command", header_.command}},
       control_(fields_),
-      command_(options.command, original_, [this] { mount_fence(captured_); }),
+      fence_(options.command.empty() ? std::make_unique<Fence>(captured_, output_.log_fd()) : nullptr),
+      command_(fence_
+                   ? nullptr
+                   : std::make_unique<CapturedCommand>(options.command, original_, [this] { mount_private_fence(captured_); })),
       epoch_(begin_trace()),
       sink_(output_.take_trace_fd(), header_, sink_options()),
-      recorder_(sink_, command_.pid(), options.kernel_ring, epoch_),
+      recorder_(sink_, process_of(command_), options.kernel_ring, epoch_),
       signals_(open_signals()) {
-  recorder_.start([this] { command_.look_at(captured_.path); });
+  if (fence_) control_.set_field("fence", "shared");
+  recorder_.start([this] {
+    struct stat s;
+    if (command_)
+      command_->look_at(captured_.path);
+    else
+      (void)!stat(captured_.path.c_str(), &s);
+  });
 }
 
 TraceHeader WitnessCapture::make_header() {
@@ -160,8 +167,9 @@ void WitnessCapture::wait(int milliseconds) {
   if (fds[1].revents) on_control();
   if (recorder_.recording() || std::exchange(said_, true)) return;
   const bool failed = !recorder_.failure().empty();
-  dprintf(STDERR_FILENO, "fsshim: recording %s: %s; the command goes on\n", failed ? "stopped" : "ended",
-          escape_text(recorder_.reason()).c_str());
+  if (!command_ && stop_reason_.empty()) stop_reason_ = recorder_.reason();
+  dprintf(STDERR_FILENO, "fsshim: recording %s: %s%s\n", failed ? "stopped" : "ended", escape_text(recorder_.reason()).c_str(),
+          command_ ? "; the command goes on" : "");
 }
 
 // The command gets the signals, but for those that the terminal has sent to it as well.
@@ -169,9 +177,11 @@ void WitnessCapture::on_signal() {
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
     if (info.ssi_signo == SIGCHLD)
-      ended_ = command_.ended(&status_) || ended_;
+      ended_ = (command_ && command_->ended(&status_)) || ended_;
+    else if (!command_)
+      stop_reason_ = std::string("SIG") + sigabbrev_np(int(info.ssi_signo));
     else if (info.ssi_code != SI_KERNEL || (info.ssi_signo == SIGHUP && getsid(0) == getpid()))
-      command_.send(int(info.ssi_signo));
+      command_->send(int(info.ssi_signo));
   }
 }
 
@@ -179,6 +189,7 @@ ControlFields WitnessCapture::status_fields() const {
   ControlFields fields = fields_;
   fields["state"] = recorder_.recording() ? "recording" : "stopped";
   fields["failure"] = recorder_.failure();
+  fields["still_mounted"] = still_mounted_;
   fields["rotation_failure"] = sink_.rotation_failure();
   auto number = [&](const char* name, uint64_t value) { fields[name] = std::to_string(value); };
   number("operations", sink_.operations());
@@ -197,7 +208,10 @@ void WitnessCapture::on_control() {
   const std::string request = control_.next(&client);
   if (request == "stop" || request == "stop now") {
     stoppers_.push_back(client);
-    command_.send(SIGTERM);
+    if (command_)
+      command_->send(SIGTERM);
+    else
+      stop_reason_ = "fsshim stop";
   } else if (client >= 0 && !request.empty()) {
     if (request == "rotate") sink_.request_rotation();
     ControlServer::reply(client, status_fields());
@@ -205,7 +219,10 @@ void WitnessCapture::on_control() {
 }
 
 int WitnessCapture::close_trace() {
-  recorder_.stop(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
+  if (fence_) still_mounted_ = fence_->remove();
+  recorder_.stop(!command_        ? stop_reason_
+                 : status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128)
+                                  : "command ended");
   const uint64_t lost = recorder_.counters().lost;
   std::string failure = recorder_.failure();
   if (failure.empty() && lost) failure = format_count(lost) + " operations were dropped; give a larger --kernel-ring";
@@ -221,6 +238,11 @@ int WitnessCapture::close_trace() {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output_.trace()).c_str(), escape_text(failure).c_str());
     if (status_ == 0) status_ = 1;
   }
+  if (!still_mounted_.empty()) {
+    dprintf(STDERR_FILENO, "fsshim: %s: still mounted over itself: %s\n", escape_text(captured_.path).c_str(),
+            escape_text(still_mounted_).c_str());
+    if (status_ == 0) status_ = 1;
+  }
   ControlFields fields = status_fields();
   fields["failure"] = failure;
   fields["ends"] = "now";
@@ -229,12 +251,14 @@ int WitnessCapture::close_trace() {
 }
 
 int WitnessCapture::run() {
-  command_.go();
+  if (command_) command_->go();
   output_.keep();
+  if (parent_) parent_->ready(captured_.path, output_);
+  notify_service_manager("READY=1");
   if (options_.verbose)
     dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) at %u hooks of the kernel, trace %s\n", escape_text(captured_.path).c_str(),
             captured_.below.type.c_str(), recorder_.hooks(), escape_text(output_.trace()).c_str());
-  while (!ended_) wait(200);
+  while (!ended_ && stop_reason_.empty()) wait(200);
   return close_trace();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fsshim capture DIR --via kernel -- COMMAND: records at the kernel's own hooks, and mounts no file system.
+// fsshim capture DIR --via kernel [-- COMMAND]: records at the kernel's own hooks, and mounts no file system.
 #pragma once
 
 #include "../subcommands.hpp"

@@ -158,11 +158,13 @@ bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
     handles->first = open_[r.file] = ++last_handle_;
     return true;
   }
-  if (auto at = open_.find(r.file); r.file && at != open_.end()) {
+  if (!r.file) return true;
+  if (auto at = open_.find(r.file); at != open_.end()) {
     handles->first = at->second;
     if (r.kind == kWitnessRelease) open_.erase(at);
   }
-  if (auto at = open_.find(r.file2); r.file2 && at != open_.end()) handles->second = at->second;
+  if (!r.file2) return true;
+  if (auto at = open_.find(r.file2); at != open_.end()) handles->second = at->second;
   return true;
 }
 
@@ -187,12 +189,14 @@ void WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
 }
 
 // A second name of a file with one link is its name at another time: a rename overlapped this operation.
-void WitnessOps::show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink) {
+ObjectId WitnessOps::show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like,
+                          OpSink& sink) {
   show_directory(parent, like, sink);
-  if (!object.number || !parent.number || name.empty() || object == root_) return;
+  if (!object.number) return kNoObject;
   Node& n = node(object);
-  if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return;
-  if (!names_.insert(mark(parent, name, object)).second) return;
+  if (!parent.number || name.empty() || object == root_) return n.id;
+  if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return n.id;
+  if (!names_.insert(mark(parent, name, object)).second) return n.id;
   n.shown = true;
   const Attr attr = attributes(inode);
   Op op{.start = like.start, .kind = OpKind::lookup, .op_flags = kOpInferred, .thread = like.thread, .object = n.id};
@@ -203,6 +207,7 @@ void WitnessOps::show(Key object, Key parent, std::string_view name, const witne
   op.name = name;
   op.attr = &attr;
   sink.add(op);
+  return n.id;
 }
 
 void WitnessOps::bind(Key object, Key parent, std::string_view name) {
@@ -224,10 +229,11 @@ void WitnessOps::forget(Key object) {
 }
 
 const ThreadInfo* WitnessOps::thread_of(const witness_record& r) {
-  Thread& thread = threads_[r.tid];
-  const std::string_view comm(r.comm, strnlen(r.comm, sizeof r.comm));
+  if (!last_entry_ || last_tid_ != r.tid) last_entry_ = &threads_[last_tid_ = r.tid];
+  Thread& thread = *last_entry_;
   const bool same = thread.info && thread.start == r.task_start && thread.info->pid == int32_t(r.pid);
-  if (same && thread.info->command == comm) return thread.info;
+  if (same && memcmp(thread.comm, r.comm, sizeof r.comm) == 0) return thread.info;
+  const std::string_view comm(r.comm, strnlen(r.comm, sizeof r.comm));
   constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
   infos_.push_back({.id = same ? thread.info->id : ++last_thread_,
                     .tid = int32_t(r.tid),
@@ -235,7 +241,9 @@ const ThreadInfo* WitnessOps::thread_of(const witness_record& r) {
                     .ppid = int32_t(r.parent_pid),
                     .start_ticks = r.task_start / kTick,
                     .command = *commands_.emplace(comm).first});
-  thread = {r.task_start, &infos_.back()};
+  thread.start = r.task_start;
+  memcpy(thread.comm, r.comm, sizeof r.comm);
+  thread.info = &infos_.back();
   return thread.info;
 }
 
@@ -274,10 +282,9 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       return;
     case OpKind::unlink:
     case OpKind::rmdir:
-      show(object, parent, name, r.object, op, sink);
+      op.object = show(object, parent, name, r.object, op, sink);
       op.parent = id(parent);
       op.name = name;
-      op.object = id(object);
       if (!done) return;
       unbind(object, parent, name);
       if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object);
@@ -304,8 +311,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       return;
     }
     default:
-      show(object, parent, name, r.object, op, sink);
-      op.object = id(object);
+      op.object = show(object, parent, name, r.object, op, sink);
   }
 }
 
@@ -326,11 +332,13 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     show(object, parent, name_of(r), r.object, op, sink);
   }
-  op.object = id(object);
   op.handle = handle;
+  if (!object.number) return;
+  Node& n = node(object);
+  op.object = n.id;
   if (!handle) return;
-  instances_[handle] = {.object = object, .directory = op.kind == OpKind::opendir};
-  ++node(object).opens;
+  instances_[handle] = {.object = object, .id = op.object, .directory = op.kind == OpKind::opendir};
+  ++n.opens;
 }
 
 void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
@@ -343,30 +351,34 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   op.thread = op.who->id;
   if (r.result < 0) op.error = int32_t(-r.result);
   if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
-  Attr attr = attributes(r.object), set;
+  Attr attr, set;
+  auto tell_attributes = [&] {
+    attr = attributes(r.object);
+    op.attr = &attr;
+  };
   if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
     fill_open(r, handles.first, op, sink);
-    if (!op.error && (op.kind == OpKind::create || op.kind == OpKind::tmpfile)) op.attr = &attr;
+    if (!op.error && (op.kind == OpKind::create || op.kind == OpKind::tmpfile)) tell_attributes();
     return sink.add(op);
   }
   if (!r.file) fill_names(r, op, sink);
-  const auto instance = instances_.find(handles.first);
+  const auto instance = r.file ? instances_.find(handles.first) : instances_.end();
   if (r.file) {
     op.handle = handles.first;
-    op.object = instance != instances_.end() ? id(instance->second.object) : id(key(r.object));
+    op.object = instance != instances_.end() ? instance->second.id : id(key(r.object));
   }
   op.offset = r.offset;
   op.length = r.length;
   const uint64_t result = r.result > 0 ? uint64_t(r.result) : 0;
   switch (op.kind) {
     case OpKind::getattr:
-      op.attr = &attr;
+      tell_attributes();
       op.offset = op.length = 0;
       break;
     case OpKind::setattr:
       set = wanted(r);
       op.set = &set;
-      if (!op.error) op.attr = &attr;
+      if (!op.error) tell_attributes();
       op.offset = op.length = 0;
       break;
     case OpKind::access:
@@ -417,7 +429,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     case OpKind::mknod:
     case OpKind::link:
       op.offset = op.length = 0;
-      if (!op.error) op.attr = &attr;
+      if (!op.error) tell_attributes();
       break;
     case OpKind::getxattr:
     case OpKind::listxattr:

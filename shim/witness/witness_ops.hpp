@@ -56,6 +56,7 @@ class WitnessOps {
   };
   struct Thread {
     uint64_t start = 0;
+    char comm[16] = {};
     const ThreadInfo* info = nullptr;
   };
 
@@ -65,7 +66,8 @@ class WitnessOps {
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
   uint64_t mark(Key parent, std::string_view name, Key object);
   void show_directory(Key directory, const Op& like, OpSink& sink);
-  void show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
+  // Returns the object's number, kNoObject for none.
+  ObjectId show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
   void bind(Key object, Key parent, std::string_view name);
   void unbind(Key object, Key parent, std::string_view name);
   void forget(Key object);
@@ -84,11 +86,14 @@ class WitnessOps {
   std::unordered_map<uint64_t, HandleId> open_;     // by the address of the kernel's open file; as of arrival
   struct Instance {
     Key object;
+    ObjectId id = kNoObject;
     bool directory = false;
     uint64_t cursor = 0;
   };
   std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
   std::unordered_map<uint32_t, Thread> threads_;
+  uint32_t last_tid_ = 0;  // of the last record; its entry is last_entry_
+  Thread* last_entry_ = nullptr;
   std::deque<ThreadInfo> infos_;
   std::unordered_set<std::string> commands_;
 };

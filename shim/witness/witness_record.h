@@ -96,7 +96,7 @@ struct witness_record {
   w64 offset, offset2, length;         // setattr: size, atime, mtime (ns)
   w64 owner;                           // flush and locks; setattr: uid << 32 | gid
   w32 flags;                           // O_*, RENAME_*, ATTR_* of the kernel (setattr), datasync; locks: 1: waits
-  w32 mode;                            // mode, or R_OK and so on (access), whence, F_RDLCK or LOCK_SH; rename: links of `replaced`
+  w32 mode;  // mode, or R_OK and so on (access), whence, F_RDLCK or LOCK_SH; rename: links of `replaced`
   w32 marks;
   w32 name_length, text_length;  // in bytes
   w32 tid, pid, parent_pid, uid, gid;

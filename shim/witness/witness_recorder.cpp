@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPause = 2ms;             // between two looks at the ring
+constexpr auto kPause = 5ms;             // between two looks at the ring; each costs as much as several operations
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
+constexpr size_t kMostSpare = 32;        // chunks; kWindow of 200,000 records a second
 constexpr size_t kAskFull = 1000;        // operations after which the sink is asked whether it is full
 
 size_t bytes_of(const witness_record& r) {
@@ -48,29 +49,39 @@ void WitnessRecorder::start(const std::function<void()>& look) {
 void WitnessRecorder::keep(const witness_record& r) {
   WitnessOps::Handles handles;
   if (!ops_->arrived(r, &handles)) return;
-  const size_t bytes = (bytes_of(r) + 7) / 8 * 8;
-  if (chunks_.empty() || chunks_.back().bytes.size() + bytes > chunks_.back().bytes.capacity())
-    chunks_.emplace_back().bytes.reserve(kChunkBytes);
-  Chunk& chunk = chunks_.back();
-  const size_t at = chunk.bytes.size();
-  chunk.bytes.resize(at + bytes);
-  memcpy(chunk.bytes.data() + at, &r, bytes_of(r));
+  const size_t bytes = bytes_of(r);
+  Chunk& chunk = chunk_with_room(bytes);
+  std::byte* const copy = chunk.bytes.get() + chunk.used;
+  memcpy(copy, &r, bytes);
+  chunk.used += (bytes + 7) / 8 * 8;
   ++chunk.records;
-  waiting_.push(
-      {int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(chunk.bytes.data() + at), handles, &chunk});
+  came_ = std::max(came_, int64_t(r.end));
+  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), &chunk, handles});
+}
+
+WitnessRecorder::Chunk& WitnessRecorder::chunk_with_room(size_t bytes) {
+  if (!chunks_.empty() && kChunkBytes - chunks_.back().used >= bytes) return chunks_.back();
+  Chunk& chunk = chunks_.emplace_back();
+  if (spare_.empty()) {
+    chunk.bytes = std::make_unique_for_overwrite<std::byte[]>(kChunkBytes);
+  } else {
+    chunk.bytes = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  return chunk;
 }
 
 void WitnessRecorder::write_before(int64_t bound) {
-  for (size_t n = 1; !waiting_.empty() && waiting_.top().start < bound; ++n) {
+  for (size_t n = 1; !waiting_.empty() && waiting_.first().start < bound; ++n) {
     if (n % kAskFull == 0 && sink_.full()) return;
-    const Waiting next = waiting_.top();
-    waiting_.pop();
+    const Waiting next = waiting_.pop();
     if (next.start < written_) ++late_;
     written_ = std::max(written_, next.start);
     ops_->add(*next.record, next.handles, written_, sink_);
     --next.chunk->records;
   }
-  while (chunks_.size() > 1 && chunks_.front().records == 0) chunks_.pop_front();
+  for (; chunks_.size() > 1 && chunks_.front().records == 0; chunks_.pop_front())
+    if (spare_.size() < kMostSpare) spare_.push_back(std::move(chunks_.front().bytes));
 }
 
 RecorderState WitnessRecorder::state() {
@@ -79,22 +90,22 @@ RecorderState WitnessRecorder::state() {
   return state;
 }
 
-void WitnessRecorder::end_for(const std::string& reason, bool failed) {
-  std::lock_guard lock(mutex_);
-  reason_ = reason;
-  if (failed) failure_ = reason;
+// Writes the operations that wait to be put in order. The hooks are detached.
+void WitnessRecorder::write_rest() {
+  while (hooks_.drain()) continue;
+  write_before(INT64_MAX);
 }
 
 void WitnessRecorder::write_all() {
-  for (bool stopping = false; !stopping;) {
-    stopping = stop_.load();
+  while (!stop_.load()) {
     const int64_t begun = clock_ns(CLOCK_MONOTONIC);
-    hooks_.drain();
-    write_before(stopping ? INT64_MAX : begun - kWindow);
+    const bool more = hooks_.drain();
+    // Records that are still in the ring ended after those that came.
+    write_before((more ? came_ : begun) - kWindow);
     const SinkState told = sink_.tick(begun - epoch_, state());
     drained_ = begun;
-    if (!told.end.empty()) return end_for(told.end, told.failed);
-    if (!stopping) std::this_thread::sleep_for(kPause);
+    if (!told.end.empty()) return end_.end(told);
+    if (!more) std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -102,23 +113,16 @@ void WitnessRecorder::run() {
   bool clean = true;
   try {
     write_all();
-    detach();             // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
-    if (!sink_.full()) {  // the operations that waited to be put in order
-      hooks_.drain();
-      write_before(INT64_MAX);
-    }
+    detach();  // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
+    if (!sink_.full()) write_rest();
+    if (const SinkState told = sink_.tick(now(), state()); !told.end.empty()) end_.end(told);
   } catch (const std::exception& e) {
     clean = false;
-    end_for(e.what(), true);
+    end_.end({e.what(), true});
   }
   detach();
   recording_ = false;
-  try {
-    sink_.finish(clean, reason(), now(), state());
-  } catch (const std::exception& e) {
-    std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = e.what();
-  }
+  end_.finish(sink_, clean, now(), state());
 }
 
 void WitnessRecorder::detach() {
@@ -128,22 +132,9 @@ void WitnessRecorder::detach() {
 void WitnessRecorder::stop(const std::string& reason) {
   if (!thread_.joinable()) return;
   detach();
-  {
-    std::lock_guard lock(mutex_);
-    if (reason_.empty()) reason_ = reason;
-  }
+  end_.request(reason);
   stop_ = true;
   thread_.join();
-}
-
-std::string WitnessRecorder::failure() const {
-  std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-std::string WitnessRecorder::reason() const {
-  std::lock_guard lock(mutex_);
-  return reason_;
 }
 
 }  // namespace fsr::shim

@@ -11,13 +11,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <queue>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "../recording_end.hpp"
 #include "hooks.hpp"
-#include "op_sink.hpp"
+#include "start_order.hpp"
 #include "witness_ops.hpp"
 
 namespace fsr::shim {
@@ -36,8 +36,8 @@ class WitnessRecorder {
   void stop(const std::string& reason);
 
   bool recording() const { return recording_.load(); }
-  std::string failure() const;  // the reason why recording failed; empty: it did not
-  std::string reason() const;   // the reason why recording ended; empty: it goes on
+  std::string failure() const { return end_.failure(); }  // the reason why recording failed; empty: it did not
+  std::string reason() const { return end_.reason(); }    // the reason why recording ended; empty: it goes on
   WitnessCounters counters() const { return hooks_.counters(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
   unsigned hooks() const { return hooks_.attached(); }
@@ -45,42 +45,45 @@ class WitnessRecorder {
 
  private:
   struct Chunk {
-    std::vector<std::byte> bytes;
+    std::unique_ptr<std::byte[]> bytes;
+    size_t used = 0;     // bytes
     size_t records = 0;  // not written yet
   };
   struct Waiting {
     int64_t start;
     uint64_t number;  // in the order of arrival
     const witness_record* record;
-    WitnessOps::Handles handles;
     Chunk* chunk;
+    WitnessOps::Handles handles;
     bool operator<(const Waiting& other) const {  // the earliest is the greatest
       return start != other.start ? start > other.start : number > other.number;
     }
   };
 
   void keep(const witness_record& record);
+  Chunk& chunk_with_room(size_t bytes);
   void write_before(int64_t bound);
+  void write_rest();
   void run();
   void write_all();
   void detach();  // once, by whichever thread is first
   RecorderState state();
-  void end_for(const std::string& reason, bool failed);
 
   OpSink& sink_;
   const int64_t epoch_;
   WitnessHooks hooks_;
   std::unique_ptr<WitnessOps> ops_;
   std::deque<Chunk> chunks_;
-  std::priority_queue<Waiting> waiting_;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
+  StartOrder<Waiting> waiting_;
   uint64_t arrived_ = 0;
+  int64_t came_ = INT64_MIN;     // latest end of a record that came
   int64_t written_ = INT64_MIN;  // start of the last operation that was added
   int64_t drained_ = 0;          // time of the last drain but one
   uint64_t dropped_ = 0;         // lost records that the sink knows of
   std::atomic<uint64_t> late_{0};
   std::atomic<bool> recording_{true}, stop_{false};
-  mutable std::mutex mutex_;
-  std::string reason_, failure_;
+  RecordingEnd end_;
   std::thread thread_;
   std::once_flag detached_;
 };

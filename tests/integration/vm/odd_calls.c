@@ -116,6 +116,10 @@ static void data(void) {
   OK("read", pread(fd, buffer, 7, 1000));
   OK("read", preadv(fd, two, 2, 500));
   OK("read", readv(fd, two, 2));
+  struct iovec many[1000];
+  for (int i = 0; i < 1000; ++i) many[i] = (struct iovec){buffer, 7};
+  OK("write", pwritev(fd, many, 1000, 0));
+  OK("read", preadv(fd, many, 1000, 6900));  // at the end of the file, so that the result does not tell the length
   OK("read", read(fd, buffer, sizeof buffer));
   QUIET(lseek(fd, 0, SEEK_SET));
   OK("lseek", lseek(fd, 0, SEEK_DATA));

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # fsshim capture --via kernel, in a virtual machine with Debian's stock kernel: a program of odd calls is recorded call by call; git, tar
 # and SQLite, captured so, replay clean with an equal tree; what a small ring drops is counted; a killed fsshim leaves nothing, and its
-# command goes on. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite.
+# command goes on. Without a command everybody is captured from the start to the stop, and nobody notices either. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite.
 "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
 . "$(dirname "$0")/../harness/common.sh"
 suite=()
@@ -75,6 +75,36 @@ sleep 1; grep -c /mnt/d /proc/self/mounts >/share/mounts
 i=0; until umount /mnt 2>/dev/null || [ $i = 200 ]; do sleep 0.3; i=$((i + 1)); done
 [ $i -lt 200 ]; status unmounted $?
 fsshim capture /tmp --via kernel -o /share/after.zst -- true 2>/share/after.err; status after $?
+
+mount -t tmpfs tmp /mnt; mkdir /mnt/all; cd /tmp
+mounted() { grep -c ' /mnt/all ' /proc/self/mounts; }
+exec 8>/mnt/all/before
+fsshim capture /mnt/all --via kernel --background -o /share/all.zst >/share/all.out 2>&1; status all $?
+mounted >/share/all.mounts
+fsshim capture /mnt/all --via kernel -o /share/second.zst 2>/share/second.err; status second $?
+echo captured >/mnt/all/file; cat /mnt/all/file >/dev/null; mv /mnt/all/file /mnt/all/other; echo unseen >&8
+exec 9</mnt/all/other
+fsshim list >/share/all.list 2>&1
+fsshim stop /mnt/all >/share/stop.out 2>&1; status stop $?
+mounted >>/share/all.mounts
+read -r line <&9; [ "$line" = captured ]; status held $?
+echo after >/mnt/all/after
+exec 8>&- 9<&-
+fsshim capture /mnt/all --via kernel -o /share/interrupted.zst 2>/share/interrupted.err & fsshim=$!
+while [ "$(mounted)" = 0 ]; do sleep 0.1; done
+kill -TERM $fsshim; wait $fsshim; status interrupted $?  # the shell has SIGINT ignored there
+
+# Killed at any moment of its start, and later.
+sh -c 'i=0; while [ ! -e /tmp/enough ]; do echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] || exit 1; i=$((i + 1)); done' & worker=$!
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  fsshim capture /mnt/all --via kernel -o /tmp/kill$i.zst 2>/dev/null & fsshim=$!
+  sleep 0.$((i % 10)); sleep $((i % 4))
+  kill -9 $fsshim; wait $fsshim
+done
+: >/tmp/enough; wait $worker; status worker $?
+i=0; until [ "$(mounted)" = 0 ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done
+mounted >>/share/all.mounts
+exit 0
 E
 "$FSR_SOURCE/tests/vm/run" "${suite[@]}" --share share --timeout 550 --program "$FSR_BUILD/shim/fsshim" \
   --program "$FSR_BUILD/tests/integration/odd_calls" --program "$(command -v git)" --program "$(command -v sqlite3)" job ||
@@ -89,6 +119,7 @@ sort share/odd.list >odd.wanted
 check 'odd calls: each is recorded, and no other' diff odd.wanted odd.got
 check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump share/odd.zst | grep -q ' lookup d/nobody .*inferred = ENOENT'"
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
+check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
@@ -110,6 +141,20 @@ ended 'killed: the command goes on to its end' whole 0
 check_status 'killed: no mount is left' 0 '^0$' cat share/mounts
 ended 'killed: nothing holds the file system' unmounted 0
 ended 'killed: the next capture starts' after 0
+
+ended 'everybody: the capture starts in the background' all 0
+check_status 'everybody: the directory is mounted during the capture only' 0 '^1 0 0$' paste -sd ' ' share/all.mounts
+ended 'everybody: a second capture is refused' second 2
+check_status 'everybody: a second capture is refused in one line' 0 '^fsshim: /mnt/all: already captured' cat share/second.err
+check_status 'everybody: list shows the capture' 0 '/mnt/all' cat share/all.list
+ended 'everybody: stop' stop 0
+ended 'everybody: a file that was opened in the capture stays usable' held 0
+check 'everybody: the trace is complete' fstrace verify share/all.zst
+check_status 'everybody: operations of others are recorded' 0 ' rename file -> other ' fstrace dump share/all.zst
+check_status 'everybody: what was opened before is not' 1 '' sh -c 'fstrace dump share/all.zst | grep -E " (before|after)"'
+ended 'everybody: a signal ends the capture' interrupted 0
+check 'everybody: the interrupted trace is complete' fstrace verify share/interrupted.zst
+ended 'everybody: 20 kills harm no application' worker 0
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
 mkdir here
