@@ -188,7 +188,7 @@ TEST_CASE("a listing that lacks a name comes after its removal if it had room fo
   // The removal started later, and still had happened.
   Op longer = list;
   longer.start = 0;
-  longer.duration = 30;
+  longer.duration = 30'000;
   CHECK(order({longer, name_op({5, 8, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0});
   // The listing waits for the removal, but not longer than until a name is made that it lacks.
   CHECK(order({unlink, list, create_op({6, 8, 3}, 5, "z", 11, 1)}) == Order{0, 1, 2});
