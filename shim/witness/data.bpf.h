@@ -37,19 +37,18 @@ int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64*
 }
 
 struct vectors {
-  const struct iovec* next;
+  u64 first;  // address
   u64 bytes;
-  u64 failed;  // a number of those left would differ in each turn, and newer verifiers follow each
+  u64 failed;
 };
 
 static long add_vector(u32 index, struct vectors* vectors) {
   struct iovec vector;
-  if (bpf_probe_read_user(&vector, sizeof vector, vectors->next) != 0) {
+  if (bpf_probe_read_user(&vector, sizeof vector, (const struct iovec*)vectors->first + index) != 0) {
     vectors->failed = 1;
     return 1;
   }
   vectors->bytes += vector.iov_len;
-  ++vectors->next;
   return 0;
 }
 
@@ -57,7 +56,9 @@ static long add_vector(u32 index, struct vectors* vectors) {
 // the operation is marked as inferred.
 inline_always void vectors_transferred(u32 kind, struct file* file, const struct iovec* first, u64 count, s64* position,
                                        s64 result) {
-  struct vectors vectors = {.next = first, .failed = count > UIO_MAXIOV};
+  struct vectors vectors = {.failed = count > UIO_MAXIOV};
+  // Copied by a helper, it is a number: newer verifiers follow a loop over a typed pointer turn by turn.
+  bpf_probe_read_kernel(&vectors.first, sizeof vectors.first, &first);
   if (count <= UIO_MAXIOV) bpf_loop(count, add_vector, &vectors, 0);
   const s64 at = position_of(file, position);
   if (vectors.failed)
