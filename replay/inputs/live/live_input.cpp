@@ -110,7 +110,7 @@ class LiveKind final : public InputKind {
   explicit LiveKind(InputOptions& options) : options_(options.live) {}
   const char* noun() const override { return "a capture that goes on"; }
   const char* plural() const override { return "live captures"; }
-  const char* help() const override { return "with --live, a capture that goes on"; }
+  const char* help() const override { return "a capture that goes on (--live)"; }
 
   void declare(Command& group) override {
     group.flag("--live", live_, "replay a capture while it goes on, from a pipe");
