@@ -5,9 +5,12 @@
 // Main thread, before others are started.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 
 #include "../captured_directory.hpp"
+#include "../control.hpp"
 #include "../mount.hpp"
 
 namespace fsr::shim {
@@ -19,17 +22,20 @@ void mount_private_fence(const CapturedDirectory& captured);
 class Fence {
  public:
   // `log_fd`: for the child's messages; -1: those of this process. Throws CaptureError.
-  Fence(const CapturedDirectory& captured, int log_fd);
+  // `control`: tells other starts of the fence.
+  Fence(const CapturedDirectory& captured, int log_fd, ControlServer& control);
   ~Fence() { remove(); }
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
-  // Takes the mount away. Open files stay usable. Returns why it is still there; empty: it is gone.
+  // Takes the mount away, unless something was mounted on it meanwhile. Open files stay usable. Returns why it is still there;
+  // empty: it is gone.
   std::string remove();
 
  private:
   const MountPathHandle way_;
   Watcher watcher_;
   OwnMount mount_;
+  std::set<uint64_t> inside_;  // ids of the mounts that were copied with it
 };
 
 }  // namespace fsr::shim

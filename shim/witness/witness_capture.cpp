@@ -108,7 +108,7 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
       header_(make_header()),
       fields_{{"directory", captured_.path}, {"trace", output_.full_name()}, {"command", header_.command}},
       control_(fields_),
-      fence_(options.command.empty() ? std::make_unique<Fence>(captured_, output_.log_fd()) : nullptr),
+      fence_(options.command.empty() ? std::make_unique<Fence>(captured_, output_.log_fd(), control_) : nullptr),
       command_(fence_
                    ? nullptr
                    : std::make_unique<CapturedCommand>(options.command, original_, [this] { mount_private_fence(captured_); })),
@@ -116,7 +116,6 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
       sink_(output_.take_trace_fd(), header_, sink_options()),
       recorder_(sink_, process_of(command_), options.kernel_ring, epoch_),
       signals_(open_signals()) {
-  if (fence_) control_.set_field("fence", "shared");
   recorder_.start([this] {
     struct stat s;
     if (command_)

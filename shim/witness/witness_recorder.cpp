@@ -97,12 +97,13 @@ void WitnessRecorder::write_rest() {
 }
 
 void WitnessRecorder::write_all() {
+  drained_ = epoch_;
   while (!stop_.load()) {
     const int64_t begun = clock_ns(CLOCK_MONOTONIC);
     const bool more = hooks_.drain();
     // Records that are still in the ring ended after those that came.
     write_before((more ? came_ : begun) - kWindow);
-    const SinkState told = sink_.tick(begun - epoch_, state());
+    const SinkState told = sink_.tick(now(), state());
     drained_ = begun;
     if (!told.end.empty()) return end_.end(told);
     if (!more) std::this_thread::sleep_for(kPause);

@@ -76,7 +76,8 @@ i=0; until umount /mnt 2>/dev/null || [ $i = 200 ]; do sleep 0.3; i=$((i + 1)); 
 [ $i -lt 200 ]; status unmounted $?
 fsshim capture /tmp --via kernel -o /share/after.zst -- true 2>/share/after.err; status after $?
 
-mount -t tmpfs tmp /mnt; mkdir /mnt/all; cd /tmp
+# Mounts are shared here, as systemd makes them, so that an unmount inside a copy could reach the original.
+mount -t tmpfs tmp /mnt; mount --make-shared /mnt; mkdir -p /mnt/all/sub; mount -t tmpfs sub /mnt/all/sub; echo kept >/mnt/all/sub/file; cd /tmp
 mounted() { grep -c ' /mnt/all ' /proc/self/mounts; }
 exec 8>/mnt/all/before
 fsshim capture /mnt/all --via kernel --background -o /share/all.zst >/share/all.out 2>&1; status all $?
@@ -87,12 +88,20 @@ exec 9</mnt/all/other
 fsshim list >/share/all.list 2>&1
 fsshim stop /mnt/all >/share/stop.out 2>&1; status stop $?
 mounted >>/share/all.mounts
+cat /mnt/all/sub/file >/share/sub.kept 2>&1
 read -r line <&9; [ "$line" = captured ]; status held $?
 echo after >/mnt/all/after
 exec 8>&- 9<&-
 fsshim capture /mnt/all --via kernel -o /share/interrupted.zst 2>/share/interrupted.err & fsshim=$!
 while [ "$(mounted)" = 0 ]; do sleep 0.1; done
 kill -TERM $fsshim; wait $fsshim; status interrupted $?  # the shell has SIGINT ignored there
+
+fsshim capture /mnt/all --via kernel -o /share/inside.zst 2>/share/inside.err & fsshim=$!
+while [ "$(mounted)" = 0 ]; do sleep 0.1; done
+mkdir /mnt/all/new; mount -t tmpfs new /mnt/all/new; echo new >/mnt/all/new/file
+kill -TERM $fsshim; wait $fsshim; status inside $?
+cat /mnt/all/new/file >/share/new.kept 2>&1
+umount /mnt/all/new; umount -l /mnt/all
 
 # Killed at any moment of its start, and later.
 sh -c 'i=0; while [ ! -e /tmp/enough ]; do echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] || exit 1; i=$((i + 1)); done' & worker=$!
@@ -148,6 +157,10 @@ ended 'everybody: a second capture is refused' second 2
 check_status 'everybody: a second capture is refused in one line' 0 '^fsshim: /mnt/all: already captured' cat share/second.err
 check_status 'everybody: list shows the capture' 0 '/mnt/all' cat share/all.list
 ended 'everybody: stop' stop 0
+check_status 'everybody: what was mounted inside stays' 0 '^kept$' cat share/sub.kept
+ended 'everybody: a mount made inside meanwhile is not taken away: status' inside 1
+check_status 'everybody: a mount made inside meanwhile is told' 0 'mounted inside meanwhile' cat share/inside.err
+check_status 'everybody: a mount made inside meanwhile stays' 0 '^new$' cat share/new.kept
 ended 'everybody: a file that was opened in the capture stays usable' held 0
 check 'everybody: the trace is complete' fstrace verify share/all.zst
 check_status 'everybody: operations of others are recorded' 0 ' rename file -> other ' fstrace dump share/all.zst
