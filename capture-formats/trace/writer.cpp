@@ -44,6 +44,7 @@ struct TraceWriter::Impl {
   uint64_t before = 0, out_of_order_before = 0;
   std::array<uint64_t, kOpKinds> before_by_kind{};
   bool dead = false;
+  bool torn = false;  // the file ends within a section, so that nothing can follow
 
   // Waits until the reader of a pipe has taken something. False, and errno: it did not.
   bool has_room() const {
@@ -62,7 +63,8 @@ struct TraceWriter::Impl {
       if (n <= 0) {
         int error = n < 0 ? errno : ENOSPC;
         dead = true;
-        if (ftruncate(fd, off_t(written)) == 0) lseek(fd, off_t(written), SEEK_SET);
+        torn = done != 0 && ftruncate(fd, off_t(written)) != 0;
+        if (!torn) lseek(fd, off_t(written), SEEK_SET);
         throw std::system_error(error, std::generic_category(), "can't write the trace");
       }
       done += size_t(n);
@@ -147,7 +149,7 @@ struct TraceWriter::Impl {
       closing.dropped += next_seq - stored;
     }
     try {
-      if (written != 0) put_closing(closing);
+      if (written != 0 && !torn) put_closing(closing);
     } catch (const std::system_error&) {
       close(std::exchange(fd, -1));
       if (!failed) throw;
