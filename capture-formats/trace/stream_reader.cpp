@@ -37,7 +37,10 @@ void StreamReader::end(const std::string& why) {
 // Waits until something can be read, or until the stream is to end. False: nothing came within `ms`; -1: no limit.
 bool StreamReader::readable(int ms) {
   for (int waited = 0;;) {
-    if (stop_ && stop_->load(std::memory_order_relaxed)) return end("interrupted"), true;
+    if (stop_ && stop_->load(std::memory_order_relaxed)) {
+      ended_ = true;
+      return true;
+    }
     pollfd p{.fd = fd_.get(), .events = POLLIN, .revents = 0};
     const int wait = ms < 0 ? kLook : std::min(kLook, ms - waited);
     if (poll(&p, 1, wait) > 0) return true;
@@ -150,6 +153,9 @@ bool StreamReader::pass(OpBatch& batch) {
     if (first.pending && !ended_ && clock_ns(CLOCK_MONOTONIC) - first.arrived < patience_) return false;
     batch = std::move(first.batch);
     blocks_.pop_front();
+    // A lock that is waited for longer is not waited for here, because nothing would tell when it was granted.
+    for (Op& op : batch.ops)
+      if (op.has(kOpUnfinished)) op.op_flags &= uint16_t(~kOpWait);
     return true;
   }
   return false;
@@ -160,9 +166,12 @@ StreamReader::Wait StreamReader::next_within(OpBatch& batch, int ms) {
   const int64_t until = ms < 0 ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + ms * 1'000'000ll;
   while (!pass(batch)) {
     if (ended_) return Wait::end;
-    const int64_t left = ms < 0 ? 0 : (until - clock_ns(CLOCK_MONOTONIC)) / 1'000'000;
-    if (ms >= 0 && left <= 0) return Wait::nothing;
-    if (read_section(ms < 0 ? -1 : int(left)) == Wait::nothing) return Wait::nothing;
+    constexpr int64_t kLongest = 1'000'000;  // ms
+    const int64_t now = clock_ns(CLOCK_MONOTONIC);
+    int64_t wait = std::min(kLongest, (until - now) / 1'000'000);
+    if (wait <= 0) return Wait::nothing;
+    if (!blocks_.empty()) wait = std::clamp<int64_t>((blocks_.front().arrived + patience_ - now) / 1'000'000 + 1, 0, wait);
+    read_section(int(wait));
   }
   return Wait::came;
 }

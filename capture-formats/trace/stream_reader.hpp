@@ -36,7 +36,7 @@ class StreamReader final : public OpSource {
   bool ended() const { return ended_; }
   // Number of operations whose end came later than `patience`, so that they were passed on as unfinished.
   uint64_t late_ends() const { return late_ends_; }
-  // Why the stream ended without a closing statement, with the offset. Empty: it did not.
+  // Why the stream ended without a closing statement, with the offset. Empty: it did not, or the flag of heed() ended it.
   const std::string& damage() const { return damage_; }
   uint64_t bytes() const { return bytes_; }
 

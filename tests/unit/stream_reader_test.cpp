@@ -107,12 +107,11 @@ TEST_CASE("a stream waits for the end of an operation, but not for ever") {
     StreamReader reader(ends[0], "pipe", patient ? kPatient : 20 * kMs);
     OpBatch batch;
     CHECK(reader.next_within(batch, 10) == StreamReader::Wait::nothing);
-    usleep(30'000);
     if (patient) {
       writer.add_end(lock, locked);
       writer.flush();
     }
-    REQUIRE(reader.next_within(batch, 1000) == StreamReader::Wait::came);
+    REQUIRE(reader.next(batch));
     REQUIRE(batch.ops.size() == 2);
     CHECK(batch.ops[0].has(kOpUnfinished) == !patient);
     CHECK(batch.ops[0].duration == (patient ? 500 : 0));
@@ -136,6 +135,7 @@ TEST_CASE("a flag ends the wait of a stream") {
   });
   OpBatch batch;
   CHECK(!reader.next(batch));
-  CHECK(reader.damage().find("interrupted") != std::string::npos);
+  CHECK(reader.ended());
+  CHECK(reader.damage().empty());
   stopper.join();
 }
