@@ -52,14 +52,16 @@ void TraceCursor::begin() {
   two_names_ = nullptr;
   done_ = false;
   names_.forget();
+  // A late operation may stand behind others that started after it.
+  const int64_t from = ordered_ ? selection_.from : INT64_MIN;
   if (selection_.paths) {
     // Names that were known before the first operation: the trace may be part of another one.
     LiveState state;
-    reader_.load_state(selection_.from, state);
+    reader_.load_state(from, state);
     state.each_name(
         [this](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { names_.learn(parent, name, object); });
   } else {
-    reader_.seek_time(selection_.from);
+    reader_.seek_time(from);
   }
   begun_ = true;
 }
