@@ -53,6 +53,15 @@ std::string without_names(const std::string& text) {
   return out;
 }
 
+// The beginning of a reason, up to where it may name a file, a host or a user.
+std::string reason_shape(const std::string& reason) { return without_names(reason.substr(0, reason.find_first_of(":(\"'"))); }
+
+// The end of a description of damage, which may begin with the name of a file.
+std::string damage_shape(const std::string& what) {
+  const size_t colon = what.rfind(": ");
+  return without_names(colon == what.npos ? what : what.substr(colon + 2));
+}
+
 // Mount options: values stay only if they are a number or a version, because others are addresses and paths.
 std::string options_shape(const std::string& options) {
   std::string out;
@@ -156,11 +165,11 @@ int print_trace(std::unique_ptr<TraceReader> reader) {
        fmt::format("{} in {}, {} unfinished", format_count(operations), format_duration(reader->end_time()), unfinished));
   if (const TraceClosing* c = reader->closing())
     line("closing", fmt::format("{}: {}; {} dropped, {} waited for memory, {} out of order", c->clean ? "clean" : "not clean",
-                                without_names(c->reason), c->dropped, c->waited, c->out_of_order));
+                                reason_shape(c->reason), c->dropped, c->waited, c->out_of_order));
   else
     line("closing", "missing");
   std::vector<std::string> damage, kinds;
-  for (const TraceDamage& d : reader->damage()) damage.push_back(without_names(d.what));
+  for (const TraceDamage& d : reader->damage()) damage.push_back(damage_shape(d.what));
   for (unsigned kind = 0; kind < kOpKinds; ++kind)
     if (by_kind[kind]) kinds.push_back(fmt::format("{} {}", op_name(OpKind(kind)), format_count(by_kind[kind])));
   line("damage", damage.empty() ? "none" : std::to_string(damage.size()));
@@ -193,8 +202,11 @@ void print_run(ResultsReader& results, const ResultRow& run) {
                            "overdue", "unfinished", "violations", "blocks_compared", "behind"})
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", name, run.number(name));
   line("counts", counts);
-  line("not clean", without_names(run.text("not_clean")));
-  line("limited by", without_names(run.text("limited_by")));
+  std::string reasons;
+  std::istringstream lines(run.text("not_clean"));
+  for (std::string reason; std::getline(lines, reason);) reasons += (reasons.empty() ? "" : "; ") + reason_shape(reason);
+  line("not clean", reasons);
+  line("limited by", reason_shape(run.text("limited_by")));
   std::vector<std::string> kinds, differences, counters;
   for (const ResultRow& row : results.rows("kinds", id))
     if (row.number("differed") || row.number("failed") || row.number("impossible") || row.number("refused") ||
