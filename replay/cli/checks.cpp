@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/checks.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -21,6 +23,8 @@
 #include "engine/tree_remover.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/file/file_target.hpp"
+#include "util/mountinfo.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -71,6 +75,7 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
 static std::set<std::string> addresses_of(const std::string& host) {
   std::set<std::string> found;
   addrinfo* list = nullptr;
+  if (host.empty()) return found;
   const addrinfo hints{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return found;
   for (const addrinfo* a = list; a; a = a->ai_next) {
@@ -97,28 +102,46 @@ static std::set<std::string> own_addresses() {
   return found;
 }
 
+// Returns the host of "host:/path" or of the text behind "://" in a URL. Empty: there is none.
+static std::string host_of(std::string text, bool url) {
+  if (const size_t slashes = text.find("://"); url && slashes != std::string::npos)
+    text = text.substr(slashes + 3);
+  else if (url || text.find(":/") == std::string::npos)
+    return {};
+  if (text.starts_with("[")) return text.substr(1, text.find(']') - 1);
+  text = text.substr(0, text.find(url ? '/' : ':'));
+  text = text.substr(text.find('@') == std::string::npos ? 0 : text.find('@') + 1);
+  return text.starts_with("[") ? text.substr(1, text.find(']') - 1) : text.substr(0, text.find(':'));
+}
+
 void refuse_own_server(const std::string& url, const TraceHeader& header) {
-  const size_t slashes = url.find("://");
-  if (slashes == std::string::npos) return;
-  std::string server = url.substr(slashes + 3);
-  server = server.substr(0, server.find('/'));
-  server = server.substr(server.find('@') == std::string::npos ? 0 : server.find('@') + 1);
-  if (server.starts_with("["))
-    server = server.substr(1, server.find(']') - 1);
-  else
-    server = server.substr(0, server.find(':'));
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  const bool here = header.host == name;
+  std::string server = host_of(url, true);
+  bool same = false;
+  if (url.find("://") == std::string::npos) {
+    const std::string directory = resolved(directory_of(url));
+    const UniqueFd fd(open(directory.c_str(), O_PATH | O_CLOEXEC));
+    struct stat there, captured;
+    const std::optional<MountEntry> mount = fd ? mount_of(fd.get()) : std::nullopt;
+    if (!mount) return;
+    server = host_of(mount->source, false);
+    same = mount->source == header.mount_source &&
+           (!server.empty() || (here && fstat(fd.get(), &there) == 0 && stat(header.directory.c_str(), &captured) == 0 &&
+                                there.st_ino == captured.st_ino));
+  }
   const std::set<std::string> there = addresses_of(server);
   auto meets = [&](const std::set<std::string>& others) {
     return std::ranges::any_of(others, [&](const std::string& address) { return there.contains(address); });
   };
-  const std::string source = header.mount_source.substr(0, header.mount_source.find(":/"));
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  if ((!source.empty() && source != header.mount_source && meets(addresses_of(source))) || meets(addresses_of(header.host)) ||
-      (header.host == host && meets(own_addresses())))
+  const std::string source = host_of(header.mount_source, false);
+  same |= !server.empty() && ((!source.empty() && meets(addresses_of(source))) || meets(addresses_of(header.host)) ||
+                              (here && meets(own_addresses())));
+  if (same)
     throw std::runtime_error(url +
                              ": is on the host of the capture, or on the server behind it, and may be the captured directory by "
-                             "another name; name another server, or give --force if it is none");
+                             "another name; name another target, or give --force if it is none");
 }
 
 bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {

@@ -114,6 +114,7 @@ void LiveImage::prepare(const OpBatch& window) {
   ImageTree& tree = image.impl().tree;
   std::vector<size_t> listed;
   const PresentNames present = sort_out(tree, listed);
+  bool done = false;
   try {
     adopt(tree, listed);
     const PrepareOptions how{.step = how_ == LiveFiles::trust ? PrepareStep::look_up : PrepareStep::all,
@@ -122,6 +123,7 @@ void LiveImage::prepare(const OpBatch& window) {
                              .credentials = credentials_,
                              .stop = stop_};
     count(prepare_rest(image, present, target_, clock_, how, known_));
+    done = true;
   } catch (const std::runtime_error& e) {
     // A server that is away now may be back for the operations themselves.
     ++counts_.failed;
@@ -132,7 +134,7 @@ void LiveImage::prepare(const OpBatch& window) {
     const ImageObject& o = tree.objects[name.object];
     if (o.id >= kFirstFree && how_ == LiveFiles::trust) continue;
     names_.insert(name_hash(name.parent, name.name));
-    if (present[i] || name.link) continue;
+    if (present[i] || name.link || !done) continue;
     ++(o.directory() ? counts_.directories : counts_.files);
     if (how_ == LiveFiles::lazy) counts_.bytes += o.data_length();
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/target.hpp"
+#include "engine/limit.hpp"
 #include "engine/run.hpp"
 #include "inputs/live/live_section.hpp"
 #include "inputs/live/live_source.hpp"
@@ -20,7 +21,7 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kLeastLag = 500'000'000, kMostLag = 3600 * kSecond;  // ns
+constexpr int64_t kLeastLag = 500'000'000, kMostLag = 60 * kSecond;  // ns
 
 class LiveInput final : public Input, public GeneratedLoad {
  public:
@@ -80,6 +81,7 @@ class LiveInput final : public Input, public GeneratedLoad {
     section->trusts = trusts();
     section->lag = options_.lag;
     section->behind = behind_;
+    section->late = late_at_end(report.result);
     section->late_ends = reader_.late_ends();
     if (files_) section->files = files_->counts();
     report.whole = operations_;
@@ -131,7 +133,7 @@ class LiveKind final : public InputKind {
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
     if (options_.lag < kLeastLag || options_.lag > kMostLag)
-      throw std::runtime_error(fmt::format("--lag {}: expected 500ms to 1h", format_duration(options_.lag)));
+      throw std::runtime_error(fmt::format("--lag {}: expected 500ms to 1m", format_duration(options_.lag)));
     return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_);
   }
 

@@ -37,6 +37,8 @@ std::vector<std::string> LiveSection::reasons() const {
   if (late_ends)
     reasons.push_back(format_count(late_ends) +
                       " operations took longer than three quarters of the lag; their outcomes came too late");
+  constexpr int64_t kLate = 2'000'000'000;  // ns
+  if (late > kLate) reasons.push_back(fmt::format("the replay was {} behind its schedule at the end", format_duration(late)));
   if (files.failed)
     reasons.push_back(fmt::format("{} operations failed that prepared files before their first use, the first: {}",
                                   format_count(files.failed), files.first_failed));

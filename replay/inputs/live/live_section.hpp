@@ -19,6 +19,7 @@ class LiveSection final : public ReportSection {
   uint64_t late_ends = 0;      // operations whose outcome came too late to be known
   LiveCounts files;
   bool trusts = false;
+  int64_t late = 0;    // ns by which the last operations were issued after their due time
   int64_t behind = 0;  // ns by which operations came later than they were due, at most
   int64_t lag = 0;     // ns
 

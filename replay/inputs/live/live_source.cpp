@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about
 constexpr int kLook = 50;                       // ms between two looks at whether the run has ended
-constexpr int64_t kAhead = 300'000'000;         // ns before its first operation is due at which a window is passed on
+constexpr int64_t kMostAhead = 1'000'000'000;   // ns before its first operation is due at which a window is passed on, at most
 constexpr int64_t kMostWindow = 250'000'000;    // recorded ns of a window, about
 constexpr int64_t kMostTravel = 1'000'000'000;  // ns from an operation's end to its arrival here, at most as a rule
 
@@ -90,13 +90,14 @@ bool LiveSource::next(OpBatch& batch) {
   }
   const int64_t start = window_.ops.front().start;
   const int64_t due = began_ + lag_ + (start - first_);
-  behind_ = std::max(behind_, clock_.now() - due);
-  if (clock_.now() < due - kAhead && fill(batch, std::min(start, last_end_))) return true;
-  while (clock_.now() < due - kAhead) {
+  const int64_t ahead = std::min(kMostAhead, lag_ / 2);
+  if (clock_.now() < due - ahead && fill(batch, std::min(start, last_end_))) return true;
+  while (clock_.now() < due - ahead) {
     if (over()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(kLook));
   }
   image_.prepare(window_);
+  behind_ = std::max(behind_, clock_.now() - due);
   for (const Op& op : window_.ops) last_end_ = std::max(last_end_, op.has(kOpUnfinished) ? op.start : op.end());
   told_ = false;
   std::swap(batch, window_);

@@ -135,6 +135,17 @@ def own_server():
         cases.case(f"trust on the captured host is refused: {server}", done.returncode == 2 and b"on the host of the capture" in done.stderr, done)
 
 
+def other_name():
+    fresh()
+    shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
+    os.mkdir("alias")
+    subprocess.run(["mount", "--bind", "share", "alias"], check=True)
+    done = subprocess.run(["fsreplay", "-", "file:alias", "--live", "--image", "trust"], input=shim.stdout, capture_output=True, check=False,
+                          timeout=30)
+    subprocess.run(["umount", "alias"], check=True)
+    cases.case("trust in the captured directory by another name is refused", done.returncode == 2 and b"by another name" in done.stderr, done)
+
+
 def slow_ends():
     """A lock that is waited for longer than the lag, and a run that --duration ends while nothing comes."""
     fresh()
@@ -260,7 +271,7 @@ def wrong_input():
     broken[len(broken) // 2] ^= 255
     done = subprocess.run(["fsreplay", "-", "file:broken", "--live", "--lag", "500ms"], input=bytes(broken), capture_output=True, check=False, timeout=30)
     cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
-    for options, words in ((("--lag", "1ms"), "expected 500ms to 1h"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust")):
+    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust")):
         done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
         cases.case(f"{' '.join(options)} is refused", done.returncode == 2 and words in done.stderr, done)
 
@@ -268,6 +279,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, walks, own_server, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, walks, own_server, other_name, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())
