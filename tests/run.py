@@ -307,7 +307,7 @@ def main():
     parser.add_argument("--not-suite", action="append", default=[], help="no tests of this suite")
     parser.add_argument("--filter", help="Catch2 test specification for the unit tests")
     parser.add_argument("--tally", help="append 'passed failed' to this file")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 2, help="so many tests at once")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="so many tests at once")
     parser.add_argument("--write-times", action="store_true", help="keep in tests/times.txt how long each took")
     options = parser.parse_args()
     build = os.path.abspath(options.build)

@@ -124,7 +124,7 @@ def requirements():
     for name, pattern, options in (("a requirement that is none", "such as 'p99 < 10ms'", ("--require", "fast")),
                                    ("with --find-scale", "its own condition", ("--require", "p99 < 1s", "--find-scale", "p99 < 1s")),
                                    ("an allowance of something else", "expected inexpressible", ("--allow", "errors")),
-                                   ("of no kind", "kinds of operations", ("--allow", "inexpressible=read,fly"))):
+                                   ("of no kind", "no such kind of operation", ("--allow", "inexpressible=read,fly"))):
         done = replay("a.zst", "memory:", *options)
         cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
 

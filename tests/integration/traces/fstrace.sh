@@ -91,7 +91,7 @@ check_status "no file" 2 '^fstrace: nothing.zst: No such file' fstrace dump noth
 check_status "a directory" 2 '^fstrace: .*: is a directory' fstrace verify .
 check_status "an unknown option" 2 '^fstrace: .*--frobnicate' fstrace verify --frobnicate "$golden"
 check_status "no subcommand" 2 '^fstrace: ' fstrace
-check_status "an unknown kind" 2 'unknown kind' fstrace dump --op frobnicate "$golden"
+check_status "an unknown kind" 2 'no such kind of operation' fstrace dump --op frobnicate "$golden"
 check_status "a time that is none" 2 '^fstrace: ' fstrace dump --from soon "$golden"
 check_status "--version" 0 '^fstrace [0-9]' fstrace --version
 check_status "--version of a subcommand" 0 '^fstrace [0-9]' fstrace dump --version
