@@ -11,7 +11,7 @@
 
 namespace fsr {
 
-constexpr int64_t kLookupTimeout = 3'000'000'000;  // ns, in addition to the time between the two operations in the capture
+constexpr int64_t kLookupTimeout = 1'000'000'000;  // ns, in addition to the time between the two operations in the capture
 
 SplitSource::SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known,
                          const SplitTimes& times, std::function<void(const Op&)> others)

@@ -319,7 +319,7 @@ TEST_CASE("a rank of a split trace looks up an object of another rank before its
                       std::to_string(op.object) + (is_added_lookup(op) ? " " + std::to_string(op.length / 1000) : "") +
                       (op.parent2 ? " without " + std::string(op.name2) + " in " + std::to_string(op.parent2) : ""));
   while (split.next(batch));
-  CHECK(given == std::vector<std::string>{"lookup 1 d 10 3000500", "lookup 10 e 11 3000499", "lookup 11 f 12 3000497",
+  CHECK(given == std::vector<std::string>{"lookup 1 d 10 1000500", "lookup 10 e 11 1000499", "lookup 11 f 12 1000497",
                                           "getattr 0  12", "getattr 0  12", "lookup 0  12 0 without f in 11"});
   CHECK(split.learnt() == 3);
 }
