@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "op_text.hpp"
 #include "sql/results_reader.hpp"
