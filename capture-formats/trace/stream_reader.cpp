@@ -114,7 +114,6 @@ void StreamReader::read_block(std::string_view body) {
       join(op);
       continue;
     }
-    last_start_ = std::max(last_start_, op.start);
     if (row.type == RowType::start) {
       op.op_flags |= kOpUnfinished;
       ++block.pending;

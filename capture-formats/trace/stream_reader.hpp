@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a trace from a pipe or socket while it is being written. Layout: docs/trace-format.md.
+// Reads a trace from a pipe while it is being written. Layout: docs/trace-format.md.
 //
 // Unlike TraceReader it needs no index, keeps only what it has not passed on, and returns operations as soon as their block has
 // come. An operation whose end has not come yet holds back those behind it, for `patience` at most. One thread
@@ -16,7 +16,6 @@
 #include "op_source.hpp"
 #include "trace/frame_codec.hpp"
 #include "trace/header.hpp"
-#include "trace/live_state.hpp"
 #include "util/unique_fd.hpp"
 
 namespace fsr {
@@ -38,7 +37,6 @@ class StreamReader final : public OpSource {
   uint64_t late_ends() const { return late_ends_; }
   // Why the stream ended without a closing statement, with the offset. Empty: it did not, or the flag of heed() ended it.
   const std::string& damage() const { return damage_; }
-  uint64_t bytes() const { return bytes_; }
 
   // Waits for operations. False: the stream has ended.
   bool next(OpBatch& batch) override;
@@ -74,7 +72,6 @@ class StreamReader final : public OpSource {
   FrameDecompressor zstd_;
   std::unique_ptr<BlockDecoder> decoder_;
   std::deque<Block> blocks_;
-  int64_t last_start_ = INT64_MIN;
   uint64_t late_ends_ = 0;
 };
 

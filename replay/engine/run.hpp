@@ -65,7 +65,7 @@ struct RunOptions {
   ObjectSet* known = nullptr;                  // objects whose ids the target has mapped; the run adds those that it maps
   KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
   Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
-  // Not empty: the source waits for operations, so the run begins before the window is full. Called by the planner's thread with
+  // Set for a source that waits for operations: the run then begins before the window is full. The planner's thread calls it with
   // a flag that is true once nothing more is to be issued; valid until the end of the run.
   std::function<void(const std::atomic<bool>& ended)> live;
   const std::atomic<int>* stop = nullptr;  // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait

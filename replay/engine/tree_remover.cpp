@@ -53,7 +53,7 @@ std::vector<std::string> TreeRemover::list(ObjectId directory) {
 void TreeRemover::take(const Op& op, const std::string& path) {
   if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before the whole tree was removed");
   const int error = session_.perform(op).error;
-  // EBUSY, EROFS: hidden names of a network client, or snapshots, which belong to nobody.
+  // Hidden names of a network client (EBUSY) and snapshots (EROFS) stay, because they were not made here.
   if (!error || error == ENOENT || error == EBUSY || error == EROFS || failed++ != 0) return;
   first_failed = path;
   first_error = error;

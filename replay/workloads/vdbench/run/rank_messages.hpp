@@ -63,7 +63,7 @@ class RankMessages {
   void made_directories(size_t work);
   bool directories_made(size_t work) const { return directories_[work]; }
 
-  // On the root, completes the record with the parts of all ranks.
+  // Completes the record with the parts of all ranks, on the root.
   void gather(RankPart mine, RunRecord& record);
   // Call this after gather(). If `checks` throws on a rank, or a rank is lost, throws std::runtime_error on all ranks.
   void check(const std::function<void()>& checks);
