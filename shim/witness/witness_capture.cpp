@@ -94,10 +94,10 @@ class WitnessCapture {
   TraceSink sink_;
   WitnessRecorder recorder_;
   const UniqueFd signals_;
-  const UniqueFd mounts_;      // tells changes of mounts (proc(5)); not open without a fence
-  std::vector<int> stoppers_;        // clients that wait for the end
-  std::string stop_reason_;          // without a command; empty: the capture goes on
-  std::string still_mounted_;        // why the fence could not be taken away
+  const UniqueFd mounts_;      // tells changes of mounts (proc(5)); closed without a fence
+  std::vector<int> stoppers_;  // clients that wait for the end
+  std::string stop_reason_;    // without a command; empty: the capture goes on
+  std::string still_mounted_;  // why the fence could not be taken away
   int status_ = 0;
   bool ended_ = false, said_ = false;
 };
