@@ -56,6 +56,28 @@ static void get(const Json& j, const char* key, std::vector<std::string>* out) {
     if (s.is_string()) out->push_back(bytes_of(s.get_ref<const std::string&>()));
 }
 
+static Json encode_inode(const InodeIdentity& inode) { return {inode.device, inode.inode, inode.born}; }
+
+static bool get(const Json& j, InodeIdentity* out) {
+  if (!j.is_array() || j.size() != 3 || !std::ranges::all_of(j, [](const Json& n) { return n.is_number_integer(); }))
+    return false;
+  *out = {.device = j[0].get<uint64_t>(), .inode = j[1].get<uint64_t>(), .born = j[2].get<int64_t>()};
+  return true;
+}
+
+static void get(const Json& j, const char* key, DirectoryIdentity* out) {
+  const auto it = j.find(key);
+  if (it == j.end() || !it->is_object()) return;
+  DirectoryIdentity identity;
+  get(*it, "path", &identity.path);
+  const auto self = it->find("self"), above = it->find("above");
+  if (self == it->end() || !get(*self, &identity.self) || above == it->end() || !above->is_array()) return;
+  for (const Json& inode : *above)
+    if (InodeIdentity one; get(inode, &one)) identity.above.push_back(one);
+  get(*it, "machine", &identity.machine);
+  *out = std::move(identity);
+}
+
 std::string encode_header(const TraceHeader& h) {
   Json j = {{"format", "fsshim trace"},
             {"version", h.version},
@@ -79,6 +101,13 @@ std::string encode_header(const TraceHeader& h) {
             {"rpc_nfs", json_text(h.nfs.rpc)},
             {"mounts_below", Json::array()},
             {"not_seen", Json::array()}};
+  if (!h.identity.machine.empty()) {
+    Json& identity = j["identity"] = {{"machine", json_text(h.identity.machine)},
+                                      {"self", encode_inode(h.identity.self)},
+                                      {"path", json_text(h.identity.path)},
+                                      {"above", Json::array()}};
+    for (const InodeIdentity& above : h.identity.above) identity["above"].push_back(encode_inode(above));
+  }
   for (const std::string& s : h.mounts_below) j["mounts_below"].push_back(json_text(s));
   for (const std::string& s : h.not_seen) j["not_seen"].push_back(json_text(s));
   for (const std::string& s : h.edits) j["edits"].push_back(json_text(s));
@@ -97,6 +126,7 @@ bool decode_header(std::string_view body, TraceHeader* h) {
   get(j, "host", &h->host);
   get(j, "kernel", &h->kernel);
   get(j, "directory", &h->directory);
+  get(j, "identity", &h->identity);
   get(j, "mount_source", &h->mount_source);
   get(j, "mount_type", &h->mount_type);
   get(j, "mount_options", &h->mount_options);

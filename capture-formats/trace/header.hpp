@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../op.hpp"
+#include "../util/directory_identity.hpp"
 
 namespace fsr {
 
@@ -27,9 +28,10 @@ struct TraceHeader {
   uint32_t clock_unit = 100;  // ns; times are stored in multiples of it
   std::string program;        // what wrote it, with version: "fsshim 0.1.0"
   std::string host;
-  std::string kernel;        // uname -r
-  std::string directory;     // the captured directory, absolute
-  std::string mount_source;  // /proc/self/mountinfo of the file system below
+  std::string kernel;          // uname -r
+  std::string directory;       // the captured directory, absolute
+  DirectoryIdentity identity;  // of the captured directory
+  std::string mount_source;    // /proc/self/mountinfo of the file system below
   std::string mount_type;
   std::string mount_options;
   std::string command;                    // the captured command; empty: none

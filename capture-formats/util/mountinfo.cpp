@@ -45,12 +45,13 @@ std::vector<MountEntry> parse_mountinfo(const std::string& text) {
     MountEntry m;
     unsigned major_number, minor_number;
     char colon;
-    std::string root, point, options, word, super;
-    in >> m.id >> m.parent >> major_number >> colon >> minor_number >> root >> point >> options;
+    std::string point, options, word, super;
+    in >> m.id >> m.parent >> major_number >> colon >> minor_number >> m.root >> point >> options;
     while (in >> word && word != "-") {
     }
     in >> m.type >> m.source >> super;
     m.dev = makedev(major_number, minor_number);
+    m.root = unescape(m.root);
     m.point = unescape(point);
     m.source = unescape(m.source);
     m.options = options + "," + super;

@@ -13,6 +13,7 @@ struct MountEntry {
   uint64_t id = 0, parent = 0;
   uint64_t dev = 0;  // makedev
   std::string point, options, type, source;
+  std::string root;  // directory of the file system that is mounted
 };
 
 // The text of a process's mountinfo: the mounts of its namespace, oldest first.

@@ -23,6 +23,7 @@
 #include "engine/tree_remover.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/file/file_target.hpp"
+#include "util/directory_identity.hpp"
 #include "util/mountinfo.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
@@ -50,6 +51,13 @@ std::string nfs_source(const std::string& url) {
   return host.substr(0, host.find(':')) + ":" + path;
 }
 
+// True: the directory is reached through a running capture of the directory in `header`.
+bool through_capture(const std::string& directory, const TraceHeader& header) {
+  const UniqueFd fd(open(directory.c_str(), O_PATH | O_CLOEXEC));
+  const std::optional<MountEntry> mount = fd ? mount_of(fd.get()) : std::nullopt;
+  return mount && mount->type == "fuse.fsshim" && mount->source == header.directory;
+}
+
 bool everything(std::string_view) { return true; }
 
 }  // namespace
@@ -63,12 +71,16 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
     const std::string place = resolved(directory_of(url));
-    same = header.host == host && inside(place, resolved(header.directory));
+    bool missing = false;
+    const DirectoryRelation to_captured = directory_relation(directory_identity(directory_of(url), missing), header.identity);
+    same = (header.host == host && inside(place, resolved(header.directory))) || to_captured == DirectoryRelation::same ||
+           to_captured == DirectoryRelation::inside || (to_captured == DirectoryRelation::contains && !missing) ||
+           through_capture(place, header);
   }
   if (same)
     throw std::runtime_error(url +
-                             ": is the directory that this trace captured, and a replay would overwrite the files; name another "
-                             "target, or give --force");
+                             ": is, contains or lies in the directory that this trace captured, and a replay would overwrite the "
+                             "files; name another target, or give --force");
 }
 
 // Addresses of a host as text; empty: it has none.

@@ -119,6 +119,7 @@ TraceHeader align(std::vector<Input>& inputs, const Options& options) {
   TraceHeader header = first.reader->header();
   uint64_t unit = 0;
   header.host.clear();
+  header.identity = {};
   header.nfs = {};
   header.not_seen.clear();
   header.edits.clear();
