@@ -21,8 +21,10 @@ namespace fsr {
 
 constexpr int kLook = 100;  // ms between two looks at `stop`
 
-StreamReader::StreamReader(int fd, std::string name, int64_t patience) : fd_(fd), name_(std::move(name)), patience_(patience) {
+StreamReader::StreamReader(int fd, std::string name, int64_t patience, const std::atomic<int>* stop)
+    : fd_(fd), name_(std::move(name)), patience_(patience), stop_(stop) {
   while (!decoder_ && !ended_) read_section(-1);
+  if (!decoder_ && stop && stop->load() != 0) throw std::runtime_error(name_ + ": interrupted before a trace came");
   if (!decoder_)
     throw std::runtime_error(name_ + ": " + (damage_.empty() ? "expected a trace" : "expected a trace, but " + damage_));
 }
@@ -98,10 +100,15 @@ void StreamReader::read_block(std::string_view body) {
   const std::optional<BlockHeader> header = parse_block_header(body);
   if (!header) return end("a block header is damaged");
   const size_t before = buffer_.size();
-  if (!fill(before + header->compressed_bytes) || header->checkpoint()) return;
+  if (!fill(before + header->compressed_bytes) || (header->checkpoint() && begun_)) return;
   std::string_view record;
   std::string why;
   if (!zstd_.decompress(std::string_view(buffer_).substr(before), &record, &why)) return end(why);
+  if (header->checkpoint()) {
+    if (!read_checkpoint(record)) end("a checkpoint can't be decoded");
+    return;
+  }
+  begun_ = true;
   if (!decoder_->begin(record)) return end("a record can't be decoded");
   Block& block = blocks_.emplace_back();
   block.arrived = clock_ns(CLOCK_MONOTONIC);
@@ -123,6 +130,16 @@ void StreamReader::read_block(std::string_view body) {
   if (!decoder_->ok()) end("the columns of a record can't be decoded");
 }
 
+// Reads a part of the first checkpoint.
+bool StreamReader::read_checkpoint(std::string_view record) {
+  constexpr size_t kHead = 8, kMost = 512 << 20;  // bytes
+  if (record.size() < kHead || record[0] != 'C' || checkpoint_.size() + record.size() > kMost) return false;
+  checkpoint_ += record.substr(kHead);
+  if (record[1]) return true;  // more parts follow
+  const std::string whole = std::exchange(checkpoint_, {});
+  return initial_.restore(whole);
+}
+
 // Completes the operation of which `end` tells the outcome, if it is still here.
 void StreamReader::join(const Op& end) {
   for (Block& block : blocks_) {
@@ -139,6 +156,7 @@ void StreamReader::join(const Op& end) {
     return;
   }
   ++late_ends_;
+  if (receive_end_) receive_end_(end);
 }
 
 // Passes on the oldest block if nothing in it is waited for.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "op_source.hpp"
 #include "trace/frame_codec.hpp"
 #include "trace/header.hpp"
+#include "trace/live_state.hpp"
 #include "util/unique_fd.hpp"
 
 namespace fsr {
@@ -24,8 +26,9 @@ class BlockDecoder;
 
 class StreamReader final : public OpSource {
  public:
-  // Takes over `fd` and waits for the header. `patience`: ns. Throws std::runtime_error "NAME: ..." if no trace comes.
-  StreamReader(int fd, std::string name, int64_t patience);
+  // Takes over `fd` and waits for the header. `patience`: ns. `stop`: see heed(). Throws std::runtime_error "NAME: ..." if no
+  // trace comes.
+  StreamReader(int fd, std::string name, int64_t patience, const std::atomic<int>* stop = nullptr);
   ~StreamReader() override;
 
   void heed(const std::atomic<int>* stop) { stop_ = stop; }  // the stream ends once it is not 0; may be null
@@ -33,6 +36,10 @@ class StreamReader final : public OpSource {
   // Null: the closing statement has not come, or never will (ended()).
   const TraceClosing* closing() const { return closed_ ? &closing_ : nullptr; }
   bool ended() const { return ended_; }
+  // The state of the tree before the first operation, known once an operation has come. Most captures begin without any.
+  const LiveState& initial() const { return initial_; }
+  // Receives each end that came too late for its operation, which has the same number, kind and start.
+  void on_late_end(std::function<void(const Op& end)> receive) { receive_end_ = std::move(receive); }
   // Number of operations whose end came later than `patience`, so that they were passed on as unfinished.
   uint64_t late_ends() const { return late_ends_; }
   // Why the stream ended without a closing statement, with the offset. Empty: it did not, or the flag of heed() ended it.
@@ -55,6 +62,7 @@ class StreamReader final : public OpSource {
   Wait read_section(int ms);
   bool fill(size_t bytes);
   void read_block(std::string_view body);
+  bool read_checkpoint(std::string_view record);
   void join(const Op& end);
   bool pass(OpBatch& batch);
   void end(const std::string& why);
@@ -72,6 +80,10 @@ class StreamReader final : public OpSource {
   FrameDecompressor zstd_;
   std::unique_ptr<BlockDecoder> decoder_;
   std::deque<Block> blocks_;
+  LiveState initial_;
+  std::string checkpoint_;  // parts of the first one
+  bool begun_ = false;      // operations have come
+  std::function<void(const Op& end)> receive_end_;
   uint64_t late_ends_ = 0;
 };
 

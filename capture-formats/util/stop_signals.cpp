@@ -21,6 +21,8 @@ void on_signal(int) {
 
 }  // namespace
 
+const std::atomic<int>& stop_signals() { return stop; }
+
 const std::atomic<int>& count_stop_signals() {
   struct sigaction action = {}, before;
   action.sa_handler = on_signal;

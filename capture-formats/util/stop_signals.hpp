@@ -10,5 +10,7 @@ namespace fsr {
 // third signal ends the process, because no milder one interrupts a call on a mount whose server is gone. Also ignores SIGPIPE.
 // Call this once, in main().
 const std::atomic<int>& count_stop_signals();
+// Returns their number so far, 0 without count_stop_signals(). For code that waits and gets no flag.
+const std::atomic<int>& stop_signals();
 
 }  // namespace fsr

@@ -139,3 +139,44 @@ TEST_CASE("a flag ends the wait of a stream") {
   CHECK(reader.damage().empty());
   stopper.join();
 }
+
+TEST_CASE("a flag ends the wait for the header of a stream") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  std::atomic<int> stop{0};
+  std::thread stopper([&] {
+    usleep(20'000);
+    stop = 1;
+  });
+  CHECK_THROWS_WITH(StreamReader(ends[0], "pipe", kPatient, &stop), "pipe: interrupted before a trace came");
+  stopper.join();
+  close(ends[1]);
+}
+
+TEST_CASE("a stream passes on ends that come too late, and the state before the first operation") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  LiveState state;
+  state.apply({.kind = OpKind::lookup, .object = 5, .parent = kRootObject, .name = "old"});
+  TraceWriter writer(ends[1], sample_header(1), {}, std::move(state));
+  const Op locked{.start = 10, .duration = 500, .kind = OpKind::setlk, .mode = F_WRLCK, .object = 3, .handle = 1};
+  const uint64_t lock = writer.add_start(begun(locked));
+  writer.flush();
+  StreamReader reader(ends[0], "pipe", 1 * kMs);
+  uint64_t late = UINT64_MAX;
+  int64_t took = 0;
+  reader.on_late_end([&](const Op& end) {
+    late = end.seq;
+    took = end.duration;
+  });
+  OpBatch batch;
+  REQUIRE(reader.next(batch));
+  std::string names;
+  reader.initial().each_name([&](ObjectId, std::string_view name, ObjectId, uint32_t) { names += name; });
+  CHECK(names == "old");
+  writer.add_end(lock, locked);
+  writer.finish({.clean = true});
+  CHECK(!reader.next(batch));
+  CHECK(late == lock);
+  CHECK(took == 500);
+}

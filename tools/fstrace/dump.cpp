@@ -5,6 +5,7 @@
 
 #include "op_text.hpp"
 #include "selection.hpp"
+#include "stream.hpp"
 #include "subcommand.hpp"
 #include "trace_output.hpp"
 #include "util/units.hpp"
@@ -17,26 +18,24 @@ struct Options {
   std::vector<std::string> files;
   Selection selection;
   bool json = false;
+  bool flushes = false;  // a stream is shown as it comes
 };
 
 // Reports that the range has no operations, and which range the trace has.
-int outside(const Options& options, const TraceReader& reader) {
+int outside(const Options& options, int64_t begin, const TraceClosing* closing) {
   fprintf(stderr, "fstrace: %s: no operations in that range; the trace begins at %s", options.files[0].c_str(),
-          format_duration(reader.begin_time()).c_str());
-  if (const TraceClosing* closing = reader.closing()) fprintf(stderr, " and ends at %s", format_duration(closing->end).c_str());
+          format_duration(begin).c_str());
+  if (closing) fprintf(stderr, " and ends at %s", format_duration(closing->end).c_str());
   fprintf(stderr, "\n");
   return 2;
 }
 
-int dump(Options& options) {
-  options.selection.parse();
-  auto reader = open_trace(options.files);
-  Paths paths;
-  seek(*reader, options.selection, &paths);
+// Prints what the source has. False: nothing was in the range.
+bool print(OpSource& source, const Options& options, Paths& paths) {
   OpBatch batch;
   bool any = options.selection.from() == INT64_MIN && options.selection.to() == INT64_MAX;
   fmt::memory_buffer out;
-  for (bool more = true; more && reader->next(batch);) {
+  for (bool more = true; more && source.next(batch) && !ferror(stdout);) {
     for (const Op& op : batch.ops) {
       if (!(more = op.start < options.selection.to())) break;
       any = true;
@@ -47,10 +46,28 @@ int dump(Options& options) {
       if (two_names) paths.apply(op);
     }
     fwrite(out.data(), 1, out.size(), stdout);
+    if (options.flushes) fflush(stdout);
     out.clear();
   }
   fflush(stdout);
-  if (!any && reader->damage().empty()) return outside(options, *reader);
+  return any;
+}
+
+int dump(Options& options) {
+  options.selection.parse();
+  Paths paths;
+  if (const auto stream = open_stream(options.files, false)) {
+    options.flushes = true;
+    SelectedStream selected(*stream, options.selection, &paths);
+    const bool any = print(selected, options, paths);
+    if (!any && stream->damage().empty()) return outside(options, 0, stream->closing());
+    // The rest is not wanted.
+    return options.selection.to() != INT64_MAX && stream->damage().empty() ? 0 : report_stream(options.files[0], *stream);
+  }
+  auto reader = open_trace(options.files);
+  seek(*reader, options.selection, &paths);
+  const bool any = print(*reader, options, paths);
+  if (!any && reader->damage().empty()) return outside(options, reader->begin_time(), reader->closing());
   return report_damage(options.files[0], *reader);
 }
 

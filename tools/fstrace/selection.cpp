@@ -113,6 +113,10 @@ std::string Selection::words() const {
   return out;
 }
 
+void learn(const LiveState& state, Paths& paths) {
+  state.each_name([&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths.learn(parent, name, object); });
+}
+
 void seek(TraceReader& reader, const Selection& selection, Paths* paths) {
   if (!paths) {
     reader.seek_time(selection.from());
@@ -120,7 +124,7 @@ void seek(TraceReader& reader, const Selection& selection, Paths* paths) {
   }
   LiveState state;
   reader.load_state(selection.from(), state);
-  state.each_name([&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths->learn(parent, name, object); });
+  learn(state, *paths);
 }
 
 }  // namespace fsr::fstrace

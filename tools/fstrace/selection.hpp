@@ -45,6 +45,8 @@ class Selection {
   std::vector<uint32_t> uids_;
 };
 
+// Adds the names of a state.
+void learn(const LiveState& state, Paths& paths);
 // Makes `reader` stand at the first operation at or after selection.from() and, with `paths`, learns the names known by then.
 void seek(TraceReader& reader, const Selection& selection, Paths* paths);
 

@@ -73,7 +73,7 @@ Database open_tables(const std::string& file) {
   Database db(raw);
   if (rc != SQLITE_OK || register_trace_tables(raw) != SQLITE_OK) fail(raw);
   const std::string name = lasting_name(file);
-  report_lacks(file, *open_trace(name));  // says in its own words what is wrong with it
+  report_lacks(file, open_trace(name)->closing());  // says in its own words what is wrong with it
   for (const TraceTable& t : trace_tables())
     execute(raw, fmt::format("create virtual table temp.{0} using fstrace({0}, {1})", t.name, quoted(name)));
   return db;

@@ -5,6 +5,7 @@
 
 #include "selection.hpp"
 #include "stat_output.hpp"
+#include "stream.hpp"
 #include "subcommand.hpp"
 #include "trace_output.hpp"
 #include "util/status_line.hpp"
@@ -36,30 +37,46 @@ class Stat {
         groups_(shape.by),
         output_(options.json  ? stat_json(shape)
                 : options.csv ? stat_csv(shape)
-                              : stat_text(shape)) {}
+                              : stat_text(shape)),
+        names_(options.selection.by_path() || std::ranges::find(shape.by, Dimension::file) != shape.by.end()) {}
 
   void run(TraceReader& reader) {
     const Selection& selection = options_.selection;
-    const bool by_file = std::find(shape_.by.begin(), shape_.by.end(), Dimension::file) != shape_.by.end();
-    names_ = by_file || selection.by_path();
     seek(reader, selection, names_ ? &paths_ : nullptr);
     trace_begin_ = reader.begin_time();
     trace_end_ = reader.end_time();
     StatusLine line(false);
     OpBatch batch;
-    for (bool more = true; more && reader.next(batch);) {
-      groups_.begin_batch();
-      for (const Op& op : batch.ops) {
-        if (!(more = op.start < selection.to())) break;
-        add(op);
-      }
-      line.bar("stat", reader.position_bytes(), reader.file_bytes());
-    }
+    while (reader.next(batch) && add(batch)) line.bar("stat", reader.position_bytes(), reader.file_bytes());
     line.clear();
     finish();
   }
 
+  // Prints the table of an interval as soon as a later operation comes.
+  void run(StreamReader& reader) {
+    SelectedStream selected(reader, options_.selection, names_ ? &paths_ : nullptr);
+    OpBatch batch;
+    for (bool first = true; selected.next(batch); first = false) {
+      if (first && reader.header().piece > 1) trace_begin_ = batch.ops.front().start;
+      add(batch);
+      fflush(stdout);
+      if (ferror(stdout)) return;
+    }
+    if (selected.passed_end()) trace_end_ = options_.selection.to();
+    finish();
+  }
+
  private:
+  // False: an operation is beyond the selection.
+  bool add(const OpBatch& batch) {
+    groups_.begin_batch();
+    for (const Op& op : batch.ops) {
+      if (op.start >= options_.selection.to()) return false;
+      add(op);
+    }
+    return true;
+  }
+
   void add(const Op& op) {
     if (names_ && op.kind != OpKind::rename) paths_.apply(op);
     if (options_.selection.everything() || options_.selection.matches(op, paths_)) count(op);
@@ -115,7 +132,7 @@ class Stat {
   StatGroups groups_;
   std::unique_ptr<StatOutput> output_;
   Paths paths_;
-  bool names_ = false;
+  const bool names_;
   uint64_t seen_ = 0;
   int64_t trace_begin_ = 0, trace_end_ = 0, first_ = 0, last_ = INT64_MIN;
   int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
@@ -134,6 +151,11 @@ int stat(Options& options) {
   if (!options.interval.empty()) {
     shape.interval = parse_duration(options.interval);
     if (shape.interval <= 0) throw std::runtime_error("--interval " + options.interval + ": expected a time above 0");
+  }
+  if (const auto stream = open_stream(options.files, true)) {
+    Stat(options, shape).run(*stream);
+    fflush(stdout);
+    return report_stream(options.files[0], *stream);
   }
   auto reader = open_trace(options.files);
   Stat(options, shape).run(*reader);

@@ -16,12 +16,15 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "file_groups.hpp"
+#include "stream.hpp"
 #include "subcommand.hpp"
 #include "top_screen.hpp"
 #include "trace/live_state.hpp"
 #include "trace_output.hpp"
+#include "util/clock_ns.hpp"
 #include "util/stop_signals.hpp"
 #include "util/units.hpp"
 
@@ -76,11 +79,13 @@ class Top {
   int run() {
     const std::atomic<int>& stop = count_stop_signals();
     const bool once = options_.once || is_stream(options_.files[0]);
+    if (!options_.once)
+      if (const auto stream = open_stream(options_.files, true)) return follow(*stream);
     for (;;) {
       const auto reader = read();
       const bool complete = reader->closing() != nullptr;
       print();
-      if (complete) report_lacks(options_.files[0], *reader);
+      if (complete) report_lacks(options_.files[0], reader->closing());
       if (once || complete || stop || ferror(stdout)) return damaged_ ? 1 : 0;
       const timespec pause{options_.interval / 1'000'000'000, options_.interval % 1'000'000'000};
       nanosleep(&pause, nullptr);  // a signal ends it
@@ -89,6 +94,31 @@ class Top {
   }
 
  private:
+  // Shows what comes by a pipe, until its end or a signal.
+  int follow(StreamReader& stream) {
+    OpBatch batch;
+    stream.on_late_end([this](const Op& end) { take_end(end); });
+    bool ended = false;
+    do {
+      for (StatGroups* groups : all_groups()) groups->clear();
+      from_ = to_;
+      const uint64_t first = next_;
+      const int64_t until = clock_ns(CLOCK_MONOTONIC) + options_.interval;
+      for (int64_t left = options_.interval; left > 0 && !ended; left = until - clock_ns(CLOCK_MONOTONIC)) {
+        const StreamReader::Wait wait = stream.next_within(batch, int(std::min<int64_t>(left / 1'000'000 + 1, 1000)));
+        ended = wait == StreamReader::Wait::end;
+        if (wait != StreamReader::Wait::came) continue;
+        if (!std::exchange(begun_, true)) learn(stream.initial(), paths_);
+        begin_batch();
+        for (const Op& op : batch.ops) add(op);
+      }
+      count_open(next_ == first);
+      state_ = !ended ? "live" : stream.closing() && stream.closing()->clean ? "complete" : "ended, not complete";
+      print();
+    } while (!ended && !ferror(stdout));
+    return report_stream(options_.files[0], stream);
+  }
+
   // Counts what was recorded since the last call.
   std::unique_ptr<TraceReader> read() {
     auto reader = open_trace(options_.files);
@@ -175,6 +205,19 @@ class Top {
       }
       if (next != open_.end() && next->first == wanted) ++next;
     }
+  }
+
+  // Takes the end of an operation that was read without one.
+  void take_end(const Op& end) {
+    const auto found = open_.find(end.seq);
+    if (found == open_.end()) return;
+    Op op = end;
+    op.start = found->second.op.start;
+    paths_.apply(op);
+    to_ = std::max(to_, op.end());
+    begin_batch();
+    each_group_of(op, [&](StatGroups& groups) { groups.add_end(op, found->second.counted_to - op.start); });
+    open_.erase(found);
   }
 
   // Counts the time that went by for operations without an end. `still`: nothing was recorded, so the trace has no time either.

@@ -131,9 +131,8 @@ TraceClosing closing_after(const TraceReader& reader, const std::string& subcomm
   return out;
 }
 
-void report_lacks(const std::string& file, const TraceReader& reader) {
-  const TraceClosing* closing = reader.closing();
-  if (!closing) return;  // counts as damage
+void report_lacks(const std::string& file, const TraceClosing* closing) {
+  if (!closing) return;
   std::string lacks = not_recorded(*closing);
   if (!closing->clean)
     lacks += (lacks.empty() ? "" : "; ") + ("the recorder did not end cleanly: " + escape_text(closing->reason));
@@ -142,7 +141,7 @@ void report_lacks(const std::string& file, const TraceReader& reader) {
 
 int report_damage(const std::string& file, const TraceReader& reader) {
   for (const TraceDamage& d : reader.damage()) fmt::print(stderr, "fstrace: {}: {}\n", file, d.what);
-  report_lacks(file, reader);
+  report_lacks(file, reader.closing());
   return reader.damage().empty() ? 0 : 1;
 }
 

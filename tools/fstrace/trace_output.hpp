@@ -63,8 +63,8 @@ struct TakenTime {
 };
 // The closing statement of a trace made of this one, which was read to its end.
 TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand, const TakenTime& taken = {});
-// Prints on stderr, in one line, what the capture did not record and that it ended badly, if so.
-void report_lacks(const std::string& file, const TraceReader& reader);
+// Prints on stderr, in one line, what the capture did not record and that it ended badly, if so. Null: counts as damage.
+void report_lacks(const std::string& file, const TraceClosing* closing);
 // The same, and what could not be read. Returns the exit status that follows from the latter.
 int report_damage(const std::string& file, const TraceReader& reader);
 // "out.zst: 12 of 345 operations, 1.2 KiB" on standard output.

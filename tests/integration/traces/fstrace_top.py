@@ -135,6 +135,36 @@ def long_operations():
     case("and it is counted once", "" if operations(done.stdout) == whole else f"{operations(done.stdout)} of {whole}")
 
 
+def by_pipe():
+    """A capture by a pipe: top, dump and stat show what has come, and in the end what they show of the same trace as a file."""
+    script = LOCKS.replace("time.sleep(4)", "[(open(f'work/{i % 5}', 'w').close(), time.sleep(0.05)) for i in range(45)]")
+    pipe = f"fsshim capture work -o - -- {sys.executable} -c '{script.replace(chr(39), chr(34))}' | tee p.zst | {FSTRACE} top - --interval 500ms"
+    done = subprocess.run(["sh", "-c", pipe], capture_output=True, text=True, check=False, timeout=30)
+    screens = re.split(r"(?m)^(?=-: )", done.stdout)[1:]
+    case("top follows a pipe, screen by screen", "" if done.returncode == 0 and len(screens) >= 3 and ": live" in screens[0] and ": complete" in screens[-1]
+         else (done.stderr[-300:], len(screens)))
+    whole = sum(g["operations"] for g in stat("p.zst"))
+    case("its screens have each operation once", "" if operations(done.stdout) == whole else f"{operations(done.stdout)} of {whole}")
+    waits = [row for screen in screens for row in tables(screen).get("kind", []) if row[0] == "setlk"]
+    case("a lock request that waits has its latency in the end", "" if any(row[4].startswith("2.") and row[4].endswith(" s") for row in waits) else waits)
+
+    pipe = f"fsshim capture work -o - -- sh -c 'echo 1 >work/first; while [ ! -e go ]; do sleep 0.02; done; rm work/first' | tee q.zst | {FSTRACE} dump -"
+    with subprocess.Popen(["sh", "-c", pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as dump:
+        shown = []
+        for line in dump.stdout:
+            shown.append(line)
+            if "first" in line and not os.path.exists("go"):
+                open("go", "wb").close()
+        dump.wait(timeout=30)
+    same = subprocess.run([FSTRACE, "dump", "q.zst"], capture_output=True, text=True, check=True).stdout
+    case("dump shows operations while the capture goes on, as of a file", "" if dump.returncode == 0 and "".join(shown) == same else shown[-3:])
+    for options in ([], ["--by", "file"], ["--interval", "500ms"], ["--from", "1s", "--to", "2s", "--json"]):
+        with open("p.zst", "rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
+            piped = subprocess.run([FSTRACE, "stat", *options, "-"], stdin=cat.stdout, capture_output=True, text=True, check=False, timeout=30)
+        of_file = subprocess.run([FSTRACE, "stat", *options, "p.zst"], capture_output=True, text=True, check=True).stdout.replace("p.zst", "-")
+        case(f"stat of a pipe is that of the file: {' '.join(options)}", "" if piped.returncode == 0 and piped.stdout == of_file else (piped.stdout[:300], of_file[:300]))
+
+
 def terminal():
     pid, screen = pty.fork()
     if pid == 0:
@@ -177,6 +207,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     hostile_names()
     live()
     long_operations()
+    by_pipe()
     terminal()
     endings()
     os.chdir("/")
