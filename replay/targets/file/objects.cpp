@@ -115,8 +115,10 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
 
 int FileObjects::directory(ObjectId id, LatestDirectory& latest, PathAt* at) {
   if (by_path_ != PathNaming::none) return directory(id, &at->dir);
-  if (latest.id != id) {
+  const uint64_t generation = generation_.load(std::memory_order_relaxed);
+  if (latest.id != id || latest.generation != generation) {
     latest.id = kNoObject;
+    latest.generation = generation;
     if (int error = directory(id, &latest.fd)) return error;
     latest.id = id;
   }
@@ -190,6 +192,16 @@ void FileObjects::map_id(ObjectId id, ObjectId parent, std::string_view name, ui
     if (type) node.type = type;
     add_name(node, parent, name);
   });
+}
+
+void FileObjects::remade(ObjectId id) {
+  if (!nodes_.visit(id, [](Node&) {})) return;
+  std::lock_guard lock(cache_mutex_);
+  if (const auto it = cache_.find(id); it != cache_.end()) {
+    recent_.erase(it->second);
+    cache_.erase(it);
+  }
+  generation_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void FileObjects::map_unnamed(ObjectId id, uint32_t type) {

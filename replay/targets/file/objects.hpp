@@ -9,6 +9,7 @@
 // directories.
 #pragma once
 
+#include <atomic>
 #include <climits>
 #include <cstring>
 #include <list>
@@ -66,6 +67,7 @@ class Component {
 struct LatestDirectory {
   ObjectId id = kNoObject;
   SharedFd fd;
+  uint64_t generation = 0;  // of FileObjects when it was opened
 };
 
 // The address of a file for *at() calls: a component below a directory or, with an empty name, the descriptor itself.
@@ -105,6 +107,9 @@ class FileObjects {
   int subject(const Op& op, PathAt* at);
 
   void map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
+  // Call before map_id() for a directory that was just made. Forgets the descriptor of an earlier one with this id, which others
+  // must have removed.
+  void remade(ObjectId id);
   void map_unnamed(ObjectId id, uint32_t type);
   void forget_name(ObjectId id, ObjectId parent, std::string_view name);
   void renamed(const Op& op);
@@ -144,6 +149,7 @@ class FileObjects {
   const size_t capacity_;
   IdMap<Node> nodes_;
   IdMap<OpenRef> opens_;
+  std::atomic<uint64_t> generation_{0};  // number of directories that were made a second time
 
   std::mutex cache_mutex_;                           // protects what follows
   std::vector<OpenRef> open_directories_;            // in the order of opening; only with PathNaming::relative

@@ -233,6 +233,7 @@ int FileTree::make(Context& c) {
     if (result != 0) return errno;
     if (int error = wanted_attr(c, at.fd(), at.name.c_str())) return error;
   }
+  if (type == S_IFDIR) objects_.remade(c.op.object);
   objects_.map_id(c.op.object, c.op.parent, c.op.name, type);
   return 0;
 }
