@@ -15,7 +15,7 @@ class HelpFormatter final : public CLI::Formatter {
   std::string make_option_usage(const CLI::Option* option) const override;
 };
 
-// Wraps the lines of a help text, and removes doubled empty lines.
+// Wraps the lines of a help text. Removes doubled empty lines, and the one above the subcommands.
 std::string tidy_help(std::string text);
 
 }  // namespace fsr

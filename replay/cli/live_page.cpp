@@ -84,6 +84,8 @@ Report LivePage::so_far(const Report& report) const {
   out.acting_as = report.acting_as;
   out.options = report.options;
   out.series = series_;
+  for (const auto& section : report.sections)
+    if (section->so_far()) out.sections.push_back(section);
   RunResult& r = out.result;
   add_counts(r, counts_);
   r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet

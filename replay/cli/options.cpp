@@ -44,7 +44,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Program& program = *owner;
   program.common_options();
   program.config_option("--config", "read options from this file, NAME=VALUE a line");
-  program.add("INPUT", out.input, "what to run (below), - for standard input").required();
+  program.add("INPUT", out.input, "trace, mixfile, mix:NAME, model, FILE.vdb; - is stdin").required();
   program.add("TARGET", out.target, "URL or directory (default: fresh ./fsreplay-data)");
 
   // Words of other replayers.
@@ -97,10 +97,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.flag("-q,--quiet", out.quiet, "print no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
-  program.footer("Inputs: " + kinds->help() + "; FILE.vdb" +
-                 "\nSubcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the "
-                 "kinds of targets, or drives one by hand (target --help)\nExit status: 0 every outcome as recorded, 1 not "
-                 "clean, 2 could not start, 3 a requirement was missed, 4 only inexpressible operations were left out.");
+  program.footer(
+      "Subcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the kinds of "
+      "targets, or drives one by hand (target --help)");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;

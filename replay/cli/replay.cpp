@@ -159,8 +159,9 @@ void Replay::report_interval(const Interval& interval) {
 }
 
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {
+  input->describe_so_far(report);
   if (csv) csv->add(round, series);
-  if (metrics) metrics->add(interval, series);
+  if (metrics) metrics->add(interval, series, report.sections);
   if (page) page->add(interval, series, report);
 }
 

@@ -99,6 +99,7 @@ class Preparation {
     run_options.inline_workers = options_.inline_workers;
     run_options.stop = options_.stop;
     run_options.known = &known_;
+    run_options.mismatches = options_.described;
     uint64_t before = out_.operations;
     if (options_.progress)
       run_options.progress = [&](const Progress& p) {
@@ -112,6 +113,7 @@ class Preparation {
     out_.stopped |= r.stopped;
     // Inexpressible operations do not count here, because the report of the replay counts them.
     out_.failed += r.mismatches_total;
+    out_.unanswered += r.unanswered;
     for (Mismatch& m : r.mismatches)
       if (out_.failures.size() < run_options.mismatches) out_.failures.push_back(std::move(m));
   }
@@ -130,6 +132,7 @@ void PrepareResult::add(PrepareResult&& later) {
   operations += later.operations;
   kept += later.kept;
   failed += later.failed;
+  unanswered += later.unanswered;
   bytes += later.bytes;
   elapsed += later.elapsed;
   stopped |= later.stopped;

@@ -33,6 +33,7 @@ struct PrepareOptions {
   bool inline_workers = false;  // as in RunOptions
   const CredentialMap* credentials = nullptr;
   const std::atomic<int>* stop = nullptr;
+  size_t described = 20;                          // number of failures that are described
   std::function<void(const Progress&)> progress;  // out of plan_size() operations
 };
 
@@ -40,6 +41,7 @@ struct PrepareResult {
   uint64_t operations = 0;  // issued to make the image
   uint64_t kept = 0;        // objects that were right already (reuse)
   uint64_t failed = 0;      // operations that failed; named in `failures`
+  uint64_t unanswered = 0;  // of `failed`: the target could not be reached, or did not answer in time
   uint64_t bytes = 0;       // written
   int64_t elapsed = 0;
   bool stopped = false;

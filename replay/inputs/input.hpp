@@ -85,6 +85,8 @@ class Input : public RankShare {
   // Adds a description of the input and of this round to the report. Called when the image is known, and again after the run, to
   // add its results.
   virtual void describe(Report& report) = 0;
+  // Brings the description up to date while the round runs, if the input adds figures then.
+  virtual void describe_so_far(Report& /*report*/) {}
   // Returns one line to warn the user before anything is done. Empty: no warning.
   virtual std::string warning() const { return ""; }
   // outlook() returns a line for --dry-run: "4 operations of 2 streams". survey() returns the operations of the round, and sets

@@ -26,7 +26,6 @@ class InputKind {
   virtual ~InputKind() = default;
   virtual const char* noun() const = 0;    // "a trace"
   virtual const char* plural() const = 0;  // "traces"
-  virtual const char* help() const = 0;    // a few words for --help
   // Declares the options of this kind in `group`. Parsing the command line writes to this object.
   virtual void declare(Command& group) = 0;
   // Returns options of other kinds that this kind has as well, "--scale".
@@ -45,7 +44,6 @@ class InputKinds {
  public:
   explicit InputKinds(Command& program);  // must outlive this object
   ~InputKinds();
-  std::string help() const;  // help of all kinds
   // Opens an input of the kind that accepts it. `name`: a file, "-" for standard input, or a name that a kind knows. Throws
   // std::runtime_error, one line; also if an option of another kind was given.
   std::unique_ptr<Input> open(const std::string& name, int64_t duration) const;

@@ -39,12 +39,6 @@ InputKinds::InputKinds(Command& program) : options_(std::make_unique<InputOption
 
 InputKinds::~InputKinds() = default;
 
-std::string InputKinds::help() const {
-  std::string text;
-  for (const RegisteredKind& declared : kinds_) text += (text.empty() ? "" : "; ") + std::string(declared.kind->help());
-  return text;
-}
-
 std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duration) const {
   UniqueFd file(name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;

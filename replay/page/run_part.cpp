@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <list>
+#include <map>
 
 #include "page/result_cells.hpp"
 #include "page/run_charts.hpp"
@@ -74,6 +75,7 @@ class RunPart {
                run_.number("operations") > run_.number("issued") ? "of " + count(run_.number("operations")).text : "")}};
     if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
     tiles.push_back({"failed", count(run_.number("failed"))});
+    lag_tiles(tiles);
     if (const ResultRow* open = distribution(distributions_, "", "open"))
       tiles.push_back({"without a reply", count(open->number("count"))});
     tiles.push_back({"time", below(duration(run_.number("elapsed_ns")),
@@ -92,6 +94,18 @@ class RunPart {
   static Cell below(Cell cell, std::string text) {
     cell.below = std::move(text);
     return cell;
+  }
+
+  // Adds the lag behind a capture that goes on.
+  void lag_tiles(std::vector<std::pair<std::string, Cell>>& tiles) {
+    const ResultRow* lag = distribution(distributions_, "", "lag");
+    if (!lag) return;
+    std::map<std::string, int64_t> counters;
+    for (const ResultRow& row : file_.rows("counters", id_)) counters[row.text("name")] = row.number("value");
+    tiles.push_back({running_ ? "lag now" : "lag, p99", below(duration(running_ ? counters["lag_now_ns"] : lag->number("p99_ns")),
+                                                              duration(lag->number("max_ns")).text + " at most")});
+    tiles.push_back({"left out while behind", count(counters["left_out_while_behind"])});
+    tiles.push_back({"preparations failed", count(counters["preparations_failed"])});
   }
 
   // Adds service times, each beside that of the same operations in the capture.

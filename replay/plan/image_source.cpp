@@ -177,6 +177,11 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
   ObjectId parent = tree_.object_id(name.parent, clone_);
   ObjectId object = tree_.object_id(o.id, clone_);
   if (name.link) {
+    if (name.there) {  // as another file
+      Op& unlink = add(batch, OpKind::unlink);
+      unlink.parent = parent;
+      unlink.name = name.name;
+    }
     Op& op = add(batch, OpKind::link);
     op.object = object;
     op.parent2 = parent;
@@ -184,6 +189,7 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
     next_name();
     return;
   }
+  if (name.there && take_over(batch, name, o)) return;
   OpKind kind = o.type == S_IFREG   ? OpKind::create
                 : o.type == S_IFDIR ? OpKind::mkdir
                 : o.type == S_IFLNK ? OpKind::symlink
@@ -215,6 +221,25 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
       op.op_flags = 0;
       op.flags = uint32_t(o.attr.rdev);
   }
+}
+
+// Takes over what an earlier image has made of the name. False: it is removed, and has to be made anew.
+bool ImageContents::take_over(OpBatch& batch, const ImageName& name, const ImageObject& o) {
+  const bool anew = o.type == S_IFLNK && !o.target.empty();
+  Op& found = add(batch, anew ? OpKind::unlink : OpKind::lookup);
+  found.parent = tree_.object_id(name.parent, clone_);
+  found.name = name.name;
+  if (anew) return false;
+  found.object = tree_.object_id(o.id, clone_);
+  position_ = 0;
+  step_ = Step::xattrs;
+  if (o.type != S_IFREG) return true;
+  Op& open = add(batch, OpKind::open);
+  open.object = tree_.object_id(o.id, clone_);
+  open.handle = tree_.spare_handle(1 + clone_ * tree_.names.size() + at_);
+  open.open_flags = O_RDWR;
+  step_ = Step::size;
+  return true;
 }
 
 void ImageContents::fill(OpBatch& batch, const ImageObject& o) {

@@ -36,6 +36,7 @@ class ImageContents final : public OpSource {
   void make_clone_root(OpBatch& batch);
   void emit(OpBatch& batch);
   void make(OpBatch& batch, const ImageName& name, const ImageObject& o);
+  bool take_over(OpBatch& batch, const ImageName& name, const ImageObject& o);
   void fill(OpBatch& batch, const ImageObject& o);
   void extent(OpBatch& batch, const ImageObject& o);
   void xattr(OpBatch& batch, const ImageObject& o);

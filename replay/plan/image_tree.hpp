@@ -79,6 +79,7 @@ struct ImageName {
   uint32_t object = 0;  // index into ImageTree::objects
   bool link = false;    // true: not the first name of the object
   bool placed = false;  // true: the name is made up
+  bool there = false;   // true: the target has the name, made earlier without what is known of its object now
 };
 
 struct ImageTree {

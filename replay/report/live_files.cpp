@@ -72,7 +72,8 @@ MetricsFile::MetricsFile(const std::string& path, const std::string& input, cons
   if (!failure_.empty()) throw std::runtime_error(failure_);
 }
 
-void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
+void MetricsFile::add(const Interval& interval, const SeriesInterval& series,
+                      const std::vector<std::shared_ptr<const ReportSection>>& sections) {
   using Type = MetricsText::Type;
   sum_.merge(interval.counts);
   differed_ += series.differed;
@@ -102,6 +103,7 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
   out.sample({}, double(series.lateness) / 1e9);
   out.metric("fsreplay_elapsed_seconds", Type::gauge, "Seconds since the start of the run.");
   out.sample({}, double(interval.to) / 1e9);
+  for (const auto& section : sections) section->metrics(out);
   write(out);
 }
 

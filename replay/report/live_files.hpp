@@ -8,6 +8,7 @@
 #include <string>
 
 #include "measure/interval.hpp"
+#include "report/section.hpp"
 #include "report/time_series.hpp"
 
 namespace fsr {
@@ -35,7 +36,8 @@ class CsvFile {
 class MetricsFile {
  public:
   MetricsFile(const std::string& path, const std::string& input, const std::string& target);
-  void add(const Interval& interval, const SeriesInterval& series);
+  void add(const Interval& interval, const SeriesInterval& series,
+           const std::vector<std::shared_ptr<const ReportSection>>& sections = {});
   void finish(const RunResult& result);  // adds what is known only when a run has ended
   std::string failure() const { return failure_; }
 

@@ -2,19 +2,29 @@
 #include "inputs/live/live_image.hpp"
 
 #include <fmt/format.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "plan/image_tree.hpp"
-#include "util/name_hash.hpp"
+#include "plan/linearizer.hpp"
 
 namespace fsr {
 
 namespace {
+
+constexpr int64_t kListed = 5'000'000'000;  // ns for which a listing may still show a name that was removed
+constexpr int64_t kPause = 250'000'000;     // ns between two attempts
+constexpr size_t kDescribed = 100'000;      // failures of a preparation that are looked at
+
+bool adds_object(OpKind kind) {
+  return kind == OpKind::lookup || kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod ||
+         kind == OpKind::symlink;
+}
 
 // Yields the same operations to each of several readers.
 class Listed final : public OpSource {
@@ -33,115 +43,226 @@ class Listed final : public OpSource {
 
 }  // namespace
 
-LiveImage::LiveImage(Target& target, Clock& clock, LiveFiles how, const ImageOptions& options, const CredentialMap* credentials,
-                     ObjectSet& known, const std::atomic<int>* stop)
-    : target_(target), clock_(clock), how_(how), options_(options), credentials_(credentials), known_(known), stop_(stop) {
+LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options,
+                     const CredentialMap* credentials, ObjectSet& known, const std::atomic<int>* stop)
+    : target_(target),
+      clock_(clock),
+      how_(live.files),
+      resync_(live.resync),
+      options_(options),
+      credentials_(credentials),
+      known_(known),
+      patience_(live.lag_max),
+      stop_(stop) {
   options_.first_free = 2 * kFirstFree;
   options_.in_use = true;
-  objects_.insert(kRootObject);
 }
 
-// Tells which names are to be left alone. `listed`: receives indexes of names that only a listing had shown before.
-PresentNames LiveImage::sort_out(ImageTree& tree, std::vector<size_t>& listed) {
+// Returns lookups that show the names of missing objects which the window uses, and of the directories above them.
+std::vector<Op> LiveImage::lookups_of_missing(std::span<const Op> window, Arena& arena) const {
+  std::vector<Op> lookups;
+  std::unordered_set<ObjectId> shown;
+  auto show = [&](ObjectId object) {
+    std::vector<Op> path;  // from the object up
+    std::string name;
+    for (ObjectId parent = kNoObject; object > kRootObject && paths_.find(object, &parent, &name); object = parent) {
+      if (!shown.insert(object).second) break;
+      path.push_back({.start = window.front().start,
+                      .kind = OpKind::lookup,
+                      .thread = 1,
+                      .object = object,
+                      .parent = parent,
+                      .name = arena.copy(name)});
+    }
+    lookups.insert(lookups.end(), path.rbegin(), path.rend());
+  };
+  for (const Op& op : window)
+    for (const ObjectId object : {op.object, op.parent, op.parent2})
+      if (missing_.contains(object)) show(object);
+  return lookups;
+}
+
+// Returns which names are to be left alone. `begin`: recorded time of the window. `unsure`: receives indexes of names that may be
+// there, because an earlier preparation of them failed.
+PresentNames LiveImage::sort_out(ImageTree& tree, int64_t begin, Indexes& unsure) const {
   PresentNames present(tree.names.size());
   for (size_t i = 0; i < present.size(); ++i) {
     ImageName& name = tree.names[i];
     const ObjectId id = tree.objects[name.object].id;
-    const bool seen = names_.contains(name_hash(name.parent, name.name)), known = objects_.contains(id);
+    const bool missing = !name.placed && missing_.contains(id), known = names_.object(id) && !missing, listed = id >= kFirstFree;
     if (how_ == LiveFiles::trust) {
-      present[i] = known || name.placed || id >= kFirstFree;
+      present[i] = known || name.placed || listed;
     } else {
-      present[i] = seen || (known && name.placed);
+      // An operation of an earlier window that was still in flight may have removed the name.
+      const bool removed = names_.removed_since(name.parent, name.name, listed ? begin - kListed : begin);
+      const bool seen = (names_.name(name.parent, name.name) && !missing) || removed;
+      name.there = seen && !removed && !known && !listed;  // only a listing has shown it before
+      // The name turns out to be another one of a file that is there.
+      if (seen && !removed && known && names_.listed(name.parent, name.name)) name.there = name.link = true;
+      present[i] = (seen && !name.there) || (known && name.placed);
       if (known && !present[i]) name.link = true;  // another name of a file that is there
-      if (seen && !known && id < kFirstFree) listed.push_back(i);
+      if (!present[i] && !name.link && missing) unsure.push_back(i);
     }
     if (present[i]) name.placed = false;  // an earlier window has opened it
   }
   return present;
 }
 
-// Lets the target know the ids of files that were made for a listing, and gives them their sizes.
-void LiveImage::adopt(const ImageTree& tree, const std::vector<size_t>& listed) {
-  std::vector<Attr> sizes(listed.size());
-  std::vector<Op> ops;
-  for (size_t i = 0; i < listed.size(); ++i) {
-    const ImageName& name = tree.names[listed[i]];
-    const ImageObject& o = tree.objects[name.object];
-    ops.push_back(
-        {.seq = ops.size(), .kind = OpKind::lookup, .thread = 1, .object = o.id, .parent = name.parent, .name = name.name});
-    if (o.type != S_IFREG || o.size() == 0) continue;
-    sizes[i] = {.valid = kAttrSize, .size = o.size()};
-    ops.push_back({.seq = ops.size(), .kind = OpKind::setattr, .thread = 1, .object = o.id, .set = &sizes[i]});
-  }
-  if (ops.empty()) return;
-  Listed source(ops);
-  const RunResult done =
-      fsr::run(source, target_, clock_,
-               {.timing = Timing::asap, .workers = 1, .credentials = credentials_, .known = &known_, .stop = stop_});
+PrepareResult LiveImage::perform(const std::vector<Op>& ops) {
   PrepareResult result;
+  if (ops.empty()) return result;
+  Listed source(ops);
+  const RunResult done = fsr::run(source, target_, clock_,
+                                  {.timing = Timing::asap,
+                                   .workers = 1,
+                                   .mismatches = kDescribed,
+                                   .credentials = credentials_,
+                                   .known = &known_,
+                                   .stop = stop_});
   result.failed = done.mismatches_total;
+  result.unanswered = done.unanswered;
   result.failures = done.mismatches;
-  count(result);
+  return result;
 }
 
-void LiveImage::count(const PrepareResult& result) {
-  counts_.failed += result.failed;
-  if (counts_.first_failed.empty() && !result.failures.empty()) {
-    const Mismatch& first = result.failures.front();
-    counts_.first_failed = fmt::format("{} {}: {}", op_name(first.kind), first.name, first.got);
+// Returns those of the names that the target has, and lets it know the ids of their objects.
+std::unordered_set<size_t> LiveImage::look_up(const ImageTree& tree, const Indexes& names) {
+  std::vector<Op> ops;
+  for (const size_t i : names) {
+    const ImageName& name = tree.names[i];
+    ops.push_back({.seq = i,
+                   .kind = OpKind::lookup,
+                   .thread = 1,
+                   .object = tree.objects[name.object].id,
+                   .parent = name.parent,
+                   .name = name.name});
   }
+  std::unordered_set<size_t> found(names.begin(), names.end());
+  for (const Mismatch& missing : perform(ops).failures) found.erase(missing.seq);
+  return found;
 }
 
-void LiveImage::remember(const Op& op) {
-  if (op.error || op.has(kOpUnfinished)) return;
-  for (const ObjectId id : {op.object, op.object2, op.parent, op.parent2})
-    if (id) objects_.insert(id);
-  for (const HandleId handle : {op.handle, op.handle2})
-    if (handle) handles_.insert(handle);
-  const bool moves = op.kind == OpKind::rename && !(op.flags & RENAME_EXCHANGE) && op.object != op.object2;
-  if (op.parent && !op.name.empty()) {
-    if (moves || op.kind == OpKind::unlink || op.kind == OpKind::rmdir)
-      names_.erase(name_hash(op.parent, op.name));
-    else
-      names_.insert(name_hash(op.parent, op.name));
-  }
-  if (op.parent2 && !op.name2.empty()) names_.insert(name_hash(op.parent2, op.name2));
-}
-
-void LiveImage::prepare(const OpBatch& window) {
-  Listed source(window.ops);
-  Image image = Image::analyze(source, LiveState(), options_);
-  ImageTree& tree = image.impl().tree;
-  std::vector<size_t> listed;
-  const PresentNames present = sort_out(tree, listed);
-  bool done = false;
+PrepareResult LiveImage::attempt(Image& image, const PresentNames& present, const OpBatch& late) {
+  const PrepareOptions how{.step = how_ == LiveFiles::trust ? PrepareStep::look_up : PrepareStep::all,
+                           .opens = [this](HandleId handle) { return !names_.handle(handle); },
+                           .workers = 1,
+                           .credentials = credentials_,
+                           .stop = stop_,
+                           .described = kDescribed};
   try {
-    adopt(tree, listed);
-    const PrepareOptions how{.step = how_ == LiveFiles::trust ? PrepareStep::look_up : PrepareStep::all,
-                             .opens = [this](HandleId handle) { return !handles_.contains(handle); },
-                             .workers = 1,
-                             .credentials = credentials_,
-                             .stop = stop_};
-    count(prepare_rest(image, present, target_, clock_, how, known_));
-    done = true;
-  } catch (const std::runtime_error& e) {
-    // A server that is away now may be back for the operations themselves.
-    ++counts_.failed;
-    if (counts_.first_failed.empty()) counts_.first_failed = e.what();
+    PrepareResult result = prepare_rest(image, present, target_, clock_, how, known_);
+    result.add(perform(late.ops));
+    return result;
+  } catch (const std::runtime_error& e) {  // no session could be opened
+    PrepareResult result;
+    result.failed = result.unanswered = 1;
+    result.failures.push_back({.kind = OpKind::null, .expected = "ok", .got = e.what()});
+    return result;
   }
+}
+
+// Repeats the preparation while the target does not reply.
+PrepareResult LiveImage::attempts(Image& image, const PresentNames& present, const OpBatch& late) {
+  const int64_t begin = clock_.now();
+  auto stopped = [this] { return stop_ && stop_->load(std::memory_order_relaxed); };
+  for (;;) {
+    PrepareResult result = attempt(image, present, late);
+    if (result.unanswered == 0 || stopped() || clock_.now() - begin >= patience_) return result;
+    ++counts_.repeated;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kPause));
+    if (how_ == LiveFiles::trust) continue;
+    ImageTree& tree = image.impl().tree;
+    Indexes tried;
+    for (size_t i = 0; i < present.size(); ++i)
+      if (!present[i] && !tree.names[i].link) tried.push_back(i);
+    try {
+      for (const size_t i : look_up(tree, tried)) tree.names[i].there = true;
+    } catch (const std::runtime_error&) {
+      // The next attempt says it, too.
+    }
+  }
+}
+
+// Counts failures. Returns the objects that the target does not know. An object that exists there against expectation gets its
+// id.
+std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
+  counts_.failed += result.failed;
+  std::unordered_set<ObjectId> failed, exist;
+  for (const Mismatch& m : result.failures) {
+    if (counts_.first_failed.empty())
+      counts_.first_failed =
+          m.kind == OpKind::null ? m.got : fmt::format("{}{}{}: {}", op_name(m.kind), m.name.empty() ? "" : " ", m.name, m.got);
+    if (m.kind == OpKind::null)
+      for (const ImageObject& o : tree.objects) failed.insert(o.id);
+    if (!adds_object(m.kind)) continue;  // the object is there, although not as it should be
+    failed.insert(m.object);
+    if (m.got == "EEXIST") exist.insert(m.object);
+    if (ObjectId parent = kNoObject; resync_ && (m.got == "ENOENT" || m.got == "ESTALE"))
+      if (std::string name; paths_.find(m.object, &parent, &name) && parent > kRootObject) failed.insert(parent);
+  }
+  if (exist.empty()) return failed;
+  Indexes names;
+  for (size_t i = 0; i < tree.names.size(); ++i)
+    if (const ImageName& name = tree.names[i]; !name.link && exist.contains(tree.objects[name.object].id)) names.push_back(i);
+  for (const size_t i : look_up(tree, names)) failed.erase(tree.objects[tree.names[i].object].id);
+  return failed;
+}
+
+// Remembers and counts what was made.
+void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed) {
+  const bool content = options_.content && how_ == LiveFiles::lazy;
   for (size_t i = 0; i < present.size(); ++i) {
     const ImageName& name = tree.names[i];
     const ImageObject& o = tree.objects[name.object];
     if (o.id >= kFirstFree && how_ == LiveFiles::trust) continue;
-    names_.insert(name_hash(name.parent, name.name));
-    if (present[i] || name.link || !done) continue;
+    if (failed.contains(o.id)) {
+      if (o.id < kFirstFree) missing_.insert(o.id);
+      continue;
+    }
+    missing_.erase(o.id);
+    if (present[i]) continue;
+    names_.add_name(name.parent, name.name, o.id >= kFirstFree);
+    if (name.link) continue;
+    if (content && o.id < kFirstFree) content_.made(o);
     ++(o.directory() ? counts_.directories : counts_.files);
     if (how_ == LiveFiles::lazy) counts_.bytes += o.data_length();
   }
   for (const ImageObject& o : tree.objects)
-    if (o.id < kFirstFree) objects_.insert(o.id);
+    if (o.id < kFirstFree && !failed.contains(o.id)) names_.add_object(o.id);
+}
+
+void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
+  if (window.empty()) return;
+  std::vector<Op> ops(window.begin(), window.end());
+  Listed alone(ops);
+  Arena arena;
+  std::vector<Op> all;
+  if (!missing_.empty()) all = lookups_of_missing(window, arena);
+  all.insert(all.end(), window.begin(), window.end());
+  all.insert(all.end(), later.begin(), later.end());
+  Listed both(all);
+  Image image = Image::analyze(both, LiveState(), options_);
+  ImageTree& tree = image.impl().tree;
+  const int64_t begin = window.front().start;
+  Indexes unsure;
+  PresentNames present = sort_out(tree, begin, unsure);
+  OpBatch late;
+  const uint64_t late_bytes = content_.collect(tree, late);
+  if (!unsure.empty()) try {
+      for (const size_t i : look_up(tree, unsure)) present[i] = true;  // an operation has made it since
+    } catch (const std::runtime_error&) {
+      // The attempts say it, too.
+    }
+  const PrepareResult result = attempts(image, present, late);
+  counts_.bytes += late_bytes;
+  keep(tree, present, learn(tree, result));
   options_.first_free = std::max(options_.first_free, tree.next_object);
-  for (const Op& op : window.ops) remember(op);
+  Linearizer order(alone, INT64_MIN, INT64_MAX);
+  while (const Op* op = order.next()) {
+    names_.apply(*op);
+    if (resync_) paths_.apply(*op);
+  }
+  names_.forget_removed(begin - kListed);
 }
 
 }  // namespace fsr

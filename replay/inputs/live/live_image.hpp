@@ -4,18 +4,28 @@
 //
 // The trace cannot be read before. Each window of operations shows what existed before it (Image::analyze). Files that no earlier
 // window has shown are prepared, while the operations of earlier windows still run. They are made with O_EXCL, and nothing is
-// ever removed. One thread.
+// ever removed but links whose target was not known. One thread.
+//
+// A preparation that the target leaves without a reply is repeated for LiveOptions::lag_max. An object that could not
+// be made is tried again when a later window shows it.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "engine/prepare.hpp"
+#include "inputs/live/kept_session.hpp"
+#include "inputs/live/late_content.hpp"
+#include "inputs/live/live_names.hpp"
 #include "inputs/live/live_options.hpp"
+#include "inputs/live/live_status.hpp"
 #include "op_source.hpp"
 #include "plan/image.hpp"
+#include "trace/paths.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -25,36 +35,43 @@ struct ImageTree;
 // Objects and handles without an id in the trace get one from here on, which no capture reaches.
 constexpr uint64_t kFirstFree = 1ull << 60;
 
-struct LiveCounts {
-  uint64_t directories = 0, files = 0;  // made or looked up
-  uint64_t bytes = 0;                   // of file data that was made
-  uint64_t failed = 0;                  // operations that failed
-  std::string first_failed;             // the first of them; empty: none
-};
-
 class LiveImage {
  public:
   // `known`: that of the run, used by the caller's thread. All must outlive this object.
-  LiveImage(Target& target, Clock& clock, LiveFiles how, const ImageOptions& options, const CredentialMap* credentials,
+  LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options, const CredentialMap* credentials,
             ObjectSet& known, const std::atomic<int>* stop);
-  void prepare(const OpBatch& window);  // call in order
+  // Call in order. `later`: operations that started after the window, while its operations were in flight. Their objects did not
+  // exist before the window, although it may show them.
+  void prepare(std::span<const Op> window, std::span<const Op> later);
+  // Objects that the target lacks now. They are made again when a window uses them, if LiveOptions::resync is set.
+  void forget(const std::unordered_set<ObjectId>& missing) { missing_.insert(missing.begin(), missing.end()); }
   const LiveCounts& counts() const { return counts_; }
 
  private:
-  PresentNames sort_out(ImageTree& tree, std::vector<size_t>& listed);
-  void adopt(const ImageTree& tree, const std::vector<size_t>& listed);
-  void remember(const Op& op);
-  void count(const PrepareResult& result);
+  using Indexes = std::vector<size_t>;  // into ImageTree::names
 
-  Target& target_;
+  std::vector<Op> lookups_of_missing(std::span<const Op> window, Arena& arena) const;
+  PresentNames sort_out(ImageTree& tree, int64_t begin, Indexes& unsure) const;
+  PrepareResult attempt(Image& image, const PresentNames& present, const OpBatch& late);
+  PrepareResult attempts(Image& image, const PresentNames& present, const OpBatch& late);
+  PrepareResult perform(const std::vector<Op>& ops);
+  std::unordered_set<size_t> look_up(const ImageTree& tree, const Indexes& names);
+  std::unordered_set<ObjectId> learn(const ImageTree& tree, const PrepareResult& result);
+  void keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed);
+
+  KeptSession target_;
   Clock& clock_;
   const LiveFiles how_;
+  const bool resync_;
   ImageOptions options_;
   const CredentialMap* const credentials_;
   ObjectSet& known_;
+  const int64_t patience_;  // ns
   const std::atomic<int>* const stop_;
-  ObjectSet objects_, handles_;         // of earlier windows
-  std::unordered_set<uint64_t> names_;  // hashes of parent and name: names that operations have shown, and did not remove
+  LiveNames names_;
+  Paths paths_;  // with resync_ only
+  LateContent content_;
+  std::unordered_set<ObjectId> missing_;  // could not be made or looked up, or is not there any more
   LiveCounts counts_;
 };
 

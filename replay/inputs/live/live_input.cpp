@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,9 +13,13 @@
 #include "engine/run.hpp"
 #include "inputs/live/live_section.hpp"
 #include "inputs/live/live_source.hpp"
+#include "inputs/live/missing_watch.hpp"
+#include "inputs/live/pipe_spool.hpp"
+#include "inputs/live/read_only_target.hpp"
 #include "plan/image_tree.hpp"
 #include "report/report.hpp"
 #include "util/clock_ns.hpp"
+#include "util/stop_signals.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -26,7 +31,7 @@ constexpr int64_t kLeastLag = 500'000'000, kMostLag = 60 * kSecond;  // ns
 class LiveInput final : public Input, public GeneratedLoad {
  public:
   LiveInput(int fd, const std::string& name, const LiveOptions& options)
-      : options_(options), reader_(fd, name, options.lag / 4 * 3) {}
+      : options_(options), spool_(fd, options.spool), reader_(spool_.take_out(), name, options.lag / 4 * 3, &stop_signals()) {}
 
   const TraceHeader& header() const override { return reader_.header(); }
   std::string settings() const override {
@@ -57,15 +62,24 @@ class LiveInput final : public Input, public GeneratedLoad {
   void rehearse(Target&, Clock&, const RunOptions&) override {}
   RunResult run(Target& target, Clock& clock, const RunOptions& given) override {
     RunOptions options = given;
-    files_.emplace(target, clock, options_.files, made_, options.credentials, *options.known, options.stop);
-    LiveSource source(reader_, *files_, clock, options_.lag, options.stop);
-    options.live = [&source](const std::atomic<bool>& ended) { source.heed(ended); };
-    options.from = source.first_start();
+    files_.emplace(target, clock, options_, made_, options.credentials, *options.known, options.stop);
+    ReadOnlyTarget only_read(target);
+    watch_.emplace(target);
+    source_.emplace(reader_, *files_, clock, options_, options_.resync ? &*watch_ : nullptr, options.stop);
+    options.live = [this](const std::atomic<bool>& ended) { source_->heed(ended); };
+    options.from = source_->first_start();
     if (options.from != INT64_MAX) options.from -= options_.lag;
-    RunResult result = fsr::run(source, target, clock, options);
-    source.stop();
-    operations_ = source.operations();
-    behind_ = source.behind();
+    std::atomic<int> stop{0};
+    options.stop = &stop;
+    options.progress = [&](const Progress& progress) {
+      const int asked = given.stop ? given.stop->load() : 0;
+      stop.store(std::max(asked, int(!source_->look(progress))));
+      if (given.progress) given.progress(progress);
+    };
+    Target& used = options_.read_only ? only_read : options_.resync ? *watch_ : target;
+    RunResult result = fsr::run(*source_, used, clock, options);
+    source_->stop();
+    over_ = true;
     return result;
   }
 
@@ -73,20 +87,25 @@ class LiveInput final : public Input, public GeneratedLoad {
     auto section = std::make_shared<LiveSection>();
     section->id = header().id;
     section->host = header().host;
-    section->damage = reader_.damage();
-    if (const TraceClosing* closing = reader_.closing()) {
-      section->dropped = closing->dropped;
-      if (!closing->clean && !closing->dropped) section->capture_failed = closing->reason;
+    section->options = options_;
+    if (source_) section->status = source_->status();
+    section->status.spooled = spool_.waiting();
+    section->status.most_spooled = spool_.most_seen();
+    section->status.spool_full = spool_.was_full();
+    section->status.spool_failure = spool_.failure();
+    if (over_) {  // the reader belongs to the source before
+      section->damage = reader_.damage();
+      if (const TraceClosing* closing = reader_.closing()) {
+        section->dropped = closing->dropped;
+        if (!closing->clean && !closing->dropped) section->capture_failed = closing->reason;
+      }
+      section->late = late_at_end(report.result);
+      section->late_ends = reader_.late_ends();
     }
-    section->trusts = trusts();
-    section->lag = options_.lag;
-    section->behind = behind_;
-    section->late = late_at_end(report.result);
-    section->late_ends = reader_.late_ends();
-    if (files_) section->files = files_->counts();
-    report.whole = operations_;
+    if (over_) report.whole = section->status.operations;
     report.sections = {section};
   }
+  void describe_so_far(Report& report) override { describe(report); }
 
   std::string outlook() const override { return "a capture that goes on"; }
   void take_share(unsigned, unsigned, bool) override {
@@ -99,12 +118,13 @@ class LiveInput final : public Input, public GeneratedLoad {
   bool trusts() const { return options_.files == LiveFiles::trust; }
 
   const LiveOptions options_;
+  PipeSpool spool_;
   StreamReader reader_;
   ImageOptions made_;
   std::optional<LiveImage> files_;
-  uint64_t operations_ = 0;
-  int64_t behind_ = 0;  // ns
-  bool begun_ = false;
+  std::optional<MissingWatch> watch_;
+  std::optional<LiveSource> source_;
+  bool begun_ = false, over_ = false;
 };
 
 class LiveKind final : public InputKind {
@@ -112,7 +132,6 @@ class LiveKind final : public InputKind {
   explicit LiveKind(InputOptions& options) : options_(options.live) {}
   const char* noun() const override { return "a capture that goes on"; }
   const char* plural() const override { return "live captures"; }
-  const char* help() const override { return "a capture that goes on (--live)"; }
 
   void declare(Command& group) override {
     group.flag("--live", live_, "replay a capture while it goes on, from a pipe");
@@ -123,9 +142,26 @@ class LiveKind final : public InputKind {
               if (text != "lazy" && text != "trust") throw std::invalid_argument("expected lazy or trust");
               options_.files = text == "trust" ? LiveFiles::trust : LiveFiles::lazy;
             },
-            "make files that existed before (lazy), or trust a copy")
+            "make files that existed before, or trust a copy")
         .stands_for("HOW");
     group.add_with("--lag", options_.lag, parse_duration, "stay this far behind it (default 2s)").stands_for("TIME");
+    group.add_with("--lag-max", options_.lag_max, parse_duration, "let --when-behind act from this lag (default 30s)")
+        .stands_for("TIME");
+    group
+        .add_parsed(
+            "--when-behind",
+            [this](const std::string& text) {
+              if (text != "wait" && text != "skip-reads" && text != "stop")
+                throw std::invalid_argument("expected wait, skip-reads or stop");
+              options_.when_behind = text == "wait"   ? WhenBehind::wait
+                                     : text == "stop" ? WhenBehind::stop
+                                                      : WhenBehind::skip_reads;
+            },
+            "wait, skip-reads or stop, if the lag is too great")
+        .stands_for("HOW");
+    group.flag("--resync", options_.resync, "make again what the target lacks");
+    group.flag("--read-only", options_.read_only, "issue only what changes nothing (--image trust)");
+    group.add_with("--spool", options_.spool, parse_size, "keep so much of the stream on disk (default 1G)").stands_for("SIZE");
   }
 
   bool accepts(const std::string&, std::string_view) const override { return false; }
@@ -134,6 +170,13 @@ class LiveKind final : public InputKind {
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
     if (options_.lag < kLeastLag || options_.lag > kMostLag)
       throw std::runtime_error(fmt::format("--lag {}: expected 500ms to 1m", format_duration(options_.lag)));
+    if (options_.lag_max <= options_.lag)
+      throw std::runtime_error(fmt::format("--lag-max {}: expected more than --lag {}", format_duration(options_.lag_max),
+                                           format_duration(options_.lag)));
+    if (options_.read_only && options_.files != LiveFiles::trust)
+      throw std::runtime_error("--read-only: files from before the capture would have to be made; add --image trust");
+    if (options_.resync && options_.files == LiveFiles::trust)
+      throw std::runtime_error("--resync: makes files, but --image trust makes none; leave one of them out");
     return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_);
   }
 

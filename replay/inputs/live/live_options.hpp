@@ -12,9 +12,21 @@ enum class LiveFiles : uint8_t {
   trust,  // the target is a copy of the captured directory: look up what the operations need, and change nothing
 };
 
+// Reaction of a replay that is further behind than allowed.
+enum class WhenBehind : uint8_t {
+  wait,        // issues everything late
+  skip_reads,  // leaves out what changes nothing
+  stop,        // ends
+};
+
 struct LiveOptions {
   LiveFiles files = LiveFiles::lazy;
   int64_t lag = 2'000'000'000;  // ns from an operation's start in the capture to its start in the replay
+  int64_t lag_max = 30'000'000'000;
+  WhenBehind when_behind = WhenBehind::wait;
+  bool resync = false;       // make again what the target lacks
+  bool read_only = false;    // issue only what changes nothing
+  uint64_t spool = 1 << 30;  // bytes of the stream that wait on disk, at most
 };
 
 }  // namespace fsr

@@ -3,30 +3,86 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "report/facts.hpp"
+#include "util/metrics_text.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
-std::string LiveSection::heading() const { return fmt::format(", live, lag {}", format_duration(lag)); }
+std::string LiveSection::heading() const { return fmt::format(", live, lag {}", format_duration(options.lag)); }
 
 std::string LiveSection::text() const {
-  const char* done = trusts ? "looked up" : "made";
+  const LiveCounts& files = status.files;
+  const bool trusts = options.files == LiveFiles::trust;
   std::string text = fmt::format("live       {} directories and {} files {} before their first use",
-                                 format_count(files.directories), format_count(files.files), done);
+                                 format_count(files.directories), format_count(files.files), trusts ? "looked up" : "made");
   if (!trusts) text += fmt::format(", with {} of data", format_size(files.bytes));
-  if (behind > 0) text += fmt::format("; operations came up to {} later than due", format_duration(behind));
-  return text + "\n";
+  if (files.repeated)
+    text += fmt::format("; prepared again {} times, because the target did not reply", format_count(files.repeated));
+  text += "\n";
+  if (status.lag.count())
+    text += fmt::format("lag        {} p50, {} p99, {} at most", format_duration(int64_t(status.lag.quantile(0.5))),
+                        format_duration(int64_t(status.lag.quantile(0.99))), format_duration(int64_t(status.lag.max())));
+  if (status.lag.count() && status.most_spooled)
+    text += fmt::format("; up to {} of the stream waited on disk", format_size(status.most_spooled));
+  if (status.lag.count()) text += "\n";
+  if (options.read_only) text += "read-only  changes and locks were not issued; they count as inexpressible\n";
+  return text;
 }
 
 void LiveSection::facts(Facts& of_run) const { of_run.emplace_back("trace_id", id); }
 
+void LiveSection::database(ResultsDatabase& results) const {
+  if (!status.lag.count()) return;
+  Facts lag{{"kind", std::string()}, {"what", std::string("lag")}};
+  for (auto& fact : distribution_facts(status.lag)) lag.push_back(std::move(fact));
+  results.add("distributions", lag);
+  const std::pair<const char*, int64_t> counters[] = {{"lag_now_ns", status.lag_now},
+                                                      {"left_out_while_behind", int64_t(status.left_out_in_all())},
+                                                      {"most_bytes_spooled", int64_t(status.most_spooled)},
+                                                      {"preparations_failed", int64_t(status.files.failed)}};
+  for (const auto& [name, value] : counters) results.add("counters", {{"name", std::string(name)}, {"value", value}});
+}
+
 void LiveSection::json(nlohmann::json& document) const {
-  document["live"] = {{"lag_ns", lag},          {"behind_ns", behind},  {"directories", files.directories},
-                      {"files", files.files},   {"bytes", files.bytes}, {"failed", files.failed},
-                      {"late_ends", late_ends}, {"dropped", dropped},   {"trusts", trusts}};
+  const LiveCounts& files = status.files;
+  nlohmann::json left_out = nlohmann::json::object();
+  for (unsigned kind = 0; kind < kOpKinds; ++kind)
+    if (status.left_out[kind]) left_out[op_name(OpKind(kind))] = status.left_out[kind];
+  document["live"] = {{"lag_ns", options.lag},
+                      {"lag_p50_ns", status.lag.quantile(0.5)},
+                      {"lag_p99_ns", status.lag.quantile(0.99)},
+                      {"lag_max_ns", status.lag.max()},
+                      {"directories", files.directories},
+                      {"files", files.files},
+                      {"bytes", files.bytes},
+                      {"repeated", files.repeated},
+                      {"failed", files.failed},
+                      {"left_out", left_out},
+                      {"spooled_bytes", status.most_spooled},
+                      {"late_ends", late_ends},
+                      {"dropped", dropped},
+                      {"trusts", options.files == LiveFiles::trust}};
   document["trace"] = {{"id", id}, {"complete", damage.empty() && capture_failed.empty() && !dropped}, {"host", json_text(host)}};
+}
+
+void LiveSection::metrics(MetricsText& out) const {
+  using Type = MetricsText::Type;
+  out.metric("fsreplay_lag_seconds", Type::gauge, "From the start of an operation in the capture to its start in the replay.");
+  out.sample({}, double(status.lag_now) / 1e9);
+  out.metric("fsreplay_left_out", Type::counter, "Operations left out because the replay was behind (--when-behind).");
+  for (unsigned kind = 0; kind < kOpKinds; ++kind)
+    if (status.left_out[kind]) out.sample({{"kind", op_name(OpKind(kind))}}, double(status.left_out[kind]));
+  out.metric("fsreplay_spooled_bytes", Type::gauge, "Bytes of the stream that wait on disk.");
+  out.sample({}, double(status.spooled));
+  out.metric("fsreplay_prepared", Type::counter, "Files and directories prepared before their first use.");
+  out.sample({}, double(status.files.files + status.files.directories));
+  out.metric("fsreplay_prepare_failed", Type::counter, "Operations that failed while they prepared files.");
+  out.sample({}, double(status.files.failed));
 }
 
 std::vector<std::string> LiveSection::reasons() const {
@@ -37,11 +93,22 @@ std::vector<std::string> LiveSection::reasons() const {
   if (late_ends)
     reasons.push_back(format_count(late_ends) +
                       " operations took longer than three quarters of the lag; their outcomes came too late");
+  if (status.gave_up)
+    reasons.push_back(fmt::format("ended because the lag was {}, more than --lag-max {}", format_duration(status.lag_now),
+                                  format_duration(options.lag_max)));
+  if (const uint64_t n = status.left_out_in_all())
+    reasons.push_back(
+        fmt::format("{} operations were left out while the replay was behind: {}", format_count(n), status.left_out_text()));
+  if (status.spool_failure)
+    reasons.push_back(fmt::format("the stream could not wait on disk: {}", strerror(status.spool_failure)));
+  else if (status.spool_full)
+    reasons.push_back(fmt::format("the disk space for the stream was used up (--spool {}), so the capture had to wait",
+                                  format_size(options.spool)));
   constexpr int64_t kLate = 2'000'000'000;  // ns
   if (late > kLate) reasons.push_back(fmt::format("the replay was {} behind its schedule at the end", format_duration(late)));
-  if (files.failed)
+  if (status.files.failed)
     reasons.push_back(fmt::format("{} operations failed that prepared files before their first use, the first: {}",
-                                  format_count(files.failed), files.first_failed));
+                                  format_count(status.files.failed), status.files.first_failed));
   return reasons;
 }
 

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "inputs/live/live_image.hpp"
+#include "inputs/live/live_options.hpp"
+#include "inputs/live/live_status.hpp"
 #include "report/section.hpp"
 
 namespace fsr {
@@ -17,16 +18,17 @@ class LiveSection final : public ReportSection {
   std::string capture_failed;  // what the capture says of itself; empty: it was complete
   uint64_t dropped = 0;        // operations that the capture saw and did not record
   uint64_t late_ends = 0;      // operations whose outcome came too late to be known
-  LiveCounts files;
-  bool trusts = false;
-  int64_t late = 0;    // ns by which the last operations were issued after their due time
-  int64_t behind = 0;  // ns by which operations came later than they were due, at most
-  int64_t lag = 0;     // ns
+  LiveOptions options;
+  LiveStatus status;
+  int64_t late = 0;  // ns by which the last operations were issued after their due time
 
   std::string heading() const override;
   std::string text() const override;
   void facts(Facts& of_run) const override;
   void json(nlohmann::json& document) const override;
+  void database(ResultsDatabase& results) const override;
+  bool so_far() const override { return true; }
+  void metrics(MetricsText& out) const override;
   std::vector<std::string> reasons() const override;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -14,9 +15,38 @@ namespace {
 
 constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about
 constexpr int kLook = 50;                       // ms between two looks at whether the run has ended
+constexpr int kSoon = 20;                       // ms, the same while later operations are awaited
 constexpr int64_t kMostAhead = 1'000'000'000;   // ns before its first operation is due at which a window is passed on, at most
 constexpr int64_t kMostWindow = 250'000'000;    // recorded ns of a window, about
 constexpr int64_t kMostTravel = 1'000'000'000;  // ns from an operation's end to its arrival here, at most as a rule
+
+// True: the operation may show that a name or an object exists which an operation in flight has made.
+bool shows_names(const Op& op) {
+  if (op.error || op.has(kOpUnfinished)) return false;
+  return op.kind == OpKind::readdir || op.kind == OpKind::readdirplus || (op.object && !op.handle) || op.kind == OpKind::open ||
+         op.kind == OpKind::opendir || op.kind == OpKind::create;
+}
+
+// True: the operation changes nothing, and no other one needs it.
+bool only_looks(OpKind kind) {
+  switch (kind) {
+    case OpKind::getattr:
+    case OpKind::statx:
+    case OpKind::access:
+    case OpKind::readlink:
+    case OpKind::read:
+    case OpKind::lseek:
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+    case OpKind::statfs:
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+    case OpKind::getlk:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Returns how many operations form the next window.
 size_t window_end(const std::vector<Op>& ops, int64_t length) {
@@ -30,11 +60,20 @@ size_t window_end(const std::vector<Op>& ops, int64_t length) {
 
 }  // namespace
 
-LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, int64_t lag, const std::atomic<int>* stop)
-    : queue_(reader), image_(image), clock_(clock), lag_(lag), window_length_(std::min(kMostWindow, lag / 8)), stop_(stop) {}
+LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options, MissingWatch* watch,
+                       const std::atomic<int>* stop)
+    : queue_(reader),
+      image_(image),
+      clock_(clock),
+      options_(options),
+      window_length_(std::min(kMostWindow, options.lag / 8)),
+      watch_(watch),
+      stop_(stop),
+      lag_(clock, options.lag) {}
 
 bool LiveSource::over() const {
-  return (stop_ && stop_->load(std::memory_order_relaxed)) || (run_ended_ && run_ended_->load(std::memory_order_relaxed));
+  return (stop_ && stop_->load(std::memory_order_relaxed)) || (run_ended_ && run_ended_->load(std::memory_order_relaxed)) ||
+         gave_up_.load(std::memory_order_relaxed);
 }
 
 int64_t LiveSource::first_start() {
@@ -45,21 +84,24 @@ int64_t LiveSource::first_start() {
   return first_ = window_.ops.front().start;
 }
 
+// Waits for operations for `ms` at most. False: none came.
+bool LiveSource::gather(int ms) {
+  OpBatch came;
+  const StreamReader::Wait wait = queue_.next_within(came, ms);
+  stream_ended_ = wait == StreamReader::Wait::end;
+  if (wait != StreamReader::Wait::came) return false;
+  for (const Op& op : came.ops) gathered_.ops.push_back(copy_op(op, gathered_.arena));
+  come_ = clock_.now();
+  return true;
+}
+
 // Gathers the operations of a window. False: none came.
 bool LiveSource::read_window() {
-  OpBatch came;
-  bool paused = false;
   auto complete = [this] {
     const auto& ops = gathered_.ops;
     return ops.size() >= kWindowOps || (!ops.empty() && ops.back().start - ops.front().start >= 2 * window_length_);
   };
-  while (!paused && !stream_ended_ && !complete()) {
-    const StreamReader::Wait wait = queue_.next_within(came, gathered_.ops.empty() ? kLook : int(window_length_ / 2'000'000));
-    stream_ended_ = wait == StreamReader::Wait::end;
-    paused = wait == StreamReader::Wait::nothing;
-    if (wait != StreamReader::Wait::came) continue;
-    for (const Op& op : came.ops) gathered_.ops.push_back(copy_op(op, gathered_.arena));
-    come_ = clock_.now();
+  while (!stream_ended_ && !complete() && gather(gathered_.ops.empty() ? kLook : int(window_length_ / 2'000'000))) {
   }
   if (gathered_.ops.empty()) return false;
   const size_t end = complete() ? window_end(gathered_.ops, window_length_) : gathered_.ops.size();
@@ -68,8 +110,20 @@ bool LiveSource::read_window() {
   gathered_.ops.resize(end);
   window_ = std::move(gathered_);
   gathered_ = std::move(rest);
-  operations_ += end;
   return true;
+}
+
+// Returns the operations behind the window that started before the operations of the window have shown names and objects. Waits
+// for them, until `until` at most (clock, ns).
+std::span<const Op> LiveSource::later(int64_t until) {
+  int64_t shown = INT64_MIN;
+  for (const Op& op : window_.ops)
+    if (shows_names(op)) shown = std::max(shown, op.end());
+  const auto& ops = gathered_.ops;
+  while (!stream_ended_ && !over() && (ops.empty() || ops.back().start < shown) && ops.size() < kWindowOps &&
+         clock_.now() < until)
+    gather(kSoon);
+  return std::span(ops).first(size_t(std::ranges::lower_bound(ops, shown, {}, &Op::start) - ops.begin()));
 }
 
 // Tells the planner that all operations before `start` have ended.
@@ -79,30 +133,70 @@ bool LiveSource::fill(OpBatch& batch, int64_t start) {
   op.kind = OpKind::lookup;
   op.seq = kFirstAddedLookup + fillers_++;
   op.start = start;
+  lag_.passes_on(1);
   return true;
 }
 
+// Leaves out what changes nothing, from when the lag is too great until half of the excess is made up for.
+void LiveSource::leave_out() {
+  const int64_t lag = lag_.now();
+  if (options_.when_behind != WhenBehind::skip_reads) return;
+  leaves_out_ = lag > options_.lag_max || (leaves_out_ && lag > (options_.lag + options_.lag_max) / 2);
+  if (!leaves_out_) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(window_.ops, [this](const Op& op) {
+    if (!only_looks(op.kind)) return false;
+    ++status_.left_out[unsigned(op.kind)];
+    return true;
+  });
+}
+
 bool LiveSource::next(OpBatch& batch) {
-  batch.clear();
-  while (window_.ops.empty() && !read_window()) {
-    if (stream_ended_ || over()) return false;
-    if (clock_.now() - come_ > std::min(kMostTravel, lag_ / 2) && fill(batch, last_end_)) return true;
-  }
-  const int64_t start = window_.ops.front().start;
-  const int64_t due = began_ + lag_ + (start - first_);
-  const int64_t ahead = std::min(kMostAhead, lag_ / 2);
-  if (clock_.now() < due - ahead && fill(batch, std::min(start, last_end_))) return true;
-  while (clock_.now() < due - ahead) {
+  do {
+    batch.clear();
+    while (window_.ops.empty() && !read_window()) {
+      if (stream_ended_ || over()) return false;
+      if (clock_.now() - come_ > std::min(kMostTravel, options_.lag / 2) && fill(batch, last_end_)) return true;
+    }
+    const int64_t start = window_.ops.front().start;
+    const int64_t due = began_ + options_.lag + (start - first_);
+    const int64_t ahead = std::min(kMostAhead, options_.lag / 2);
+    if (clock_.now() < due - ahead && fill(batch, std::min(start, last_end_))) return true;
+    lag_.comes(due);
+    while (clock_.now() < due - ahead) {
+      if (over()) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(kLook));
+    }
+    if (watch_) image_.forget(watch_->take());
+    image_.prepare(window_.ops, later(due - ahead / 2));
     if (over()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kLook));
-  }
-  image_.prepare(window_);
-  behind_ = std::max(behind_, clock_.now() - due);
-  for (const Op& op : window_.ops) last_end_ = std::max(last_end_, op.has(kOpUnfinished) ? op.start : op.end());
-  told_ = false;
-  std::swap(batch, window_);
-  window_.clear();
+    for (const Op& op : window_.ops) last_end_ = std::max(last_end_, op.has(kOpUnfinished) ? op.start : op.end());
+    const size_t came = window_.ops.size();
+    leave_out();
+    told_ = window_.ops.empty() && told_;
+    std::swap(batch, window_);
+    window_.clear();
+    lag_.passes_on(batch.ops.size());
+    const std::lock_guard lock(mutex_);
+    status_.operations += came;
+    status_.files = image_.counts();
+  } while (batch.ops.empty());
   return true;
+}
+
+bool LiveSource::look(const Progress& progress) {
+  lag_.look(progress);
+  if (options_.when_behind == WhenBehind::stop && lag_.now() > options_.lag_max) gave_up_.store(true);
+  return !gave_up_.load();
+}
+
+LiveStatus LiveSource::status() const {
+  const std::lock_guard lock(mutex_);
+  LiveStatus status = status_;
+  status.lag_now = lag_.now();
+  status.lag = lag_.seen();
+  status.gave_up = gave_up_.load();
+  return status;
 }
 
 }  // namespace fsr

@@ -4,21 +4,27 @@
 // that it needs prepared.
 //
 // While nothing comes, an operation that does nothing tells the planner that those before it have ended. The planner's thread
-// calls next(), others only counts that are named so.
+// calls next(); look() and status() may be called by another one.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <span>
 
+#include "inputs/live/lag_meter.hpp"
 #include "inputs/live/live_image.hpp"
+#include "inputs/live/live_status.hpp"
+#include "inputs/live/missing_watch.hpp"
 #include "inputs/live/stream_queue.hpp"
 
 namespace fsr {
 
 class LiveSource final : public OpSource {
  public:
-  // `lag`: ns from the start of an operation in the capture to its start here. `stop`: ends the wait for operations when not 0.
-  LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, int64_t lag, const std::atomic<int>* stop);
+  // `stop`: ends the wait for operations when not 0. `watch`: of the target of the run; null: what it lacks is not made again.
+  LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options, MissingWatch* watch,
+             const std::atomic<int>* stop);
 
   // Waits for the first operations. Returns the start of the first one; INT64_MAX: the stream has ended before.
   int64_t first_start();
@@ -27,29 +33,39 @@ class LiveSource final : public OpSource {
   bool next(OpBatch& batch) override;
   void stop() { queue_.stop(); }  // after the run
 
-  uint64_t operations() const { return operations_; }
-  // Longest time by which a window came later than it was due, ns; 0: none did.
-  int64_t behind() const { return behind_; }
+  // Measures the lag. Call several times a second. False: it is so great that the run is to end.
+  bool look(const Progress& progress);
+  LiveStatus status() const;
 
  private:
   bool over() const;
+  bool gather(int ms);
   bool read_window();
+  std::span<const Op> later(int64_t until);
   bool fill(OpBatch& batch, int64_t start);
+  void leave_out();
 
   StreamQueue queue_;
   LiveImage& image_;
   Clock& clock_;
-  const int64_t lag_, window_length_;  // ns
+  const LiveOptions options_;
+  const int64_t window_length_;  // ns
+  MissingWatch* const watch_;
   const std::atomic<int>* const stop_;
   const std::atomic<bool>* run_ended_ = nullptr;
+  LagMeter lag_;
 
-  OpBatch gathered_, window_;
+  OpBatch window_, gathered_;  // gathered_: what has come after the window
   bool stream_ended_ = false;
   int64_t first_ = 0, began_ = 0;    // start of the first operation (recorded), and when it came (clock), ns
   int64_t last_end_ = 0, come_ = 0;  // recorded end of all that was passed on, and when the last came (clock), ns
   bool told_ = true;                 // the planner knows that these have ended
-  uint64_t fillers_ = 0, operations_ = 0;
-  int64_t behind_ = 0;
+  bool leaves_out_ = false;          // operations that change nothing, until the lag is smaller
+  uint64_t fillers_ = 0;
+  std::atomic<bool> gave_up_{false};
+
+  mutable std::mutex mutex_;
+  LiveStatus status_;  // what this thread knows of it
 };
 
 }  // namespace fsr

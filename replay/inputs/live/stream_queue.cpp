@@ -6,7 +6,7 @@
 
 namespace fsr {
 
-constexpr size_t kMost = 256 << 20;  // bytes
+constexpr size_t kMost = 64 << 20;  // bytes
 
 static size_t bytes_of(const OpBatch& batch) { return batch.arena.memory() + batch.ops.size() * sizeof(Op); }
 

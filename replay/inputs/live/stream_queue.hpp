@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes operations out of the pipe of a capture as they come, by a thread of its own. So the capture need not wait while the
-// replay prepares files, or its target stands still. The queue holds 256 MiB at most; beyond that, the pipe fills.
+// replay prepares files, or its target stands still. The queue holds 64 MiB at most; beyond that, the stream waits in PipeSpool.
 //
 // One thread calls the functions; the other one is inside.
 #pragma once

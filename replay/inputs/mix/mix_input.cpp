@@ -214,7 +214,6 @@ class MixKind final : public InputKind {
   explicit MixKind(InputOptions& options) : options_(options.mix) {}
   const char* noun() const override { return "a mix"; }
   const char* plural() const override { return "mixes"; }
-  const char* help() const override { return "a mixfile (nfsstat output) or mix:NAME"; }
   void declare(Command& group) override { declare_mix_options(group, options_); }
 
   bool accepts(const std::string& name, std::string_view first_bytes) const override {

@@ -130,7 +130,6 @@ class ModelKind final : public InputKind {
   explicit ModelKind(InputOptions& options) : options_(options) {}
   const char* noun() const override { return "a model"; }
   const char* plural() const override { return "models"; }
-  const char* help() const override { return "a model"; }
 
   void declare(Command& group) override {
     group

@@ -275,7 +275,6 @@ class TraceKind final : public InputKind {
   explicit TraceKind(InputOptions& options) : options_(options.trace) {}
   const char* noun() const override { return "a trace"; }
   const char* plural() const override { return "traces"; }
-  const char* help() const override { return "a trace of fsshim"; }
 
   void declare(Command& group) override {
     group.add("--timing", options_.timing, "start as original, think, asap (default original)")

@@ -82,7 +82,9 @@ def same(name, target, directory, *options, **how):
 
 def onto_directories():
     fresh()
-    report = same("empty directory", "file:empty", "empty")
+    report = same("empty directory", "file:empty", "empty", "--page", "page.html")
+    with open("page.html", encoding="utf-8") as page:
+        cases.case("the page has the lag", "lag, p99" in page.read(), "")
     cases.case("the report tells how many files were made meanwhile", report.get("live", {}).get("files", 0) >= 31, report.get("live"))
     fresh()
     shutil.copytree("share", "copy", symlinks=True)
@@ -92,22 +94,108 @@ def onto_directories():
 
 
 def onto_server():
-    fresh()
-    place = os.path.join(os.environ["NFS_VFS_DIR"], "live")
-    os.mkdir(place)
     for version in ("3", "4.1"):
         fresh()
-        os.mkdir(f"{place}/{version}")
-        url = os.environ["NFS_VFS_URL"].replace("/vfs", f"/vfs/live/{version}", 1).replace("version=3", f"version={version}")
-        if version == "4.1":
-            url = re.sub("&mountport=[0-9]+", "", url)
-        same(f"NFSv{version}", url, f"{place}/{version}", "--allow", "inexpressible")
+        directory = f"live-{version}"
+        same(f"NFSv{version}", server_url(directory, version), f"{os.environ['NFS_VFS_DIR']}/{directory}", "--allow", "inexpressible")
+
+
+def server_url(directory, version):
+    os.makedirs(f"{os.environ['NFS_VFS_DIR']}/{directory}")
+    url = os.environ["NFS_VFS_URL"].replace("/vfs", f"/vfs/{directory}", 1).replace("version=3", f"version={version}")
+    return re.sub("&mountport=[0-9]+", "", url) if version == "4.1" else url
+
+
+def metric(file, name):
+    """Sum of the samples of a metric; 0 if there is none yet."""
+    try:
+        with open(file, encoding="utf-8") as text:
+            return sum(float(line.split()[-1]) for line in text if re.match(name + r"(_total)?[{ ]", line))
+    except FileNotFoundError:
+        return 0
+
+
+def wait_for(what, process, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not what() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return what()
+
+
+def server_stops():
+    """A server that stands still until the lag is too great: nothing is lost, or reads are left out and counted, or the run ends."""
+    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+        server = int(file.read())
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; while [ ! -e ../enough ]; do read x <old/a1; ls old >/dev/null; echo x >>made; echo $((++n)) >new$((n % 50)); rm -f new$((n % 7)); done"
+    for how, version in (("wait", "4.1"), ("skip-reads", "3"), ("stop", "4.1")):
+        fresh()
+        if os.path.exists("enough"):
+            os.unlink("enough")
+        target, numbers = f"stops-{how}", f"{how}.prom"
+        with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+            replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--lag-max", "1500ms", "--when-behind", how,
+                                       "--metrics", numbers, "--interval", "100ms", "--json", "-q", "--allow", "inexpressible"],
+                                      stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            shim.stdout.close()
+            wait_for(lambda: metric(numbers, "fsreplay_operations") > 100, replay)
+            os.kill(server, signal.SIGSTOP)
+            try:
+                late = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") > 2, replay)
+            finally:
+                os.kill(server, signal.SIGCONT)
+            if how == "skip-reads":
+                wait_for(lambda: metric(numbers, "fsreplay_left_out") > 0, replay)
+            with open("enough", "wb"):
+                pass
+            out, said = replay.communicate(timeout=60)
+            status = shim.wait(timeout=30)
+        report = json.loads(out or "{}")
+        live_part, reasons = report.get("live", {}), str(report.get("not_clean"))
+        cases.case(f"{how}: metrics show the lag, and applications notice nothing", (late or how == "stop") and status in (0, 1 if how == "stop" else 0), (late, status))
+        if how == "wait":
+            cases.case("wait: nothing is lost", replay.returncode == 0 and live_part["lag_max_ns"] > 2e9, (said, reasons))
+        if how == "skip-reads":
+            left_out = live_part.get("left_out", {})
+            cases.case("skip-reads: reads are left out and counted, changes are not", replay.returncode == 1 and "left out while the replay was behind" in reasons
+                       and sum(left_out.values()) > 0 and not set(left_out) & {"write", "create", "unlink", "lookup", "open"}, (left_out, reasons))
+        if how == "stop":
+            cases.case("stop: the run ends and says why", replay.returncode == 1 and "more than --lag-max" in reasons, (replay.returncode, reasons))
+        else:
+            compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
+            cases.case(f"{how}: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
+
+
+def resyncs():
+    """A directory that goes missing on the target is made again when it is used, and the differences are counted."""
+    load = """cd share; mkdir lost; for i in $(seq 5); do echo $i >lost/f$i; done; ls -l lost still >/dev/null
+while [ ! -e ../removed ]; do read x <old/a1; sleep 0.01; done
+while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/dev/null; sleep 0.05; done"""
+    fresh()
+    os.unlink("enough")
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shim:
+        replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--json", "-q"], stdin=shim.stdout,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        wait_for(lambda: os.path.exists("again/lost/f5") and os.path.exists("again/still/z"), replay)
+        for name in ("lost", "still"):
+            shutil.rmtree(f"again/{name}")
+        with open("removed", "wb"):
+            pass
+        wait_for(lambda: all(os.path.exists(f"again/{name}") for name in ("lost/f1", "lost/f2", "lost/f3", "lost/f4", "lost/f5", "still/x")), replay)
+        with open("enough", "wb"):
+            pass
+        out, said = replay.communicate(timeout=60)
+        shim.wait(timeout=30)
+    report = json.loads(out or "{}")
+    cases.case("resync: differences are counted", replay.returncode == 1 and report["differed"] > 0, (said, report.get("not_clean")))
+    lost = {name: os.listdir(f"again/{name}") if os.path.exists(f"again/{name}") else None for name in ("lost", "still")}
+    cases.case("resync: what went missing is made again", sorted(lost["lost"] or []) == [f"f{i}" for i in range(1, 6)] and "x" in (lost["still"] or []), lost)
 
 
 def walks():
     """A tree that is walked for longer than a window: names that a listing showed are used later. A second name of a known file shows."""
     fresh()
-    for i in range(30):
+    for i in range(20):
         os.makedirs(f"share/walk/d{i}")
         with open(f"share/walk/d{i}/file", "w", encoding="ascii") as file:
             file.write("x" * 5000)
@@ -123,33 +211,39 @@ END
 echo more >>walk/d2/second; mv walk/d3 walk/moved; for i in $(seq 500); do echo $i >n$i; done"""
     shutil.rmtree("share/old")
     shutil.rmtree("share/still")
-    same("a long walk", "file:walked", "walked", load=load)
+    same("a long walk", "file:walked", "walked", load=load, capture=("--content", "full"))
 
 
 def own_server():
     fresh()
+    shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
     for server in ("localhost", "127.0.0.1"):
-        shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
         done = subprocess.run(["fsreplay", "-", f"nfs://{server}/anything", "--live", "--image", "trust"], input=shim.stdout, capture_output=True,
                               check=False, timeout=30)
         cases.case(f"trust on the captured host is refused: {server}", done.returncode == 2 and b"on the host of the capture" in done.stderr, done)
 
 
 def other_name():
+    """The captured directory, one in it and one that holds it, by names of another mount."""
     fresh()
     shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
     os.mkdir("alias")
-    subprocess.run(["mount", "--bind", "share", "alias"], check=True)
-    done = subprocess.run(["fsreplay", "-", "file:alias", "--live", "--image", "trust"], input=shim.stdout, capture_output=True, check=False,
-                          timeout=30)
-    subprocess.run(["umount", "alias"], check=True)
-    cases.case("trust in the captured directory by another name is refused", done.returncode == 2 and b"by another name" in done.stderr, done)
+    os.mkdir("beside")
+    for mounted, target in (("share", "alias"), ("share/old", "alias"), ("share/old", "alias/new"), (".", "alias"), ("beside", "alias")):
+        subprocess.run(["mount", "--bind", mounted, "alias"], check=True)
+        for image in ("trust", "lazy"):
+            done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], input=shim.stdout,
+                                  capture_output=True, check=False, timeout=30)
+            refused = done.returncode == 2 and b"is, contains or lies in" in done.stderr and done.stderr.count(b"\n") == 1
+            cases.case(f"{mounted} as {target} is {'accepted' if mounted == 'beside' else 'refused'}, {image}",
+                       refused == (mounted != "beside") and not os.path.exists("share/old/new"), done)
+        subprocess.run(["umount", "alias"], check=True)
 
 
 def slow_ends():
     """A lock that is waited for longer than the lag, and a run that --duration ends while nothing comes."""
     fresh()
-    status, done, report, said = live("file:locked", load="""cd share; flock old/e sleep 3 & sleep 0.3; flock old/e true; wait
+    status, done, report, said = live("file:locked", load="""cd share; flock old/e sleep 1.5 & sleep 0.3; flock old/e true; wait
 for i in $(seq 500); do echo $i >n$i; done""")
     cases.case("a lock that is waited for is replayed", status == 0 and done.returncode in (0, 1) and report["differed"] == 0,
                (said, done.stderr, report.get("not_clean")))
@@ -157,7 +251,7 @@ for i in $(seq 500); do echo $i >n$i; done""")
     begin = time.monotonic()
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "sh", "-c", "echo x >share/n1; sleep 12"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as shim:
-        subprocess.run(["fsreplay", "-", "file:short", "--live", "--lag", "500ms", "--duration", "2s", "-q"], stdin=shim.stdout,
+        subprocess.run(["fsreplay", "-", "file:short", "--live", "--lag", "500ms", "--duration", "1s", "-q"], stdin=shim.stdout,
                        capture_output=True, check=False, timeout=30)
         took = time.monotonic() - begin
         shim.stdout.close()
@@ -212,10 +306,10 @@ def reader_stands():
     """A reader that takes nothing: operations are dropped, applications do not wait for it."""
     fresh()
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--ring", "100ms", "--", "sh", "-c",
-                           "for i in $(seq 40); do head -c 4M /dev/urandom >share/n$i || exit 9; done"],
+                           "for i in $(seq 20); do head -c 4M /dev/urandom >share/n$i || exit 9; done"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
         begin = time.monotonic()
-        while not os.path.exists("share/n40") and time.monotonic() - begin < 30:
+        while not os.path.exists("share/n20") and time.monotonic() - begin < 30:
             time.sleep(0.1)
         took = time.monotonic() - begin
         data = b""
@@ -271,7 +365,9 @@ def wrong_input():
     broken[len(broken) // 2] ^= 255
     done = subprocess.run(["fsreplay", "-", "file:broken", "--live", "--lag", "500ms"], input=bytes(broken), capture_output=True, check=False, timeout=30)
     cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
-    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust")):
+    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust"),
+                           (("--clones", "2"), "leave --clones out"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
+                           (("--read-only",), "add --image trust"), (("--resync", "--image", "trust"), "leave one of them out")):
         done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
         cases.case(f"{' '.join(options)} is refused", done.returncode == 2 and words in done.stderr, done)
 
@@ -279,6 +375,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, walks, own_server, other_name, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, server_stops, resyncs, walks, own_server, other_name, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())

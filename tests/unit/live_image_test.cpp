@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/live/live_image.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "base/target_layer.hpp"
+#include "catch.hpp"
+#include "op_list.hpp"
+#include "targets/blocking_session.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// Counts sessions, and may refuse some at first.
+class Sessions final : public TargetLayer {
+ public:
+  using TargetLayer::TargetLayer;
+  std::unique_ptr<TargetSession> open_session() override {
+    if (refused > 0) --refused, throw std::runtime_error("the server is away");
+    ++opened;
+    return TargetLayer::open_session();
+  }
+  unsigned opened = 0, refused = 0;
+};
+
+struct Prepared {
+  Prepared() : memory(open_target("memory:", {.clock = &clock})), target(*memory) { options.content = true; }
+
+  LiveImage& image() {
+    if (!made) made.emplace(target, clock, live, options, nullptr, known, nullptr);
+    return *made;
+  }
+  void prepare(std::vector<Op> window, const std::vector<Op>& later = {}) {
+    for (size_t i = 0; i < window.size(); ++i) window[i].seq = seq++;
+    image().prepare(window, later);
+  }
+  // Returns the error of a lookup; the object gets an id of its own.
+  int error_of(ObjectId parent, std::string_view name) {
+    return BlockingSession(*memory, clock)
+        .perform({.kind = OpKind::lookup, .object = kProbeObject + ++probes, .parent = parent, .name = name})
+        .error;
+  }
+  std::string content_of(ObjectId object, uint64_t offset, uint64_t length) {
+    BlockingSession session(*memory, clock);
+    const HandleId handle = kMarkerObject + ++probes;
+    session.perform({.kind = OpKind::open, .open_flags = O_RDONLY, .object = object, .handle = handle});
+    Op read{.kind = OpKind::read, .object = object, .handle = handle, .offset = offset, .length = length, .result = length};
+    read.op_flags = kOpData;
+    return std::string(session.perform(read).data);
+  }
+
+  LiveOptions live{.lag_max = 10'000'000'000};
+  MonotonicClock clock;
+  const std::unique_ptr<Target> memory;
+  Sessions target;
+  ImageOptions options;
+  ObjectSet known;
+  std::optional<LiveImage> made;
+  uint64_t seq = 0;
+  unsigned probes = 0;
+};
+
+Op listing(When when, ObjectId directory, std::span<const DirEntry> entries) {
+  Op op = object_op(when, OpKind::readdir, directory, 7);
+  op.entries = entries;
+  op.result = entries.size();
+  op.length = 4096;
+  return op;
+}
+
+Op read_of(When when, ObjectId file, uint64_t offset, std::string_view data) {
+  Op op = io_op(when, OpKind::read, file, 9, offset, data.size());
+  op.data = data;
+  op.op_flags = kOpData;
+  return op;
+}
+
+constexpr DirEntry kDirectory[] = {{.name = "d", .ino = 50, .type = S_IFDIR}};
+
+}  // namespace
+
+TEST_CASE("what an operation in flight makes is not prepared, although a listing of the window shows it") {
+  Prepared p;
+  p.prepare({listing({0, 100}, kRootObject, kDirectory)}, {name_op({10, 20, 2}, OpKind::mkdir, kRootObject, "d", 50)});
+  CHECK(p.error_of(kRootObject, "d") == ENOENT);
+  // Without it, the listing shows what was there before.
+  Prepared alone;
+  alone.prepare({listing({0, 100}, kRootObject, kDirectory)});
+  CHECK(alone.error_of(kRootObject, "d") == 0);
+}
+
+TEST_CASE("what an operation of the window before removes while a listing shows it is not prepared again") {
+  Prepared p;
+  const Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+  Op found = name_op({0, 5}, OpKind::lookup, kRootObject, "d", 50);
+  found.attr = &attr;
+  p.prepare({found, name_op({10, 90, 2}, OpKind::rmdir, kRootObject, "d", 50)});
+  REQUIRE(p.error_of(kRootObject, "d") == 0);
+  REQUIRE(BlockingSession(*p.memory, p.clock).perform(name_op({0, 0}, OpKind::rmdir, kRootObject, "d", 50)).error == 0);
+  REQUIRE(p.error_of(kRootObject, "d") == ENOENT);
+  p.prepare({listing({50, 60}, kRootObject, kDirectory)});
+  CHECK(p.error_of(kRootObject, "d") == ENOENT);
+}
+
+TEST_CASE("content that a later window shows is written before it, but not over changes") {
+  Prepared p;
+  const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 12};
+  Op found = name_op({0, 1}, OpKind::lookup, kRootObject, "f", 10);
+  found.attr = &attr;
+  p.prepare({found});
+  CHECK(p.content_of(10, 0, 12).size() == 12);
+  Op write = io_op({10, 11}, OpKind::write, 10, 9, 4, 4);
+  write.data = "NEWS";
+  write.op_flags = kOpData;
+  p.prepare({write, read_of({12, 13}, 10, 0, "abcd")});
+  CHECK(p.content_of(10, 0, 4) == "abcd");
+  p.prepare({read_of({20, 21}, 10, 0, "XXXXNEWSijkl")});
+  CHECK(p.content_of(10, 0, 4) == "abcd");
+  CHECK(p.content_of(10, 8, 4) == "ijkl");
+}
+
+TEST_CASE("a file that only a listing has shown gets size and content when operations show them") {
+  Prepared p;
+  const DirEntry entries[] = {{.name = "f", .ino = 10, .type = S_IFREG}, {.name = "l", .ino = 11, .type = S_IFLNK}};
+  p.prepare({listing({0, 1}, kRootObject, entries)});
+  REQUIRE(p.error_of(kRootObject, "f") == 0);
+  const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0600, .size = 4};
+  Op found = name_op({10, 11}, OpKind::lookup, kRootObject, "f", 10);
+  found.attr = &attr;
+  Op link = object_op({14, 15}, OpKind::readlink, 11);
+  link.data = "somewhere";
+  link.result = 9;
+  p.prepare({found, read_of({12, 13}, 10, 0, "text"), name_op({13, 14}, OpKind::lookup, kRootObject, "l", 11), link});
+  CHECK(p.content_of(10, 0, 100) == "text");
+  CHECK(BlockingSession(*p.memory, p.clock).perform({.kind = OpKind::readlink, .object = 11}).data == "somewhere");
+  CHECK(p.image().counts().failed == 0);
+}
+
+TEST_CASE("a name that only a listing has shown becomes a link when it turns out to be one") {
+  Prepared p;
+  p.prepare({name_op({0, 1}, OpKind::lookup, kRootObject, "f", 10)});
+  const DirEntry entries[] = {{.name = "g", .ino = 10, .type = S_IFREG}};
+  p.prepare({listing({10, 11}, kRootObject, entries)});
+  p.prepare({name_op({20, 21}, OpKind::lookup, kRootObject, "g", 10)});
+  CHECK(p.image().counts().failed == 0);
+  const Outcome& file = BlockingSession(*p.memory, p.clock).perform({.kind = OpKind::getattr, .object = 10});
+  CHECK((file.attr.valid & kAttrNlink));
+  CHECK(file.attr.nlink == 2);
+}
+
+TEST_CASE("all preparations use one session") {
+  Prepared p;
+  for (int i = 0; i < 5; ++i)
+    p.prepare({name_op({i * 10, i * 10 + 1}, OpKind::lookup, kRootObject, "f" + std::to_string(i), ObjectId(10 + i))});
+  CHECK(p.image().counts().files == 5);
+  CHECK(p.target.opened == 1);
+}
+
+TEST_CASE("a preparation is repeated while the target is away") {
+  Prepared p;
+  p.target.refused = 2;
+  p.prepare({name_op({0, 1}, OpKind::lookup, kRootObject, "f", 10)});
+  CHECK(p.image().counts().repeated > 0);
+  CHECK(p.image().counts().failed == 0);
+  CHECK(p.error_of(kRootObject, "f") == 0);
+}
+
+TEST_CASE("what could not be made is tried again when it is used again") {
+  Prepared p;
+  BlockingSession(*p.memory, p.clock)
+      .perform({.kind = OpKind::mknod, .mode = S_IFREG | 0644, .object = kProbeObject, .parent = kRootObject, .name = "d"});
+  p.prepare({name_op({0, 1}, OpKind::lookup, kRootObject, "d", 50), name_op({2, 3}, OpKind::lookup, 50, "f", 51)});
+  CHECK(p.image().counts().failed > 0);
+  CHECK(!p.image().counts().first_failed.empty());
+  // The parent is no directory yet.
+  BlockingSession(*p.memory, p.clock)
+      .perform({.kind = OpKind::unlink, .object = kProbeObject, .parent = kRootObject, .name = "d"});
+  BlockingSession(*p.memory, p.clock).perform(name_op({0, 0}, OpKind::mkdir, kRootObject, "d", 50));
+  p.prepare({name_op({10, 11}, OpKind::lookup, 50, "f", 51)});
+  CHECK(p.error_of(50, "f") == 0);
+}
+
+TEST_CASE("what goes missing on the target is made again where its name was, when it is used") {
+  Prepared p;
+  p.live.resync = true;
+  p.prepare({name_op({0, 1}, OpKind::lookup, kRootObject, "d", 50), name_op({2, 3}, OpKind::lookup, 50, "f", 51)});
+  BlockingSession session(*p.memory, p.clock);
+  REQUIRE(session.perform(name_op({0, 0}, OpKind::unlink, 50, "f", 51)).error == 0);
+  REQUIRE(session.perform(name_op({0, 0}, OpKind::rmdir, kRootObject, "d", 50)).error == 0);
+  p.image().forget({51});
+  p.prepare({object_op({10, 11}, OpKind::getattr, 51)});  // shows that the directory is missing, too
+  p.prepare({object_op({20, 21}, OpKind::getattr, 51)});
+  INFO(p.image().counts().first_failed);
+  CHECK(p.error_of(kRootObject, "d") == 0);
+  CHECK(p.error_of(50, "f") == 0);
+}
+
+TEST_CASE("a directory that others have removed can be made again and used") {
+  std::string top = "/tmp/remade-XXXXXX";
+  REQUIRE(mkdtemp(top.data()));
+  MonotonicClock clock;
+  const auto target = open_target("file:" + top, {.clock = &clock});
+  BlockingSession session(*target, clock), other(*target, clock);
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(session.perform(name_op({0, 0}, OpKind::mkdir, kRootObject, "d", 50)).error == 0);
+    for (BlockingSession* each : {&session, &other}) {
+      const ObjectId file = 51 + (each == &other);
+      CHECK(each->perform(
+                    {.kind = OpKind::mknod, .mode = S_IFREG | 0644, .object = file, .parent = 50, .name = std::to_string(file)})
+                .error == 0);
+    }
+    std::filesystem::remove_all(top + "/d");
+  }
+  std::filesystem::remove_all(top);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "catch.hpp"
+#include "inputs/live/lag_meter.hpp"
+#include "inputs/live/pipe_spool.hpp"
+#include "inputs/live/read_only_target.hpp"
+#include "op_list.hpp"
+#include "util/unique_fd.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;  // ns
+
+std::string numbers(size_t bytes) {
+  std::string text;
+  for (size_t i = 0; text.size() < bytes; ++i) text += std::to_string(i) + ' ';
+  text.resize(bytes);
+  return text;
+}
+
+std::string read_all(int fd) {
+  std::string text, part(64 << 10, '\0');
+  for (ssize_t n; (n = read(fd, part.data(), part.size())) > 0;) text.append(part, 0, size_t(n));
+  return text;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n <= 0) return false;
+    bytes.remove_prefix(size_t(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a spool takes what nobody reads, and passes it on in order") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const std::string text = numbers(24 << 20);
+  PipeSpool spool(ends[0], 64 << 20);
+  const UniqueFd out(spool.take_out());
+  CHECK(write_all(ends[1], text));  // does not wait for a reader
+  close(ends[1]);
+  CHECK(read_all(out.get()) == text);
+  CHECK(spool.most_seen() > 20u << 20);
+  CHECK(spool.waiting() == 0);
+  CHECK(!spool.was_full());
+  CHECK(spool.failure() == 0);
+}
+
+TEST_CASE("a full spool makes the pipe wait, and loses nothing") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const std::string text = numbers(8 << 20);
+  PipeSpool spool(ends[0], 1 << 20);
+  const UniqueFd out(spool.take_out());
+  std::thread writer([&] {
+    write_all(ends[1], text);
+    close(ends[1]);
+  });
+  while (!spool.was_full()) usleep(1000);
+  CHECK(read_all(out.get()) == text);
+  writer.join();
+  CHECK(spool.most_seen() < 2u << 20);
+}
+
+TEST_CASE("a spool ends with its reader, and before its writer") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  {
+    PipeSpool spool(ends[0], 1 << 20);
+    const UniqueFd out(spool.take_out());
+    CHECK(write_all(ends[1], "text"));
+  }
+  signal(SIGPIPE, SIG_IGN);
+  CHECK(!write_all(ends[1], "text"));  // EPIPE
+  close(ends[1]);
+}
+
+TEST_CASE("the lag is that of the oldest operation that was not issued") {
+  VirtualClock clock;
+  LagMeter meter(clock, 1000 * kMs);
+  auto look = [&](uint64_t done, uint64_t in_flight, int64_t position) {
+    meter.look({.done = done, .in_flight = in_flight, .elapsed = clock.now(), .position = position});
+    return meter.now() / kMs;
+  };
+  CHECK(look(0, 0, 0) == 1000);
+  meter.comes(1000 * kMs);
+  meter.passes_on(10);
+  CHECK(look(0, 0, 0) == 1000);  // not due yet
+  clock.advance_to(1500 * kMs);
+  CHECK(look(4, 1, 1100 * kMs) == 1400);
+  CHECK(look(8, 2, 1100 * kMs) == 1000);  // all are issued
+  meter.comes(1200 * kMs);                // came too late
+  CHECK(look(10, 0, 1100 * kMs) == 1300);
+  meter.passes_on(5);
+  clock.advance_to(1600 * kMs);
+  CHECK(look(12, 0, 1250 * kMs) == 1350);
+  CHECK(look(15, 0, 1300 * kMs) == 1000);
+  CHECK(meter.seen().count() == 7);
+}
+
+TEST_CASE("a target that may only be read can't express changes") {
+  MonotonicClock clock;
+  const auto memory = open_target("memory:", {.clock = &clock});
+  const ReadOnlyTarget target(*memory);
+  Op open = object_op({0, 1}, OpKind::open, 10, 1);
+  open.open_flags = O_RDWR;
+  CHECK(target.fidelity(open) == memory->fidelity(open));
+  open.open_flags |= O_TRUNC;
+  CHECK(target.fidelity(open) == Fidelity::impossible);
+  for (const OpKind kind : {OpKind::write, OpKind::unlink, OpKind::setattr, OpKind::create, OpKind::flock, OpKind::rename})
+    CHECK(target.fidelity(op_at({0, 1}, kind)) == Fidelity::impossible);
+  for (const OpKind kind : {OpKind::read, OpKind::lookup, OpKind::getattr, OpKind::readdir, OpKind::release})
+    CHECK(target.fidelity(op_at({0, 1}, kind)) != Fidelity::impossible);
+}
