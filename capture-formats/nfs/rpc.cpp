@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace fsr::nfs {
 
@@ -34,26 +35,35 @@ Identity own_identity() {
 }
 
 void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& procedure, const Identity& who) {
-  out.clear();
-  XdrEncoder x(out);
-  x.u32(0);  // the fragment's mark, see end_call
-  x.u32(xid);
-  x.u32(kCall);
-  x.u32(kRpcVersion);
-  x.u32(procedure.program);
-  x.u32(procedure.version);
-  x.u32(procedure.number);
-  size_t groups = std::min(who.groups.size(), kMostGroups);
-  x.u32(kAuthSys);
-  x.u32(uint32_t(4 + 4 + kMachine.size() + XdrEncoder::padding(kMachine.size()) + 4 + 4 + 4 + groups * 4));
-  x.u32(0);  // stamp
-  x.opaque(kMachine);
-  x.u32(who.uid);
-  x.u32(who.gid);
-  x.u32(uint32_t(groups));
-  for (size_t i = 0; i < groups; ++i) x.u32(who.groups[i]);
-  x.u32(kAuthNone);
-  x.u32(0);
+  // Written to memory of its final size, because each word that an encoder appends costs a check of the size.
+  const size_t groups = std::min(who.groups.size(), kMostGroups);
+  const size_t padded = kMachine.size() + XdrEncoder::padding(kMachine.size());
+  const size_t credential = 4 + 4 + padded + 4 + 4 + 4 + groups * 4;
+  out.assign(9 * 4 + credential + 2 * 4, 0);
+  uint8_t* at = out.data();
+  auto put = [&](uint32_t word) {
+    put_u32(at, word);
+    at += 4;
+  };
+  put(0);  // the fragment's mark, see end_call
+  put(xid);
+  put(kCall);
+  put(kRpcVersion);
+  put(procedure.program);
+  put(procedure.version);
+  put(procedure.number);
+  put(kAuthSys);
+  put(uint32_t(credential));
+  put(0);  // stamp
+  put(uint32_t(kMachine.size()));
+  memcpy(at, kMachine.data(), kMachine.size());
+  at += padded;
+  put(who.uid);
+  put(who.gid);
+  put(uint32_t(groups));
+  for (size_t i = 0; i < groups; ++i) put(who.groups[i]);
+  put(kAuthNone);
+  put(0);
 }
 
 void end_call(std::vector<uint8_t>& out, size_t payload) {

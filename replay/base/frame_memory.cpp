@@ -16,7 +16,7 @@ void give_frame(void* frame, size_t) noexcept { ::operator delete(frame); }
 namespace {
 
 constexpr size_t kStep = 256, kClasses = 16;  // frames up to 4096 bytes are kept, in classes of 256, 512, ... 4096 bytes
-constexpr unsigned kMostKept = 16;            // frames of one class
+constexpr size_t kMostKept = 256 * 1024;      // bytes of the frames of one class, enough for 128 operations of several frames
 
 struct Free {
   Free* next;
@@ -60,7 +60,8 @@ void* take_frame(size_t size) {
 
 void give_frame(void* frame, size_t size) noexcept {
   const size_t number = class_of(size);
-  if (number >= kClasses || kept.count[number] >= kMostKept || kept.is_over) return ::operator delete(frame);
+  if (number >= kClasses || kept.count[number] * (number + 1) * kStep >= kMostKept || kept.is_over)
+    return ::operator delete(frame);
   if (!kept.is_watched) {
     thread_local Watch watch;
     kept.is_watched = true;

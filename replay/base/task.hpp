@@ -56,6 +56,8 @@ class [[nodiscard]] Task {
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
+    static void* operator new(size_t size) { return take_frame(size); }
+    static void operator delete(void* frame, size_t size) { give_frame(frame, size); }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() {}

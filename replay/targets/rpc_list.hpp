@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of the requests that a client's coroutines make on a shared connection. Each request has one tag on the wire, keeps its
-// address, and is reused after its end. Protected by the connection's mutex.
+// A list of the requests that a client's coroutines make. Each request has one tag on the wire, keeps its address, and is reused
+// after its end. Protected by the mutex of a shared connection, or used by one thread.
 //
 // A protocol's `Client` has two functions. The first, begin(Rpc&), sends a request, or keeps it until there is room. The second,
 // reply(), returns the reply to the request that ended last.

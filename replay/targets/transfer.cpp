@@ -5,19 +5,6 @@
 
 namespace fsr {
 
-namespace {
-
-constexpr unsigned kParallel = 8;  // requests of one operation in flight at once
-
-}  // namespace
-
-struct Transfer::AllLanes {
-  Transfer& t;
-  bool await_ready() const noexcept { return t.lanes_ == 0; }
-  void await_suspend(std::coroutine_handle<> h) { t.waiter_ = h; }
-  void await_resume() const noexcept {}
-};
-
 Transfer::Transfer(Move move, void* context, uint64_t offset, uint64_t length, uint32_t piece)
     : move_(move),
       context_(context),
@@ -55,27 +42,25 @@ Task Transfer::work() {
       }
     }
   }
-  co_return 0;
+  co_return error_;
 }
 
-Detached Transfer::lane() {
-  co_await work();
-  if (--lanes_ == 0 && waiter_) waiter_.resume();
+Task Transfer::in_lanes() {
+  Lanes lanes;
+  const unsigned number = unsigned(std::min<uint64_t>(Lanes::kMost, (end_ - start_ + piece_ - 1) / piece_));
+  co_await lanes.run(
+      number, [](void* transfer) { return static_cast<Transfer*>(transfer)->work(); }, this);
+  co_return error_;
+}
+
+Task Transfer::empty() {
+  ChunkResult moved;
+  co_return co_await move_(context_, start_, 0, &moved);
 }
 
 Task Transfer::run() {
-  const uint64_t length = end_ - start_;
-  if (length == 0) {
-    ChunkResult moved;
-    error_ = co_await move_(context_, start_, 0, &moved);
-  } else if (length <= piece_) {
-    co_await work();
-  } else {
-    lanes_ = unsigned(std::min<uint64_t>(kParallel, (length + piece_ - 1) / piece_));
-    for (unsigned i = lanes_; i > 0; --i) lane();
-    co_await AllLanes{*this};
-  }
-  co_return error_;
+  if (start_ == end_) return empty();
+  return end_ - start_ <= piece_ ? work() : in_lanes();
 }
 
 }  // namespace fsr

@@ -2,10 +2,10 @@
 // Splits a read or write into requests within the protocol's size limit, several of them in flight at once.
 #pragma once
 
-#include <coroutine>
 #include <cstdint>
 
 #include "base/task.hpp"
+#include "targets/lanes.hpp"
 
 namespace fsr {
 
@@ -27,10 +27,10 @@ class Transfer {
   uint64_t moved() const { return short_at_ - start_; }
 
  private:
-  struct AllLanes;
   void stop(uint64_t offset, int why);
   Task work();
-  Detached lane();
+  Task in_lanes();
+  Task empty();
 
   const Move move_;
   void* const context_;
@@ -40,8 +40,6 @@ class Transfer {
   uint64_t short_at_;
   const uint32_t piece_;
   int error_ = 0;
-  unsigned lanes_ = 0;
-  std::coroutine_handle<> waiter_;
 };
 
 }  // namespace fsr

@@ -18,7 +18,7 @@ namespace {
 
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
-  void (*start)(OpCall& call) = nullptr;
+  Task (*run)(OpCall& call) = nullptr;
   const char* requests = "";
 };
 
@@ -26,44 +26,44 @@ struct Rule {
 // reservation or ioctl. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, void (*start)(OpCall&), const char* requests) {
-    r[unsigned(kind)] = {Fidelity::exact, start, requests};
+  auto set = [&](OpKind kind, Task (*run)(OpCall&), const char* requests) {
+    r[unsigned(kind)] = {Fidelity::exact, run, requests};
   };
-  set(OpKind::null, start_null, "NULL");
-  set(OpKind::lookup, start_lookup, "LOOKUP");
-  set(OpKind::getattr, start_getattr, "GETATTR");
-  set(OpKind::statx, start_getattr, "GETATTR");
-  set(OpKind::setattr, start_setattr, "SETATTR");
-  set(OpKind::access, start_access, "ACCESS");
-  set(OpKind::readlink, start_readlink, "READLINK");
-  set(OpKind::open, start_open, "ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR");
-  set(OpKind::create, start_create, "CREATE: GUARDED with O_EXCL, else UNCHECKED");
-  set(OpKind::tmpfile, start_tmpfile, "CREATE GUARDED, by a hidden name");
-  set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
-  set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
-  set(OpKind::copy_file_range, start_copy, "READ and WRITE in turn, FILE_SYNC");
-  set(OpKind::fallocate, start_fallocate,
+  set(OpKind::null, do_null, "NULL");
+  set(OpKind::lookup, do_lookup, "LOOKUP");
+  set(OpKind::getattr, do_getattr, "GETATTR");
+  set(OpKind::statx, do_getattr, "GETATTR");
+  set(OpKind::setattr, do_setattr, "SETATTR");
+  set(OpKind::access, do_access, "ACCESS");
+  set(OpKind::readlink, do_readlink, "READLINK");
+  set(OpKind::open, do_open, "ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR");
+  set(OpKind::create, do_create, "CREATE: GUARDED with O_EXCL, else UNCHECKED");
+  set(OpKind::tmpfile, do_tmpfile, "CREATE GUARDED, by a hidden name");
+  set(OpKind::read, do_read, "READ, as many as the server's limit asks for");
+  set(OpKind::write, do_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
+  set(OpKind::copy_file_range, do_copy, "READ and WRITE in turn, FILE_SYNC");
+  set(OpKind::fallocate, do_fallocate,
       "GETATTR, SETATTR of the size where it grows; of a cleared range below 1 MiB: WRITE of zeros");
-  set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
-  set(OpKind::flush, start_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
-  set(OpKind::release, start_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
-  set(OpKind::opendir, start_open, "ACCESS");
-  set(OpKind::readdir, start_readdir, "READDIR, as many as the recorded number of entries takes");
-  set(OpKind::readdirplus, start_readdir, "READDIRPLUS, as many as the recorded number of entries takes");
-  set(OpKind::releasedir, start_release, "nothing");
-  set(OpKind::fsyncdir, start_flush, "nothing: version 3 changes names synchronously");
-  set(OpKind::mkdir, start_mkdir, "MKDIR");
-  set(OpKind::mknod, start_mknod, "MKNOD; of a regular file: CREATE GUARDED");
-  set(OpKind::symlink, start_symlink, "SYMLINK");
-  set(OpKind::link, start_link, "LINK");
-  set(OpKind::unlink, start_unlink, "REMOVE; while open: RENAME to a hidden name");
-  set(OpKind::rmdir, start_rmdir, "RMDIR");
-  set(OpKind::rename, start_rename, "RENAME; over an open file: first RENAME of that (auxiliary); NOREPLACE: LOOKUP, RENAME");
-  set(OpKind::setxattr, start_setattr, "GETATTR, SETATTR, of an access list that is no more than a mode; else impossible");
-  set(OpKind::statfs, start_statfs, "FSSTAT, FSINFO or PATHCONF");
-  set(OpKind::getlk, start_record_lock, "NLM4 TEST");
-  set(OpKind::setlk, start_record_lock, "NLM4 NM_LOCK, UNLOCK; if the lock must wait, asked for again");
-  set(OpKind::flock, start_flock, "NLM4 NM_LOCK, UNLOCK of the whole file, as kernel clients do it");
+  set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
+  set(OpKind::flush, do_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
+  set(OpKind::release, do_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
+  set(OpKind::opendir, do_open, "ACCESS");
+  set(OpKind::readdir, do_readdir, "READDIR, as many as the recorded number of entries takes");
+  set(OpKind::readdirplus, do_readdir, "READDIRPLUS, as many as the recorded number of entries takes");
+  set(OpKind::releasedir, do_release, "nothing");
+  set(OpKind::fsyncdir, do_flush, "nothing: version 3 changes names synchronously");
+  set(OpKind::mkdir, do_mkdir, "MKDIR");
+  set(OpKind::mknod, do_mknod, "MKNOD; of a regular file: CREATE GUARDED");
+  set(OpKind::symlink, do_symlink, "SYMLINK");
+  set(OpKind::link, do_link, "LINK");
+  set(OpKind::unlink, do_remove, "REMOVE; while open: RENAME to a hidden name");
+  set(OpKind::rmdir, do_remove, "RMDIR");
+  set(OpKind::rename, do_rename, "RENAME; over an open file: first RENAME of that (auxiliary); NOREPLACE: LOOKUP, RENAME");
+  set(OpKind::setxattr, do_setattr, "GETATTR, SETATTR, of an access list that is no more than a mode; else impossible");
+  set(OpKind::statfs, do_statfs, "FSSTAT, FSINFO or PATHCONF");
+  set(OpKind::getlk, do_lock, "NLM4 TEST");
+  set(OpKind::setlk, do_lock, "NLM4 NM_LOCK, UNLOCK; if the lock must wait, asked for again");
+  set(OpKind::flock, do_lock, "NLM4 NM_LOCK, UNLOCK of the whole file, as kernel clients do it");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
@@ -111,47 +111,37 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
   }
 }
 
-void start_operation(OpCall& call) {
-  const Op& op = call.op();
-  const NfsOptions& o = call.state().options;
-  if (nfs3_fidelity(op, !o.lock_manager.empty(), o.privileged) == Fidelity::impossible)
-    return call.session->finish(call, EOPNOTSUPP);
-  kRules[unsigned(op.kind)].start(call);
+Task failed(int error) { co_return error; }
+
+Task perform(OpCall& call) {
+  const NfsOptions& o = call.client().options;
+  if (nfs3_fidelity(call.op(), !o.lock_manager.empty(), o.privileged) == Fidelity::impossible) return failed(EOPNOTSUPP);
+  return kRules[unsigned(call.op().kind)].run(call);
 }
 
-bool find_object(OpCall& call, ObjectId object, FileHandle* handle) {
-  if (call.state().handle_of(object, handle)) return true;
-  call.session->finish(call, ESTALE);
-  return false;
+int find_object(OpCall& call, ObjectId object, FileHandle* handle) { return call.files().handle_of(object, handle) ? 0 : ESTALE; }
+
+int find_file(OpCall& call, HandleId handle, ObjectId object, Open* file) {
+  if (handle) return call.files().opens.get(handle, file) ? 0 : EBADF;
+  file->object = object;
+  return find_object(call, object, &file->handle);
 }
 
-// Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
-bool find_open(OpCall& call, Open* open) {
-  const Op& op = call.op();
-  if (op.handle == 0) {
-    open->object = op.object;
-    return find_object(call, op.object, &open->handle);
-  }
-  if (call.state().opens.get(op.handle, open)) return true;
-  call.session->finish(call, EBADF);
-  return false;
-}
+int find_open(OpCall& call, Open* file) { return find_file(call, call.op().handle, call.op().object, file); }
 
-// Checks a name. Names longer than 255 bytes are refused, as by kernel clients, because servers can't decode them.
-bool check_name(OpCall& call, std::string_view name) {
+// Refuses names longer than 255 bytes, as kernel clients do, because servers can't decode them.
+int check_name(std::string_view name) {
   constexpr size_t kLongestName = 255;
-  const int error = name.size() > kLongestName ? ENAMETOOLONG : name_error(name);
-  if (error) call.session->finish(call, error);
-  return error == 0;
+  return name.size() > kLongestName ? ENAMETOOLONG : name_error(name);
 }
 
 uint32_t allowed_mode(const OpCall& call, uint32_t mode) {
-  return call.state().options.privileged ? mode : mode & ~set_id_bits(mode);
+  return call.client().options.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
-void finish_plain(OpCall& call, const Rpc&, const Reply& reply, int error) {
-  if (!error) call.request->outcome.attr = reply.attr;
-  call.session->finish(call, error);
+int finish_plain(OpCall& call, const ClientReply& reply) {
+  if (!reply.error) call.request->outcome.attr = reply.attr;
+  return reply.error;
 }
 
 }  // namespace fsr::nfs

@@ -1,68 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs operations by NFSv3 procedures. nfs3_ops.cpp says which are exact, approximate and impossible. The state machines are
-// in nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp, nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
+// Performs operations by NFSv3 procedures. nfs3_ops.cpp says which are exact, approximate and impossible. Each coroutine returns
+// an errno. The coroutines are in nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
+// file_writes.hpp, lost_data.hpp, names.hpp and lock_request.hpp have the parts that version 4 shares.
 #pragma once
 
 #include "nfs/access.hpp"
+#include "targets/nfs/file_writes.hpp"
+#include "targets/nfs/lock_request.hpp"
 #include "targets/nfs/nfs3_session.hpp"
 
 namespace fsr::nfs {
 
 Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged);  // `locks`: the server has a lock manager
 const char* nfs3_requests(OpKind kind);
-void start_operation(OpCall& call);
+Task perform(OpCall& call);
 
-// --- the state machines: each starts one kind of operation ---
-void start_null(OpCall& call);
-void start_getattr(OpCall& call);
-void start_setattr(OpCall& call);
-void start_fallocate(OpCall& call);
-void start_access(OpCall& call);
-void start_readlink(OpCall& call);
-void start_statfs(OpCall& call);
-
-void start_lookup(OpCall& call);
-void start_create(OpCall& call);
-void start_tmpfile(OpCall& call);
-void start_mkdir(OpCall& call);
-void start_mknod(OpCall& call);
-void start_symlink(OpCall& call);
-void start_link(OpCall& call);
-void start_unlink(OpCall& call);
-void start_rmdir(OpCall& call);
-void start_rename(OpCall& call);
-
-void start_open(OpCall& call);
-void start_read(OpCall& call);
-void start_write(OpCall& call);
-void start_copy(OpCall& call);
-void start_fsync(OpCall& call);
-void start_flush(OpCall& call);
-void start_release(OpCall& call);
-
-void start_readdir(OpCall& call);
-
-void start_record_lock(OpCall& call);
-void start_flock(OpCall& call);
+Task do_null(OpCall& call);
+Task do_getattr(OpCall& call);
+Task do_setattr(OpCall& call);
+Task do_access(OpCall& call);
+Task do_readlink(OpCall& call);
+Task do_statfs(OpCall& call);
+Task do_lookup(OpCall& call);
+Task do_create(OpCall& call);
+Task do_tmpfile(OpCall& call);
+Task do_mkdir(OpCall& call);
+Task do_mknod(OpCall& call);
+Task do_symlink(OpCall& call);
+Task do_link(OpCall& call);
+Task do_remove(OpCall& call);
+Task do_rename(OpCall& call);
+Task do_open(OpCall& call);
+Task do_release(OpCall& call);
+Task do_read(OpCall& call);
+Task do_write(OpCall& call);
+Task do_copy(OpCall& call);
+Task do_fallocate(OpCall& call);
+Task do_fsync(OpCall& call);
+Task do_flush(OpCall& call);
+Task do_readdir(OpCall& call);
+Task do_lock(OpCall& call);
 
 // --- shared by the operations ---
-// Finds the object's file handle. False: no operation has bound its id, and the call is finished with ESTALE.
-bool find_object(OpCall& call, ObjectId object, FileHandle* handle);
-// Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
-bool find_open(OpCall& call, Open* open);
-// Checks a name. False: it could leave its directory or is too long, and the call is finished.
-bool check_name(OpCall& call, std::string_view name);
-// Returns the bits of `mode` that this target may set.
-uint32_t allowed_mode(const OpCall& call, uint32_t mode);
-// Handles the last reply of an operation that needs only the attributes from it.
-void finish_plain(OpCall& call, const Rpc& rpc, const Reply& reply, int error);
-// Writes again the data of call.object that a restarted server lost, then calls `then`.
-void write_again(OpCall& call, void (*then)(OpCall& call, int error));
-// Requests the lock session->again(piece) again. Ends with lock_had_again().
-void reclaim_lock(OpCall& call, uint32_t piece);
-// Releases all locks of the owner on call.object, then calls `then`. False: it has none.
-bool unlock_all(OpCall& call, LockOwner owner, void (*then)(OpCall& call, int error));
-// Removes the names in call.hidden one after another, then finishes the call with call.error.
-void remove_hidden(OpCall& call);
+Task failed(int error);  // an operation that fails without a request
+// Finds the object's file handle. ESTALE: no operation has bound its id.
+int find_object(OpCall& call, ObjectId object, FileHandle* handle);
+// Finds a file by its open instance, or by its object if `handle` is 0. EBADF: there is no such open instance.
+int find_file(OpCall& call, HandleId handle, ObjectId object, Open* file);
+int find_open(OpCall& call, Open* file);  // the operation's file
+// Returns the errno of a name that could leave its directory or is too long. 0: the name may be sent.
+int check_name(std::string_view name);
+uint32_t allowed_mode(const OpCall& call, uint32_t mode);  // the bits that this target may set
+// Handles the last reply of an operation that needs only the attributes from it. Returns its errno.
+int finish_plain(OpCall& call, const ClientReply& reply);
+Task unlock(OpCall& call, const Open& file, const LockRequest& wish);
+
+// --- requests that the parts shared with version 4 make ---
+Task read_piece(Moving<OpCall, Open>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved);
+Task write_bytes(OpCall& call, const Open& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
+Task commit_once(OpCall& call, const Open& file, uint64_t* verifier);
+Task size_of(OpCall& call, const Open& file, uint64_t* size);
+Task set_size(OpCall& call, const Open& file, uint64_t size);
+Task rename_name(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2);
+Task find_name(OpCall& call, const FileHandle& dir, std::string_view name);
+Task make_whiteout(OpCall& call, const FileHandle& dir);  // under the operation's name
+Task remove_hidden_name(OpCall& call, const HiddenName& name);
 
 }  // namespace fsr::nfs

@@ -39,7 +39,11 @@ struct LockArguments {
   int32_t owner = 0;                // unique among the client's owners
   uint64_t offset = 0, length = 0;  // bytes; length 0: to the end
   bool exclusive = false;
-  bool reclaim = false;  // the client had the lock before the server restarted (grace period)
+  bool reclaim = false;                       // the client had the lock before the server restarted (grace period)
+  void cover(uint64_t start, uint64_t end) {  // sets offset and length for bytes [start, end]; UINT64_MAX: to the end
+    offset = start;
+    length = end == UINT64_MAX ? 0 : end - start + 1;
+  }
 };
 void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock);
 // Decodes the reply to a lock request. False: malformed.

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte-range locks. The server also finds conflicts between the client's own owners. An operation that has to wait asks again
-// after a pause, or when this client released a lock. As on a Linux mount, flock locks the complete file for the open instance.
+// after a pause, or when this client released a lock.
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 
-#include <algorithm>
-
-#include "base/clock.hpp"
-#include "targets/lock_timeout.hpp"
+#include "targets/nfs/lock_request.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {
 
 namespace {
-
-Clock& clock_of(const OpCall& call) { return *call.client().options.clock; }
-bool gave_up(const OpCall& call, int64_t until) { return clock_of(call).now() >= until; }
 
 // Sends LOCK. Returns 0, EAGAIN if another owner holds the lock, or another errno.
 Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
@@ -35,18 +27,6 @@ Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start,
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) call.states().locked(open.object, owner, handle, reply.stateid, start, end, write);
   co_return reply.error;
-}
-
-// Sends LOCK until it is granted if the operation waits, else once.
-Task set_lock(OpCall& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
-  const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().options.timeout);
-  for (;;) {
-    const int error = co_await ask_lock(call, call.op().handle, owner, start, end, write);
-    if (gave_up(call, until)) co_return error;
-    if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
-    co_await call.states().waits.wait(call.cancelled);
-    if (call.cancelled) co_return ECANCELED;
-  }
 }
 
 Task test_lock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
@@ -72,29 +52,19 @@ Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t st
   co_return reply.error;
 }
 
-Task do_record_lock(OpCall& call) {
-  const Op& op = call.op();
-  if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
-  const OpenState* known = call.states().open(op.handle);
+Task do_lock(OpCall& call) {
+  nfs::LockRequest wish;
+  if (int error = nfs::lock_request(call.op(), &wish)) co_return error;
+  const HandleId handle = call.op().handle;
+  const OpenState* known = call.states().open(handle);
   if (!known) co_return EBADF;
   const OpenState open = *known;
-  const uint64_t end = last_locked(op);
-  const Owner owner{op.owner, Owner::record};
-  if (op.kind == OpKind::getlk) co_return co_await test_lock(call, open, owner, op.offset, end, op.mode != F_RDLCK);
-  if (op.mode == F_UNLCK) co_return co_await unlock(call, open, owner, op.offset, end);
-  co_return co_await set_lock(call, owner, op.offset, end, op.mode == F_WRLCK);
-}
-
-Task do_flock(OpCall& call) {
-  const Op& op = call.op();
-  const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
-  if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;
-  const OpenState* known = call.states().open(op.handle);
-  if (!known) co_return EBADF;
-  const OpenState open = *known;
-  const Owner owner{op.handle, Owner::flock};
-  if (what == LOCK_UN) co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
-  co_return co_await set_lock(call, owner, 0, UINT64_MAX, what == LOCK_EX);
+  const Owner owner{wish.owner.id, wish.owner.flock ? Owner::flock : Owner::record};
+  if (wish.action == nfs::LockRequest::test)
+    co_return co_await test_lock(call, open, owner, wish.start, wish.end, wish.exclusive);
+  if (wish.action == nfs::LockRequest::unlock) co_return co_await unlock(call, open, owner, wish.start, wish.end);
+  co_return co_await nfs::until_granted(call, call.states().waits,
+                                        [&] { return ask_lock(call, handle, owner, wish.start, wish.end, wish.exclusive); });
 }
 
 }  // namespace fsr::nfs4

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that look up, create, move and remove names.
 #include <errno.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
 
+#include "targets/nfs/names.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {
@@ -18,64 +18,6 @@ Task make(OpCall& call, Attr set, std::string_view target = {}) {
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) map_result(call, reply);
   co_return reply.error;
-}
-
-Task rename_name(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
-  Rpc& rpc = call.ask();
-  rpc.compound.putfh(from).savefh().putfh(to).rename(name, name2);
-  const Reply& reply = co_await call.send(rpc);
-  co_return reply.error;
-}
-
-// Exchanges two names by three renames, using a hidden name.
-Task exchange(OpCall& call, const FileHandle& from, const FileHandle& to) {
-  const Op& op = call.op();
-  const std::string aside = call.files().hidden_name();
-  if (int error = co_await rename_name(call, from, op.name, from, aside)) co_return error;
-  call.auxiliary();
-  const int error = co_await rename_name(call, to, op.name2, from, op.name);
-  call.auxiliary();
-  if (!error) co_return co_await rename_name(call, from, aside, to, op.name2);
-  co_await rename_name(call, from, aside, from, op.name);
-  co_return error;
-}
-
-// Checks that a name does not exist. 0: it does not; EEXIST: it does.
-Task find_no_name(OpCall& call, const FileHandle& dir, std::string_view name) {
-  call.auxiliary();
-  Rpc& rpc = call.ask();
-  rpc.compound.putfh(dir).lookup(name);
-  const Reply& reply = co_await call.send(rpc);
-  co_return reply.error == ENOENT ? 0 : reply.error ? reply.error : EEXIST;
-}
-
-// Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
-Task make_whiteout(OpCall& call, const FileHandle& dir) {
-  call.auxiliary();
-  Rpc& rpc = call.ask();
-  rpc.compound.putfh(dir).create(call.op().name, {.valid = kAttrMode, .mode = S_IFCHR}, {});
-  const Reply& reply = co_await call.send(rpc);
-  co_return reply.error;
-}
-
-// Moves an open file that loses its last name to a hidden name until its last release, as a Linux mount does. Otherwise the
-// server might remove the file. The hidden name is in the root, so that the directory can be removed. If that is forbidden, it is
-// beside the old name.
-Task hide(OpCall& call, const FileHandle& dir, std::string_view name, ObjectId object) {
-  nfs::HiddenName hiding{call.client().options.root, call.files().hidden_name(), call.who};
-  int error = co_await rename_name(call, dir, name, hiding.dir, hiding.name);
-  if (error == EACCES || error == EPERM || error == EXDEV) {
-    call.auxiliary();
-    hiding.dir = dir;
-    error = co_await rename_name(call, dir, name, dir, hiding.name);
-  }
-  if (error) co_return error;
-  ++call.files().counters.hidden;
-  if (!call.files().hide(object, hiding)) {
-    std::vector<nfs::HiddenName> names{hiding};
-    co_await remove_hidden(call, names);
-  }
-  co_return 0;
 }
 
 // Removes a name. REMOVE removes both files and directories. If the object's type is not known to be the right one, the request
@@ -96,15 +38,32 @@ Task remove_name(OpCall& call, const FileHandle& dir) {
 
 }  // namespace
 
-Task remove_hidden(OpCall& call, std::vector<nfs::HiddenName>& names) {
-  for (const nfs::HiddenName& name : names) {
-    call.auxiliary();
-    Rpc& rpc = call.ask(name.who);
-    rpc.compound.putfh(name.dir).remove(name.name);
-    const Reply& reply = co_await call.send(rpc);
-    if (reply.error) ++call.files().counters.hidden_left;
-  }
-  co_return 0;
+Task rename_name(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(from).savefh().putfh(to).rename(name, name2);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+Task find_name(OpCall& call, const FileHandle& dir, std::string_view name) {
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).lookup(name);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+Task make_whiteout(OpCall& call, const FileHandle& dir) {
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).create(call.op().name, {.valid = kAttrMode, .mode = S_IFCHR}, {});
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+Task remove_hidden_name(OpCall& call, const nfs::HiddenName& name) {
+  Rpc& rpc = call.ask(name.who);
+  rpc.compound.putfh(name.dir).remove(name.name);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
 }
 
 Task do_lookup(OpCall& call) {
@@ -155,7 +114,7 @@ Task do_remove(OpCall& call) {
   const Op& op = call.op();
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
-  if (op.kind == OpKind::unlink && call.files().is_open(op.object)) co_return co_await hide(call, dir, op.name, op.object);
+  if (op.kind == OpKind::unlink && call.files().is_open(op.object)) co_return co_await nfs::hide(call, dir, op.name, op.object);
   co_return co_await remove_name(call, dir);
 }
 
@@ -165,19 +124,7 @@ Task do_rename(OpCall& call) {
   if (int error = find_parent(call, &from)) co_return error;
   if (int error = name_error(op.name2)) co_return error;
   if (int error = find_object(call, op.parent2, &to)) co_return error;
-  if (op.flags & RENAME_EXCHANGE) co_return co_await exchange(call, from, to);
-  if (op.flags & RENAME_NOREPLACE)
-    if (int error = co_await find_no_name(call, to, op.name2)) co_return error;
-  // A recorded rename that failed did not replace a file.
-  if (!call.hid && !op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
-    call.auxiliary();
-    call.hid =
-        co_await hide(call, to, op.name2, op.object2) == 0;  // on failure the rename is sent nevertheless, and the server decides
-  }
-  const int error = co_await rename_name(call, from, op.name, to, op.name2);
-  if (!error && op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);
-  if (!error && (op.flags & RENAME_WHITEOUT)) co_return co_await make_whiteout(call, from);
-  co_return error;
+  co_return co_await nfs::rename_between(call, from, to);
 }
 
 }  // namespace fsr::nfs4

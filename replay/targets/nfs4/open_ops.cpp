@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "targets/nfs/names.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {
@@ -140,10 +141,7 @@ Task do_tmpfile(OpCall& call) {
   const nfs::HiddenName hiding{dir, call.files().hidden_name(), call.who};
   const Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
   if (int error = co_await create_file(call, dir, hiding.name, set, CreateHow::guarded, &made)) co_return error;
-  if (!call.files().hide(op.object, hiding)) {
-    std::vector<nfs::HiddenName> names{hiding};
-    co_await remove_hidden(call, names);
-  }
+  if (!call.files().hide(op.object, hiding)) co_await nfs::drop_hidden(call, hiding);
   co_return 0;
 }
 
@@ -161,7 +159,7 @@ Task do_release(OpCall& call) {
   call.states().closed(op.handle);
   std::vector<nfs::HiddenName> hidden;
   call.files().released(op.handle, &hidden);
-  co_await remove_hidden(call, hidden);
+  for (const nfs::HiddenName& name : hidden) co_await nfs::drop_hidden(call, name);
   co_return error;
 }
 

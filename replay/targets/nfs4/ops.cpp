@@ -64,9 +64,9 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::setxattr, do_setxattr, "SETXATTR; of an access list that is no more than a mode: GETATTR, SETATTR");
   set(OpKind::listxattr, do_listxattr, "LISTXATTRS");
   set(OpKind::removexattr, do_removexattr, "REMOVEXATTR");
-  set(OpKind::getlk, do_record_lock, "LOCKT");
-  set(OpKind::setlk, do_record_lock, "LOCK, LOCKU");
-  set(OpKind::flock, do_flock, "LOCK, LOCKU of the whole file, as kernel clients do it");
+  set(OpKind::getlk, do_lock, "LOCKT");
+  set(OpKind::setlk, do_lock, "LOCK, LOCKU");
+  set(OpKind::flock, do_lock, "LOCK, LOCKU of the whole file, as kernel clients do it");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by COMPOUNDs. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
-// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
-// lock_ops.cpp.
+// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp.
+// Version 3 shares the parts in nfs/.
 #pragma once
 
 #include "nfs/access.hpp"
 #include "targets/guards.hpp"
+#include "targets/nfs/file_writes.hpp"
 #include "targets/nfs4/session.hpp"
 
 namespace fsr::nfs4 {
@@ -46,8 +47,7 @@ Task do_getxattr(OpCall& call);
 Task do_setxattr(OpCall& call);
 Task do_listxattr(OpCall& call);
 Task do_removexattr(OpCall& call);
-Task do_record_lock(OpCall& call);
-Task do_flock(OpCall& call);
+Task do_lock(OpCall& call);
 
 // --- shared by the operations ---
 // Finds the object's file handle. ESTALE: no operation has bound its id.
@@ -66,17 +66,20 @@ struct File {
   uint32_t flags = 0;  // O_*
 };
 int find_file(OpCall& call, HandleId handle, ObjectId object, File* file);
-struct Written {
-  uint64_t count = 0;
-  Stable committed = Stable::unstable;
-  uint64_t verifier = 0;
-};
-Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
-// Writes again the data of the file that a restarted server lost, unless another operation is doing so.
-Task write_lost_again(OpCall& call, const File& file);
 // Creates a regular file by OPEN. It stays open if the operation has a handle.
 Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made);
-Task remove_hidden(OpCall& call, std::vector<nfs::HiddenName>& names);  // failures are counted
 Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
+
+// --- requests that the parts shared with version 3 make ---
+using nfs::Written;
+Task read_piece(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved);
+Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
+Task commit_once(OpCall& call, const File& file, uint64_t* verifier);
+Task size_of(OpCall& call, const File& file, uint64_t* size);
+Task set_size(OpCall& call, const File& file, uint64_t size);
+Task rename_name(OpCall& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2);
+Task find_name(OpCall& call, const FileHandle& dir, std::string_view name);
+Task make_whiteout(OpCall& call, const FileHandle& dir);  // under the operation's name
+Task remove_hidden_name(OpCall& call, const nfs::HiddenName& name);
 
 }  // namespace fsr::nfs4

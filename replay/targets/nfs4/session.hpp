@@ -42,6 +42,8 @@ struct OpCall final : SharedCall {
   Rpc& ask() { return ask(who); }
   Rpc& ask(const Identity& as) { return client().request(this, as); }
   Nfs4Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
+  bool begins_again(int error) const { return connection_broke(error) || error == kStateLost; }
+  void never_again() { harmful = true; }
 };
 
 class Nfs4Session final : public SharedSession {

@@ -369,6 +369,44 @@ TEST_CASE("requests are pipelined, from several sessions at once") {
   check_pipelined(m);
 }
 
+TEST_CASE("a session ends while its operations wait for replies and locks") {
+  Mounted m("&rsize=4096&wsize=4096");
+  ObjectId file = m.create("file", 1);
+  const std::string data = pattern(200'000);
+  REQUIRE(m.write(1, 0, data) == 0);
+  Op lock{.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .owner = 1};
+  REQUIRE(m.run(lock) == 0);
+  lock.op_flags = kOpWait;
+  lock.owner = 2;
+  const std::vector<Op> ops = {lock,
+                               {.kind = OpKind::read, .object = file, .handle = 1, .length = data.size()},
+                               {.kind = OpKind::write, .object = file, .handle = 1, .length = data.size()},
+                               {.kind = OpKind::fsync, .object = file, .handle = 1},
+                               {.kind = OpKind::readdir, .object = kDir, .length = 4096}};
+  struct : Completion {
+    int count = 0;
+    void completed(TargetRequest&) override { ++count; }
+  } sink;
+  for (bool polls : {false, true}) {
+    std::vector<TargetRequest> requests;
+    for (const Op& op : ops) requests.push_back({.op = &op, .payload = data, .want_data = true});
+    std::unique_ptr<TargetSession> session = m.target->open_session();
+    for (TargetRequest& request : requests) REQUIRE(session->submit(request) == Submit::queued);
+    // In the second pass, only the lock is still waited for.
+    while (polls && sink.count < 4) session->poll(m.clock.now() + 1'000'000'000, -1, sink);
+    const int before = sink.count;
+    session.reset();
+    CHECK(sink.count == before);
+  }
+  CHECK(m.read(1, 0, data.size()) == data);
+  lock.mode = F_UNLCK;
+  lock.owner = 1;
+  CHECK(m.run(lock) == 0);
+  CHECK(m.counter("requests lost with a connection") == 0);
+  CHECK(m.counter("locks lost") == 0);
+  CHECK(m.release(1) == 0);
+}
+
 namespace {
 
 // The server is gone for a moment; `lose` is what it lost. Its write verifier is the second of its start.
