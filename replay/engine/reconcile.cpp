@@ -83,11 +83,13 @@ class Reconciler {
         }
         const ImageObject& o = tree_.objects[tree_.names[in_image->second].object];
         ObjectId object = tree_.object_id(o.id, clone);
-        if (!right(o, object, folder.object, name, path)) {
-          if (ours && ours_.removable(name)) removal_.remove(folder.object, name, path);
+        const Outcome seen = look_up(object, folder.object, name, path);
+        if (!right(o, object, seen)) {
+          if (ours && ours_.removable(name)) remove(object, seen, folder.object, name, path);
           continue;
         }
         known_.insert(object);
+        if (o.names > 1) kept_links_[object] = {folder.object, name};
         out_.present[clone * tree_.names.size() + in_image->second] = true;
         ++out_.kept;
         if (o.directory()) todo.push_back({o.id, object, path + "/"});
@@ -101,9 +103,17 @@ class Reconciler {
     return seen;
   }
 
-  // True: the target's object can be used as the image's object `o`.
-  bool right(const ImageObject& o, ObjectId object, ObjectId parent, const std::string& name, const std::string& path) {
-    const Outcome seen = look_up(object, parent, name, path);
+  // Removes what `seen` shows under the name of `object`, so that the target also forgets that the object has this name.
+  void remove(ObjectId object, const Outcome& seen, ObjectId parent, const std::string& name, const std::string& path) {
+    if (seen.error || S_ISDIR(seen.attr.mode)) return removal_.remove(parent, name, path);
+    removal_.remove_file(object, parent, name, path);
+    // The lookup may have made the target take another file for this object, of which a name is kept.
+    if (const auto kept = kept_links_.find(object); kept != kept_links_.end())
+      session_.perform({.kind = OpKind::lookup, .object = object, .parent = kept->second.parent, .name = kept->second.name});
+  }
+
+  // True: the target's object, of which `seen` tells, can be used as the image's object `o`.
+  bool right(const ImageObject& o, ObjectId object, const Outcome& seen) {
     if (seen.error || (seen.attr.mode & S_IFMT) != o.type) return false;
     if (o.directory()) return !(ours_.everything && o.reshaped) && restored(o, object, seen.attr);
     if (!ours_.any() || o.reshaped) return false;
@@ -141,6 +151,11 @@ class Reconciler {
   ObjectSet& known_;
   TreeRemover removal_;
   std::unordered_map<ObjectId, std::vector<uint32_t>> children_;
+  struct Kept {
+    ObjectId parent;
+    std::string name;
+  };
+  std::unordered_map<ObjectId, Kept> kept_links_;  // a name that is kept, of each file with several
   ReconcileResult out_;
 };
 

@@ -72,6 +72,10 @@ void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std
   folders.push_back({object, parent, name, path});
 }
 
+void TreeRemover::remove_file(ObjectId object, ObjectId parent, const std::string& name, const std::string& path) {
+  take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name}, path);
+}
+
 void TreeRemover::remove(ObjectId parent, const std::string& name, const std::string& path) {
   if (path == kLostAndFound) return;
   std::vector<Folder> folders;

@@ -30,6 +30,8 @@ class TreeRemover {
   // Removes `name` with everything below it. `path`: its path for messages. Throws std::runtime_error if something is mounted
   // there; nothing on the mounted file system is removed.
   void remove(ObjectId parent, const std::string& name, const std::string& path);
+  // Removes `name`, which a lookup has found to be `object` and no directory.
+  void remove_file(ObjectId object, ObjectId parent, const std::string& name, const std::string& path);
   [[noreturn]] void refuse(const std::string& path) const;
 
   uint64_t failed = 0;       // names that could not be removed

@@ -20,6 +20,14 @@ for n in 0 1 2 3; do
 done
 check "a prepared target is reused" sh -c \
   'fsreplay tar.zst reused --prepare-only -q && fsreplay tar.zst reused --reuse --timing asap -q'
+mkdir links && echo text >links/a && for name in b c d e; do ln links/a links/$name; done
+fsshim capture links -o links.zst -- sh -c 'cat links/? && stat links/?' >/dev/null
+check "a hard link that is missing from a reused target is made again, whichever it is" sh -c '
+  fsreplay links.zst linked --prepare-only -q || exit 1
+  for name in a b c d e; do
+    rm linked/$name
+    fsreplay links.zst linked --reuse --timing asap -q && [ "$(stat -c %h linked/?)" = "$(printf "5\n5\n5\n5\n5")" ] || exit 1
+  done'
 check_status "a target with an earlier replay is refused without --reuse" 2 'reuse' fsreplay tar.zst reused -q
 mkdir -p shared/thesis && echo mine >shared/thesis/precious
 for option in --cleanup '--repeat 2' "--find-scale p50<1s"; do
