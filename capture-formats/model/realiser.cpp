@@ -46,14 +46,21 @@ void Realiser::unnamed(ObjectId object) {
   uint8_t& hot = tree_.node(object).hot;
   if (hot) hot_[hot - 1].object = kNoObject;
   hot = 0;
+  if (tree_.node(object).type != kDirectoryType) return;
+  // A directory takes the paths of everything in it along.
+  for (Hot& inside : hot_)
+    if (inside.object != kNoObject && tree_.is_below(inside.object, object)) {
+      tree_.node(inside.object).hot = 0;
+      inside.object = kNoObject;
+    }
 }
 
-Realiser::Slot Realiser::slot(Reference parent, Actor& actor) {
+Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) {
   if (parent.relation == Relation::name) {
     if (parent.bucket >= hot_.size() || hot_[parent.bucket].object != kNoObject) return {};
     return {hot_directory(parent.bucket), hot_[parent.bucket].name};
   }
-  if (parent.relation != Relation::again) return {directory(parent, actor), tree_.new_name()};
+  if (parent.relation != Relation::again) return {directory(parent, actor, outside), tree_.new_name()};
   const Slot absent{actor.absent_in, actor.absent};
   actor.absent_in = kNoObject;
   if (absent.directory == kNoObject || !tree_.node(absent.directory).linked) return {};
@@ -101,12 +108,14 @@ ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64
   if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
   if (in == kNoObject) return kNoObject;
   const ObjectId made = tree_.discover(in, type ? type : kRegularType);
+  tree_.node(made).open_end = true;
   tree_.set_initial_size(made, size != kUnknownSize ? size : model_.files.step(file_sizes_.next()));
   return made;
 }
 
-ObjectId Realiser::directory(Reference reference, Actor& actor) {
-  return pick(reference, kDirectoryType, actor, [](ObjectId) { return true; });
+ObjectId Realiser::directory(Reference reference, Actor& actor, ObjectId outside) {
+  return pick(reference, kDirectoryType, actor,
+              [&](ObjectId id) { return outside == kNoObject || !tree_.is_below(id, outside); });
 }
 
 void Realiser::opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool is_directory) {
@@ -147,7 +156,8 @@ bool Realiser::close_one(Actor& actor, Op& op) {
   return false;
 }
 
-bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any_size) {
+  any_size_ = any_size;
   op.kind = s.kind;
   op.error = s.error;
   switch (s.kind) {
@@ -184,10 +194,13 @@ bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena) {
 bool Realiser::open(const Symbol& s, Actor& a, Op& op) {
   if (s.error) return false;
   const bool directory = s.kind == OpKind::opendir;
-  const ObjectId object = pick(s.object, directory ? kDirectoryType : kRegularType, a, [](ObjectId) { return true; });
+  const ObjectId object = pick_file(s, directory ? kDirectoryType : kRegularType, a, [](ObjectId) { return true; });
   if (object == kNoObject) return false;
   op.object = object;
-  if (!directory && s.argument & O_TRUNC) tree_.node(object).size = 0;
+  if (!directory && s.argument & O_TRUNC) {
+    tree_.node(object).size = 0;
+    tree_.node(object).open_end = false;
+  }
   opened(a, op, object, s.argument, directory);
   touch(a, object);
   return true;
@@ -200,7 +213,7 @@ bool Realiser::on_object(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const uint8_t type = s.kind == OpKind::readlink ? kSymlinkType : sizes ? kRegularType : s.type;
   const bool holds = !s.error || s.kind == OpKind::getxattr || s.kind == OpKind::removexattr || s.error == EOPNOTSUPP;
   if (!holds) return false;
-  op.object = file_system && s.object.relation == Relation::none ? root_ : pick(s.object, type, a, [&](ObjectId id) {
+  op.object = file_system && s.object.relation == Relation::none ? root_ : pick_file(s, type, a, [&](ObjectId id) {
     return s.kind != OpKind::removexattr || !s.error || tree_.node(id).linked;
   });
   if (op.object == kNoObject) return false;
@@ -258,6 +271,7 @@ bool Realiser::set_attributes(const Symbol& s, Op& op, Arena& arena) {
   set->atime = set->mtime = kTime;
   if (set->valid & kAttrSize) {
     if (n.type != kRegularType) return false;
+    n.open_end = false;
     switch (s.extent) {
       case Extent::empty:
         n.size = 0;
