@@ -9,6 +9,7 @@ user root; pid $scratch/pid; error_log $scratch/error.log; worker_processes 2; d
 events {}
 http {
   access_log off;
+  client_body_temp_path $scratch/body; fastcgi_temp_path $scratch/fastcgi; uwsgi_temp_path $scratch/uwsgi; scgi_temp_path $scratch/scgi;
   proxy_cache_path $PWD/cache levels=1:2 keys_zone=k:1m max_size=3m manager_sleep=200ms inactive=10m use_temp_path=on;
   proxy_temp_path $PWD/temp;
   server { listen unix:$scratch/origin; root $scratch/www; }
