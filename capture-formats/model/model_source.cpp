@@ -82,6 +82,7 @@ struct ModelSource::Impl {
     std::vector<double> budget;                 // steps by class that are still to be done; below 0: too many were done
     std::vector<double> to_start;               // processes by class that others may still start
     std::unordered_map<const ModelContext*, Urn> urns;
+    std::unordered_map<ObjectId, int64_t> changing;  // directory: when the last change of its names ends
   };
 
   const LoadModel& model;

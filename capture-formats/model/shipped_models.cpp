@@ -38,6 +38,13 @@ std::vector<std::string> shipped_models() {
   return names;
 }
 
+std::optional<LoadModel> model_by_name(const std::string& name) {
+  if (is_model_file(name)) return read_model(name);
+  std::error_code error;
+  if (name.starts_with(kShippedModel) && !std::filesystem::exists(name, error)) return read_shipped_model(name);
+  return std::nullopt;
+}
+
 LoadModel read_shipped_model(const std::string& name) {
   const std::vector<std::string> names = shipped_models();
   const std::string wanted = name.substr(std::min(name.size(), kShippedModel.size()));
