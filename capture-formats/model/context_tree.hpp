@@ -13,8 +13,8 @@
 
 namespace fsr {
 
-// Returns the bits of a count of one of `symbols` symbols. They say which symbol it is, and the count as exactly as so many visits
-// give it (Rissanen).
+// Returns the bits of a count of one of `symbols` symbols. They say which symbol it is, and the count as exactly as so many
+// visits give it (Rissanen).
 inline double count_bits(size_t symbols, double visits) {
   return std::log2(std::max(2.0, double(symbols))) + 0.5 * std::log2(std::max(1.0, visits));
 }

@@ -14,7 +14,6 @@
 #include "model/realiser.hpp"
 #include "model/urn.hpp"
 #include "trace/live_state.hpp"
-#include "trace/writer.hpp"
 
 namespace fsr {
 
@@ -135,6 +134,8 @@ struct ModelSource::Impl {
   bool fill_up(int64_t time);
   void go_on(uint32_t process, int64_t time);
   int64_t gap(const Process& p, uint32_t kind);
+  bool lists(SymbolId symbol) const;
+  int64_t may_list(const Process& p);
   uint32_t phase(const Process& p) const;
   const ModelContext* context_of(const Process& p) const;
   void plan(Process& p);
@@ -215,6 +216,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   auto attempt = [&](SymbolId symbol, bool any_size = false) {
     if (symbol == kEndOfProcess) return *ends = p.done >= least;
     if (model.symbols[symbol - 1].is_process_step()) return false;
+    if (lists(symbol) && may_list(p) > blank.start) return false;
     op = blank;
     if (!realiser.realise(model.symbols[symbol - 1], p.actor, op, arena, any_size)) {
       ++counts.left_out_kinds[size_t(model.symbols[symbol - 1].kind)];
@@ -245,6 +247,38 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   for (int tries = 0; tries < kMostTries; ++tries)
     if (const SymbolId symbol = any_symbol(phase(p)); symbol != kEndOfProcess && attempt(symbol, true)) return true;
   return false;
+}
+
+bool ModelSource::Impl::lists(SymbolId symbol) const {
+  if (symbol == kEndOfProcess) return false;
+  const OpKind kind = model.symbols[symbol - 1].kind;
+  return kind == OpKind::readdir || kind == OpKind::readdirplus;
+}
+
+// Returns when the process may list the directories that it has open. A file system does not list a directory while its names
+// change, and nobody could say what a listing meanwhile shows.
+int64_t ModelSource::Impl::may_list(const Process& p) {
+  const Copy& copy = copies[p.copy];
+  int64_t time = INT64_MIN;
+  for (ObjectId directory : copy.realiser.open_directories(p.actor))
+    if (auto changing = copy.changing.find(directory); changing != copy.changing.end()) time = std::max(time, changing->second);
+  return time;
+}
+
+static bool changes_names(const Op& op) {
+  switch (op.kind) {
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::link:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+    case OpKind::rename:
+      return !op.error;
+    default:
+      return false;
+  }
 }
 
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
@@ -449,6 +483,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
   ends |= budget <= -missing(c, copy.part);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
+  if (!ends && lists(p.planned))
+    if (const int64_t later = may_list(p); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
@@ -462,6 +498,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.last_kind = uint32_t(op.kind);
     op.who = who();
     op.duration = duration(op);
+    if (changes_names(op))
+      for (ObjectId directory : {op.parent, op.parent2})
+        if (int64_t& until = copy.changing[directory]; until < op.end()) until = op.end();
     ++p.done;
     --budget;
     ++counts.operations;
@@ -550,23 +589,6 @@ TraceHeader ModelSource::header() const {
   h.visibility = "every call";
   h.edits = {fmt::format("made up from a model with seed {}, {:g}x", o.seed, o.load)};
   return h;
-}
-
-ModelCounts write_model_trace(const LoadModel& model, const ModelOptions& options, int fd) {
-  OpBatch batch;
-  ModelSource first(model, options);  // shows which objects existed
-  while (first.next(batch)) {
-  }
-  ModelSource source(model, options);
-  TraceWriter writer(fd, source.header(), {}, first.before());
-  int64_t end = 0;
-  while (source.next(batch))
-    for (const Op& op : batch.ops) {
-      writer.add(op);
-      end = std::max(end, op.end());
-    }
-  writer.finish({.clean = true, .reason = "the model ended", .end = end});
-  return source.counts();
 }
 
 }  // namespace fsr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A distribution as values of a few strata. Up to kEqualStrata of them are equal. If there are more, the last one is halved again and
-// again, down to single samples. A few long pauses make most of the time, and a few files most of the bytes. Plain data.
+// A distribution as values of a few strata. Up to kEqualStrata of them are equal. If there are more, the last one is halved again
+// and again, down to single samples. A few long pauses make most of the time, and a few files most of the bytes. Plain data.
 #pragma once
 
 #include <cstddef>

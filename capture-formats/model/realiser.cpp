@@ -139,6 +139,13 @@ void Realiser::closed(Actor& a, HandleId handle) {
   std::erase(a.handles, handle);
 }
 
+std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {
+  std::vector<ObjectId> directories;
+  for (HandleId id : actor.handles)
+    if (auto open = opens_.find(id); open != opens_.end() && open->second.directory) directories.push_back(open->second.object);
+  return directories;
+}
+
 bool Realiser::close_one(Actor& actor, Op& op) {
   while (!actor.handles.empty()) {
     const HandleId last = actor.handles.back();

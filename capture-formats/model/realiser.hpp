@@ -40,6 +40,8 @@ class Realiser {
   // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
   // undefined.
   bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
+  // Returns directories that the actor has open.
+  std::vector<ObjectId> open_directories(const Actor& actor) const;
   // Fills in the release of the actor's last open instance. False: nothing is open.
   bool close_one(Actor& actor, Op& op);
 

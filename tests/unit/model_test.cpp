@@ -325,6 +325,59 @@ TEST_CASE("model: a process starts when the one before it has ended", "[model]")
   }
 }
 
+// Two threads: one makes files, which takes long, and the other lists their directory meanwhile.
+TEST_CASE("model: no directory is listed while its names change", "[model]") {
+  ModelLearner learner(false);
+  ThreadInfo maker, lister;
+  maker.id = 1;
+  lister.id = 2;
+  const DirEntry entry{.name = "n", .type = S_IFREG};
+  for (int i = 0; i < 200; ++i) {
+    Op op;
+    op.start = i * 100'000;
+    op.thread = 1;
+    op.who = &maker;
+    op.kind = OpKind::mkdir;
+    op.parent = kRootObject;
+    const std::string name = "d" + std::to_string(i);
+    op.name = name;
+    op.object = ObjectId(10 + i);
+    op.mode = S_IFDIR | 0755;
+    op.op_flags = kOpCreated;
+    op.duration = 90'000;
+    learner.add(op);
+    OpKind kinds[] = {OpKind::opendir, OpKind::readdir, OpKind::releasedir};
+    for (int k = 0; k < 3; ++k) {
+      Op list;
+      list.start = i * 100'000 + 20'000 + k * 15'000;
+      list.thread = 2;
+      list.who = &lister;
+      list.kind = kinds[k];
+      list.object = kRootObject;
+      list.handle = HandleId(i + 1);
+      list.duration = 5000;
+      if (k == 1) {
+        list.entries = {&entry, 1};
+        list.result = 1;
+      }
+      learner.add(list);
+    }
+  }
+  const LoadModel model = learner.finish();
+  ModelSource source(model, {});
+  std::map<ObjectId, int64_t> changing;
+  unsigned listings = 0, early = 0;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      if (op.kind == OpKind::mkdir) changing[op.parent] = std::max(changing[op.parent], op.end());
+      if (op.kind != OpKind::readdir) continue;
+      ++listings;
+      early += op.start < changing[op.object];
+    }
+  CHECK(listings > 100);
+  CHECK(early == 0);
+}
+
 TEST_CASE("model: an urn gives equal processes equal parts", "[model]") {
   const ModelContext context{.phase = 0, .history = {}, .next = {{1, 30}, {2, 3}}, .last = 2};
   Random random(5);
