@@ -498,9 +498,11 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.last_kind = uint32_t(op.kind);
     op.who = who();
     op.duration = duration(op);
-    if (changes_names(op))
+    if (changes_names(op)) {
       for (ObjectId directory : {op.parent, op.parent2})
         if (int64_t& until = copy.changing[directory]; until < op.end()) until = op.end();
+      world.tree.node(op.object).busy = op.end();
+    }
     ++p.done;
     --budget;
     ++counts.operations;

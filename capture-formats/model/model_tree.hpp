@@ -45,6 +45,7 @@ struct ModelNode {
   bool linked = false;    // has a name
   bool made = false;      // made by the run
   bool open_end = false;  // file that existed: no operation depends on its size yet, so that a read may still decide it
+  int64_t busy = 0;       // ns; until then an operation that makes or moves it is in flight, and no other one finds it
   uint64_t seen = 0;      // bytes of it that were read
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name

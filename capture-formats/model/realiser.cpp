@@ -58,7 +58,8 @@ void Realiser::unnamed(ObjectId object) {
 Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) {
   if (parent.relation == Relation::name) {
     if (parent.bucket >= hot_.size() || hot_[parent.bucket].object != kNoObject) return {};
-    return {hot_directory(parent.bucket), hot_[parent.bucket].name};
+    const ObjectId in = hot_directory(parent.bucket);
+    return {in != kNoObject && tree_.node(in).busy > now_ ? kNoObject : in, hot_[parent.bucket].name};
   }
   if (parent.relation != Relation::again) return {directory(parent, actor, outside), tree_.new_name()};
   const Slot absent{actor.absent_in, actor.absent};
@@ -104,7 +105,8 @@ std::string_view Realiser::name(uint64_t number, Arena& arena) { return arena.co
 ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64_t size) {
   ObjectId in = parent.relation == Relation::none ? kNoObject : directory(parent, actor);
   if (in == kNoObject || !tree_.may_hold_more(in))
-    in = recency_.find(actor.near, {Relation::recent, 0}, random_, [&](ObjectId id) { return tree_.may_hold_more(id); });
+    in = recency_.find(actor.near, {Relation::recent, 0}, random_,
+                       [&](ObjectId id) { return tree_.may_hold_more(id) && tree_.node(id).busy <= now_; });
   if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
   if (in == kNoObject) return kNoObject;
   const ObjectId made = tree_.discover(in, type ? type : kRegularType);
@@ -164,6 +166,7 @@ bool Realiser::close_one(Actor& actor, Op& op) {
 }
 
 bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any_size) {
+  now_ = op.start;
   any_size_ = any_size;
   op.kind = s.kind;
   op.error = s.error;

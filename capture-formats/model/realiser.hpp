@@ -118,6 +118,7 @@ class Realiser {
   EvenDraw file_sizes_;
   Recency recency_;
   bool root_touched_ = false;
+  int64_t now_ = 0;        // start of the operation in hand
   bool any_size_ = false;  // of the operation in hand
   std::unordered_map<HandleId, Open> opens_;
   std::list<HandleId> all_opens_;                           // the one opened last is the last

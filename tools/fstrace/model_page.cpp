@@ -20,7 +20,7 @@ using Partners = std::map<uint32_t, double>;
 
 struct ClassFacts {
   std::map<OpKind, double> kinds;  // operations in one run
-  double failed = 0;               // of these
+  double failed = 0;               // operations that failed
   Partners starts, awaits;
 };
 

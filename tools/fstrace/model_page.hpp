@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections of a page that describe a model: its processes with their operations, who starts whom and who waits for whom, and how
-// far runs of the load are from each other. Plain functions.
+// Sections of a page that describe a model: classes of processes with their operations, who starts whom and waits for whom, and
+// how much runs of the load differ. Plain functions.
 #pragma once
 
 #include "model/model.hpp"
