@@ -82,6 +82,7 @@ void ModelLearner::Impl::add(const Op& op) {
   }
   ++counts[number->second];
   if (seen->size) sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), seen->symbol.size}].push_back(*seen->size);
+  if (seen->gap) sizes[{uint32_t(op.kind), kBeyondEnd}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
   if (news) {
     LearnedThread& t = threads.emplace_back();

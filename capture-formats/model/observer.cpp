@@ -91,7 +91,8 @@ uint8_t Observer::range(const Op& op) {
   return range_numbers_[key] = uint8_t(ranges_.size());
 }
 
-void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) {
+void Observer::transfer(const Op& op, Observed& seen) {
+  Symbol& s = seen.symbol;
   uint64_t& position = op.handle ? opens_[op.handle].position : positions_[op.object];
   const std::optional<uint64_t> end = files_[op.object].size;
   s.place = op.has(kOpAppend)       ? Place::append
@@ -103,10 +104,13 @@ void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) 
   auto [began, first] = files_[op.object].began.try_emplace(s.size, op.offset);
   if (s.place == Place::elsewhere && !first && began->second == op.offset) s.place = Place::repeat;
   began->second = op.offset;
-  size = op.length;
+  seen.size = op.length;
   if (op.error) return;
   s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
-  if (op.kind == OpKind::write && s.extent == Extent::complete && end && op.offset > *end) s.extent = Extent::made;
+  if (op.kind == OpKind::write && s.extent == Extent::complete && end && op.offset > *end) {
+    s.extent = Extent::made;
+    seen.gap = op.offset - *end;
+  }
   position = op.offset + op.result;
 }
 
@@ -180,7 +184,7 @@ std::optional<Observed> Observer::add(const Op& op) {
       break;
     case OpKind::read:
     case OpKind::write:
-      transfer(op, s, seen.size);
+      transfer(op, seen);
       break;
     case OpKind::setattr:
       attributes(op, s, seen.size);

@@ -74,7 +74,7 @@ uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
   auto found = model_.sizes.find({uint32_t(kind), size_class});
   // A coarse symbol has no class: take one of those of its kind.
   if (found == model_.sizes.end()) {
-    auto from = model_.sizes.lower_bound({uint32_t(kind), 0}), to = model_.sizes.lower_bound({uint32_t(kind) + 1, 0});
+    auto from = model_.sizes.lower_bound({uint32_t(kind), 0}), to = model_.sizes.lower_bound({uint32_t(kind), kBeyondEnd});
     if (from == to) return 0;
     std::advance(from, random_.below(uint64_t(std::distance(from, to))));
     found = from;

@@ -17,8 +17,6 @@ bool writable(uint32_t flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
 constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, or of a power of two that divides the length
 
-constexpr uint64_t kPadding = 64;  // bytes; a write beyond the end begins at a multiple of it
-
 bool overlap(const ModelLock& a, const ModelLock& b) {
   const uint64_t end_a = a.length ? a.offset + a.length : UINT64_MAX, end_b = b.length ? b.offset + b.length : UINT64_MAX;
   return a.flock == b.flock && a.offset < end_b && b.offset < end_a;
@@ -35,7 +33,7 @@ bool refusal_holds(const Symbol& s) {
 uint64_t Realiser::elsewhere(const Symbol& s, uint64_t size, uint64_t length) {
   const uint64_t unit = std::min(kBlock, length ? length & (~length + 1) : 1);
   const bool reads = s.kind == OpKind::read;
-  if (s.extent == Extent::made) return size / kPadding * kPadding + kPadding;
+  if (s.extent == Extent::made) return size + std::max<uint64_t>(1, size_of(OpKind::write, kBeyondEnd));
   if (reads && s.extent == Extent::empty) return (size + unit - 1) / unit * unit + unit * random_.below(2);
   if (reads && s.extent == Extent::partial) return size ? (size - 1) / unit * unit : 0;
   const uint64_t most = reads ? size - std::min(size, length) : size ? size - 1 : 0;

@@ -71,6 +71,8 @@ struct SymbolHash {
 using SymbolId = uint32_t;
 constexpr size_t kMostHotNames = 64;
 
+constexpr uint8_t kBeyondEnd = 200;  // in the place of a class of sizes: bytes between the end of a file and a write beyond it
+
 constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
 
 // Classes of sizes of files that are found, and the coarser ones of rare symbols.
