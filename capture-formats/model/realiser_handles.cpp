@@ -105,8 +105,8 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
 }
 
 bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
-  if (s.error) return false;
-  constexpr uint64_t kBuffer = 4096, kEntry = 64;  // bytes of the request, and at most of an entry
+  if (s.error || !tree_.node(open.object).linked) return false;  // a removed directory can't be listed
+  constexpr uint64_t kBuffer = 4096, kEntry = 64;                // bytes of the request, and at most of an entry
   op.length = kBuffer;
   const ModelDirectory& directory = *tree_.node(open.object).directory;
   if (s.extent == Extent::empty) {
