@@ -103,6 +103,12 @@ const Mix* built_in_mix(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string_view> built_in_mixes() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, mix] : mixes()) names.push_back(name);
+  return names;
+}
+
 std::string built_in_mix_names() {
   std::string names;
   for (const auto& [name, mix] : mixes()) names += (names.empty() ? "" : ", ") + name;

@@ -66,6 +66,7 @@ bool may_be_mix(std::string_view first_bytes);
 
 // "nhfsstone", "laddis" (v2), "sfs97-v2", "sfs97-v3", "sfs2008-v3". Null: no such mix.
 const Mix* built_in_mix(std::string_view name);
+std::vector<std::string_view> built_in_mixes();
 std::string built_in_mix_names();  // "nhfsstone, laddis, ...", for messages
 
 // Every procedure of a version in protocol order, with these weights (any scale; names not given: 0), normalised; count = the

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contexts of a Markov chain of variable order (Rissanen, "A universal data compression system", 1983). A longer history is a
-// context of its own if it saves more bits than it costs. Plain functions.
+// context of its own if it saves more bits than it costs. Each step counts in the longest context that fits, and nowhere else, so
+// that the counts of all contexts are those of the operations. Plain functions.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
 #include "model/model.hpp"
 
 namespace fsr {
+
+// Returns the bits of a count of one of `symbols` symbols. They say which symbol it is, and the count as exactly as so many
+// visits give it (Rissanen).
+inline double count_bits(size_t symbols, double visits) {
+  return std::log2(std::max(2.0, double(symbols))) + 0.5 * std::log2(std::max(1.0, visits));
+}
 
 struct ContextTree {
   uint32_t phases = 1;

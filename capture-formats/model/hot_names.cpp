@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace fsr {
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kHotShare = 0.002;  // of the operations that a hot name has, at least,
 constexpr uint64_t kHotUses = 6;     // and uses in each trace
+constexpr size_t kMostDepth = 256;   // of a path; deeper ones are not known
 
 bool makes(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;
@@ -19,39 +21,50 @@ bool makes(OpKind kind) {
 }  // namespace
 
 uint64_t PathKeys::of(ObjectId object) const {
-  auto found = keys_.find(object);
-  return found == keys_.end() ? 0 : found->second;
+  uint64_t hashes[kMostDepth];
+  size_t depth = 0;
+  for (; object != kRootObject; ++depth) {
+    auto found = names_.find(object);
+    if (found == names_.end() || depth == kMostDepth) return 0;
+    hashes[depth] = found->second.hash;
+    object = found->second.parent;
+  }
+  uint64_t key = 1;
+  while (depth > 0) key = XXH3_64bits_withSeed(&hashes[--depth], sizeof hashes[0], key);
+  return key;
 }
 
 uint64_t PathKeys::of(ObjectId parent, std::string_view name) const {
-  const uint64_t in = of(parent);
-  return in ? XXH3_64bits_withSeed(name.data(), name.size(), in) : 0;
+  const uint64_t in = of(parent), hash = XXH3_64bits(name.data(), name.size());
+  return in ? XXH3_64bits_withSeed(&hash, sizeof hash, in) : 0;
 }
 
-void PathKeys::set(ObjectId object, uint64_t key) {
-  if (!object || object == kRootObject) return;
-  if (key)
-    keys_[object] = key;
-  else
-    keys_.erase(object);
+void PathKeys::set(ObjectId object, ObjectId parent, std::string_view name) {
+  if (object && object != kRootObject) names_[object] = {parent, XXH3_64bits(name.data(), name.size())};
 }
 
 void PathKeys::apply(const Op& op) {
   if (op.error) return;
   if (op.kind == OpKind::lookup || makes(op.kind)) {
-    set(op.object, of(op.parent, op.name));
+    set(op.object, op.parent, op.name);
   } else if (op.kind == OpKind::rename) {
-    if (op.object2) set(op.object2, 0);
-    set(op.object, of(op.parent2, op.name2));
+    names_.erase(op.object2);
+    set(op.object, op.parent2, op.name2);
   } else if (op.kind == OpKind::unlink || op.kind == OpKind::rmdir) {
-    set(op.object, 0);
+    names_.erase(op.object);
   }
+}
+
+// Operations that stay at a name need no number for it.
+bool HotNames::comes(ThreadId thread, uint64_t key) {
+  uint64_t& at = at_[thread];
+  return std::exchange(at, key) != key;
 }
 
 void HotNames::use(uint64_t key, uint64_t parent, bool exists, const Op& op) {
   if (!key || key == 1) return;
   auto [path, first] = paths_.try_emplace(key);
-  ++path->second.uses;
+  path->second.uses += comes(op.thread, key);
   if (first) {
     path->second.parent = parent;
     path->second.first.existed = exists;
@@ -73,7 +86,7 @@ void HotNames::add(const Op& op) {
     if (op.kind == OpKind::rename) use(keys_.of(op.parent2, op.name2), keys_.of(op.parent2), op.object2 != kNoObject, op);
   } else if (op.object && !op.handle) {
     if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end()) {
-      ++known->second.uses;
+      known->second.uses += comes(op.thread, known->first);
       if (op.attr && op.attr->valid & kAttrSize) known->second.largest = std::max(known->second.largest, op.attr->size);
     }
   }
@@ -82,6 +95,7 @@ void HotNames::add(const Op& op) {
 
 void HotNames::end_trace() {
   keys_ = {};
+  at_.clear();
   ++traces_;
 }
 

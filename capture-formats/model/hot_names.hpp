@@ -22,8 +22,12 @@ class PathKeys {
   uint64_t of(ObjectId parent, std::string_view name) const;  // 0: the directory is not known
 
  private:
-  void set(ObjectId object, uint64_t key);
-  std::unordered_map<ObjectId, uint64_t> keys_{{kRootObject, 1}};
+  struct Name {
+    ObjectId parent = kNoObject;
+    uint64_t hash = 0;  // of the name alone, so that a path changes with the names above it
+  };
+  void set(ObjectId object, ObjectId parent, std::string_view name);
+  std::unordered_map<ObjectId, Name> names_;
 };
 
 class HotNames {
@@ -38,12 +42,14 @@ class HotNames {
 
  private:
   struct Path {
-    uint64_t uses = 0, parent = 0;
-    uint64_t largest = 0;  // bytes, of all times
-    OftenUsedName first;   // as it was at the start of the first trace
+    uint64_t uses = 0, parent = 0;  // uses: times that a thread came to it from another name
+    uint64_t largest = 0;           // bytes, of all times
+    OftenUsedName first;            // as it was at the start of the first trace
   };
   void use(uint64_t key, uint64_t parent, bool exists, const Op& op);
+  bool comes(ThreadId thread, uint64_t key);
   PathKeys keys_;
+  std::unordered_map<ThreadId, uint64_t> at_;  // name that the thread used last
   std::unordered_map<uint64_t, Path> paths_;
   uint64_t operations_ = 0;
   unsigned traces_ = 0;

@@ -8,6 +8,8 @@
 
 #include "model/context_tree.hpp"
 #include "model/observer.hpp"
+#include "model/process_links.hpp"
+#include "model/thread_groups.hpp"
 
 namespace fsr {
 
@@ -15,8 +17,7 @@ namespace {
 
 constexpr uint64_t kRare = 3;          // what occurred less often is not kept
 constexpr size_t kFewGaps = 16;        // a pair of kinds with fewer gaps has those of its phase
-constexpr double kNews = 0.05;         // share of operations on objects that were not touched before; above it a process explores
-constexpr uint32_t kPhaseLength = 16;  // operations of a process for each phase, at least
+constexpr uint32_t kPhaseLength = 16;  // steps of a process for each phase, at least
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
 constexpr int kLevels = 4;
@@ -24,7 +25,7 @@ Symbol coarser(Symbol s, int level) {
   if (level >= 1) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
       if (r->relation == Relation::known) r->bucket = uint8_t(r->bucket / 3 * 3 + 1);
-    if (s.kind == OpKind::lookup) s.size = uint8_t(s.size / 4 * 4 + (s.size ? 1 : 0));
+    if (finds_file(s.kind)) s.size = coarse_file_class(s.size);
   }
   if (level >= 2) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
@@ -43,17 +44,6 @@ Symbol coarser(Symbol s, int level) {
 }  // namespace
 
 struct ModelLearner::Impl {
-  struct Step {
-    SymbolId symbol = 0;             // before finish(): of the complete symbol, or of none: kEndOfProcess
-    uint32_t gap = 0, duration = 0;  // time codes
-  };
-  struct Thread {
-    std::string command;
-    int64_t first = 0, end = 0;
-    size_t run = 0;
-    std::vector<Step> steps;
-  };
-
   bool keep_commands = false;
   HotNames hot;
   bool surveyed = false;
@@ -61,7 +51,7 @@ struct ModelLearner::Impl {
   std::vector<Symbol> all;  // complete symbols
   std::vector<uint64_t> counts;
   std::unordered_map<Symbol, SymbolId, SymbolHash> numbers;
-  std::vector<Thread> threads;
+  std::vector<LearnedThread> threads;
   std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
   bool begun = false;
@@ -70,7 +60,9 @@ struct ModelLearner::Impl {
 
   void add(const Op& op);
   std::vector<SymbolId> keep_common(LoadModel& model);
-  std::vector<std::vector<size_t>> classes(LoadModel& model);
+  uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
+  std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
+  ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
 };
 
@@ -89,18 +81,21 @@ void ModelLearner::Impl::add(const Op& op) {
     counts.push_back(0);
   }
   ++counts[number->second];
-  if (seen->size) sizes[{uint32_t(op.kind), seen->symbol.size}].push_back(*seen->size);
+  if (seen->size) sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), seen->symbol.size}].push_back(*seen->size);
+  if (seen->gap) sizes[{uint32_t(op.kind), kBeyondEnd}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
   if (news) {
-    Thread& t = threads.emplace_back();
-    t.first = t.end = op.start;
+    LearnedThread& t = threads.emplace_back();
     t.run = runs.size() - 1;
-    if (op.who) t.command = std::string(op.who->command);
+    if (op.who) {
+      t.command = std::string(op.who->command);
+      t.client = op.who->client;
+      t.tid = op.who->tid;
+      t.pid = op.who->pid;
+      t.ppid = op.who->ppid;
+    }
   }
-  Thread& t = threads[place->second];
-  const auto code = [](int64_t ns) { return time_code(uint64_t(std::max<int64_t>(0, ns))); };
-  t.steps.push_back({number->second, code(op.start - t.end), code(op.duration)});
-  t.end = std::max(t.end, op.end());
+  threads[place->second].steps.push_back({op.start, number->second, time_code(uint64_t(std::max<int64_t>(0, op.duration)))});
 }
 
 // Returns for each complete symbol its number in the model, or kEndOfProcess if even its coarsest form is rare.
@@ -125,54 +120,81 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   return kept;
 }
 
-// Threads of one command and of similar length, which find as much that is new, belong to one class.
-std::vector<std::vector<size_t>> ModelLearner::Impl::classes(LoadModel& model) {
-  std::map<std::tuple<std::string, uint32_t, bool>, std::vector<size_t>> groups;
-  for (size_t i = 0; i < threads.size(); ++i) {
-    const std::vector<Step>& steps = threads[i].steps;
-    if (steps.empty()) continue;
-    const auto fresh = std::count_if(steps.begin(), steps.end(), [&](const Step& step) {
+// Gives steps the numbers of the model. Returns how many operations are left.
+uint64_t ModelLearner::Impl::drop_rare(const std::vector<SymbolId>& kept, LoadModel& model) {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> durations;
+  uint64_t operations = 0;
+  for (LearnedThread& t : threads) {
+    for (LearnedStep& step : t.steps) {
+      if ((step.symbol = kept[step.symbol]) == kEndOfProcess) continue;
       const Symbol& s = model.symbols[step.symbol - 1];
-      return s.object.relation == Relation::fresh || s.parent.relation == Relation::fresh;
-    });
-    groups[{threads[i].command, digits(steps.size()) / 2, double(fresh) > kNews * double(steps.size())}].push_back(i);
-  }
-  std::vector<std::vector<size_t>> out;
-  for (auto& [key, members] : groups) {
-    ProcessClass c;
-    c.command = keep_commands ? std::get<0>(key) : "class " + std::to_string(out.size() + 1);
-    std::vector<uint64_t> starts, lengths;
-    std::map<std::pair<size_t, int64_t>, int> changes;  // of the number that run, by run and time
-    for (size_t i : members) {
-      const Thread& t = threads[i];
-      const auto& [first, last] = runs[t.run];
-      starts.push_back(uint64_t(double(t.first - first) / double(std::max<int64_t>(1, last - first)) * 1e6));
-      lengths.push_back(t.steps.size());
-      c.operations += double(t.steps.size()) / double(runs.size());
-      ++changes[{t.run, t.first}];
-      --changes[{t.run, t.end + 1}];
+      durations[{uint32_t(s.kind), s.error != 0}].push_back(time_of_code(step.duration));
     }
-    int at_once = 0;
-    for (const auto& [when, change] : changes) c.at_once = std::max(c.at_once, uint32_t(std::max(1, at_once += change)));
-    c.processes = double(members.size()) / double(runs.size());
-    c.start = Quantiles::of_sizes(std::move(starts));
-    c.length = Quantiles::of_sizes(std::move(lengths));
-    model.classes.push_back(std::move(c));
-    out.push_back(std::move(members));
+    dropped += std::erase_if(t.steps, [](const LearnedStep& step) { return step.symbol == kEndOfProcess; });
+    operations += t.steps.size();
   }
+  for (auto& [key, samples] : durations) model.durations[key] = Quantiles::of_times(std::move(samples));
+  return operations;
+}
+
+// Divides threads into classes: by command and length, and by what they do. Processes that made no operations are divided by the
+// number of those that they started.
+std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Symbol>& symbols) {
+  std::vector<size_t> children(threads.size());
+  for (const LearnedThread& t : threads)
+    if (t.parent != kNoThread) ++children[t.parent];
+  std::map<std::tuple<std::string, bool, uint32_t>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < threads.size(); ++i)
+    if (const std::vector<LearnedStep>& steps = threads[i].steps; !steps.empty() || children[i])
+      groups[{threads[i].command, steps.empty(), digits(std::max(steps.size(), children[i])) / 2}].push_back(i);
+  std::vector<std::vector<size_t>> out;
+  for (const auto& [key, members] : groups)
+    for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) {
+      for (size_t i : alike) threads[i].number = uint32_t(out.size());
+      out.push_back(std::move(alike));
+    }
   return out;
+}
+
+ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
+  ProcessClass c;
+  std::vector<uint64_t> starts, lengths;
+  std::map<std::pair<size_t, int64_t>, int> changes;  // of the number that run, by run and time
+  for (size_t i : members) {
+    const LearnedThread& t = threads[i];
+    const auto& [first, last] = runs[t.run];
+    if (t.parent == kNoThread)
+      starts.push_back(uint64_t(double(t.first() - first) / double(std::max<int64_t>(1, last - first)) * 1e6));
+    lengths.push_back(t.steps.size());
+    for (const LearnedStep& step : t.steps) c.operations += !model.symbols[step.symbol - 1].is_process_step();
+    c.steps += double(t.steps.size());
+    ++changes[{t.run, t.first()}];
+    --changes[{t.run, t.end() + 1}];
+  }
+  int at_once = 0;
+  for (const auto& [when, change] : changes) c.at_once = std::max(c.at_once, uint32_t(std::max(1, at_once += change)));
+  const double n = double(runs.size());
+  c.operations /= n;
+  c.steps /= n;
+  c.processes = double(members.size()) / n;
+  c.roots = double(starts.size()) / n;
+  c.start = Quantiles::of_sizes(std::move(starts));
+  c.length = Quantiles::of_sizes(std::move(lengths));
+  return c;
 }
 
 void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t number, LoadModel& model) {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> gaps;
   const uint32_t phases = model.classes[number].phases;
   for (size_t i : members) {
-    const std::vector<Step>& steps = threads[i].steps;
-    for (size_t k = 1; k < steps.size(); ++k) {
+    const std::vector<LearnedStep>& steps = threads[i].steps;
+    int64_t end = steps.empty() ? 0 : steps[0].end();
+    for (size_t k = 1; k < steps.size(); end = std::max(end, steps[k++].end())) {
       const uint32_t phase = number * kMostPhases + uint32_t(k * phases / steps.size());
-      const auto before = uint32_t(model.symbols[steps[k - 1].symbol - 1].kind),
-                 kind = uint32_t(model.symbols[steps[k].symbol - 1].kind);
-      gaps[{phase, before, kind}].push_back(time_of_code(steps[k].gap));
+      const uint32_t before = step_kind(model.symbols[steps[k - 1].symbol - 1]),
+                     kind = step_kind(model.symbols[steps[k].symbol - 1]);
+      // How long a wait takes follows from the process for whose end it waits.
+      if (kind != kWaitsKind) gaps[{phase, before, kind}].push_back(uint64_t(std::max<int64_t>(0, steps[k].start - end)));
     }
   }
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> rest;
@@ -227,42 +249,38 @@ LoadModel ModelLearner::finish() {
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
   for (const auto& [first, last] : in.runs) model.span += (last - first) / int64_t(in.runs.size());
-  const std::vector<SymbolId> kept = in.keep_common(model);
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> durations;
-  uint64_t operations = 0;
-  for (Impl::Thread& t : in.threads) {
-    std::vector<Impl::Step> common;
-    for (Impl::Step step : t.steps) {
-      if ((step.symbol = kept[step.symbol]) == kEndOfProcess) {
-        ++in.dropped;
-        continue;
-      }
-      const Symbol& s = model.symbols[step.symbol - 1];
-      durations[{uint32_t(s.kind), s.error != 0}].push_back(time_of_code(step.duration));
-      common.push_back(step);
-    }
-    t.steps = std::move(common);
-    operations += t.steps.size();
-  }
+  const uint64_t operations = in.drop_rare(in.keep_common(model), model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
-  for (auto& [key, samples] : durations) model.durations[key] = Quantiles::of_times(std::move(samples));
   for (auto& [key, samples] : in.sizes) model.sizes[key] = Quantiles::of_sizes(std::move(samples));
   model.files = Quantiles::of_sizes(std::move(in.observer.files()));
   model.hot = in.hot.names();
   mend_hot_names(model, in.hot);
   model.ranges = in.observer.ranges();
-  const std::vector<std::vector<size_t>> classes = in.classes(model);
+  link_processes(in.threads, kRare * in.runs.size());
+  const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
+  std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
+  add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
+    SymbolId& id = process_steps[{step, number}];
+    if (!id) {
+      model.symbols.push_back({.kind = OpKind::null, .handle = uint8_t(step), .argument = number});
+      id = SymbolId(model.symbols.size());
+    }
+    return id;
+  });
   for (uint32_t c = 0; c < classes.size(); ++c) {
+    model.classes.push_back(in.describe(classes[c], model));
+    const std::string& command = in.threads[classes[c].front()].command;
+    model.classes[c].command = in.keep_commands && !command.empty() ? command : "class " + std::to_string(c + 1);
     std::vector<std::vector<SymbolId>> sequences;
     for (size_t i : classes[c]) {
       std::vector<SymbolId>& s = sequences.emplace_back();
-      for (const Impl::Step& step : in.threads[i].steps) s.push_back(step.symbol);
+      for (const LearnedStep& step : in.threads[i].steps) s.push_back(step.symbol);
     }
     ContextTree best = grow_tree(sequences, 1);
     for (uint32_t phases : {4u, kMostPhases}) {
-      if (model.classes[c].operations / model.classes[c].processes < phases * kPhaseLength) break;
+      if (model.classes[c].steps / model.classes[c].processes < phases * kPhaseLength) break;
       if (ContextTree tree = grow_tree(sequences, phases); tree.bits < best.bits) best = std::move(tree);
     }
     model.classes[c].phases = best.phases;

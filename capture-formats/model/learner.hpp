@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learns a model from the operations of one or several traces of the same load.
 //
-// Memory: about 24 bytes an operation, because which context is worth its bits is known only at the end. One thread.
+// Memory: about 32 bytes an operation, because which context is worth its bits is known only at the end. One thread.
 #pragma once
 
 #include <memory>

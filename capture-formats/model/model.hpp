@@ -20,24 +20,29 @@ namespace fsr {
 
 constexpr uint32_t kModelVersion = 1;
 constexpr uint32_t kMostPhases = 16;
-constexpr uint32_t kAnyKind = 255;  // in the place of a kind; stays the same in files when kinds are added
-constexpr size_t kMostHistory = 8;  // symbols before the next one that a context may know
+constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
+constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
+constexpr size_t kMostHistory = 8;                       // symbols before the next one that a context may know
 
 // Processes of one command, whose numbers of operations are similar.
 struct ProcessClass {
   std::string command;    // "class 3", or the command if the user keeps commands
   double processes = 0;   // threads in one run
+  double roots = 0;       // of `processes`, those that no step of another one starts
   double operations = 0;  // in one run, of all of them
+  double steps = 0;       // these, and steps that start processes or wait for them
   uint32_t at_once = 1;   // most that run at the same time
   uint32_t phases = 1;    // equal parts of a process with contexts of their own
-  Quantiles start;        // millionths of the run
-  Quantiles length;       // operations of a process
+  Quantiles start;        // of roots: millionths of the run
+  Quantiles length;       // steps of a process
 };
 
 struct ModelContext {
-  uint32_t phase = 0;                               // number of the class times kMostPhases, plus that of the phase
-  std::vector<SymbolId> history;                    // the symbols before, the latest is the last
-  std::vector<std::pair<SymbolId, uint32_t>> next;  // with their counts; kEndOfProcess: the process ends
+  uint32_t phase = 0;             // number of the class times kMostPhases, plus that of the phase
+  std::vector<SymbolId> history;  // the symbols before, the latest is the last
+  // Symbols in ascending order, with their counts in all runs where no longer context fits. kEndOfProcess: the process ends.
+  std::vector<std::pair<SymbolId, uint32_t>> next;
+  SymbolId last = kEndOfProcess;  // one of them: what followed most often when a process was here for the last time
 };
 
 // A name that many operations use: a database, a lock file, an index. The number of the name takes its place.
@@ -66,5 +71,11 @@ struct LoadModel {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };
+
+// Kind of a step, as in the keys of `gaps`.
+inline uint32_t step_kind(const Symbol& s) {
+  if (!s.is_process_step()) return uint32_t(s.kind);
+  return s.process_step() == ProcessStep::starts ? kStartsKind : kWaitsKind;
+}
 
 }  // namespace fsr

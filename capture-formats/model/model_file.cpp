@@ -108,7 +108,9 @@ json document(const LoadModel& m) {
   for (const ProcessClass& c : m.classes)
     classes.push_back({{"command", json_text(c.command)},
                        {"processes", c.processes},
+                       {"roots", c.roots},
                        {"operations", c.operations},
+                       {"steps", c.steps},
                        {"at_once", c.at_once},
                        {"phases", c.phases},
                        {"start", c.start.values},
@@ -120,7 +122,7 @@ json document(const LoadModel& m) {
       next.push_back(symbol);
       next.push_back(n);
     }
-    contexts.push_back(json::array({c.phase, c.history, std::move(next)}));
+    contexts.push_back(json::array({c.phase, c.history, std::move(next), c.last}));
   }
   json& gaps = d["gaps"] = json::array();
   for (const auto& [key, q] : m.gaps)
@@ -159,22 +161,33 @@ void parse_classes(const json& in, LoadModel& m) {
     c.command = row.at("command").get<std::string>();
     require(c.command.size() <= 64, "a command is too long");
     c.processes = amount(row.at("processes"), kMostProcesses, "a number of processes is out of range");
-    c.operations = amount(row.at("operations"), kMostOperations, "a number of operations is out of range");
+    c.steps = amount(row.at("steps"), kMostOperations, "a number of steps is out of range");
+    const json& operations = row.at("operations");
+    require(operations.is_number() && operations.get<double>() >= 0 && operations.get<double>() <= c.steps,
+            "a number of operations is out of range");
+    c.operations = operations.get<double>();
+    const json& roots = row.at("roots");
+    require(roots.is_number() && roots.get<double>() >= 0 && roots.get<double>() <= c.processes,
+            "a number of roots is out of range");
+    c.roots = roots.get<double>();
     c.at_once = uint32_t(number(row.at("at_once"), UINT32_MAX, "a number of processes is out of range"));
     c.phases = uint32_t(number(row.at("phases"), kMostPhases, "a number of phases is out of range"));
     require(c.at_once > 0 && c.phases > 0, "a class has no process or phase");
-    c.start = values(row.at("start"), 1'000'000);
+    if (c.roots > 0) c.start = values(row.at("start"), 1'000'000);
     c.length = values(row.at("length"), uint64_t(kMostOperations));
   }
-  double processes = 0;
-  for (const ProcessClass& c : m.classes) processes += c.processes;
-  require(processes > 0 && processes <= kMostProcesses, "the number of processes is out of range");
+  double processes = 0, roots = 0;
+  for (const ProcessClass& c : m.classes) {
+    processes += c.processes;
+    roots += c.roots;
+  }
+  require(roots > 0 && processes <= kMostProcesses, "the number of processes is out of range");
 }
 
 void parse_contexts(const json& in, LoadModel& m) {
   std::set<uint32_t> begun;
   for (const json& row : in) {
-    array_of(row, 3, "a context has another number of parts");
+    array_of(row, 4, "a context has another number of parts");
     ModelContext& c = m.contexts.emplace_back();
     c.phase = uint32_t(number(row[0], UINT32_MAX, "a context has no phase"));
     require(row[1].is_array() && row[1].size() <= kMostHistory && row[2].is_array() && row[2].size() % 2 == 0,
@@ -184,9 +197,12 @@ void parse_contexts(const json& in, LoadModel& m) {
       const auto symbol = SymbolId(number(row[2][i], m.symbols.size(), "a context has an unknown symbol"));
       const auto n = uint32_t(number(row[2][i + 1], UINT32_MAX, "a context has a count that is out of range"));
       require(n > 0, "a context has a count that is out of range");
+      require(c.next.empty() || c.next.back().first < symbol, "a context has symbols that are not in order");
       c.next.emplace_back(symbol, n);
     }
-    require(!c.next.empty(), "a context leads nowhere");
+    c.last = SymbolId(number(row[3], m.symbols.size(), "a context has an unknown symbol"));
+    require(std::any_of(c.next.begin(), c.next.end(), [&](const auto& next) { return next.first == c.last; }),
+            "a context leads nowhere");
     if (c.history.empty()) begun.insert(c.phase);
   }
   for (uint32_t c = 0; c < m.classes.size(); ++c)
@@ -198,18 +214,21 @@ LoadModel parse_document(const json& d) {
   LoadModel m;
   m.program = d.value("program", "");
   m.runs = uint32_t(number(d.at("runs"), UINT32_MAX, "the number of runs is out of range"));
+  require(m.runs > 0, "the number of runs is out of range");
   m.operations = number(d.at("operations"), uint64_t(kMostOperations), "the number of operations is out of range");
   m.span = int64_t(number(d.at("span_ns"), uint64_t(kLongest), "the length of the load is out of range"));
   m.dropped = number(d.at("dropped"), UINT64_MAX, "a count is no number");
   parse_symbols(d.at("symbols"), m);
   parse_classes(d.at("classes"), m);
+  for (const Symbol& s : m.symbols)
+    require(!s.is_process_step() || s.argument < m.classes.size(), "a symbol has an unknown class of processes");
   parse_contexts(d.at("contexts"), m);
   for (const json& row : d.at("gaps")) {
     array_of(row, 4, "a gap has another number of parts");
     const char* what = "a gap is of no kind";
     auto kind = [&](const json& value) {
       const auto k = uint32_t(number(value, kAnyKind, what));
-      require(k < kOpKinds || k == kAnyKind, what);
+      require(k < kOpKinds || k == kStartsKind || k == kWaitsKind || k == kAnyKind, what);
       return k;
     };
     m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = times(row[3]);

@@ -36,14 +36,17 @@ struct ModelNode {
   ObjectId parent = kNoObject;
   uint64_t name = 0;
   uint64_t size = 0;
-  uint32_t slot = 0;     // in the children of `parent`
-  uint32_t initial = 0;  // number among the initial objects, if the run has not made it
-  uint8_t type = 0;      // S_IFMT bits shifted by 12; 0: not decided
-  uint8_t xattrs = 0;    // bits by number of the attribute
-  uint8_t hot = 0;       // number of the often used name that the object has, from 1
-  uint8_t was_hot = 0;   // that name, or the last such name that it had
-  bool linked = false;   // has a name
-  bool made = false;     // made by the run
+  uint32_t slot = 0;      // in the children of `parent`
+  uint32_t initial = 0;   // number among the initial objects, if the run has not made it
+  uint8_t type = 0;       // S_IFMT bits shifted by 12; 0: not decided
+  uint8_t xattrs = 0;     // bits by number of the attribute
+  uint8_t hot = 0;        // number of the often used name that the object has, from 1
+  uint8_t was_hot = 0;    // that name, or the last such name that it had
+  bool linked = false;    // has a name
+  bool made = false;      // made by the run
+  bool open_end = false;  // file that existed: no operation depends on its size yet, so that a read may still decide it
+  int64_t busy = 0;       // ns; until then an operation that makes or moves it is in flight, and no other one finds it
+  uint64_t seen = 0;      // bytes of it that were read
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
   std::unique_ptr<std::vector<ModelLock>> locks;

@@ -91,7 +91,8 @@ uint8_t Observer::range(const Op& op) {
   return range_numbers_[key] = uint8_t(ranges_.size());
 }
 
-void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) {
+void Observer::transfer(const Op& op, Observed& seen) {
+  Symbol& s = seen.symbol;
   uint64_t& position = op.handle ? opens_[op.handle].position : positions_[op.object];
   const std::optional<uint64_t> end = files_[op.object].size;
   s.place = op.has(kOpAppend)       ? Place::append
@@ -103,9 +104,13 @@ void Observer::transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size) 
   auto [began, first] = files_[op.object].began.try_emplace(s.size, op.offset);
   if (s.place == Place::elsewhere && !first && began->second == op.offset) s.place = Place::repeat;
   began->second = op.offset;
-  size = op.length;
+  seen.size = op.length;
   if (op.error) return;
   s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+  if (op.kind == OpKind::write && s.extent == Extent::complete && end && op.offset > *end) {
+    s.extent = Extent::made;
+    seen.gap = op.offset - *end;
+  }
   position = op.offset + op.result;
 }
 
@@ -153,13 +158,21 @@ std::optional<Observed> Observer::add(const Op& op) {
   if (auto file = files_.find(op.object); !s.type && file != files_.end()) s.type = file->second.type;
   use_object(op, thread, s);
   if (op.handle && !opens(op.kind)) s.handle = use_handle(thread, op.thread, op.handle, op.object);
+  if (finds_file(op.kind) && !op.error && s.type == S_IFREG >> 12) {
+    std::optional<uint64_t> size;
+    if (op.attr && op.attr->valid & kAttrSize)
+      size = op.attr->size;
+    else if (auto file = files_.find(op.object); file != files_.end())
+      size = file->second.size;
+    const bool fresh = s.object.relation == Relation::fresh;
+    // The size of the object in hand, and that of a file with an often used name, are known without it.
+    if (size && (fresh || s.object.relation == Relation::next || s.object.relation == Relation::known ||
+                 (s.object.relation == Relation::recent && s.object.bucket > 0))) {
+      s.size = file_class(*size);
+      if (fresh) seen.size = size;
+    }
+  }
   switch (op.kind) {
-    case OpKind::lookup:
-      if (!op.error && s.object.relation == Relation::fresh && op.attr && op.attr->valid & kAttrSize && s.type == S_IFREG >> 12) {
-        s.size = uint8_t((digits(op.attr->size) + 1) / 2);
-        seen.size = op.attr->size;
-      }
-      break;
     case OpKind::open:
     case OpKind::opendir:
     case OpKind::tmpfile:
@@ -171,7 +184,7 @@ std::optional<Observed> Observer::add(const Op& op) {
       break;
     case OpKind::read:
     case OpKind::write:
-      transfer(op, s, seen.size);
+      transfer(op, seen);
       break;
     case OpKind::setattr:
       attributes(op, s, seen.size);

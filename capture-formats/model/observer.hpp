@@ -18,6 +18,7 @@ namespace fsr {
 struct Observed {
   Symbol symbol;
   std::optional<uint64_t> size;  // sample for the sizes of its kind and class
+  std::optional<uint64_t> gap;   // bytes between the end of the file and a write beyond it
 };
 
 class Observer {
@@ -51,7 +52,7 @@ class Observer {
 
   void use_object(const Op& op, Thread& thread, Symbol& symbol);
   uint8_t use_handle(Thread& thread, ThreadId id, HandleId handle, ObjectId object);
-  void transfer(const Op& op, Symbol& s, std::optional<uint64_t>& size);
+  void transfer(const Op& op, Observed& seen);
   void attributes(const Op& op, Symbol& s, std::optional<uint64_t>& size);
   uint8_t range(const Op& op);
   Reference parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const;

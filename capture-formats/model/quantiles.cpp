@@ -3,18 +3,48 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace fsr {
 
 namespace {
 
-// The last steps are the tail, where a few long pauses make most of the time.
-constexpr double kSteps[] = {0,     .0625, .125,  .1875, .25,   .3125, .375, .4375, .5,   .5625, .625,
-                             .6875, .75,   .8125, .875,  .9375, .97,   .985, .995,  .999, 1};
-constexpr size_t kSizeSteps = 32;
+constexpr double kRounding = 1e-6;  // samples, of a border
 
-uint64_t at(const std::vector<uint64_t>& sorted, double p) { return sorted[size_t(p * double(sorted.size() - 1))]; }
+// Share of the distribution below stratum `i` of `n`.
+double below(size_t i, size_t n) {
+  if (i >= n) return 1;
+  if (n <= kEqualStrata) return double(i) / double(n);
+  constexpr double kWidth = 1.0 / kEqualStrata;
+  return i < kEqualStrata ? double(i) * kWidth : 1 - std::ldexp(kWidth, -int(i + 1 - kEqualStrata));
+}
+
+size_t stratum(double p, size_t n) {
+  size_t i = std::min(n - 1, size_t(p * double(std::min(n, kEqualStrata))));
+  while (i + 1 < n && below(i + 1, n) <= p) ++i;
+  return i;
+}
+
+size_t strata_of(size_t samples) {
+  if (samples <= kEqualStrata) return samples;
+  return std::min(kMostStrata, kEqualStrata + size_t(std::log2(double(samples) / kEqualStrata)));
+}
+
+// Calls `visit` with the samples of each stratum and their mean. A sample at a border counts on both sides, by its part there.
+template <class Visit>
+void each_stratum(std::vector<uint64_t>& samples, Visit visit) {
+  std::sort(samples.begin(), samples.end());
+  const size_t n = strata_of(samples.size());
+  for (size_t i = 0; i < n; ++i) {
+    const double low = below(i, n) * double(samples.size()), high = below(i + 1, n) * double(samples.size());
+    const auto from = size_t(low + kRounding), to = std::min(samples.size(), size_t(std::ceil(high - kRounding)));
+    double sum = 0;
+    for (size_t k = from; k < to; ++k) sum += double(samples[k]) * (std::min(high, double(k + 1)) - std::max(low, double(k)));
+    visit(samples.begin() + ptrdiff_t(from), samples.begin() + ptrdiff_t(to), sum / (high - low));
+  }
+}
+
+// Mean of what is spread logarithmically from `a` to `b`.
+double logarithmic_mean(double a, double b) { return b - a < 1e-6 * a ? a : (b - a) / std::log(b / a); }
 
 }  // namespace
 
@@ -24,47 +54,35 @@ uint64_t time_of_code(uint32_t code) { return uint64_t(std::llround(std::exp2(do
 
 Quantiles Quantiles::of_times(std::vector<uint64_t> samples) {
   Quantiles q;
-  if (samples.empty()) return q;
-  std::sort(samples.begin(), samples.end());
-  const size_t n = std::min(samples.size(), std::size(kSteps));
-  for (size_t i = 0; i < n; ++i) {
-    const double p = n == std::size(kSteps) ? kSteps[i] : n == 1 ? 0 : double(i) / double(n - 1);
-    q.values.push_back(time_of_code(time_code(at(samples, p))));
-  }
+  each_stratum(samples, [&](auto, auto, double mean) { q.values.push_back(time_of_code(time_code(uint64_t(mean)))); });
   return q;
 }
 
 Quantiles Quantiles::of_sizes(std::vector<uint64_t> samples) {
   Quantiles q;
-  if (samples.empty()) return q;
-  std::sort(samples.begin(), samples.end());
-  if (samples.front() == samples.back()) samples.resize(1);
-  const size_t n = std::min(samples.size(), kSizeSteps);
-  for (size_t i = 0; i < n; ++i) q.values.push_back(samples[(2 * i + 1) * samples.size() / (2 * n)]);
+  each_stratum(samples, [&](auto from, auto to, double mean) {
+    auto nearest = std::lower_bound(from, to, mean);
+    if (nearest == to || (nearest != from && mean - double(*std::prev(nearest)) < double(*nearest) - mean)) --nearest;
+    q.values.push_back(*nearest);
+  });
+  if (!samples.empty() && samples.front() == samples.back()) q.values.resize(1);
   return q;
 }
 
 uint64_t Quantiles::between(double p) const {
-  const size_t n = values.size();
-  if (n < 2) return n ? values[0] : 0;
-  size_t i = 0;
-  double low = 0, high = 1;
-  if (n == std::size(kSteps)) {
-    i = std::min(n - 2, size_t(std::upper_bound(std::begin(kSteps), std::end(kSteps), p) - std::begin(kSteps)) - 1);
-    low = kSteps[i];
-    high = kSteps[i + 1];
-  } else {
-    i = std::min(n - 2, size_t(p * double(n - 1)));
-    low = double(i) / double(n - 1);
-    high = double(i + 1) / double(n - 1);
-  }
-  const double part = std::clamp((p - low) / (high - low), 0.0, 1.0);
-  const double a = std::log(1 + double(values[i])), b = std::log(1 + double(values[i + 1]));
-  return uint64_t(std::exp(a + (b - a) * part) - 1 + 0.5);
+  if (values.empty()) return 0;
+  const size_t n = values.size(), i = stratum(p, n);
+  // A stratum of few samples has its mean.
+  if (n <= kEqualStrata || i + 1 >= kEqualStrata) return values[i];
+  const double mean = 1 + double(values[i]);
+  const double low = i ? std::sqrt(mean * (1 + double(values[i - 1]))) : mean;
+  const double high = std::sqrt(mean * (1 + double(values[i + 1])));
+  const double part = (p - below(i, n)) / (below(i + 1, n) - below(i, n));
+  const double spread = part < 0.5 ? low * std::pow(mean / low, 2 * part) : mean * std::pow(high / mean, 2 * part - 1);
+  const double spread_mean = (logarithmic_mean(low, mean) + logarithmic_mean(mean, high)) / 2;
+  return uint64_t(std::max(0.0, spread * mean / spread_mean - 0.5));
 }
 
-uint64_t Quantiles::step(double p) const {
-  return values.empty() ? 0 : values[std::min(values.size() - 1, size_t(p * double(values.size())))];
-}
+uint64_t Quantiles::step(double p) const { return values.empty() ? 0 : values[stratum(p, values.size())]; }
 
 }  // namespace fsr

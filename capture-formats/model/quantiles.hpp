@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// A distribution as a few order statistics. Values between two of them are drawn logarithmically, because times between
-// operations span many powers of ten; linear interpolation makes their mean far too large. Plain data.
+// A distribution as values of a few strata. Up to kEqualStrata of them are equal. If there are more, the last one is halved again
+// and again, down to single samples. A few long pauses make most of the time, and a few files most of the bytes. Plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace fsr {
 
-struct Quantiles {
-  std::vector<uint64_t> values;  // ascending; value i is the quantile kSteps[i], or i / (n - 1) of fewer values
+constexpr size_t kEqualStrata = 24;
+constexpr size_t kMostStrata = 40;
 
-  // Times: keeps few values within, and the tail up to the maximum; rounds to 2 %.
+struct Quantiles {
+  std::vector<uint64_t> values;  // ascending, one for each stratum
+
+  // Times: means of the strata, rounded to 2 %.
   static Quantiles of_times(std::vector<uint64_t> samples);
-  // Sizes: keeps exact values from the middle of equal strata.
+  // Sizes: of each stratum the sample that is nearest to its mean. All of them equal: one value.
   static Quantiles of_sizes(std::vector<uint64_t> samples);
 
   bool empty() const { return values.empty(); }
-  uint64_t between(double p) const;  // p: 0 to 1; interpolates logarithmically
-  uint64_t step(double p) const;     // p: 0 to 1; one of the values
+  // p: 0 to 1. A time of the stratum, spread logarithmically between its neighbours so that its mean stays.
+  uint64_t between(double p) const;
+  uint64_t step(double p) const;  // p: 0 to 1; one of the values
 };
 
 // Times are rounded to a grid of powers of 2^(1/32), whose number a model file contains.

@@ -46,14 +46,22 @@ void Realiser::unnamed(ObjectId object) {
   uint8_t& hot = tree_.node(object).hot;
   if (hot) hot_[hot - 1].object = kNoObject;
   hot = 0;
+  if (tree_.node(object).type != kDirectoryType) return;
+  // A directory takes the paths of everything in it along.
+  for (Hot& inside : hot_)
+    if (inside.object != kNoObject && tree_.is_below(inside.object, object)) {
+      tree_.node(inside.object).hot = 0;
+      inside.object = kNoObject;
+    }
 }
 
-Realiser::Slot Realiser::slot(Reference parent, Actor& actor) {
+Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) {
   if (parent.relation == Relation::name) {
     if (parent.bucket >= hot_.size() || hot_[parent.bucket].object != kNoObject) return {};
-    return {hot_directory(parent.bucket), hot_[parent.bucket].name};
+    const ObjectId in = hot_directory(parent.bucket);
+    return {in != kNoObject && tree_.node(in).busy > now_ ? kNoObject : in, hot_[parent.bucket].name};
   }
-  if (parent.relation != Relation::again) return {directory(parent, actor), tree_.new_name()};
+  if (parent.relation != Relation::again) return {directory(parent, actor, outside), tree_.new_name()};
   const Slot absent{actor.absent_in, actor.absent};
   actor.absent_in = kNoObject;
   if (absent.directory == kNoObject || !tree_.node(absent.directory).linked) return {};
@@ -66,7 +74,7 @@ uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
   auto found = model_.sizes.find({uint32_t(kind), size_class});
   // A coarse symbol has no class: take one of those of its kind.
   if (found == model_.sizes.end()) {
-    auto from = model_.sizes.lower_bound({uint32_t(kind), 0}), to = model_.sizes.lower_bound({uint32_t(kind) + 1, 0});
+    auto from = model_.sizes.lower_bound({uint32_t(kind), 0}), to = model_.sizes.lower_bound({uint32_t(kind), kBeyondEnd});
     if (from == to) return 0;
     std::advance(from, random_.below(uint64_t(std::distance(from, to))));
     found = from;
@@ -97,16 +105,19 @@ std::string_view Realiser::name(uint64_t number, Arena& arena) { return arena.co
 ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64_t size) {
   ObjectId in = parent.relation == Relation::none ? kNoObject : directory(parent, actor);
   if (in == kNoObject || !tree_.may_hold_more(in))
-    in = recency_.find(actor.near, {Relation::recent, 0}, random_, [&](ObjectId id) { return tree_.may_hold_more(id); });
+    in = recency_.find(actor.near, {Relation::recent, 0}, random_,
+                       [&](ObjectId id) { return tree_.may_hold_more(id) && tree_.node(id).busy <= now_; });
   if (in == kNoObject && tree_.may_hold_more(root_)) in = root_;
   if (in == kNoObject) return kNoObject;
   const ObjectId made = tree_.discover(in, type ? type : kRegularType);
+  tree_.node(made).open_end = true;
   tree_.set_initial_size(made, size != kUnknownSize ? size : model_.files.step(file_sizes_.next()));
   return made;
 }
 
-ObjectId Realiser::directory(Reference reference, Actor& actor) {
-  return pick(reference, kDirectoryType, actor, [](ObjectId) { return true; });
+ObjectId Realiser::directory(Reference reference, Actor& actor, ObjectId outside) {
+  return pick(reference, kDirectoryType, actor,
+              [&](ObjectId id) { return outside == kNoObject || !tree_.is_below(id, outside); });
 }
 
 void Realiser::opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool is_directory) {
@@ -130,6 +141,13 @@ void Realiser::closed(Actor& a, HandleId handle) {
   std::erase(a.handles, handle);
 }
 
+std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {
+  std::vector<ObjectId> directories;
+  for (HandleId id : actor.handles)
+    if (auto open = opens_.find(id); open != opens_.end() && open->second.directory) directories.push_back(open->second.object);
+  return directories;
+}
+
 bool Realiser::close_one(Actor& actor, Op& op) {
   while (!actor.handles.empty()) {
     const HandleId last = actor.handles.back();
@@ -147,7 +165,9 @@ bool Realiser::close_one(Actor& actor, Op& op) {
   return false;
 }
 
-bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena) {
+bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any_size) {
+  now_ = op.start;
+  any_size_ = any_size;
   op.kind = s.kind;
   op.error = s.error;
   switch (s.kind) {
@@ -184,10 +204,13 @@ bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena) {
 bool Realiser::open(const Symbol& s, Actor& a, Op& op) {
   if (s.error) return false;
   const bool directory = s.kind == OpKind::opendir;
-  const ObjectId object = pick(s.object, directory ? kDirectoryType : kRegularType, a, [](ObjectId) { return true; });
+  const ObjectId object = pick_file(s, directory ? kDirectoryType : kRegularType, a, [](ObjectId) { return true; });
   if (object == kNoObject) return false;
   op.object = object;
-  if (!directory && s.argument & O_TRUNC) tree_.node(object).size = 0;
+  if (!directory && s.argument & O_TRUNC) {
+    tree_.node(object).size = 0;
+    tree_.node(object).open_end = false;
+  }
   opened(a, op, object, s.argument, directory);
   touch(a, object);
   return true;
@@ -200,7 +223,7 @@ bool Realiser::on_object(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const uint8_t type = s.kind == OpKind::readlink ? kSymlinkType : sizes ? kRegularType : s.type;
   const bool holds = !s.error || s.kind == OpKind::getxattr || s.kind == OpKind::removexattr || s.error == EOPNOTSUPP;
   if (!holds) return false;
-  op.object = file_system && s.object.relation == Relation::none ? root_ : pick(s.object, type, a, [&](ObjectId id) {
+  op.object = file_system && s.object.relation == Relation::none ? root_ : pick_file(s, type, a, [&](ObjectId id) {
     return s.kind != OpKind::removexattr || !s.error || tree_.node(id).linked;
   });
   if (op.object == kNoObject) return false;
@@ -258,6 +281,7 @@ bool Realiser::set_attributes(const Symbol& s, Op& op, Arena& arena) {
   set->atime = set->mtime = kTime;
   if (set->valid & kAttrSize) {
     if (n.type != kRegularType) return false;
+    n.open_end = false;
     switch (s.extent) {
       case Extent::empty:
         n.size = 0;

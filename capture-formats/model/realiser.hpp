@@ -36,9 +36,12 @@ class Realiser {
   // `root`: the directory of this run. All must outlive this.
   Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed);
 
-  // Fills in `op`, whose times and thread are set, and carries it out in the tree. Strings are copied to `arena`. False: the tree
-  // has nothing that such an operation could have worked on; `op` is then undefined.
-  bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena);
+  // Fills in `op`, whose times and thread are set, and carries it out in the tree. Strings are copied to `arena`. `any_size`: a
+  // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
+  // undefined.
+  bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
+  // Returns directories that the actor has open.
+  std::vector<ObjectId> open_directories(const Actor& actor) const;
   // Fills in the release of the actor's last open instance. False: nothing is open.
   bool close_one(Actor& actor, Op& op);
 
@@ -78,18 +81,22 @@ class Realiser {
   bool set_attributes(const Symbol& s, Op& op, Arena& arena);
   bool xattr(const Symbol& s, Op& op, Arena& arena);
   bool transfer(const Symbol& s, Op& op, uint64_t& position);
+  void decide_end(const Symbol& s, const Op& op, ModelNode& n);
   uint64_t elsewhere(const Symbol& s, uint64_t size, uint64_t length);
   bool list(const Symbol& s, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
 
   template <class Good>
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);
-  ObjectId directory(Reference reference, Actor& actor);
-  Slot slot(Reference parent, Actor& actor);
+  template <class Good>
+  ObjectId pick_file(const Symbol& s, uint8_t type, Actor& actor, Good good);  // of the symbol's class of size
+  // `outside`: the directory is not in this one; kNoObject: any will do.
+  ObjectId directory(Reference reference, Actor& actor, ObjectId outside = kNoObject);
+  Slot slot(Reference parent, Actor& actor, ObjectId outside = kNoObject);
   bool may_change(Reference reference, ObjectId id) const;
   ObjectId hot_directory(size_t number) const;
   void named(ObjectId object, uint64_t name);  // an object has got this name
-  void unnamed(ObjectId object);               // an object has lost its first name
+  void unnamed(ObjectId object);               // an object has lost its first name, and what is in it its path
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
@@ -111,6 +118,8 @@ class Realiser {
   EvenDraw file_sizes_;
   Recency recency_;
   bool root_touched_ = false;
+  int64_t now_ = 0;        // start of the operation in hand
+  bool any_size_ = false;  // of the operation in hand
   std::unordered_map<HandleId, Open> opens_;
   std::list<HandleId> all_opens_;                           // the one opened last is the last
   std::map<std::pair<ObjectId, uint8_t>, uint64_t> began_;  // offset of the last transfer, by object and class of size

@@ -15,7 +15,7 @@ namespace {
 bool readable(uint32_t flags) { return (flags & O_ACCMODE) != O_WRONLY; }
 bool writable(uint32_t flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
-constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, if the transfer is as long
+constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, or of a power of two that divides the length
 
 bool overlap(const ModelLock& a, const ModelLock& b) {
   const uint64_t end_a = a.length ? a.offset + a.length : UINT64_MAX, end_b = b.length ? b.offset + b.length : UINT64_MAX;
@@ -31,12 +31,29 @@ bool refusal_holds(const Symbol& s) {
 
 // Chooses an offset in a file of `size` bytes at which the transfer has the extent of the symbol, if there is one.
 uint64_t Realiser::elsewhere(const Symbol& s, uint64_t size, uint64_t length) {
-  const uint64_t unit = std::max<uint64_t>(1, std::min(length, kBlock));
+  const uint64_t unit = std::min(kBlock, length ? length & (~length + 1) : 1);
   const bool reads = s.kind == OpKind::read;
+  if (s.extent == Extent::made) return size + std::max<uint64_t>(1, size_of(OpKind::write, kBeyondEnd));
   if (reads && s.extent == Extent::empty) return (size + unit - 1) / unit * unit + unit * random_.below(2);
   if (reads && s.extent == Extent::partial) return size ? (size - 1) / unit * unit : 0;
   const uint64_t most = reads ? size - std::min(size, length) : size ? size - 1 : 0;
   return random_.between(0, most) / unit * unit;
+}
+
+// Lets a read decide where a file ends that existed before: as far as it reads at least, or within it.
+void Realiser::decide_end(const Symbol& s, const Op& op, ModelNode& n) {
+  const auto set = [&](uint64_t size) { tree_.set_initial_size(op.object, size); };
+  const uint64_t end = op.offset + op.length;
+  if (s.extent == Extent::complete) {
+    if (end > n.size) set(end);
+    n.seen = std::max(n.seen, end);
+    return;
+  }
+  n.open_end = false;
+  if (n.seen > op.offset) return;
+  if (s.extent == Extent::empty && n.size > op.offset) set(op.offset);
+  if (s.extent != Extent::partial || op.length < 2 || (n.size > op.offset && n.size < end)) return;
+  set(op.offset + random_.between(1, op.length - 1));
 }
 
 // Chooses offset, length and result so that `symbol` says what happens. `position`: where the one before ended.
@@ -67,6 +84,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
     default:
       op.offset = 0;
   }
+  if (reads && n.open_end) decide_end(s, op, n);
   if (reads) {
     // The rest of the file decides, because a program asks for as much as it was told that there is.
     const uint64_t left = n.size - std::min(n.size, op.offset);
@@ -78,6 +96,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   } else {
     if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
     op.result = op.length;
+    n.open_end = false;
     n.size = std::max(n.size, op.offset + op.result);
   }
   position = op.offset + op.result;
@@ -86,8 +105,8 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
 }
 
 bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
-  if (s.error) return false;
-  constexpr uint64_t kBuffer = 4096, kEntry = 64;  // bytes of the request, and at most of an entry
+  if (s.error || !tree_.node(open.object).linked) return false;  // a removed directory can't be listed
+  constexpr uint64_t kBuffer = 4096, kEntry = 64;                // bytes of the request, and at most of an entry
   op.length = kBuffer;
   const ModelDirectory& directory = *tree_.node(open.object).directory;
   if (s.extent == Extent::empty) {
@@ -195,6 +214,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       closed(a, op.handle);
       return true;
     case OpKind::lseek:
+      n.open_end = false;
       op.mode = s.argument;
       op.offset = s.error ? n.size : 0;
       if (!s.error && n.size == 0) return false;
@@ -203,6 +223,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     case OpKind::fallocate:
       if (s.argument & ~uint32_t(FALLOC_FL_KEEP_SIZE)) return false;
       op.mode = s.argument;
+      n.open_end = false;
       op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
       if (!(s.argument & FALLOC_FL_KEEP_SIZE)) n.size = std::max(n.size, op.length);
       break;
@@ -216,6 +237,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
       op.offset = open.position;
       op.offset2 = to.position;
+      n.open_end = false;
       op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
       if ((op.result == 0) != (s.extent == Extent::empty)) return false;
       open.position += op.result;

@@ -88,7 +88,7 @@ bool Realiser::look_up(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     const uint64_t size = s.type == kRegularType && s.size ? size_of(OpKind::lookup, s.size) : kUnknownSize;
     object = discover(s.parent, s.type, a, size);
   }
-  if (object == kNoObject) object = pick(s.object, s.type, a, named);
+  if (object == kNoObject) object = pick_file(s, s.type, a, named);
   if (object == kNoObject || !named(object)) return false;
   op.object = object;
   op.parent = tree_.node(object).parent;
@@ -106,7 +106,10 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     op.object = object;
     op.parent = tree_.node(object).parent;
     op.name = name(tree_.node(object).name, arena);
-    if (s.argument & O_TRUNC) tree_.node(object).size = 0;
+    if (s.argument & O_TRUNC) {
+      tree_.node(object).size = 0;
+      tree_.node(object).open_end = false;
+    }
     opened(a, op, object, s.argument & ~uint32_t(O_EXCL), false);
     op.mode = S_IFREG | 0644;
     op.attr = attributes(object, arena);
@@ -171,7 +174,7 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
     to = tree_.node(replaced).parent;
     number = tree_.node(replaced).name;
   } else {
-    const Slot free = slot(s.parent, a);
+    const Slot free = slot(s.parent, a, is_directory ? object : kNoObject);
     to = free.directory;
     number = free.name;
     if (to == kNoObject || (is_directory && tree_.is_below(to, object))) return false;

@@ -18,7 +18,7 @@ ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good go
   const bool hot_one = reference.relation == Relation::hot || reference.relation == Relation::name;
   auto fits = [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
-    return n.linked && n.type && (!type || n.type == type) && good(id);
+    return n.linked && n.type && n.busy <= now_ && (!type || n.type == type) && good(id);
   };
   if (hot_one) {
     const ObjectId hot = reference.bucket < hot_.size() ? hot_[reference.bucket].object : kNoObject;
@@ -31,6 +31,20 @@ ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good go
   const ObjectId made = discover({}, type, actor, kUnknownSize);
   if (made != kNoObject && good(made)) return made;
   return fresh ? recency_.find(actor.near, {Relation::recent, 0}, random_, fits) : kNoObject;
+}
+
+template <class Good>
+ObjectId Realiser::pick_file(const Symbol& s, uint8_t type, Actor& actor, Good good) {
+  if (s.size == 0 || any_size_ || s.object.relation == Relation::fresh) return pick(s.object, type, actor, good);
+  auto fits = [&](ObjectId id) {
+    const ModelNode& n = tree_.node(id);
+    const uint8_t its = file_class(n.size);
+    return n.linked && n.type == kRegularType && n.busy <= now_ && (its == s.size || coarse_file_class(its) == s.size) &&
+           good(id);
+  };
+  if (s.object.relation == Relation::next)
+    if (const ObjectId next = recency_.next(actor.near)) return fits(next) ? next : kNoObject;
+  return recency_.find(actor.near, s.object, random_, fits);
 }
 
 // Chooses an open instance by its number in a symbol. 0: there is none for which `good` is true.

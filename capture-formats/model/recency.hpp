@@ -49,6 +49,12 @@ class Recency {
     ++touches_;
   }
 
+  // Returns what a reference of the relation `next` stands for. kNoObject: nothing was touched after the thread's last object.
+  ObjectId next(const Near& near) const {
+    auto last = objects_.find(near.last);
+    return last == objects_.end() ? kNoObject : last->second.next;
+  }
+
   // Returns an object for which `good` is true, as near to `reference` as there is. kNoObject: none was found.
   template <class Good>
   ObjectId find(const Near& near, Reference reference, Random& random, Good good) const {

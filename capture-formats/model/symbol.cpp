@@ -42,6 +42,8 @@ bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   made.extent = Extent(f[8]);
   made.size = uint8_t(f[9]);
   made.argument = f[10];
+  if (made.is_process_step() && made.handle != uint8_t(ProcessStep::starts) && made.handle != uint8_t(ProcessStep::waits))
+    return false;
   *s = made;
   return true;
 }
@@ -49,6 +51,10 @@ bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
 size_t SymbolHash::operator()(const Symbol& symbol) const {
   const auto fields = symbol.fields();
   return XXH3_64bits(fields.data(), sizeof fields);
+}
+
+bool finds_file(OpKind kind) {
+  return kind == OpKind::lookup || kind == OpKind::open || kind == OpKind::getattr || kind == OpKind::statx;
 }
 
 uint32_t xattr_number(std::string_view name) {

@@ -35,7 +35,12 @@ struct Reference {
 
 // Where a transfer begins. repeat: where the last one of this class of size on the file began.
 enum class Place : uint8_t { none, onward, begin, append, end, elsewhere, repeat };
-enum class Extent : uint8_t { none, complete, partial, empty, made, same, smaller };  // the result, or a new size
+// The result, or a new size. made: a write that begins beyond the end of its file.
+enum class Extent : uint8_t { none, complete, partial, empty, made, same, smaller };
+
+// A step of a thread that is no operation. Its symbol has the kind null, one of these as `handle`, and a number of a class of
+// processes as `argument`.
+enum class ProcessStep : uint8_t { starts = 1, waits = 2 };  // starts a process; waits until one that it started has ended
 
 struct Symbol {
   static constexpr size_t kFields = 11;
@@ -48,10 +53,12 @@ struct Symbol {
   uint8_t handle = 0;  // open instances of the thread: 1 is the one used last, 8 any older one, 9 another thread's; 0: none
   Place place = Place::none;
   Extent extent = Extent::none;
-  uint8_t size = 0;       // class of a size, binary digits; for locks the number of a range, from 1
+  uint8_t size = 0;       // class of a size, binary digits; of a file that is found, pairs of them; of a lock its range, from 1
   uint32_t argument = 0;  // flags, mode or mask, according to the kind
 
   auto operator<=>(const Symbol&) const = default;
+  bool is_process_step() const { return kind == OpKind::null; }
+  ProcessStep process_step() const { return ProcessStep(handle); }
   std::array<uint32_t, kFields> fields() const;
   // False: a field has no such value.
   static bool from_fields(const std::array<uint32_t, kFields>& fields, Symbol* symbol);
@@ -64,7 +71,15 @@ struct SymbolHash {
 using SymbolId = uint32_t;
 constexpr size_t kMostHotNames = 64;
 
+constexpr uint8_t kBeyondEnd = 200;  // in the place of a class of sizes: bytes between the end of a file and a write beyond it
+
 constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
+
+// Classes of sizes of files that are found, and the coarser ones of rare symbols.
+inline uint8_t file_class(uint64_t bytes) { return uint8_t((std::bit_width(bytes) + 1) / 2); }
+inline uint8_t coarse_file_class(uint8_t file_class) { return uint8_t(file_class / 4 * 4 + (file_class ? 1 : 0)); }
+// True: the symbol finds a file of the thread's past, whose size is known.
+bool finds_file(OpKind kind);
 
 inline uint8_t digits(uint64_t value) { return uint8_t(std::bit_width(value)); }
 

@@ -44,7 +44,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Program& program = *owner;
   program.common_options();
   program.config_option("--config", "read options from this file, NAME=VALUE a line");
-  program.add("INPUT", out.input, "trace, mixfile, mix:NAME, model, FILE.vdb; - is stdin").required();
+  Option input = program.add("INPUT", out.input, "trace, mixfile, model, mix:NAME, model:NAME, FILE.vdb, -").required();
   program.add("TARGET", out.target, "URL or directory (default: fresh ./fsreplay-data)");
 
   // Words of other replayers.
@@ -97,6 +97,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.flag("-q,--quiet", out.quiet, "print no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
+  input.often(kinds->names());
   program.footer(
       "Subcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the kinds of "
       "targets, or drives one by hand (target --help)");
@@ -110,8 +111,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
     if (out.interval && out.interval < 1'000'000) throw UsageError("--interval: expected at least 1ms");
   } catch (const UsageError& e) {
     const bool no_input = std::string_view(e.what()).starts_with("INPUT is required");
-    fmt::print(stderr, "fsreplay: {}\n",
-               no_input ? "INPUT is required: a trace, a mixfile, mix:NAME, or - for standard input" : e.what());
+    fmt::print(
+        stderr, "fsreplay: {}\n",
+        no_input ? "INPUT is required: a trace, a mixfile, mix:NAME, a model, model:NAME, or - for standard input" : e.what());
     return 2;
   }
   out.text = command_text({argv, argv + argc});

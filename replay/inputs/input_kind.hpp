@@ -30,6 +30,8 @@ class InputKind {
   virtual void declare(Command& group) = 0;
   // Returns options of other kinds that this kind has as well, "--scale".
   virtual std::vector<std::string> shares() const { return {}; }
+  // Returns names of inputs that come with the program, "mix:sfs97-v3".
+  virtual std::vector<std::string> names() const { return {}; }
   // True if `name` is an input of this kind, judged by the name and the first bytes of the file. No bytes: there is no such file.
   virtual bool accepts(const std::string& name, std::string_view first_bytes) const = 0;
   // True if the command line asks for this kind, which then reads from the pipe itself, and accepts() is not asked.
@@ -44,6 +46,7 @@ class InputKinds {
  public:
   explicit InputKinds(Command& program);  // must outlive this object
   ~InputKinds();
+  std::vector<std::string> names() const;  // names of inputs of all kinds that come with the program
   // Opens an input of the kind that accepts it. `name`: a file, "-" for standard input, or a name that a kind knows. Throws
   // std::runtime_error, one line; also if an option of another kind was given.
   std::unique_ptr<Input> open(const std::string& name, int64_t duration) const;

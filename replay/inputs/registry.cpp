@@ -39,6 +39,13 @@ InputKinds::InputKinds(Command& program) : options_(std::make_unique<InputOption
 
 InputKinds::~InputKinds() = default;
 
+std::vector<std::string> InputKinds::names() const {
+  std::vector<std::string> all;
+  for (const RegisteredKind& declared : kinds_)
+    for (std::string& name : declared.kind->names()) all.push_back(std::move(name));
+  return all;
+}
+
 std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duration) const {
   UniqueFd file(name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;

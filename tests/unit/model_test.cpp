@@ -12,6 +12,7 @@
 #include "model/learner.hpp"
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
+#include "model/urn.hpp"
 
 using namespace fsr;
 
@@ -22,8 +23,9 @@ class Load {
  public:
   explicit Load(ModelLearner& learner) : learner_(learner) {}
 
-  void process(ThreadId thread, int64_t start, unsigned files) {
+  void process(ThreadId thread, int64_t start, unsigned files, int32_t parent = 0) {
     ThreadInfo who;
+    who.ppid = parent;
     who.id = thread;
     who.pid = who.tid = int32_t(thread) + 100;
     who.command = "secretcommand";
@@ -77,7 +79,7 @@ class Load {
     op.thread = who.id;
     op.who = &who;
     op.start = now_;
-    op.duration = 20'000;
+    op.duration = 20'000 + now_ / 100'000 % 7 * 1000;
     now_ += 100'000;
     return op;
   }
@@ -275,15 +277,118 @@ TEST_CASE("model: symbols keep their fields", "[model]") {
   CHECK_FALSE(Symbol::from_fields(fields, &read));
 }
 
-TEST_CASE("model: times between quantiles are drawn logarithmically", "[model]") {
+TEST_CASE("model: a distribution keeps its mean and its longest time", "[model]") {
   const Quantiles q = Quantiles::of_times({1000, 1'000'000});
-  CHECK(std::abs(double(q.between(0.5)) - 31'622) < 1500);
-  CHECK(off(q.between(0), 1000) < 0.03);
-  CHECK(off(q.between(1), 1'000'000) < 0.03);
+  CHECK(off(q.between(0.25), 1000) < 0.03);
+  CHECK(off(q.between(0.75), 1'000'000) < 0.03);
   std::vector<uint64_t> samples;
   for (uint64_t i = 1; i <= 1000; ++i) samples.push_back(i * 1000);
   samples.back() = 1'000'000'000;
-  CHECK(off(Quantiles::of_times(samples).between(1), 1'000'000'000) < 0.03);
-  CHECK(off(Quantiles::of_times(samples).between(0.5), 500'000) < 0.05);
+  const Quantiles times = Quantiles::of_times(samples), sizes = Quantiles::of_sizes(samples);
+  CHECK(off(times.between(0.5), 500'000) < 0.05);
+  CHECK(off(times.between(0.9999), 1'000'000'000) < 0.4);  // one of two samples of the last stratum
+  double sum = 0;
+  constexpr int kDraws = 100'000;
+  for (int i = 0; i < kDraws; ++i) sum += double(times.between((i + 0.5) / kDraws));
+  CHECK(off(uint64_t(sum / kDraws), 1'499'500) < 0.05);
+  CHECK(sizes.step(0.9999) == 1'000'000'000);
+  CHECK(times.values.size() <= kMostStrata);
   CHECK(Quantiles::of_sizes({4096, 4096, 4096}).values.size() == 1);
+}
+
+// A shell starts one process after the other, and does nothing itself.
+TEST_CASE("model: a process starts when the one before it has ended", "[model]") {
+  ModelLearner learner(false);
+  Load load(learner);
+  for (unsigned i = 0; i < 6; ++i) load.process(i + 1, int64_t(i) * 200'000'000, 20, 99);
+  const LoadModel model = learner.finish();
+  uint32_t starts = 0, waits = 0;
+  for (const Symbol& s : model.symbols) {
+    if (!s.is_process_step()) continue;
+    starts += s.process_step() == ProcessStep::starts;
+    waits += s.process_step() == ProcessStep::waits;
+  }
+  CHECK(starts == 1);
+  CHECK(waits == 1);
+  ModelSource source(model, {});
+  std::map<ThreadId, std::pair<int64_t, int64_t>> lives;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      auto [life, first] = lives.try_emplace(op.thread, op.start, op.end());
+      life->second.second = op.end();
+    }
+  CHECK(lives.size() == 6);
+  int64_t before = 0;
+  for (const auto& [thread, life] : lives) {
+    CHECK(life.first >= before);
+    before = life.second;
+  }
+}
+
+// Two threads: one makes files, which takes long, and the other lists their directory meanwhile.
+TEST_CASE("model: no directory is listed while its names change", "[model]") {
+  ModelLearner learner(false);
+  ThreadInfo maker, lister;
+  maker.id = 1;
+  lister.id = 2;
+  const DirEntry entry{.name = "n", .type = S_IFREG};
+  for (int i = 0; i < 200; ++i) {
+    Op op;
+    op.start = i * 100'000;
+    op.thread = 1;
+    op.who = &maker;
+    op.kind = OpKind::mkdir;
+    op.parent = kRootObject;
+    const std::string name = "d" + std::to_string(i);
+    op.name = name;
+    op.object = ObjectId(10 + i);
+    op.mode = S_IFDIR | 0755;
+    op.op_flags = kOpCreated;
+    op.duration = 90'000;
+    learner.add(op);
+    OpKind kinds[] = {OpKind::opendir, OpKind::readdir, OpKind::releasedir};
+    for (int k = 0; k < 3; ++k) {
+      Op list;
+      list.start = i * 100'000 + 20'000 + k * 15'000;
+      list.thread = 2;
+      list.who = &lister;
+      list.kind = kinds[k];
+      list.object = kRootObject;
+      list.handle = HandleId(i + 1);
+      list.duration = 5000;
+      if (k == 1) {
+        list.entries = {&entry, 1};
+        list.result = 1;
+      }
+      learner.add(list);
+    }
+  }
+  const LoadModel model = learner.finish();
+  ModelSource source(model, {});
+  std::map<ObjectId, int64_t> changing;
+  unsigned listings = 0, early = 0;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      if (op.kind == OpKind::mkdir) changing[op.parent] = std::max(changing[op.parent], op.end());
+      if (op.kind != OpKind::readdir) continue;
+      ++listings;
+      early += op.start < changing[op.object];
+    }
+  CHECK(listings > 100);
+  CHECK(early == 0);
+}
+
+TEST_CASE("model: an urn gives equal processes equal parts", "[model]") {
+  const ModelContext context{.phase = 0, .history = {}, .next = {{1, 30}, {2, 3}}, .last = 2};
+  Random random(5);
+  Urn all(context, 1, random);
+  for (int process = 0; process < 3; ++process) {
+    Urn own(all, 1.0 / 3);
+    for (int i = 0; i < 10; ++i) CHECK(own.draw(random) == 1);
+    CHECK(own.draw(random) == 2);  // what leads out of a loop is the last
+  }
+  Urn whole(context, 1, random);
+  std::map<SymbolId, int> drawn;
+  for (int i = 0; i < 33; ++i) ++drawn[whole.draw(random)];
+  CHECK(drawn == std::map<SymbolId, int>{{1, 30}, {2, 3}});
 }

@@ -11,6 +11,7 @@
 #include "model/learner.hpp"
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
+#include "model/shipped_models.hpp"
 #include "model_text.hpp"
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
@@ -110,7 +111,8 @@ LoadModel learn(const Options& options, int* status) {
 }
 
 int run(const Options& options) {
-  const bool given = is_model_file(options.files.front());
+  std::optional<LoadModel> known = model_by_name(options.files.front());
+  const bool given = known.has_value();
   if (given && (options.files.size() > 1 || !options.output.empty()))
     throw std::runtime_error(options.files.front() +
                              ": is a model already; give traces to make one, or one model with --show "
@@ -124,7 +126,7 @@ int run(const Options& options) {
   int status = 0;
   std::optional<OutputFile> output;
   if (!given) output.emplace(options.output, options.force, Readers::by_umask);
-  const LoadModel model = given ? read_model(options.files.front()) : learn(options, &status);
+  const LoadModel model = given ? std::move(*known) : learn(options, &status);
   if (output) {
     const std::string bytes = model_bytes(model);
     output->finish(bytes);

@@ -12,15 +12,14 @@ namespace fsr::fstrace {
 
 namespace {
 
-// Operations of one run by kind: what leads to a symbol, counted in the contexts without a history.
+// Operations of one run by kind.
 std::vector<std::pair<double, OpKind>> kinds(const LoadModel& model) {
   std::vector<std::pair<double, OpKind>> of(kOpKinds);
   for (size_t k = 0; k < kOpKinds; ++k) of[k].second = OpKind(k);
   for (const ModelContext& c : model.contexts)
-    if (c.history.empty())
-      for (const auto& [symbol, n] : c.next)
-        if (symbol != kEndOfProcess)
-          of[size_t(model.symbols[symbol - 1].kind)].first += double(n) / std::max<double>(1, model.runs);
+    for (const auto& [symbol, n] : c.next)
+      if (symbol != kEndOfProcess)
+        of[size_t(model.symbols[symbol - 1].kind)].first += double(n) / std::max<double>(1, model.runs);
   std::erase_if(of, [](const auto& k) { return k.first == 0; });
   std::sort(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   return of;

@@ -3,16 +3,22 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "charts.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
 #include "hot_table.hpp"
 #include "latency_timeline.hpp"
+#include "model/model_source.hpp"
+#include "model/shipped_models.hpp"
+#include "model_page.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
+#include "trace/spool.hpp"
 #include "util/html_page.hpp"
 #include "util/strips.hpp"
 #include "util/units.hpp"
@@ -31,7 +37,9 @@ struct Options {
 
 class ReportPage {
  public:
-  ReportPage(const Options& options, TraceReader& reader) : reader_(reader), page_("Report on " + options.files[0]) {
+  // `model`: of which the trace is a run; null: a trace of a capture.
+  ReportPage(const Options& options, TraceReader& reader, const LoadModel* model)
+      : reader_(reader), model_(model), page_("Report on " + options.files[0]) {
     LiveState state;
     reader.load_state(INT64_MIN, state);
     state.each_name(
@@ -54,6 +62,7 @@ class ReportPage {
   int status() const { return profile_.status; }
 
   std::string make() {
+    if (model_) add_model_sections(page_, *model_);
     summary();
     load();
     mix();
@@ -77,8 +86,10 @@ class ReportPage {
     const time_t seconds = time_t(h.epoch / 1'000'000'000);
     tm utc{};
     gmtime_r(&seconds, &utc);
-    page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", utc, h.program,
-                                h.host.empty() ? "" : " on " + h.host, h.directory.empty() ? "" : ", directory " + h.directory));
+    if (!model_)
+      page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", utc, h.program,
+                                  h.host.empty() ? "" : " on " + h.host,
+                                  h.directory.empty() ? "" : ", directory " + h.directory));
     for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
     const TraceClosing* closing = reader_.closing();
     if (!closing || !closing->clean || closing->dropped || !reader_.damage().empty())
@@ -261,6 +272,7 @@ class ReportPage {
   }
 
   TraceReader& reader_;
+  const LoadModel* const model_;
   HtmlPage page_;
   Profile profile_;
   Paths paths_;
@@ -271,9 +283,19 @@ class ReportPage {
 };
 
 int report(const Options& options) {
-  auto reader = open_trace(options.files);
+  std::optional<LoadModel> model;
+  std::unique_ptr<TraceReader> reader;
+  if (options.files.size() == 1) model = model_by_name(options.files[0]);
+  if (model) {
+    const int fd = unnamed_file(), copy = dup(fd);
+    if (copy < 0) throw std::runtime_error(options.files[0] + ": too many open files");
+    write_model_trace(*model, {}, fd);
+    reader = std::make_unique<TraceReader>(copy, options.files[0]);
+  } else {
+    reader = open_trace(options.files);
+  }
   OutputFile output(options.output, options.force, Readers::by_umask);
-  ReportPage report(options, *reader);
+  ReportPage report(options, *reader, model ? &*model : nullptr);
   output.finish(report.make());
   return report.status();
 }

@@ -215,6 +215,11 @@ class MixKind final : public InputKind {
   const char* noun() const override { return "a mix"; }
   const char* plural() const override { return "mixes"; }
   void declare(Command& group) override { declare_mix_options(group, options_); }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const std::string_view name : built_in_mixes()) names.push_back(std::string(kByName).append(name));
+    return names;
+  }
 
   bool accepts(const std::string& name, std::string_view first_bytes) const override {
     return name.starts_with(kByName) || may_be_mix(first_bytes);

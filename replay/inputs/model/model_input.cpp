@@ -11,6 +11,7 @@
 #include "inputs/trace/trace_input.hpp"
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
+#include "model/shipped_models.hpp"
 #include "report/report.hpp"
 #include "trace/spool.hpp"
 #include "util/unique_fd.hpp"
@@ -145,10 +146,19 @@ class ModelKind final : public InputKind {
   }
   std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }
 
-  bool accepts(const std::string&, std::string_view first) const override { return looks_like_model(first); }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names = shipped_models();
+    for (std::string& name : names) name.insert(0, kShippedModel);
+    return names;
+  }
+
+  bool accepts(const std::string& name, std::string_view first) const override {
+    return looks_like_model(first) || (first.empty() && name.starts_with(kShippedModel));
+  }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const override {
     const UniqueFd file(fd);
+    if (!file) return std::make_unique<ModelInput>(read_shipped_model(name), name, options_, duration);
     return std::make_unique<ModelInput>(read_model(fd, name == "-" ? "standard input" : name), name, options_, duration);
   }
 

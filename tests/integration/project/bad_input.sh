@@ -41,7 +41,7 @@ refused_by fsshim 'a kind that fsshim does not know' '--only op=rread: op=rread:
   fsshim capture share -o x.zst --only op=rread
 refused_by fstrace 'a table that does not exist' 'sql: no such table: op; did you mean ops\? There are ' fstrace sql good.zst 'select * from op'
 refused 'a mix on no URL' "bad URL 'nfs:': expected scheme://host/path" fsreplay mix:sfs97-v3 nfs:
-refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, or - for' fsreplay
+refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, a model, model:NAME, or - for' fsreplay
 refused 'a scale that is said once' 'scale -3: expected a factor above 0' fsreplay good.zst t --scale -3
 refused 'no time at all' '--duration 0: expected a time above 0' fsreplay good.zst t --duration 0
 refused 'scale 0' 'factor above 0' fsreplay good.zst t --scale 0x

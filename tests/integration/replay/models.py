@@ -131,6 +131,25 @@ cases.case("shorter think times make the same operations in less time",
 twice = replay(model, "memory:", "--timing", "asap", "--clones", "2")
 cases.case("clones have trees of their own", twice["model"]["operations"] == one["operations"], twice["model"])
 
+# A page, and the models that come with fsreplay.
+run(fstrace_program(), "report", "sqlite.fsmodel", "-o", "sqlite.html")
+with open("sqlite.html", encoding="utf-8") as f:
+    page = f.read()
+cases.case("a page of a model says who starts whom", "Who starts whom" in page and "at a time of its own" in page and "Recorded" not in page)
+shipped = [name[6:] for name in run(FSREPLAY, "--values-of", "INPUT").stdout.split() if name.startswith("model:")]
+cases.case("models come with fsreplay", len(shipped) >= 13 and "mail" in shipped, shipped)
+unclean = []
+for name in shipped:
+    done = subprocess.run([FSREPLAY, f"model:{name}", "memory:", "--timing", "asap", "-q", "--json"], capture_output=True, text=True, check=False, timeout=60)
+    # Another load on this machine may make a run unclean, but not change an outcome.
+    counts = json.loads(done.stdout) if done.stdout else {"mismatches": [done.stderr[-200:]]}
+    if counts["mismatches"] or abs(counts["model"]["operations"] - counts["model"]["wanted"]) > 0.02 * counts["model"]["wanted"]:
+        unclean.append((name, why(done.stdout)))
+cases.case("each of them replays with all outcomes", not unclean, unclean)
+described = run(fstrace_program(), "model", "model:mail").stdout
+cases.case("one of them is described by its name", "processes" in described and "Maildir" not in described, described)
+refused("an unknown model names those that there are", "no such model; there are archive", FSREPLAY, "model:nothing", "memory:")
+
 with open("cut.fsmodel", "wb") as f:
     f.write(open(model, "rb").read()[:900])
 refused("a cut model is refused", "damaged model", FSREPLAY, "cut.fsmodel", "memory:")
