@@ -99,6 +99,8 @@ class Preparation {
     run_options.inline_workers = options_.inline_workers;
     run_options.stop = options_.stop;
     run_options.known = &known_;
+    // An open file belongs to the client of the thread that has it.
+    run_options.clients_by = dynamic_cast<ImageOpens*>(&source) ? ClientsBy::stream : ClientsBy::any;
     uint64_t before = out_.operations;
     if (options_.progress)
       run_options.progress = [&](const Progress& p) {

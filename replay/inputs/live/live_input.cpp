@@ -123,7 +123,7 @@ class LiveKind final : public InputKind {
               if (text != "lazy" && text != "trust") throw std::invalid_argument("expected lazy or trust");
               options_.files = text == "trust" ? LiveFiles::trust : LiveFiles::lazy;
             },
-            "make files that existed before (lazy), or trust a copy")
+            "make files that existed (lazy), or trust a copy")
         .stands_for("HOW");
     group.add_with("--lag", options_.lag, parse_duration, "stay this far behind it (default 2s)").stands_for("TIME");
   }

@@ -144,7 +144,9 @@ class ModelKind final : public InputKind {
         .stands_for("WHAT")
         .often({"processes", "think"});
   }
-  std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }
+  std::vector<std::string> shares() const override {
+    return {"--timing", "--order", "--scale", "--clones", "--clients-by", "--load", "--seed"};
+  }
 
   bool accepts(const std::string&, std::string_view first) const override { return looks_like_model(first); }
 

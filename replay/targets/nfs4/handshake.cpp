@@ -21,7 +21,6 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr int64_t kSetUpTimeout = 10 * kSecond, kEndTimeout = kSecond;
-constexpr uint32_t kSlots = 64;            // slots of a session, as Linux requests (max_session_slots)
 constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data
 constexpr uint32_t kLongestCached = 4096;  // bytes of a reply that a slot keeps; such replies have no data
 constexpr uint32_t kLeastTransfer = 1024;
@@ -36,10 +35,10 @@ bool of_no_use(uint32_t status) { return status == kNotSupported || status == kI
 Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
     : options(o),
       minor_version(minor),
-      channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire) {
-  std::random_device random;
-  verifier_ = uint64_t(random()) << 32 | random();
-  owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
+      own_counters_(std::make_unique<Counters>()),
+      counters(*own_counters_),
+      channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(false), *o.clock, counters.wire) {
+  name_owner();
   const int64_t begun = o.clock->now();
   const int64_t until = begun + std::min(o.timeout, kSetUpTimeout);
   bool done = false;
@@ -56,12 +55,35 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
   throw std::runtime_error(problem);
 }
 
+Nfs4Client::Nfs4Client(Nfs4Client* first)
+    : options(first->options),
+      minor_version(first->minor_version),
+      counters(first->counters),
+      lease_(first->lease_),
+      offers_(first->offers_),
+      channels_(options.connections, options.server, nfs::kRpcProtocol, channel_options(true), *options.clock, counters.wire) {
+  name_owner();
+}
+
 Nfs4Client::~Nfs4Client() { end_everything(); }
 
-wire::ChannelOptions Nfs4Client::channel_options() const {
+void Nfs4Client::name_owner() {
+  std::random_device random;
+  verifier_ = uint64_t(random()) << 32 | random();
+  owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
+}
+
+void Nfs4Client::add_figures(ClientFigures* figures) const {
+  figures->reconnects = channels_.reconnects();
+  figures->lost_leases = lost_leases_;
+  figures->is_down = !up_;
+}
+
+wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
-  c.depth = 2 * kSlots + 16;  // suffices while requests of a lost session are still in flight
+  c.lazy = c.frugal = one_of_many;
+  c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
   return c;
 }
@@ -83,7 +105,7 @@ Task Nfs4Client::make_session(bool* new_client) {
     }
     const uint32_t size = std::max({options.read_max, options.write_max, options.readdir_max}) + kOverhead;
     Rpc& create = bare_request();
-    create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, kSlots});
+    create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, options.slots});
     const Reply& made = co_await send(create);
     if (made.status == kStaleClientid && attempt + 1 < kMostAttempts) continue;
     if (made.error) co_return made.error;
@@ -93,7 +115,7 @@ Task Nfs4Client::make_session(bool* new_client) {
     if (session_number_++ > 0) ++counters.sessions;
     session_ = made.session;
     limits_ = made.fore;
-    slots_.assign(std::min(made.fore.max_slots, kSlots), Slot());
+    slots_.assign(std::min(made.fore.max_slots, options.slots), Slot());
     free_slots_.clear();
     for (uint32_t i = uint32_t(slots_.size()); i-- > 0;) free_slots_.push_back(i);
     retired_ = 0;
@@ -124,11 +146,13 @@ Task Nfs4Client::complete_reclaim() {
 
 Detached Nfs4Client::recover() {
   recovering_ = true;
+  const bool first = session_number_ == 0;
   recovery_until_ = options.clock->now() + grace_timeout();
   bool new_client = false;
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   unknown_ |= new_client;
+  lost_leases_ += !first && new_client;
   const bool anew = unknown_ || suspicious_;
   if (anew && recovery) recovery->forgotten();
   if (!error && unknown_ && recovery) error = co_await recovery->reclaim();
@@ -268,7 +292,7 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
 
 // --- the end ---
 
-Detached Nfs4Client::end_session(bool* done) {
+Detached Nfs4Client::end_session() {
   if (recovery) co_await recovery->close_all();
   Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
@@ -278,21 +302,25 @@ Detached Nfs4Client::end_session(bool* done) {
   Rpc& client = bare_request();
   client.compound.destroy_clientid(clientid_);
   co_await send(client);
-  *done = true;
+  ended_ = true;
+}
+
+void Nfs4Client::begin_end() {
+  ending_ = true;
+  ended_ = session_number_ == 0 || silent_ || !channels_[0].up();
+  if (!ended_) end_session();
 }
 
 void Nfs4Client::shut_down() {
-  ending_ = true;
-  if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
+  begin_end();
+  if (ended_) return;
   const int64_t begun = options.clock->now();
   auto until = [&] { return std::max(begun, renewed_) + kEndTimeout; };  // counted from the server's last reply
-  bool done = false;
-  end_session(&done);
-  while (!done && options.clock->now() < until()) {
+  while (!ended_ && options.clock->now() < until()) {
     advance(options.clock->now());
-    if (!done) channels_.poll(interest(until()).deadline, -1);
+    if (!ended_) channels_.poll(interest(until()).deadline, -1);
   }
-  end_everything();  // before `done` is destroyed
+  end_everything();
 }
 
 }  // namespace fsr::nfs4
