@@ -41,13 +41,13 @@ struct ClientConnection : SharedConnection {
   uint32_t number_of_clients() const { return uint32_t(1 + others_.size()); }
   Client& at(uint32_t number) { return number ? *others_[number - 1] : client; }
 
-  // Makes clients until there are `number`, by `make()`, and connects them, some at a time. `patience`: ns without progress after
-  // which it gives up. Returns the number of clients that are connected; less than `number`: *error is why.
+  // Makes clients until there are `number`, by `make(k)`, and connects them, some at a time. `patience`: ns without progress
+  // after which it gives up. Returns the number of clients that are connected; less than `number`: *error is why.
   template <class Make>
   uint32_t add_clients(uint32_t number, int64_t patience, Make make, int* error) {
     watch_.emplace(number);
     figures_.resize(number);
-    while (number_of_clients() < number) others_.push_back(make());
+    while (number_of_clients() < number) others_.push_back(make(number_of_clients()));
     for (uint32_t k = 0; k < number; ++k) {
       static_cast<WatchedClient&>(at(k)) = {&*watch_, k};
       watch_->touch(k);

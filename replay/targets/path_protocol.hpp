@@ -66,7 +66,7 @@ struct PathConnection final : ClientConnection<Client> {
     int error = 0;
     Client* first = &this->client;
     const uint32_t connected = this->add_clients(
-        clients, std::min(settings.timeout, kPatience), [&] { return std::make_unique<Client>(first); }, &error);
+        clients, std::min(settings.timeout, kPatience), [&](uint32_t k) { return std::make_unique<Client>(first, k); }, &error);
     if (connected == clients) return;
     this->end_clients(kSecond);
     throw std::runtime_error(clients_problem(connected, clients, error));

@@ -26,6 +26,7 @@
 #include "targets/client_watch.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
+#include "targets/wire/local_addresses.hpp"
 
 namespace fsr::afp {
 
@@ -44,6 +45,7 @@ const char* uam_name(Uam uam);  // as on the wire
 
 struct Settings {
   std::vector<wire::Address> server;
+  wire::LocalAddresses local;  // that clients connect from
   Clock* clock = nullptr;
   std::string user, password;
   std::string volume;
@@ -91,7 +93,7 @@ class AfpClient final : public WatchedClient, private wire::Listener {
   // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error if no connection can be made.
   explicit AfpClient(const Settings& s);
   // Makes a further client of the server of `first`, which lends it the counters. connect() connects it.
-  explicit AfpClient(AfpClient* first);
+  AfpClient(AfpClient* first, uint32_t k);
   ~AfpClient();
   AfpClient(const AfpClient&) = delete;
   AfpClient& operator=(const AfpClient&) = delete;

@@ -80,7 +80,8 @@ AfpClient::AfpClient(const Settings& s)
       own_counters_(std::make_unique<Counters>()),
       counters(*own_counters_),
       client_id_(random_id()),
-      owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(false), *s.clock, counters.wire)),
+      owned_channel_(
+          std::make_unique<wire::Channel>(s.local.from(s.server, 0), kProtocol, channel_options(false), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
   channel_.set_listener(this);
   Clock& clock = *settings.clock;
@@ -97,12 +98,12 @@ AfpClient::AfpClient(const Settings& s)
   throw SetupError(step_, problem_.empty() ? strerror(shake_error_) : problem_);
 }
 
-AfpClient::AfpClient(AfpClient* first)
+AfpClient::AfpClient(AfpClient* first, uint32_t k)
     : settings(first->settings),
       counters(first->counters),
       client_id_(random_id()),
-      owned_channel_(
-          std::make_unique<wire::Channel>(settings.server, kProtocol, channel_options(true), *settings.clock, counters.wire)),
+      owned_channel_(std::make_unique<wire::Channel>(settings.local.from(settings.server, k), kProtocol, channel_options(true),
+                                                     *settings.clock, counters.wire)),
       channel_(*owned_channel_) {
   channel_.set_listener(this);
 }

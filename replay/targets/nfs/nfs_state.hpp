@@ -18,6 +18,7 @@
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/uncommitted.hpp"
 #include "targets/wire/channel.hpp"
+#include "targets/wire/local_addresses.hpp"
 
 namespace fsr::nfs {
 
@@ -68,6 +69,7 @@ struct Counters {
 
 struct NfsOptions {
   std::vector<wire::Address> server;
+  wire::LocalAddresses local;               // later versions: that clients connect from
   std::vector<wire::Address> lock_manager;  // version 3 only; empty: none
   FileHandle root;
   std::optional<FileSystemId> root_system;                // objects on other file systems are not touched

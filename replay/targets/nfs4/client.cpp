@@ -309,7 +309,9 @@ void Nfs4Client::advance(int64_t now) {
   send_delayed(now);
   expire_backlog(now);
   if (now >= renewal()) renew();
+  if (leaving_ != Leaving::no) go_on_leaving();
   channels_.poll(now, -1);
+  if (leaving_ != Leaving::no) go_on_leaving();
 }
 
 wire::Channel::Interest Nfs4Client::interest(int64_t deadline) const {

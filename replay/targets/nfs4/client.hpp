@@ -46,6 +46,8 @@ struct Counters {
   std::atomic<uint64_t> lost_opens{0};   // open files that could not be restored
   std::atomic<uint64_t> lost_locks{0};   // locks that could not be restored
   std::atomic<uint64_t> delegations{0};  // delegations that the server gave without a request, and that were returned
+  std::atomic<uint64_t> mounted{0};      // clients that unmounted and mounted anew
+  std::atomic<uint64_t> stayed{0};       // times that no client could unmount, because all had open files
   std::atomic<uint64_t> renewals{0};     // renewals of the lease while idle
   std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
@@ -79,6 +81,7 @@ class Recovery {
   // Opens files and requests locks anew that are still forgotten.
   virtual Task regain() = 0;
   virtual Task close_all() = 0;
+  virtual bool has_opens() const = 0;
 
  protected:
   ~Recovery() = default;
@@ -91,7 +94,7 @@ class Nfs4Client : public WatchedClient {
   Nfs4Client(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
   // Makes a further client of the server of `first`, which lends it the counters and what it learnt of the export. connect()
   // connects it.
-  explicit Nfs4Client(Nfs4Client* first);
+  Nfs4Client(Nfs4Client* first, uint32_t k);
   ~Nfs4Client();
   Nfs4Client(const Nfs4Client&) = delete;
   Nfs4Client& operator=(const Nfs4Client&) = delete;
@@ -145,6 +148,9 @@ class Nfs4Client : public WatchedClient {
 
   // For ClientConnection, which describes them:
   void connect() { recover(); }
+  // Unmounts and mounts anew, as another client, when its operations in flight have ended. Operations that begin meanwhile wait.
+  // False: it has open files, or it is not up.
+  bool leave();
   bool connecting() const { return recovering_; }
   int connect_error() const { return recovery_error_; }
   void begin_end();
@@ -191,7 +197,10 @@ class Nfs4Client : public WatchedClient {
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
   Task probe();
+  Task give_up_session();
   Detached end_session();
+  Detached unmount();
+  void go_on_leaving();
   void set_limits(const Reply& root);
 
   std::string owner_id_;  // differs from run to run
@@ -206,12 +215,16 @@ class Nfs4Client : public WatchedClient {
   uint32_t lease_ = 90;  // s
   int64_t renewed_ = 0;
   bool up_ = false, recovering_ = false, suspicious_ = false, renewing_ = false, ending_ = false;
-  bool ended_ = false;    // end_session() has ended
+  bool ended_ = false;  // end_session() has ended
+  // State of leave(). drains: operations are in flight. unmounts: the server is told. gone: it knows this client no more.
+  enum class Leaving : uint8_t { no, drains, unmounts, gone } leaving_ = Leaving::no;
+  bool is_new_ = true;    // the server has not known this client yet
   bool unknown_ = false;  // the server has forgotten this client; until a recovery succeeds
   int recovery_error_ = 0;
   int64_t recovery_until_ = 0;  // time until which requests of a recovery are repeated
   uint32_t alarms_ = 0;         // SequenceFlags of the last reply
   uint64_t epoch_ = 1;
+  uint64_t remounts_ = 0;     // times that leave() has succeeded
   uint64_t lost_leases_ = 0;  // times that the server had forgotten this client
   std::string problem_;       // why the set-up failed
   ServerFeatures offers_;

@@ -37,7 +37,7 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
       minor_version(minor),
       own_counters_(std::make_unique<Counters>()),
       counters(*own_counters_),
-      channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(false), *o.clock, counters.wire) {
+      channels_(o.connections, o.local.from(o.server, 0), nfs::kRpcProtocol, channel_options(false), *o.clock, counters.wire) {
   name_owner();
   const int64_t begun = o.clock->now();
   const int64_t until = begun + std::min(o.timeout, kSetUpTimeout);
@@ -55,13 +55,14 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
   throw std::runtime_error(problem);
 }
 
-Nfs4Client::Nfs4Client(Nfs4Client* first)
+Nfs4Client::Nfs4Client(Nfs4Client* first, uint32_t k)
     : options(first->options),
       minor_version(first->minor_version),
       counters(first->counters),
       lease_(first->lease_),
       offers_(first->offers_),
-      channels_(options.connections, options.server, nfs::kRpcProtocol, channel_options(true), *options.clock, counters.wire) {
+      channels_(options.connections, options.local.from(options.server, k), nfs::kRpcProtocol, channel_options(true),
+                *options.clock, counters.wire) {
   name_owner();
 }
 
@@ -74,9 +75,9 @@ void Nfs4Client::name_owner() {
 }
 
 void Nfs4Client::add_figures(ClientFigures* figures) const {
-  figures->reconnects = channels_.reconnects();
+  figures->reconnects = channels_.reconnects() - remounts_;
   figures->lost_leases = lost_leases_;
-  figures->is_down = !up_;
+  figures->is_down = !up_ && !is_new_;  // a client that mounts anew is not lost
 }
 
 wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
@@ -112,7 +113,7 @@ Task Nfs4Client::make_session(bool* new_client) {
     if (made.fore.max_slots == 0 || made.fore.max_operations < Compound::kMostOps / 2 ||
         std::min(made.fore.max_request, made.fore.max_response) < kLeastTransfer + kOverhead)
       co_return EPROTO;
-    if (session_number_++ > 0) ++counters.sessions;
+    if (session_number_++ > 0 && !is_new_) ++counters.sessions;
     session_ = made.session;
     limits_ = made.fore;
     slots_.assign(std::min(made.fore.max_slots, options.slots), Slot());
@@ -146,13 +147,12 @@ Task Nfs4Client::complete_reclaim() {
 
 Detached Nfs4Client::recover() {
   recovering_ = true;
-  const bool first = session_number_ == 0;
   recovery_until_ = options.clock->now() + grace_timeout();
   bool new_client = false;
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   unknown_ |= new_client;
-  lost_leases_ += !first && new_client;
+  lost_leases_ += !is_new_ && new_client;
   const bool anew = unknown_ || suspicious_;
   if (anew && recovery) recovery->forgotten();
   if (!error && unknown_ && recovery) error = co_await recovery->reclaim();
@@ -162,17 +162,17 @@ Detached Nfs4Client::recover() {
   recovery_error_ = error;
   if (!error) {
     up_ = !ending_;
-    suspicious_ = unknown_ = false;
+    suspicious_ = unknown_ = is_new_ = false;
     if (anew) ++epoch_;
   }
   parked_.wake();
 }
 
 Task Nfs4Client::ready(OpCall& call) {
-  for (unsigned attempt = 0; attempt < kMostAttempts && !up_; ++attempt) {
+  for (unsigned attempt = 0; attempt < kMostAttempts && (!up_ || leaving_ != Leaving::no); ++attempt) {
     if (call.cancelled || ending_) co_return ECANCELED;
-    if (!recovering_) recover();
-    if (recovering_) co_await parked_.wait(call);
+    if (!recovering_ && leaving_ == Leaving::no) recover();
+    if (recovering_ || leaving_ != Leaving::no) co_await parked_.wait(call);
     if (!up_ && recovery_error_ != ENOTCONN) break;
   }
   if (call.cancelled) co_return ECANCELED;
@@ -287,13 +287,13 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
     if (error && problem_.empty()) problem_ = strerror(error);
   }
   up_ = !error;
+  is_new_ = false;
   *done = true;
 }
 
 // --- the end ---
 
-Detached Nfs4Client::end_session() {
-  if (recovery) co_await recovery->close_all();
+Task Nfs4Client::give_up_session() {
   Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
   Rpc& session = bare_request();
@@ -302,7 +302,50 @@ Detached Nfs4Client::end_session() {
   Rpc& client = bare_request();
   client.compound.destroy_clientid(clientid_);
   co_await send(client);
+  co_return 0;
+}
+
+Detached Nfs4Client::end_session() {
+  if (recovery) co_await recovery->close_all();
+  co_await give_up_session();
   ended_ = true;
+}
+
+bool Nfs4Client::leave() {
+  if (!up_ || ending_ || leaving_ != Leaving::no || (recovery && recovery->has_opens())) return false;
+  leaving_ = Leaving::drains;
+  touch();
+  return true;
+}
+
+Detached Nfs4Client::unmount() {
+  leaving_ = Leaving::unmounts;
+  co_await give_up_session();
+  leaving_ = Leaving::gone;
+  touch();
+}
+
+void Nfs4Client::go_on_leaving() {
+  if (leaving_ == Leaving::drains) {
+    const bool drained = std::none_of(rpcs_.used.begin(), rpcs_.used.end(), [](const Rpc& rpc) { return rpc.call != nullptr; });
+    if (recovering_ || (recovery && recovery->has_opens())) {  // an operation in flight has opened a file: it stays
+      leaving_ = Leaving::no;
+      if (!recovering_) parked_.wake();
+    } else if (drained) {
+      unmount();
+    }
+  } else if (leaving_ == Leaving::gone) {
+    leaving_ = Leaving::no;
+    is_new_ = true;
+    up_ = false;
+    clientid_ = 0;
+    name_owner();
+    ++counters.mounted;
+    ++remounts_;
+    recovering_ = true;  // keeps requests that the break ends from recovering themselves
+    channels_.reset();
+    recover();
+  }
 }
 
 void Nfs4Client::begin_end() {

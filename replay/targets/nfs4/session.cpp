@@ -23,20 +23,39 @@ constexpr char kGaneshaLimit[] =
 
 }  // namespace
 
-Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients)
-    : ClientConnection(files, lock_waits_, o, minor_version, path), files(client.options) {
+Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn)
+    : ClientConnection(files, lock_waits_, o, minor_version, path), files(client.options), churn_(churn), next_churn_(INT64_MAX) {
   if (clients == 1) return;
   allow_clients(uint64_t(clients) * o.connections);
   int error = 0;
   Nfs4Client* first = &client;
   const uint32_t connected = add_clients(
-      clients, std::min(o.timeout, kSetUpPatience), [&] { return std::make_unique<Mount>(files, lock_waits_, first); }, &error);
-  if (connected == clients) return;
+      clients, std::min(o.timeout, kSetUpPatience),
+      [&](uint32_t k) { return std::make_unique<Mount>(files, lock_waits_, first, k); }, &error);
+  if (connected == clients) {
+    next_churn_ = clock().now();
+    return;
+  }
   end_clients(kEndPatience);
   throw std::runtime_error(clients_problem(connected, clients, error) + kGaneshaLimit);
 }
 
-Shared::~Shared() { number_of_clients() == 1 ? client.shut_down() : end_clients(kEndPatience); }
+Shared::~Shared() {
+  next_churn_ = INT64_MAX;
+  number_of_clients() == 1 ? client.shut_down() : end_clients(kEndPatience);
+}
+
+// Asks the next client that can to unmount.
+void Shared::advance(int64_t now) {
+  if (churn_ && now >= next_churn_) {
+    const int64_t period = kSecond / churn_;
+    next_churn_ = next_churn_ + kSecond < now ? now + period : next_churn_ + period;
+    uint32_t asked = 0;
+    while (asked < number_of_clients() && !at(turn_ = (turn_ + 1) % number_of_clients()).leave()) ++asked;
+    client.counters.stayed += asked == number_of_clients();
+  }
+  ClientConnection::advance(now);
+}
 
 void Nfs4Session::begin(SharedCall& shared_call) {
   OpCall& call = static_cast<OpCall&>(shared_call);

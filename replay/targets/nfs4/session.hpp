@@ -2,6 +2,7 @@
 // A session that performs the operations of one thread on the shared client.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -23,9 +24,13 @@ struct Mount final : Nfs4Client {
 
 // State that the sessions of a target share. File handles are the same for all clients.
 struct Shared final : ClientConnection<Mount> {
-  // Makes `clients` clients. Throws std::runtime_error, one line.
-  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients);
+  // Makes `clients` clients, of which `churn` a second unmount and mount anew. Throws std::runtime_error, one line.
+  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn);
   ~Shared() override;
+  void advance(int64_t now) override;
+  wire::Channel::Interest interest(int64_t deadline) override {
+    return ClientConnection::interest(churn_ ? std::min(deadline, next_churn_) : deadline);
+  }
   nfs::NfsState files;
   uint64_t temporary_opens = 0;  // opens without a handle so far
 
@@ -33,6 +38,9 @@ struct Shared final : ClientConnection<Mount> {
   RetryWaits& lock_waits() override { return lock_waits_; }
 
  private:
+  const uint32_t churn_;
+  int64_t next_churn_ = 0;
+  uint32_t turn_ = 0;  // number of the client that was asked last to unmount
   RetryWaits lock_waits_;
 };
 

@@ -54,6 +54,7 @@ class States final : public Recovery {
   Task reclaim() override;
   Task regain() override;
   Task close_all() override;
+  bool has_opens() const override { return !opens_.empty(); }
   Task close(OpCall* call, const OpenState& state);
 
  private:

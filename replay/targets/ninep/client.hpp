@@ -25,6 +25,7 @@
 #include "targets/ninep/p9.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
+#include "targets/wire/local_addresses.hpp"
 
 namespace fsr::ninep {
 
@@ -37,6 +38,7 @@ struct OpCall;
 
 struct Settings {
   std::vector<wire::Address> server;
+  wire::LocalAddresses local;  // that clients connect from
   Clock* clock = nullptr;
   std::string uname, aname;
   uint32_t uid = 0, gid = 0;       // used if an operation has no user; gid also is the group of new files
@@ -92,7 +94,7 @@ class NinepClient : public WatchedClient {
   explicit NinepClient(const Settings& s);
   // Makes a further client of the server of `first`, which lends it the counters and what it learnt of the server. connect()
   // connects it.
-  explicit NinepClient(NinepClient* first);
+  NinepClient(NinepClient* first, uint32_t k);
   ~NinepClient();
   NinepClient(const NinepClient&) = delete;
   NinepClient& operator=(const NinepClient&) = delete;

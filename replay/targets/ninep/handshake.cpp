@@ -44,7 +44,8 @@ NinepClient::NinepClient(const Settings& s)
       epoch(own_epoch_),
       dialect_(s.dialect.value_or(Dialect::l)),
       msize_(s.msize),
-      owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(false), *s.clock, counters.wire)),
+      owned_channel_(
+          std::make_unique<wire::Channel>(s.local.from(s.server, 0), kProtocol, channel_options(false), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
   Clock& clock = *settings.clock;
   const int64_t begun = clock.now();
@@ -66,7 +67,7 @@ NinepClient::NinepClient(const Settings& s)
   }
 }
 
-NinepClient::NinepClient(NinepClient* first)
+NinepClient::NinepClient(NinepClient* first, uint32_t k)
     : settings(first->settings),
       counters(first->counters),
       epoch(first->epoch),
@@ -74,8 +75,8 @@ NinepClient::NinepClient(NinepClient* first)
       agreed_(true),
       xattrs_(first->xattrs_),
       msize_(first->msize_),
-      owned_channel_(
-          std::make_unique<wire::Channel>(settings.server, kProtocol, channel_options(true), *settings.clock, counters.wire)),
+      owned_channel_(std::make_unique<wire::Channel>(settings.local.from(settings.server, k), kProtocol, channel_options(true),
+                                                     *settings.clock, counters.wire)),
       channel_(*owned_channel_) {}
 
 NinepClient::~NinepClient() { end_everything(); }

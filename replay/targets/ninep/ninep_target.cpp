@@ -54,7 +54,7 @@ std::optional<Dialect> wanted_dialect(const wire::Url& url) {
 }
 
 Settings settings_of(const wire::Url& url, const TargetOptions& options, bool local) {
-  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout", "clients"});
+  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout", "clients", "source"});
   Settings s;
   s.clients = uint32_t(url.number("clients", 1, kMostClients, 1));
   s.clock = options.clock;
@@ -73,6 +73,7 @@ Settings settings_of(const wire::Url& url, const TargetOptions& options, bool lo
   s.dialect = wanted_dialect(url);
   s.msize = uint32_t(url.number("msize", kLeastMsize, kMostMsize, kDefaultMsize));
   s.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  s.local = wire::LocalAddresses::of(url);
   if (local)
     s.server = {unix_address(url)};
   else

@@ -62,8 +62,25 @@ def inside(kind):
                 f"{report.get('failed')} {report.get('not_clean')} {counters}")
 
     if kind == "nfs4":
+        churn(cases, many)
         limits(cases, many)
     return cases.status()
+
+
+def churn(cases, url):
+    subprocess.run(["ip", "route", "add", "local", "10.77.0.0/24", "dev", "lo"], check=True)
+    report = os.path.join(os.environ["GANESHA_DIR"], "churn.json")
+    more = url.replace(f"clients={CLIENTS}", f"clients={3 * CLIENTS}")  # those without a stream have no open file
+    with open(report, "w") as written:
+        start(more + "&source=10.77.0.0/24&churn=20", written, "--load", "200", "--duration", "2s", "--force").wait()
+    with open(report) as written:
+        run = json.load(written)
+    cases.case("clients unmount and mount anew while the load goes on",
+               run["counters"].get("clients mounted anew", 0) > 10 and run["exit_status"] == 0 and run["clients"]["down"] == 0,
+               f"{run['clients']} {run['counters']} {run['not_clean']}")
+    refused = subprocess.run([built("replay/fsreplay"), "target", "stat", url + "&source=10.78.0.0/16"], capture_output=True, text=True)
+    cases.case("addresses that this host does not have are refused with the remedy",
+               refused.returncode == 2 and "source=10.78.0.0/16: no address of this host" in refused.stderr, refused.stderr)
 
 
 def limits(cases, url):
