@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 14;              // user_version; another one has other tables
+constexpr int kResultsVersion = 15;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -60,6 +60,8 @@ create table mix(run int, procedure text, asked real, issued int, failed int, is
 create table ranks(run int, rank int, host text, streams int, issued int, failed int, differed int, bytes_read int, bytes_written int,
   elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,
   start_ns int, clock_offset_ns int, clock_error_ns int, clock_drift_ns int);
+create table clients(run int, client int, set_up_ns int, operations int, per_s real, p50_ns int, p99_ns int, unanswered int,
+  reconnects int, leases_lost int, down int);
 create view curve as
   select run.series, run.id as run, run.run_group, run.round, label, target, asked_per_s, achieved_per_s, issued as calls,
          response.mean_ns, response.p50_ns, response.p90_ns, response.p99_ns, service.p99_ns as service_p99_ns, mix_deviation_percent

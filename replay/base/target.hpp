@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/client_figures.hpp"
 #include "op.hpp"
 
 namespace fsr {
@@ -68,6 +69,7 @@ struct TargetRequest {
   char* room = nullptr;      // op->length bytes into which a target may put wanted data; outcome.data says where the data is
   bool want_attr = true;     // attributes of a new or linked object are wanted, even if the target needs another request for them
   bool untimed = false;  // Outcome::completed may stay 0 if submit() completes the request, because the caller does not use it
+  uint64_t stream = 0;   // its stream, from 1, by which a target deals it to one of its clients; 0: to any of them
   bool alone = false;    // the session gets no other request before this one has ended, so submit() may wait for it
   Outcome outcome;
   void* owner = nullptr;  // for the engine
@@ -153,6 +155,9 @@ class Target {
   virtual void forget_name(ObjectId, ObjectId /*parent*/, std::string_view /*name*/) {}
   // Counters of the whole target besides operations: reconnects, retransmissions, silly renames, lost writes.
   virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
+  // Clients of the target, to which operations are dealt by TargetRequest::stream. Empty figures: there is only one.
+  virtual uint32_t number_of_clients() const { return 1; }
+  virtual std::vector<ClientFigures> client_figures() { return {}; }
   // Returns the number of requests on the wire so far, by NFS procedure ("getattr"). Counts those of the target's own client, or
   // of the kernel's client for the file system of a directory. In version 4, a COMPOUND counts as one request, of its main
   // operation. Empty: not known. Never blocks.

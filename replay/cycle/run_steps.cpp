@@ -11,6 +11,7 @@
 #include "op_source.hpp"
 #include "plan/file_uses.hpp"
 #include "plan/image_source.hpp"
+#include "report/clients_section.hpp"
 #include "report/report.hpp"
 #include "trace/paths.hpp"
 #include "util/check.hpp"
@@ -68,11 +69,15 @@ void RunSteps::run(RunOptions options) {
   report_.options = options;
   input_.describe(report_);
   GeneratedLoad* load = input_.generated();
+  const std::vector<ClientFigures> before = target_.client_figures();
   FSR_CHECK(source || load, "the input has neither operations nor a load of its own");
   report_.result = source ? fsr::run(*source, target_, clock_, options) : load->run(target_, clock_, options);
   report_.counters = target_.counters();
+  std::vector<ClientFigures> clients = target_.client_figures();
+  for (size_t k = 0; k < clients.size(); ++k) clients[k] = clients[k].since(before[k]);
   if (auto* copies = dynamic_cast<const LinkCopies*>(&target_)) report_.outdated_copies = copies->outdated_copies();
   input_.describe(report_);  // requests of close() do not belong to the load
+  if (!clients.empty()) report_.sections.push_back(std::make_shared<ClientsSection>(std::move(clients), report_.result.elapsed));
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;
 }

@@ -121,6 +121,15 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
   if (anchor) node.base = edge.satisfied - edge.lag;
 }
 
+// Returns the number by which the target deals the operation to one of its clients.
+static uint64_t stream_of(const Op& op, ClientsBy by) {
+  if (by == ClientsBy::any) return 0;
+  const uint64_t machine = op.who ? uint64_t(op.who->client) << 32 : 0;
+  if (by == ClientsBy::user) return (machine | op.uid) + 1;
+  if (by == ClientsBy::process && op.who && op.who->pid > 0) return machine | uint32_t(op.who->pid);
+  return op.thread;
+}
+
 void Planner::plan(const Op& op, Node& node) {
   // A lock request that waited in vain (ended by a signal or a deadlock) is sent without waiting, because nothing would end the
   // wait.
@@ -129,6 +138,7 @@ void Planner::plan(const Op& op, Node& node) {
   run_.window.assign(node, tried, options_.record != nullptr);
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
+  node.request.stream = stream_of(op, options_.clients_by);
   node.refused = !only_forgets(op) && leads_out(op);
   node.request.owner = &node;
   if (!is_added_lookup(op) && threads_.insert(op.thread)) ++streams_;

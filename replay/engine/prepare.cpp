@@ -100,6 +100,8 @@ class Preparation {
     run_options.stop = options_.stop;
     run_options.known = &known_;
     run_options.mismatches = options_.described;
+    // An open file belongs to the client of the thread that has it.
+    run_options.clients_by = dynamic_cast<ImageOpens*>(&source) ? ClientsBy::stream : ClientsBy::any;
     uint64_t before = out_.operations;
     if (options_.progress)
       run_options.progress = [&](const Progress& p) {

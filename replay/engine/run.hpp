@@ -33,6 +33,8 @@ constexpr int64_t kBehind = 10'000'000;  // ns after its due time from which an 
 
 enum class Timing : uint8_t { original, think, asap };
 enum class Order : uint8_t { resource, time, strict };
+// Operations that go to one client of a target: those of a stream, a process or a user. any: each operation to the next client.
+enum class ClientsBy : uint8_t { stream, process, user, any };
 
 struct Progress {
   uint64_t planned = 0;    // operations that entered the window
@@ -49,6 +51,7 @@ struct Progress {
 struct RunOptions {
   Timing timing = Timing::original;
   Order order = Order::resource;
+  ClientsBy clients_by = ClientsBy::stream;
   double scale = 1;                            // multiple of the recorded speed; 4: four times the load
   int64_t from = 0;                            // recorded time at which the schedule starts; earlier operations are left out
   int64_t to = INT64_MAX;                      // recorded time; operations that started at or after it are left out

@@ -361,8 +361,9 @@ bool ImageOpens::next(OpBatch& batch) {
   for (const LiveOpen& open : tree_.opens) {
     if (!opened_here(open.handle)) continue;
     opened.insert(open.object);
-    add(open.directory ? OpKind::opendir : OpKind::open, open.object, open.handle).open_flags =
-        open.open_flags & ~unsigned(O_CREAT | O_EXCL | O_TRUNC);
+    Op& op = add(open.directory ? OpKind::opendir : OpKind::open, open.object, open.handle);
+    op.open_flags = open.open_flags & ~unsigned(O_CREAT | O_EXCL | O_TRUNC);
+    if (open.thread) op.thread = tree_.options.clones.all > 1 ? open.thread * tree_.options.clones.all + clone_ : open.thread;
   }
   for (const LiveLock& lock : tree_.locks) {
     if (!opened_here(lock.handle)) continue;

@@ -4,14 +4,19 @@
 // did not find a name because a rename moved it meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/lost_locks.hpp"
 #include "targets/client_connection.hpp"
+#include "targets/client_limits.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr {
 
@@ -48,10 +53,27 @@ struct PathCounters {
   }
 };
 
-// The connection that the sessions of a target share. `Tree` derives from KnownTree.
+// The connection that the sessions of a target share. `Tree` derives from KnownTree. All clients use it, because the names and
+// types of objects do not depend on the client.
 template <class Client, class Tree>
 struct PathConnection final : ClientConnection<Client> {
-  explicit PathConnection(const auto& settings) : ClientConnection<Client>(settings), tree(this->client) {}
+  // Makes `clients` clients. Throws std::runtime_error, one line.
+  PathConnection(const auto& settings, uint32_t clients) : ClientConnection<Client>(settings), tree(this->client) {
+    constexpr int64_t kPatience = 10 * kSecond;  // ns without a further client
+    if (clients == 1) return;
+    allow_clients(clients);
+    tree.expect_clients(clients);
+    int error = 0;
+    Client* first = &this->client;
+    const uint32_t connected = this->add_clients(
+        clients, std::min(settings.timeout, kPatience), [&](uint32_t k) { return std::make_unique<Client>(first, k); }, &error);
+    if (connected == clients) return;
+    this->end_clients(kSecond);
+    throw std::runtime_error(clients_problem(connected, clients, error));
+  }
+  ~PathConnection() override {
+    if (this->number_of_clients() > 1) this->end_clients(kSecond);
+  }
   Tree tree;  // refers to `client`
 
   Clock& clock() const override { return *this->client.settings.clock; }
@@ -71,7 +93,7 @@ static Task repeat_call(OpCall& call, PathConnection<Client, Tree>& shared, Perf
   int error;
   for (unsigned attempts = 1;; ++attempts) {
     call.request->outcome = Outcome();
-    error = co_await shared.client.ready(call);
+    error = co_await call.client().ready(call);
     if (error) break;
     const uint64_t moves = shared.tree.moves();
     error = co_await perform(call);

@@ -54,7 +54,7 @@ void SharedSession::end() {
 Submit SharedSession::submit(TargetRequest& request) {
   std::lock_guard lock(connection_.mutex);
   if (free_calls_.empty()) {
-    if (calls_.size() == kMostCalls) return Submit::busy;
+    if (calls_.size() >= connection_.most_calls()) return Submit::busy;
     calls_.push_back(make_call());
     free_calls_.push_back(calls_.back().get());
   }
@@ -63,6 +63,7 @@ Submit SharedSession::submit(TargetRequest& request) {
   call.request = &request;
   call.finished = call.cancelled = false;
   call.submitting = true;
+  connection_.deal(call);
   begin(call);
   call.submitting = false;
   if (!call.finished) return Submit::queued;
@@ -74,6 +75,7 @@ void SharedSession::finish(SharedCall& call, int error) {
   call.request->outcome.error = error;
   call.request->outcome.completed = connection_.clock().now();
   call.finished = true;
+  connection_.ended(call);
   if (call.submitting) return;
   done_.push_back(&call);
   if (!polling_) event_.signal();

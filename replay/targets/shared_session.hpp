@@ -26,8 +26,10 @@ struct SharedCall {
   virtual ~SharedCall() = default;
   TargetRequest* request = nullptr;
   bool submitting = false, finished = true;
-  bool cancelled = false;  // its session ends: the call makes no further request, and ends
-  int64_t until = 0;       // time in ns at which its wait for a reply ends; 0: it does not wait for one
+  bool cancelled = false;      // its session ends: the call makes no further request, and ends
+  int64_t until = 0;           // time in ns at which its wait for a reply ends; 0: it does not wait for one
+  uint32_t client_number = 0;  // of the client that performs it
+  int64_t started = 0;         // ns; only if there are several clients
 
   std::string buffer;  // the memory that the outcome's data refers to, or the names of a listing
 
@@ -63,6 +65,13 @@ class SharedConnection {
   virtual uint64_t generation() const = 0;  // changes whenever the socket is replaced
   // Ends the calls of a session that is being destroyed; all are finished when this returns.
   virtual void cancel(const std::vector<SharedCall*>& calls) = 0;
+  // Chooses the client of a call.
+  virtual void deal(SharedCall&) {}
+  virtual void ended(const SharedCall&) {}                    // its outcome is known
+  virtual unsigned most_calls() const { return kMostCalls; }  // in flight on one session
+
+ protected:
+  static constexpr unsigned kMostCalls = 128;
 
  private:
   friend class SharedSession;
@@ -72,8 +81,6 @@ class SharedConnection {
 // A session that performs the operations of one thread.
 class SharedSession : public TargetSession {
  public:
-  static constexpr unsigned kMostCalls = 128;
-
   Submit submit(TargetRequest& request) final;
   void poll(int64_t deadline, int wake, Completion& sink) final;
 

@@ -35,7 +35,9 @@ struct PerformOptions {
 class SimContext {
  public:
   SimContext(RunnerState& state, RunnerWorker& worker, unsigned number)
-      : state_(state), worker_(&worker), home_(&worker), number_(number) {}
+      : state_(state), worker_(&worker), home_(&worker), number_(number) {
+    request_.stream = number + 1;
+  }
   SimContext(const SimContext&) = delete;
   SimContext& operator=(const SimContext&) = delete;
 

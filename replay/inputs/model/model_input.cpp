@@ -144,7 +144,9 @@ class ModelKind final : public InputKind {
         .stands_for("WHAT")
         .often({"processes", "think"});
   }
-  std::vector<std::string> shares() const override { return {"--timing", "--order", "--scale", "--clones", "--load", "--seed"}; }
+  std::vector<std::string> shares() const override {
+    return {"--timing", "--order", "--scale", "--clones", "--clients-by", "--load", "--seed"};
+  }
 
   std::vector<std::string> names() const override {
     std::vector<std::string> names = shipped_models();

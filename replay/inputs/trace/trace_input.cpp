@@ -38,6 +38,10 @@ Order order_of(const std::string& name) {
   return name == "resource" ? Order::resource : name == "time" ? Order::time : Order::strict;
 }
 
+ClientsBy clients_by_of(const std::string& name) {
+  return name == "stream" ? ClientsBy::stream : name == "process" ? ClientsBy::process : ClientsBy::user;
+}
+
 CloneNumbers parse_clones(const std::string& text) {
   constexpr unsigned kMost = 100'000;
   unsigned clones = 0;
@@ -225,6 +229,7 @@ class TraceInput final : public Input {
   OpSource& source(RunOptions& run, CloneNumbers clones) {
     run.timing = timing_of(options_.timing);
     run.order = order_of(options_.order);
+    run.clients_by = clients_by_of(options_.clients_by);
     run.scale = scale();
     run.from = options_.from;
     run.to = options_.to;
@@ -285,6 +290,9 @@ class TraceKind final : public InputKind {
         .one_of({"resource", "time", "strict"});
     group.add_with("--scale", options_.scale, parse_factor, "multiply the recorded load: 4x, 0.5x").stands_for("FACTOR");
     group.add_with("--clones", options_.clones, parse_clones, "replay N clients, each in its own tree").stands_for("N");
+    group.add("--clients-by", options_.clients_by, "deal a target's clients by stream, process, user")
+        .stands_for("WHAT")
+        .one_of({"stream", "process", "user"});
     group.add_with("--from", options_.from, parse_duration, "start at this recorded time: 90s, 5m").stands_for("TIME");
     group.add_with("--to", options_.to, parse_duration, "end at this recorded time").stands_for("TIME");
   }

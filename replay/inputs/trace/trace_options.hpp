@@ -10,7 +10,7 @@
 namespace fsr {
 
 struct TraceOptions {
-  std::string timing = "original", order = "resource";
+  std::string timing = "original", order = "resource", clients_by = "stream";
   double scale = 1;
   CloneNumbers clones;
   int64_t from = 0, to = INT64_MAX;  // recorded time, ns

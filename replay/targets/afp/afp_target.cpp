@@ -26,7 +26,7 @@ constexpr OpMapping kMappings[] = {{"AFP 3.2-3.4", fidelity_in<true>, afp_reques
 
 class AfpTarget final : public Target, public LinkCopies {
  public:
-  AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
+  AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s, s.clients)) {}
 
   // Releases the open instances of files with hidden names, so that these are removed.
   ~AfpTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
@@ -56,6 +56,9 @@ class AfpTarget final : public Target, public LinkCopies {
     const auto [total, free] = shared_->client.space();
     return {total, free};
   }
+
+  uint32_t number_of_clients() const override { return shared_->number_of_clients(); }
+  std::vector<ClientFigures> client_figures() override { return shared_->figures(); }
 
   bool empty() override { return root_is_empty(*this, *shared_->client.settings.clock); }
 

@@ -45,8 +45,8 @@ Task resize(OpCall& call, const NameInDirectory& entry, uint64_t size) {
   // If a part of the file is locked, only the fork that has the lock can cut the file. The replayed owners may all cut it, as on
   // Linux.
   const Object* o = call.tree().object(call.op().object);
-  if (o && o->locks && o->locks->fork && o->locks->writes && call.client().current(o->locks->fork))
-    co_return co_await set_size(call, o->locks->fork, size);
+  const std::shared_ptr<Object::Locks> locks = o ? o->locks_of(call.client()) : nullptr;
+  if (locks && locks->writes && call.client().current(locks->fork)) co_return co_await set_size(call, locks->fork, size);
   const Open* open = call.tree().open(call.op().handle);
   if (open && call.client().current(open->fork) && (access_mode(open->flags) & kAccessWrite))
     co_return co_await set_size(call, open->fork, size);

@@ -41,12 +41,13 @@ void Rpc::failed(int error) {
   client->conclude(*this);
 }
 
-wire::ChannelOptions AfpClient::channel_options() const {
+wire::ChannelOptions AfpClient::channel_options(bool one_of_many) const {
   wire::ChannelOptions o;
   o.max_message = kDsiHead + kMostQuantum;
   o.depth = kDepth;
   o.request_timeout = settings.timeout;
   o.stateful = true;
+  o.lazy = o.frugal = one_of_many;
   return o;
 }
 
@@ -66,6 +67,7 @@ Rpc& AfpClient::request(OpCall* call, Command command, bool harmless, Dsi dsi) {
 // Requests are sent in the order in which they begin, because begin_removal() relies on it. So a request waits if an earlier one
 // does, even if a request id is free.
 void AfpClient::begin(Rpc& rpc) {
+  touch();
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
   else if ((rpc.call || !shaking_) && !is_ready())  // its connection broke
@@ -158,12 +160,15 @@ wire::Channel::Interest AfpClient::interest(int64_t deadline) const {
 
 // Waits for the requests in flight, kCancelTimeout at most, because the protocol can't cancel requests.
 void AfpClient::cancel(const std::vector<SharedCall*>& calls) {
-  parked_.wake_cancelled();
+  cancel_begin();
   const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) {
     channel_.poll(until, -1);
     pump();
   });
-  if (all) return;
+  if (!all) cancel_end(calls);
+}
+
+void AfpClient::cancel_end(const std::vector<SharedCall*>&) {
   silent_ = true;
   channel_.reset();  // ends the requests
   pump();

@@ -20,10 +20,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/client_figures.hpp"
 #include "targets/afp/afp.hpp"
 #include "targets/call_wait_list.hpp"
+#include "targets/client_watch.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
+#include "targets/wire/local_addresses.hpp"
 
 namespace fsr::afp {
 
@@ -42,6 +45,7 @@ const char* uam_name(Uam uam);  // as on the wire
 
 struct Settings {
   std::vector<wire::Address> server;
+  wire::LocalAddresses local;  // that clients connect from
   Clock* clock = nullptr;
   std::string user, password;
   std::string volume;
@@ -50,6 +54,7 @@ struct Settings {
   Version version = Version::v34;
   int64_t timeout = 0;  // ns that an operation may wait for replies
   bool privileged = false;
+  uint32_t clients = 1;
 };
 
 struct Counters : PathCounters {
@@ -83,16 +88,23 @@ struct Rpc final : RpcBase<AfpClient, OpCall, Rpc> {
   void failed(int error) override;
 };
 
-class AfpClient final : private wire::Listener {
+class AfpClient final : public WatchedClient, private wire::Listener {
  public:
   // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error if no connection can be made.
   explicit AfpClient(const Settings& s);
+  // Makes a further client of the server of `first`, which lends it the counters. connect() connects it.
+  AfpClient(AfpClient* first, uint32_t k);
   ~AfpClient();
   AfpClient(const AfpClient&) = delete;
   AfpClient& operator=(const AfpClient&) = delete;
 
   const Settings settings;
-  Counters counters;
+
+ private:
+  std::unique_ptr<Counters> own_counters_;
+
+ public:
+  Counters& counters;
 
   bool has_xattrs() const { return settings.version >= Version::v32; }
   uint16_t volume() const { return volume_; }
@@ -113,7 +125,7 @@ class AfpClient final : private wire::Listener {
   // Waits for a connection that takes requests.
   Task ready(OpCall& call);
   uint64_t generation() const { return generation_; }
-  bool current(const ForkRef& fork) const { return fork && fork->open && fork->session == session_; }
+  bool current(const ForkRef& fork) const { return fork && &fork->client == this && fork->open && fork->session == session_; }
   Task open_fork(OpCall* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
   Task close_fork(OpCall* call, ForkRef fork);  // waits for the reply
 
@@ -124,8 +136,20 @@ class AfpClient final : private wire::Listener {
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   void cancel(const std::vector<SharedCall*>& calls);
+  void cancel_begin() { parked_.wake_cancelled(); }
+  void cancel_end(const std::vector<SharedCall*>& calls);  // ends them all, with the connection
+  uint64_t sockets() const { return channel_.sockets(); }
 
   std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, free_bytes_}; }  // total and free bytes at the set-up
+
+  // For ClientConnection, which describes them:
+  void connect() { shake_hands(nullptr); }
+  bool connecting() const { return shaking_; }
+  int connect_error() const { return shake_error_; }
+  void begin_end();
+  bool ending() const { return ending_ && is_ready() && !logged_out_; }
+  void end_everything();
+  void add_figures(ClientFigures* figures) const;
 
  private:
   friend struct Rpc;
@@ -150,14 +174,15 @@ class AfpClient final : private wire::Listener {
   Task find_root();
   Task get_token();
   Task refuse_volume(int result);
-  Detached log_out(bool* done);
-  wire::ChannelOptions channel_options() const;
+  Detached log_out();
+  wire::ChannelOptions channel_options(bool one_of_many) const;
 
   uint16_t volume_ = 0;
   uint32_t root_ = kRootDir;
   uint32_t quantum_ = 0;
   uint64_t free_bytes_ = 0, total_bytes_ = 0;
   bool ready_ = false, shaking_ = false, ending_ = false;
+  bool logged_out_ = false;
   int shake_error_ = 0;
   uint64_t generation_ = 0;  // number of the current connection
   uint64_t session_ = 0;     // number of the AFP session; unchanged by a reconnect if the server resumes the session

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "targets/afp/dhx2.hpp"
@@ -76,8 +77,11 @@ ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& cloc
 
 AfpClient::AfpClient(const Settings& s)
     : settings(s),
+      own_counters_(std::make_unique<Counters>()),
+      counters(*own_counters_),
       client_id_(random_id()),
-      owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
+      owned_channel_(
+          std::make_unique<wire::Channel>(s.local.from(s.server, 0), kProtocol, channel_options(false), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
   channel_.set_listener(this);
   Clock& clock = *settings.clock;
@@ -94,20 +98,45 @@ AfpClient::AfpClient(const Settings& s)
   throw SetupError(step_, problem_.empty() ? strerror(shake_error_) : problem_);
 }
 
+AfpClient::AfpClient(AfpClient* first, uint32_t k)
+    : settings(first->settings),
+      counters(first->counters),
+      client_id_(random_id()),
+      owned_channel_(std::make_unique<wire::Channel>(settings.local.from(settings.server, k), kProtocol, channel_options(true),
+                                                     *settings.clock, counters.wire)),
+      channel_(*owned_channel_) {
+  channel_.set_listener(this);
+}
+
 AfpClient::~AfpClient() {
-  ending_ = true;
-  bool done = false;
-  if (is_ready()) log_out(&done);
+  begin_end();
   const int64_t until = settings.clock->now() + kLogoutTimeout;
-  while (is_ready() && !done && settings.clock->now() < until) {
+  while (ending() && settings.clock->now() < until) {
     channel_.poll(until, -1);
     pump();  // the logout may wait for requests in flight
   }
+  end_everything();
+}
+
+void AfpClient::begin_end() {
+  if (std::exchange(ending_, true)) return;
+  if (is_ready()) log_out();
+}
+
+void AfpClient::end_everything() {
+  ending_ = true;
   channel_.reset();  // ends a handshake or logout that is not finished
 }
 
+void AfpClient::add_figures(ClientFigures* figures) const {
+  const uint64_t connections = channel_.connections();
+  figures->reconnects = connections ? connections - 1 : 0;
+  figures->lost_leases = session_ ? session_ - 1 : 0;
+  figures->is_down = !is_ready();
+}
+
 // Logs out and closes the session, because a server keeps the session of a client that only disconnects.
-Detached AfpClient::log_out(bool* done) {
+Detached AfpClient::log_out() {
   Rpc& rpc = request(nullptr, Command::logout);
   rpc.out().u8(0);
   const Reply& reply = co_await send(rpc);
@@ -115,7 +144,7 @@ Detached AfpClient::log_out(bool* done) {
     send_control(Dsi::close_session);
     channel_.poll(settings.clock->now(), -1);
   }
-  *done = true;
+  logged_out_ = true;
 }
 
 Detached AfpClient::shake_hands(bool* done) {

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "targets/afp/ops.hpp"
@@ -24,7 +25,7 @@ constexpr uint64_t kToEnd = UINT64_MAX;  // as a length
 
 Object::Locks* locks_of(OpCall& call, ObjectId object) {
   Object* o = call.tree().object(object);
-  return o ? o->locks.get() : nullptr;
+  return o ? o->locks_of(call.client()).get() : nullptr;
 }
 
 // Returns the parts of `s` outside of `held`, which is sorted and has no overlaps.
@@ -79,7 +80,7 @@ Task lock_fork(OpCall& call, ObjectId object, ForkRef* fork) {
 
 // Makes the server's locks equal to the union of the owners' locks: first unlocks, then locks.
 Task bring_in_line(OpCall& call, ObjectId object) {
-  const std::shared_ptr<Object::Locks> kept = call.tree().object(object)->locks;
+  const std::shared_ptr<Object::Locks> kept = call.tree().object(object)->locks_of(call.client());
   Object::Locks& locks = *kept;
   if (locks.held.empty() && locks.table.empty()) co_return 0;
   ForkRef fork;
@@ -111,20 +112,18 @@ Task begin_change(OpCall& call, ObjectId object) {
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
-    if (!o->locks->changing) {
-      o->locks->changing = true;
-      co_return 0;
-    }
+    Object::Locks& locks = o->make_locks(call.client());
+    if (!std::exchange(locks.changing, true)) co_return 0;
     co_await call.tree().lock_waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
 }
 
 void end_change(OpCall& call, ObjectId object) {
-  if (Object* o = call.tree().object(object); o && o->locks) {
-    o->locks->changing = false;
-    if (o->locks->table.empty()) o->locks.reset();  // also closes the fork, with the locks that are left on it
+  if (Object::Locks* locks = locks_of(call, object)) {
+    locks->changing = false;
+    if (locks->table.empty())  // also closes the fork, with the locks that are left on it
+      std::erase_if(call.tree().object(object)->locks, [&](const auto& its) { return its.get() == locks; });
   }
   call.tree().lock_waits.released();
 }
@@ -151,8 +150,7 @@ Task take_lock(OpCall& call, ObjectId object, Change change, Undo undo) {
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
-    int error = change(o->locks->table);
+    int error = change(o->make_locks(call.client()).table);
     if (!error) {
       error = co_await settle_locks(call, object);
       if (error && locks_of(call, object)) {
@@ -188,8 +186,8 @@ Task do_record_lock(OpCall& call) {
   if (op.kind == OpKind::getlk) {
     Object* o = call.tree().object(open.object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_shared<Object::Locks>();
-    if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // a conflict in the table is the result
+    if (o->make_locks(call.client()).table.test(op.owner, range.start, range.end, exclusive))
+      co_return 0;  // a conflict in the table is the result
     // The attempt is on the fork that holds the owners' locks.
     if (int error = co_await begin_change(call, open.object)) co_return error;
     int error = 0;

@@ -19,9 +19,10 @@ Task truncate_opened(OpCall& call, ForkRef fork) {
 Task end_locks(OpCall& call, HandleId handle) {
   const ObjectId object = call.tree().open(handle)->object;
   Object* o = call.tree().object(object);
-  if (!o || !o->locks) co_return 0;
-  const bool flocked = o->locks->table.clear_flock(handle);
-  if (o->locks->table.close(handle).empty() && !flocked) co_return 0;
+  const std::shared_ptr<Object::Locks> locks = o ? o->locks_of(call.client()) : nullptr;
+  if (!locks) co_return 0;
+  const bool flocked = locks->table.clear_flock(handle);
+  if (locks->table.close(handle).empty() && !flocked) co_return 0;
   call.auxiliary();
   co_return co_await settle_locks(call, object);
 }
@@ -139,8 +140,9 @@ Task do_flush(OpCall& call) {
   if (!open) co_return EBADF;
   const ObjectId object = open->object;
   Object* o = call.tree().object(object);
-  if (op.owner == 0 || !o || !o->locks) co_return 0;
-  o->locks->table.clear(op.owner, 0, UINT64_MAX);
+  const std::shared_ptr<Object::Locks> locks = o ? o->locks_of(call.client()) : nullptr;
+  if (op.owner == 0 || !locks) co_return 0;
+  locks->table.clear(op.owner, 0, UINT64_MAX);
   co_return co_await settle_locks(call, object);
 }
 

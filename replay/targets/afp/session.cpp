@@ -15,6 +15,7 @@ void AfpSession::begin(SharedCall& shared_call) {
   OpCall& call = static_cast<OpCall&>(shared_call);
   call.harmful = call.made = false;
   call.until = 0;
+  call.performer = &shared_->at(call.client_number);
   run(call);
 }
 

@@ -15,9 +15,10 @@ using Shared = PathConnection<AfpClient, Tree>;
 struct OpCall final : RepeatableCall {
   explicit OpCall(Shared& s) : shared(s) {}
   Shared& shared;
-  uint32_t made_did = 0;  // id of the directory that it created
+  AfpClient* performer = nullptr;  // the client
+  uint32_t made_did = 0;           // id of the directory that it created
 
-  AfpClient& client() const { return shared.client; }
+  AfpClient& client() const { return *performer; }
   Tree& tree() const { return shared.tree; }
   Rpc& ask(Command command, bool harmless = true, Dsi dsi = Dsi::command) {
     return client().request(this, command, harmless, dsi);

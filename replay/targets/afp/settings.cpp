@@ -8,6 +8,7 @@
 #include "base/target.hpp"
 #include "targets/afp/ops.hpp"
 #include "targets/afp/password.hpp"
+#include "targets/client_limits.hpp"
 #include "targets/unicode.hpp"
 #include "targets/wire/url.hpp"
 #include "util/clock_ns.hpp"
@@ -79,9 +80,11 @@ void set_path(const wire::Url& url, Settings* s) {
 }  // namespace
 
 Settings settings_of(const wire::Url& url, const TargetOptions& options, const std::string* password) {
-  url.allow_options({"version", "uam", "password-file", "timeout"});
+  url.allow_options({"version", "uam", "password-file", "timeout", "clients", "source"});
   Settings s;
+  s.clients = uint32_t(url.number("clients", 1, kMostClients, 1));
   s.clock = options.clock;
+  s.local = wire::LocalAddresses::of(url);
   s.privileged = options.privileged;
   s.user = url.user;
   if (s.user.size() > kLongestUser) bad(url, "the user's name is too long");

@@ -15,12 +15,12 @@ namespace fsr::afp {
 
 Task Tree::find(OpCall& call, ObjectId id, NameInDirectory* entry) {
   if (id == kRootObject) {
-    *entry = {client_.root(), {}};
+    *entry = {call.client().root(), {}};
     co_return 0;
   }
   const Object* o = object(id);
   if (!o) {
-    ++client_.counters.unknown;
+    ++first_.counters.unknown;
     co_return ESTALE;
   }
   if (o->did) {
@@ -54,12 +54,14 @@ Task Tree::find_open(OpCall& call, HandleId handle, Open* found) {
   if (!known) co_return EBADF;
   *found = *known;
   if (found->listing) co_return EISDIR;
-  if (client_.current(found->fork)) co_return 0;
+  if (call.client().current(found->fork)) co_return 0;
+  const bool others = found->fork && found->fork->client.current(found->fork);  // it is still good for the client that opened it
   NameInDirectory entry;
   if (int error = co_await find(call, found->object, &entry)) co_return error;
-  if (int error = co_await client_.open_fork(&call, entry.did, entry.name, access_mode(found->flags), &found->fork))
+  if (int error = co_await call.client().open_fork(&call, entry.did, entry.name, access_mode(found->flags), &found->fork))
     co_return error;
-  ++client_.counters.reopened;
+  if (others) co_return 0;
+  ++first_.counters.reopened;
   if (Open* now = open(handle)) now->fork = found->fork;
   co_return 0;
 }
@@ -74,7 +76,7 @@ Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint16_t acc
   if (entry.name.empty()) co_return EISDIR;
   found->object = id;
   call.auxiliary();
-  co_return co_await client_.open_fork(&call, entry.did, entry.name, access, &found->fork);
+  co_return co_await call.client().open_fork(&call, entry.did, entry.name, access, &found->fork);
 }
 
 void Tree::copied(ObjectId id) {

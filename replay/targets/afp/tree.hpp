@@ -58,16 +58,27 @@ struct Object : KnownObject {
   // None: they use the last name.
   std::optional<Name> original;
   std::vector<Name> outdated;  // names whose copies lack a later change of the file
-  // Locks of the replayed owners, whose conflicts are found here, because all are one client to the server. The union of their
-  // locks is held on the server by a separate fork, so that it does not depend on the owners' forks.
+  // Locks of the replayed owners of one client, whose conflicts are found here, because all are one to the server. The union of
+  // their locks is held on the server by a separate fork, so that it does not depend on the owners' forks.
   struct Locks {
+    const AfpClient* client;
     LockTable table;
     ForkRef fork;
     bool writes = false;                // `fork` may write
     std::vector<LockTable::Span> held;  // ranges that the server has locked
     bool changing = false;              // the server's locks are being changed
   };
-  std::shared_ptr<Locks> locks;  // also kept by who changes them, as the object may be removed meanwhile
+  std::vector<std::shared_ptr<Locks>> locks;  // also kept by who changes them, as the object may be removed meanwhile
+  std::shared_ptr<Locks> locks_of(const AfpClient& client) const {
+    for (const auto& its : locks)
+      if (its->client == &client) return its;
+    return nullptr;
+  }
+  Locks& make_locks(const AfpClient& client) {
+    if (const auto its = locks_of(client)) return *its;
+    locks.push_back(std::make_shared<Locks>(Locks{.client = &client}));
+    return *locks.back();
+  }
 
   bool is_dir() const { return type == 0 || (type & S_IFMT) == S_IFDIR; }
 };
@@ -80,7 +91,9 @@ struct NameInDirectory {
 
 class Tree final : public KnownTree<Object, Open> {
  public:
-  explicit Tree(AfpClient& client) : KnownTree(".afp"), client_(client) {}
+  // `first`: the first of the clients, which all use this tree.
+  explicit Tree(AfpClient& first) : KnownTree(".afp"), first_(first) {}
+  void expect_clients(uint32_t) {}
 
   // Finds the address of the object. ESTALE: no operation has bound its id; ENOENT: it has no name any more.
   Task find(OpCall& call, ObjectId object, NameInDirectory* entry);
@@ -112,7 +125,7 @@ class Tree final : public KnownTree<Object, Open> {
   void keep(const Copy& copy, ObjectId id, ObjectId parent, std::string_view name);
   void forget_paths(ObjectId id) override;
 
-  AfpClient& client_;
+  AfpClient& first_;
 };
 
 }  // namespace fsr::afp

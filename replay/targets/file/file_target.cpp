@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -17,6 +16,7 @@
 #include "base/past_cache.hpp"
 #include "mount_requests.hpp"
 #include "session.hpp"
+#include "targets/client_limits.hpp"
 #include "targets/scheme.hpp"
 #include "util/mountinfo.hpp"
 
@@ -120,14 +120,6 @@ class FileTarget final : public Target, public PastCache, public OpensByName {
   std::atomic<bool> missing_ = false;
   std::shared_ptr<FileShared> shared_;  // null until the directory exists
 };
-
-// Raises the limit of descriptors as far as permitted, because each recorded handle needs one.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 struct Location {
   std::string path;

@@ -95,6 +95,7 @@ Rpc& Nfs4Client::request(OpCall* call, const Identity& who) {
 }
 
 void Nfs4Client::begin(Rpc& rpc) {
+  touch();
   rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
   counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_add(1, std::memory_order_relaxed);
   start(rpc);
@@ -308,7 +309,9 @@ void Nfs4Client::advance(int64_t now) {
   send_delayed(now);
   expire_backlog(now);
   if (now >= renewal()) renew();
+  if (leaving_ != Leaving::no) go_on_leaving();
   channels_.poll(now, -1);
+  if (leaving_ != Leaving::no) go_on_leaving();
 }
 
 wire::Channel::Interest Nfs4Client::interest(int64_t deadline) const {
@@ -335,18 +338,27 @@ void Nfs4Client::end_all(Which which, int error) {
   }
 }
 
-void Nfs4Client::cancel(const std::vector<SharedCall*>& calls) {
-  auto ours = [](const Rpc& rpc) { return rpc.call && rpc.call->cancelled; };
+static bool of_cancelled_call(const Rpc& rpc) { return rpc.call && rpc.call->cancelled; }
+
+void Nfs4Client::cancel_begin() {
   parked_.wake_cancelled();
   end_all(
       [&](const Rpc& rpc) {
-        return ours(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
+        return of_cancelled_call(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
       },
       ECANCELED);
-  if (all_finish(calls, *options.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channels_.poll(until, -1); })) return;
+}
+
+void Nfs4Client::cancel_end(const std::vector<SharedCall*>&) {
   silent_ = true;
   channels_.reset();  // a partly sent request refers to memory of the caller
-  end_all(ours, ECANCELED);
+  end_all(of_cancelled_call, ECANCELED);
+}
+
+void Nfs4Client::cancel(const std::vector<SharedCall*>& calls) {
+  cancel_begin();
+  if (!all_finish(calls, *options.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channels_.poll(until, -1); }))
+    cancel_end(calls);
 }
 
 void Nfs4Client::end_everything() {

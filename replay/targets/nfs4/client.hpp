@@ -18,8 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/client_figures.hpp"
 #include "base/task.hpp"
 #include "targets/call_wait_list.hpp"
+#include "targets/client_watch.hpp"
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs4/compound.hpp"
 #include "targets/rpc_list.hpp"
@@ -44,6 +46,8 @@ struct Counters {
   std::atomic<uint64_t> lost_opens{0};   // open files that could not be restored
   std::atomic<uint64_t> lost_locks{0};   // locks that could not be restored
   std::atomic<uint64_t> delegations{0};  // delegations that the server gave without a request, and that were returned
+  std::atomic<uint64_t> mounted{0};      // clients that unmounted and mounted anew
+  std::atomic<uint64_t> stayed{0};       // times that no client could unmount, because all had open files
   std::atomic<uint64_t> renewals{0};     // renewals of the lease while idle
   std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
@@ -77,23 +81,32 @@ class Recovery {
   // Opens files and requests locks anew that are still forgotten.
   virtual Task regain() = 0;
   virtual Task close_all() = 0;
+  virtual bool has_opens() const = 0;
 
  protected:
   ~Recovery() = default;
 };
 
-class Nfs4Client {
+class Nfs4Client : public WatchedClient {
  public:
   // Connects, makes client id and session, finds the export `path`, and sets root and limits in `options`. Throws
   // std::runtime_error, one line.
   Nfs4Client(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
+  // Makes a further client of the server of `first`, which lends it the counters and what it learnt of the export. connect()
+  // connects it.
+  Nfs4Client(Nfs4Client* first, uint32_t k);
   ~Nfs4Client();
   Nfs4Client(const Nfs4Client&) = delete;
   Nfs4Client& operator=(const Nfs4Client&) = delete;
 
   nfs::NfsOptions options;
   const uint32_t minor_version;
-  Counters counters;
+
+ private:
+  std::unique_ptr<Counters> own_counters_;
+
+ public:
+  Counters& counters;
   Recovery* recovery = nullptr;
 
   // Statuses of the first use of optional operations, on the export's root. kOk: the server supports the operation.
@@ -127,8 +140,22 @@ class Nfs4Client {
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   uint64_t generation() const { return channels_.generation(); }
+  uint64_t sockets() const { return channels_.sockets(); }
   void cancel(const std::vector<SharedCall*>& calls);
-  void shut_down();  // ends open files, session and client id, if the server replies soon
+  void cancel_begin();                                     // ends the cancelled calls that have no request in flight
+  void cancel_end(const std::vector<SharedCall*>& calls);  // ends them all, with the connection
+  void shut_down();                                        // ends open files, session and client id, if the server replies soon
+
+  // For ClientConnection, which describes them:
+  void connect() { recover(); }
+  // Unmounts and mounts anew, as another client, when its operations in flight have ended. Operations that begin meanwhile wait.
+  // False: it has open files, or it is not up.
+  bool leave();
+  bool connecting() const { return recovering_; }
+  int connect_error() const { return recovery_error_; }
+  void begin_end();
+  bool ending() const { return ending_ && !ended_; }
+  void add_figures(ClientFigures* figures) const;
   void end_everything();
 
  private:
@@ -160,7 +187,8 @@ class Nfs4Client {
   Detached renew();
 
   // --- the session (handshake.cpp) ---
-  wire::ChannelOptions channel_options() const;
+  wire::ChannelOptions channel_options(bool one_of_many) const;
+  void name_owner();
   void lose_session() { up_ = false; }
   Task make_session(bool* new_client);
   Task bind_channels();
@@ -169,7 +197,10 @@ class Nfs4Client {
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
   Task probe();
-  Detached end_session(bool* done);
+  Task give_up_session();
+  Detached end_session();
+  Detached unmount();
+  void go_on_leaving();
   void set_limits(const Reply& root);
 
   std::string owner_id_;  // differs from run to run
@@ -184,12 +215,18 @@ class Nfs4Client {
   uint32_t lease_ = 90;  // s
   int64_t renewed_ = 0;
   bool up_ = false, recovering_ = false, suspicious_ = false, renewing_ = false, ending_ = false;
+  bool ended_ = false;  // end_session() has ended
+  // State of leave(). drains: operations are in flight. unmounts: the server is told. gone: it knows this client no more.
+  enum class Leaving : uint8_t { no, drains, unmounts, gone } leaving_ = Leaving::no;
+  bool is_new_ = true;    // the server has not known this client yet
   bool unknown_ = false;  // the server has forgotten this client; until a recovery succeeds
   int recovery_error_ = 0;
   int64_t recovery_until_ = 0;  // time until which requests of a recovery are repeated
   uint32_t alarms_ = 0;         // SequenceFlags of the last reply
   uint64_t epoch_ = 1;
-  std::string problem_;  // why the set-up failed
+  uint64_t remounts_ = 0;     // times that leave() has succeeded
+  uint64_t lost_leases_ = 0;  // times that the server had forgotten this client
+  std::string problem_;       // why the set-up failed
   ServerFeatures offers_;
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 

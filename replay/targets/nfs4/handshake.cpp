@@ -21,7 +21,6 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr int64_t kSetUpTimeout = 10 * kSecond, kEndTimeout = kSecond;
-constexpr uint32_t kSlots = 64;            // slots of a session, as Linux requests (max_session_slots)
 constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data
 constexpr uint32_t kLongestCached = 4096;  // bytes of a reply that a slot keeps; such replies have no data
 constexpr uint32_t kLeastTransfer = 1024;
@@ -36,10 +35,10 @@ bool of_no_use(uint32_t status) { return status == kNotSupported || status == kI
 Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
     : options(o),
       minor_version(minor),
-      channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire) {
-  std::random_device random;
-  verifier_ = uint64_t(random()) << 32 | random();
-  owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
+      own_counters_(std::make_unique<Counters>()),
+      counters(*own_counters_),
+      channels_(o.connections, o.local.from(o.server, 0), nfs::kRpcProtocol, channel_options(false), *o.clock, counters.wire) {
+  name_owner();
   const int64_t begun = o.clock->now();
   const int64_t until = begun + std::min(o.timeout, kSetUpTimeout);
   bool done = false;
@@ -56,12 +55,36 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
   throw std::runtime_error(problem);
 }
 
+Nfs4Client::Nfs4Client(Nfs4Client* first, uint32_t k)
+    : options(first->options),
+      minor_version(first->minor_version),
+      counters(first->counters),
+      lease_(first->lease_),
+      offers_(first->offers_),
+      channels_(options.connections, options.local.from(options.server, k), nfs::kRpcProtocol, channel_options(true),
+                *options.clock, counters.wire) {
+  name_owner();
+}
+
 Nfs4Client::~Nfs4Client() { end_everything(); }
 
-wire::ChannelOptions Nfs4Client::channel_options() const {
+void Nfs4Client::name_owner() {
+  std::random_device random;
+  verifier_ = uint64_t(random()) << 32 | random();
+  owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
+}
+
+void Nfs4Client::add_figures(ClientFigures* figures) const {
+  figures->reconnects = channels_.reconnects() - remounts_;
+  figures->lost_leases = lost_leases_;
+  figures->is_down = !up_ && !is_new_;  // a client that mounts anew is not lost
+}
+
+wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
-  c.depth = 2 * kSlots + 16;  // suffices while requests of a lost session are still in flight
+  c.lazy = c.frugal = one_of_many;
+  c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
   return c;
 }
@@ -83,17 +106,17 @@ Task Nfs4Client::make_session(bool* new_client) {
     }
     const uint32_t size = std::max({options.read_max, options.write_max, options.readdir_max}) + kOverhead;
     Rpc& create = bare_request();
-    create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, kSlots});
+    create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, options.slots});
     const Reply& made = co_await send(create);
     if (made.status == kStaleClientid && attempt + 1 < kMostAttempts) continue;
     if (made.error) co_return made.error;
     if (made.fore.max_slots == 0 || made.fore.max_operations < Compound::kMostOps / 2 ||
         std::min(made.fore.max_request, made.fore.max_response) < kLeastTransfer + kOverhead)
       co_return EPROTO;
-    if (session_number_++ > 0) ++counters.sessions;
+    if (session_number_++ > 0 && !is_new_) ++counters.sessions;
     session_ = made.session;
     limits_ = made.fore;
-    slots_.assign(std::min(made.fore.max_slots, kSlots), Slot());
+    slots_.assign(std::min(made.fore.max_slots, options.slots), Slot());
     free_slots_.clear();
     for (uint32_t i = uint32_t(slots_.size()); i-- > 0;) free_slots_.push_back(i);
     retired_ = 0;
@@ -129,6 +152,7 @@ Detached Nfs4Client::recover() {
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   unknown_ |= new_client;
+  lost_leases_ += !is_new_ && new_client;
   const bool anew = unknown_ || suspicious_;
   if (anew && recovery) recovery->forgotten();
   if (!error && unknown_ && recovery) error = co_await recovery->reclaim();
@@ -138,17 +162,17 @@ Detached Nfs4Client::recover() {
   recovery_error_ = error;
   if (!error) {
     up_ = !ending_;
-    suspicious_ = unknown_ = false;
+    suspicious_ = unknown_ = is_new_ = false;
     if (anew) ++epoch_;
   }
   parked_.wake();
 }
 
 Task Nfs4Client::ready(OpCall& call) {
-  for (unsigned attempt = 0; attempt < kMostAttempts && !up_; ++attempt) {
+  for (unsigned attempt = 0; attempt < kMostAttempts && (!up_ || leaving_ != Leaving::no); ++attempt) {
     if (call.cancelled || ending_) co_return ECANCELED;
-    if (!recovering_) recover();
-    if (recovering_) co_await parked_.wait(call);
+    if (!recovering_ && leaving_ == Leaving::no) recover();
+    if (recovering_ || leaving_ != Leaving::no) co_await parked_.wait(call);
     if (!up_ && recovery_error_ != ENOTCONN) break;
   }
   if (call.cancelled) co_return ECANCELED;
@@ -263,13 +287,13 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
     if (error && problem_.empty()) problem_ = strerror(error);
   }
   up_ = !error;
+  is_new_ = false;
   *done = true;
 }
 
 // --- the end ---
 
-Detached Nfs4Client::end_session(bool* done) {
-  if (recovery) co_await recovery->close_all();
+Task Nfs4Client::give_up_session() {
   Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
   Rpc& session = bare_request();
@@ -278,21 +302,68 @@ Detached Nfs4Client::end_session(bool* done) {
   Rpc& client = bare_request();
   client.compound.destroy_clientid(clientid_);
   co_await send(client);
-  *done = true;
+  co_return 0;
+}
+
+Detached Nfs4Client::end_session() {
+  if (recovery) co_await recovery->close_all();
+  co_await give_up_session();
+  ended_ = true;
+}
+
+bool Nfs4Client::leave() {
+  if (!up_ || ending_ || leaving_ != Leaving::no || (recovery && recovery->has_opens())) return false;
+  leaving_ = Leaving::drains;
+  touch();
+  return true;
+}
+
+Detached Nfs4Client::unmount() {
+  leaving_ = Leaving::unmounts;
+  co_await give_up_session();
+  leaving_ = Leaving::gone;
+  touch();
+}
+
+void Nfs4Client::go_on_leaving() {
+  if (leaving_ == Leaving::drains) {
+    const bool drained = std::none_of(rpcs_.used.begin(), rpcs_.used.end(), [](const Rpc& rpc) { return rpc.call != nullptr; });
+    if (recovering_ || (recovery && recovery->has_opens())) {  // an operation in flight has opened a file: it stays
+      leaving_ = Leaving::no;
+      if (!recovering_) parked_.wake();
+    } else if (drained) {
+      unmount();
+    }
+  } else if (leaving_ == Leaving::gone) {
+    leaving_ = Leaving::no;
+    is_new_ = true;
+    up_ = false;
+    clientid_ = 0;
+    name_owner();
+    ++counters.mounted;
+    ++remounts_;
+    recovering_ = true;  // keeps requests that the break ends from recovering themselves
+    channels_.reset();
+    recover();
+  }
+}
+
+void Nfs4Client::begin_end() {
+  ending_ = true;
+  ended_ = session_number_ == 0 || silent_ || !channels_[0].up();
+  if (!ended_) end_session();
 }
 
 void Nfs4Client::shut_down() {
-  ending_ = true;
-  if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
+  begin_end();
+  if (ended_) return;
   const int64_t begun = options.clock->now();
   auto until = [&] { return std::max(begun, renewed_) + kEndTimeout; };  // counted from the server's last reply
-  bool done = false;
-  end_session(&done);
-  while (!done && options.clock->now() < until()) {
+  while (!ended_ && options.clock->now() < until()) {
     advance(options.clock->now());
-    if (!done) channels_.poll(interest(until()).deadline, -1);
+    if (!ended_) channels_.poll(interest(until()).deadline, -1);
   }
-  end_everything();  // before `done` is destroyed
+  end_everything();
 }
 
 }  // namespace fsr::nfs4

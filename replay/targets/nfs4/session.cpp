@@ -3,21 +3,65 @@
 
 #include <errno.h>
 
+#include <algorithm>
+#include <stdexcept>
+
+#include "targets/client_limits.hpp"
 #include "targets/nfs4/ops.hpp"
+#include "util/clock_ns.hpp"
 
 namespace fsr::nfs4 {
 
-constexpr unsigned kMostAttempts = 4;
+namespace {
 
-Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path)
-    : ClientConnection(o, minor_version, path), files(client.options), states(client, files) {
-  client.recovery = &states;
+constexpr unsigned kMostAttempts = 4;
+constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = kSecond;  // ns without a client more
+constexpr char kGaneshaLimit[] =
+    "; NFS-Ganesha takes RPC_Max_Connections connections (NFS_CORE_PARAM; 1024 unless set, 10,000 at most), and as many as its "
+    "limit of open "
+    "files";
+
+}  // namespace
+
+Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn)
+    : ClientConnection(files, lock_waits_, o, minor_version, path), files(client.options), churn_(churn), next_churn_(INT64_MAX) {
+  if (clients == 1) return;
+  allow_clients(uint64_t(clients) * o.connections);
+  int error = 0;
+  Nfs4Client* first = &client;
+  const uint32_t connected = add_clients(
+      clients, std::min(o.timeout, kSetUpPatience),
+      [&](uint32_t k) { return std::make_unique<Mount>(files, lock_waits_, first, k); }, &error);
+  if (connected == clients) {
+    next_churn_ = clock().now();
+    return;
+  }
+  end_clients(kEndPatience);
+  throw std::runtime_error(clients_problem(connected, clients, error) + kGaneshaLimit);
+}
+
+Shared::~Shared() {
+  next_churn_ = INT64_MAX;
+  number_of_clients() == 1 ? client.shut_down() : end_clients(kEndPatience);
+}
+
+// Asks the next client that can to unmount.
+void Shared::advance(int64_t now) {
+  if (churn_ && now >= next_churn_) {
+    const int64_t period = kSecond / churn_;
+    next_churn_ = next_churn_ + kSecond < now ? now + period : next_churn_ + period;
+    uint32_t asked = 0;
+    while (asked < number_of_clients() && !at(turn_ = (turn_ + 1) % number_of_clients()).leave()) ++asked;
+    client.counters.stayed += asked == number_of_clients();
+  }
+  ClientConnection::advance(now);
 }
 
 void Nfs4Session::begin(SharedCall& shared_call) {
   OpCall& call = static_cast<OpCall&>(shared_call);
   const nfs::NfsOptions& o = shared_->client.options;
   call.shared = shared_.get();
+  call.mount = &shared_->at(call.client_number);
   if (o.impersonate) {
     call.who.uid = call.request->who.uid;
     call.who.gid = call.request->who.gid;
@@ -33,7 +77,7 @@ void Nfs4Session::begin(SharedCall& shared_call) {
 }
 
 Detached Nfs4Session::run(OpCall& call) {
-  Nfs4Client& client = shared_->client;
+  Nfs4Client& client = *call.mount;
   int error;
   for (;;) {
     call.request->outcome = Outcome();

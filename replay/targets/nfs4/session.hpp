@@ -2,6 +2,7 @@
 // A session that performs the operations of one thread on the shared client.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -11,16 +12,36 @@
 
 namespace fsr::nfs4 {
 
-// State that the sessions of a target share.
-struct Shared final : ClientConnection<Nfs4Client> {
-  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
-  ~Shared() override { client.shut_down(); }
-  nfs::NfsState files;
+// A client with the state that the server holds for it.
+struct Mount final : Nfs4Client {
+  template <class... First>
+  Mount(nfs::NfsState& files, RetryWaits& lock_waits, const First&... first)
+      : Nfs4Client(first...), states(*this, files, lock_waits) {
+    recovery = &states;
+  }
   States states;
+};
+
+// State that the sessions of a target share. File handles are the same for all clients.
+struct Shared final : ClientConnection<Mount> {
+  // Makes `clients` clients, of which `churn` a second unmount and mount anew. Throws std::runtime_error, one line.
+  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn);
+  ~Shared() override;
+  void advance(int64_t now) override;
+  wire::Channel::Interest interest(int64_t deadline) override {
+    return ClientConnection::interest(churn_ ? std::min(deadline, next_churn_) : deadline);
+  }
+  nfs::NfsState files;
   uint64_t temporary_opens = 0;  // opens without a handle so far
 
   Clock& clock() const override { return *client.options.clock; }
-  RetryWaits& lock_waits() override { return states.waits; }
+  RetryWaits& lock_waits() override { return lock_waits_; }
+
+ private:
+  const uint32_t churn_;
+  int64_t next_churn_ = 0;
+  uint32_t turn_ = 0;  // number of the client that was asked last to unmount
+  RetryWaits lock_waits_;
 };
 
 // One operation in flight.
@@ -36,9 +57,10 @@ struct OpCall final : SharedCall {
   bool restarted = false;  // a reply to a write showed that the server restarted
   nfs::Batch batch;        // of a listing
 
-  Nfs4Client& client() const { return shared->client; }
+  Mount* mount = nullptr;
+  Nfs4Client& client() const { return *mount; }
   nfs::NfsState& files() const { return shared->files; }
-  States& states() const { return shared->states; }
+  States& states() const { return mount->states; }
   Rpc& ask() { return ask(who); }
   Rpc& ask(const Identity& as) { return client().request(this, as); }
   Nfs4Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }

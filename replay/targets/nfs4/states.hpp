@@ -35,7 +35,8 @@ struct LockState {
 
 class States final : public Recovery {
  public:
-  States(Nfs4Client& client, nfs::NfsState& files) : client_(client), files_(files) {}
+  // `waits`: of the calls of all clients, because a lock that one gives up may be another's.
+  States(Nfs4Client& client, nfs::NfsState& files, RetryWaits& lock_waits) : waits(lock_waits), client_(client), files_(files) {}
 
   OpenState* open(HandleId id);
   void opened(HandleId id, const OpenState& state) { opens_[id] = state; }
@@ -47,12 +48,13 @@ class States final : public Recovery {
               bool write);
   void unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end);
   std::vector<Owner> lock_owners(HandleId open);  // owners whose first locks were set through it
-  RetryWaits waits;
+  RetryWaits& waits;
 
   void forgotten() override;
   Task reclaim() override;
   Task regain() override;
   Task close_all() override;
+  bool has_opens() const override { return !opens_.empty(); }
   Task close(OpCall* call, const OpenState& state);
 
  private:

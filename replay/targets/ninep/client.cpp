@@ -32,12 +32,13 @@ void Rpc::failed(int error) {
   client->conclude(*this);
 }
 
-wire::ChannelOptions NinepClient::channel_options() const {
+wire::ChannelOptions NinepClient::channel_options(bool one_of_many) const {
   wire::ChannelOptions o;
   o.max_message = settings.msize;
   o.depth = kDepth;
   o.request_timeout = 2 * settings.timeout + kFlushTimeout;  // advance() ends requests earlier
   o.stateful = true;
+  o.lazy = o.frugal = one_of_many;
   return o;
 }
 
@@ -66,6 +67,7 @@ Rpc& NinepClient::request(OpCall* call, Type type, bool harmless, int64_t timeou
 }
 
 void NinepClient::begin(Rpc& rpc) {
+  touch();
   rpc.unsent = true;
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   if (rpc.type == Type::version) return open_and_send(rpc);
@@ -164,14 +166,22 @@ wire::Channel::Interest NinepClient::interest(int64_t deadline) const {
   return channel_.interest(parked_.next(deadline));
 }
 
-void NinepClient::cancel(const std::vector<SharedCall*>& calls) {
+void NinepClient::cancel_begin() {
   parked_.wake_cancelled();
   std::vector<std::pair<Rpc*, uint64_t>> late;
   for (Rpc& rpc : rpcs_.used)
     if (rpc.call && rpc.call->cancelled) late.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : late)
     if (rpc->serial == serial) withdraw(*rpc);
-  if (all_finish(calls, *settings.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channel_.poll(until, -1); })) return;
+}
+
+void NinepClient::cancel(const std::vector<SharedCall*>& calls) {
+  cancel_begin();
+  if (!all_finish(calls, *settings.clock, silent_ ? 0 : kCancelTimeout, [&](int64_t until) { channel_.poll(until, -1); }))
+    cancel_end(calls);
+}
+
+void NinepClient::cancel_end(const std::vector<SharedCall*>&) {
   silent_ = true;
   channel_.reset();  // ends the requests, because one that is sent in part refers to memory of the caller
 }
@@ -179,15 +189,15 @@ void NinepClient::cancel(const std::vector<SharedCall*>& calls) {
 // --- fids ---
 
 FidRef NinepClient::new_fid() {
-  uint32_t number;
+  uint32_t unused;
   if (free_numbers_.empty()) {
-    number = next_number_++;
+    unused = next_number_++;
   } else {
     FSR_CHECK(free_numbers_.back() < next_number_, "fid " + std::to_string(free_numbers_.back()));
-    number = free_numbers_.back();
+    unused = free_numbers_.back();
     free_numbers_.pop_back();
   }
-  return std::make_shared<Fid>(*this, number, generation_, epoch);
+  return std::make_shared<Fid>(*this, unused, generation_, epoch);
 }
 
 void NinepClient::drop(Fid& fid) {

@@ -19,10 +19,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/client_figures.hpp"
 #include "targets/call_wait_list.hpp"
+#include "targets/client_watch.hpp"
 #include "targets/ninep/p9.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
+#include "targets/wire/local_addresses.hpp"
 
 namespace fsr::ninep {
 
@@ -35,6 +38,7 @@ struct OpCall;
 
 struct Settings {
   std::vector<wire::Address> server;
+  wire::LocalAddresses local;  // that clients connect from
   Clock* clock = nullptr;
   std::string uname, aname;
   uint32_t uid = 0, gid = 0;       // used if an operation has no user; gid also is the group of new files
@@ -42,6 +46,7 @@ struct Settings {
   std::optional<Dialect> dialect;  // none: the best that the server speaks
   int64_t timeout = 0;             // ns that an operation may wait for replies
   bool privileged = false, impersonate = false;
+  uint32_t clients = 1;
 };
 
 constexpr int64_t kFlushTimeout = 1'000'000'000;  // ns for the reply to the Tflush of a late request
@@ -83,16 +88,26 @@ struct Rpc final : RpcBase<NinepClient, OpCall, Rpc> {
   void failed(int error) override;
 };
 
-class NinepClient {
+class NinepClient : public WatchedClient {
  public:
   // Connects, agrees on dialect and message size, attaches. Throws std::runtime_error, one line.
   explicit NinepClient(const Settings& s);
+  // Makes a further client of the server of `first`, which lends it the counters and what it learnt of the server. connect()
+  // connects it.
+  NinepClient(NinepClient* first, uint32_t k);
   ~NinepClient();
   NinepClient(const NinepClient&) = delete;
   NinepClient& operator=(const NinepClient&) = delete;
 
   const Settings settings;
-  Counters counters;
+
+ private:
+  std::unique_ptr<Counters> own_counters_;
+  uint64_t own_epoch_ = 0;
+
+ public:
+  Counters& counters;
+  uint64_t& epoch;  // the epoch that new fids get, the same for all clients
 
   Dialect dialect() const { return dialect_; }
   bool has_xattrs() const { return xattrs_; }
@@ -118,7 +133,7 @@ class NinepClient {
   Task ready(OpCall& call);
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
   uint64_t generation() const { return generation_; }
-  bool current(const FidRef& fid) const { return fid && fid->live && fid->generation == generation_; }
+  bool current(const FidRef& fid) const { return fid && &fid->client == this && fid->live && fid->generation == generation_; }
 
   FidRef new_fid();
   Task walk(OpCall* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
@@ -130,11 +145,21 @@ class NinepClient {
   wire::Channel::Interest interest(int64_t deadline) const;
   // Ends the calls of a session that is being destroyed; all are finished when this returns.
   void cancel(const std::vector<SharedCall*>& calls);
+  void cancel_begin();                                     // withdraws the requests of the cancelled calls
+  void cancel_end(const std::vector<SharedCall*>& calls);  // ends them all, with the connection
+  uint64_t sockets() const { return channel_.sockets(); }
 
   // Total and available bytes of the tree at the set-up.
   std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }
 
-  uint64_t epoch = 0;  // the epoch that new fids get
+  // For ClientConnection, which describes them:
+  void connect() { attach_alone(); }
+  bool connecting() const { return connecting_; }
+  int connect_error() const { return connect_error_; }
+  void begin_end() { end_everything(); }
+  bool ending() const { return false; }
+  void end_everything();
+  void add_figures(ClientFigures* figures) const;
 
  private:
   friend struct Rpc;
@@ -148,13 +173,15 @@ class NinepClient {
   int reason_to_withdraw(const Rpc& rpc) const;
   void end(Rpc& rpc, int error);  // ends a request that was never sent or was withdrawn
   void drop(Fid& fid);
+  Task shake();
   Detached shake_hands();
+  Detached attach_alone();
   Task agree();
   Task attach(OpCall* call, uint32_t uid, FidRef* found);
   Detached set_up(bool* done);
   Task demands_authentication(bool* demands);
 
-  wire::ChannelOptions channel_options() const;
+  wire::ChannelOptions channel_options(bool one_of_many) const;
 
   Dialect dialect_ = Dialect::l;
   bool agreed_ = false;  // true: the dialect was agreed on, on this or an earlier connection
@@ -163,6 +190,8 @@ class NinepClient {
   uint32_t msize_ = 0;
   bool ready_ = false, shaking_ = false, ending_ = false;
   int shake_error_ = 0;
+  bool connecting_ = false;  // attach_alone() is running
+  int connect_error_ = 0;
   uint64_t generation_ = 0;
   std::string problem_;  // why the set-up failed
   std::string unknown_words_;

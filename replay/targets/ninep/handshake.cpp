@@ -39,9 +39,13 @@ const char* dialect_name(Dialect d) {
 
 NinepClient::NinepClient(const Settings& s)
     : settings(s),
+      own_counters_(std::make_unique<Counters>()),
+      counters(*own_counters_),
+      epoch(own_epoch_),
       dialect_(s.dialect.value_or(Dialect::l)),
       msize_(s.msize),
-      owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
+      owned_channel_(
+          std::make_unique<wire::Channel>(s.local.from(s.server, 0), kProtocol, channel_options(false), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
   Clock& clock = *settings.clock;
   const int64_t begun = clock.now();
@@ -63,10 +67,30 @@ NinepClient::NinepClient(const Settings& s)
   }
 }
 
-NinepClient::~NinepClient() {
+NinepClient::NinepClient(NinepClient* first, uint32_t k)
+    : settings(first->settings),
+      counters(first->counters),
+      epoch(first->epoch),
+      dialect_(first->dialect_),
+      agreed_(true),
+      xattrs_(first->xattrs_),
+      msize_(first->msize_),
+      owned_channel_(std::make_unique<wire::Channel>(settings.local.from(settings.server, k), kProtocol, channel_options(true),
+                                                     *settings.clock, counters.wire)),
+      channel_(*owned_channel_) {}
+
+NinepClient::~NinepClient() { end_everything(); }
+
+void NinepClient::end_everything() {
   ending_ = true;
   channel_.reset();  // ends a handshake that is not finished
   roots_.clear();
+}
+
+void NinepClient::add_figures(ClientFigures* figures) const {
+  const uint64_t connections = channel_.connections();
+  figures->reconnects = connections ? connections - 1 : 0;
+  figures->is_down = !is_ready();
 }
 
 std::string printable(std::string_view words) {
@@ -130,7 +154,7 @@ Task NinepClient::agree() {
   co_return EPROTO;
 }
 
-Detached NinepClient::shake_hands() {
+Task NinepClient::shake() {
   shaking_ = true;
   ready_ = false;
   roots_.clear();
@@ -144,6 +168,19 @@ Detached NinepClient::shake_hands() {
     free_numbers_.clear();
   }
   parked_.wake();
+  co_return error;
+}
+
+Detached NinepClient::shake_hands() { co_await shake(); }
+
+// Connects and attaches before the first operation.
+Detached NinepClient::attach_alone() {
+  connecting_ = true;
+  FidRef top;
+  int error = co_await shake();
+  if (!error) error = co_await root(nullptr, settings.uid, &top);
+  connect_error_ = error;
+  connecting_ = false;
 }
 
 Task NinepClient::ready(OpCall& call) {

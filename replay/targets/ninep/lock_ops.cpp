@@ -38,9 +38,9 @@ Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
     *fid = open.fid;
     co_return 0;
   }
-  if (!o->locks) o->locks = std::make_unique<Object::Locks>();
-  if (o->locks->fid && !call.client().current(o->locks->fid)) lose_locks(call, *o->locks);
-  if (!o->locks->fid) {
+  Object::Locks* locks = &o->make_locks(call.client());
+  if (locks->fid && !call.client().current(locks->fid)) lose_locks(call, *locks);
+  if (!locks->fid) {
     FidRef file, opened;
     call.auxiliary();
     int error = co_await call.tree().find(call, open.object, &file);
@@ -49,10 +49,10 @@ Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
     if (error) opened = open.fid;  // the object may have no name, so that it can't be opened again
     o = call.tree().object(open.object);
     if (!o) co_return ESTALE;
-    if (!o->locks) o->locks = std::make_unique<Object::Locks>();  // another owner gave up the last lock meanwhile
-    if (!o->locks->fid) o->locks->fid = opened;
+    locks = &o->make_locks(call.client());  // another owner may have given up the last lock meanwhile
+    if (!locks->fid) locks->fid = opened;
   }
-  *fid = o->locks->fid;
+  *fid = locks->fid;
   co_return 0;
 }
 
@@ -74,13 +74,13 @@ Task ask_getlock(OpCall& call, FidRef fid, uint8_t type, Range range, uint64_t o
 
 Object::Locks* locks_of(OpCall& call, ObjectId object) {
   Object* o = call.tree().object(object);
-  return o ? o->locks.get() : nullptr;
+  return o ? o->locks_of(call.client()) : nullptr;
 }
 
 // Ends the fid for locks of a file that has none any more.
 void forget_if_free(OpCall& call, ObjectId object) {
-  Object* o = call.tree().object(object);
-  if (o && o->locks && o->locks->table.empty()) o->locks.reset();
+  const Object::Locks* locks = locks_of(call, object);
+  if (locks && locks->table.empty()) call.tree().object(object)->forget_locks(call.client());
 }
 
 // Unlocks on the server what was unlocked here. If it was the file's last lock, the fid for locks ends as well.

@@ -54,8 +54,9 @@ std::optional<Dialect> wanted_dialect(const wire::Url& url) {
 }
 
 Settings settings_of(const wire::Url& url, const TargetOptions& options, bool local) {
-  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout"});
+  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout", "clients", "source"});
   Settings s;
+  s.clients = uint32_t(url.number("clients", 1, kMostClients, 1));
   s.clock = options.clock;
   s.privileged = options.privileged;
   s.impersonate = options.impersonate;
@@ -72,6 +73,7 @@ Settings settings_of(const wire::Url& url, const TargetOptions& options, bool lo
   s.dialect = wanted_dialect(url);
   s.msize = uint32_t(url.number("msize", kLeastMsize, kMostMsize, kDefaultMsize));
   s.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  s.local = wire::LocalAddresses::of(url);
   if (local)
     s.server = {unix_address(url)};
   else
@@ -90,7 +92,7 @@ constexpr OpMapping kMappings[] = {{"9P2000.L", fidelity_in<Dialect::l>, ninep_r
 
 class NinepTarget final : public Target {
  public:
-  NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
+  NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s, s.clients)) {}
 
   // Releases the open instances of files with hidden names, so that these are removed.
   ~NinepTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
@@ -118,6 +120,9 @@ class NinepTarget final : public Target {
     const auto [total, free] = shared_->client.space();
     return {total, free};
   }
+
+  uint32_t number_of_clients() const override { return shared_->number_of_clients(); }
+  std::vector<ClientFigures> client_figures() override { return shared_->figures(); }
 
   bool empty() override { return root_is_empty(*this, *shared_->client.settings.clock); }
 

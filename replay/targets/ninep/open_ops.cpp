@@ -182,8 +182,9 @@ Task do_flush(OpCall& call) {
   if (!open) co_return EBADF;
   const ObjectId object = open->object;
   Object* o = call.tree().object(object);
-  if (op.owner == 0 || !o || !o->locks) co_return 0;
-  o->locks->table.clear(op.owner, 0, UINT64_MAX);
+  Object::Locks* locks = o ? o->locks_of(call.client()) : nullptr;
+  if (op.owner == 0 || !locks) co_return 0;
+  locks->table.clear(op.owner, 0, UINT64_MAX);
   co_return co_await unlock_all(call, object, op.owner);
 }
 

@@ -9,6 +9,7 @@ void NinepSession::begin(SharedCall& shared_call) {
   OpCall& call = static_cast<OpCall&>(shared_call);
   const Settings& s = shared_->client.settings;
   call.shared = shared_.get();
+  call.performer = &shared_->at(call.client_number);
   call.uid = s.impersonate ? call.request->who.uid : s.uid;
   call.gid = s.impersonate ? call.request->who.gid : s.gid;
   call.harmful = call.made = false;

@@ -16,9 +16,10 @@ using Shared = PathConnection<NinepClient, Tree>;
 // One operation in flight.
 struct OpCall final : RepeatableCall {
   Shared* shared = nullptr;
+  NinepClient* performer = nullptr;  // the client
   uint32_t uid = 0, gid = 0;
 
-  NinepClient& client() const { return shared->client; }
+  NinepClient& client() const { return *performer; }
   Tree& tree() const { return shared->tree; }
   Rpc& ask(Type type, bool harmless = true) { return client().request(this, type, harmless); }
 };

@@ -11,19 +11,18 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr size_t kMostFids = 1024;  // fids that are kept for later use
-constexpr size_t kDeepest = 4096;   // names of a path
+constexpr size_t kDeepest = 4096;  // names of a path
 
 }  // namespace
 
-Tree::Tree(NinepClient& client) : KnownTree(".9p"), client_(client) {}
+Tree::Tree(NinepClient& first) : KnownTree(".9p"), first_(first) {}
 
 // --- fids of objects ---
 
-FidRef Tree::cached(ObjectId id, uint32_t uid) {
-  auto it = by_object_.find({id, uid});
+FidRef Tree::cached(const OpCall& call, ObjectId id) {
+  auto it = by_object_.find({id, call.uid, &call.client()});
   if (it == by_object_.end()) return nullptr;
-  if (!client_.current(it->second->fid) || it->second->fid->epoch < client_.epoch) {
+  if (!call.client().current(it->second->fid) || it->second->fid->epoch < first_.epoch) {
     fids_.erase(it->second);
     by_object_.erase(it);
     return nullptr;
@@ -33,37 +32,26 @@ FidRef Tree::cached(ObjectId id, uint32_t uid) {
 }
 
 void Tree::keep(ObjectId id, uint32_t uid, FidRef fid) {
-  if (id == kNoObject || id == kRootObject || !client_.current(fid)) return;
-  auto [it, added] = by_object_.try_emplace(Key{id, uid});
+  if (id == kNoObject || id == kRootObject || !fid || !fid->client.current(fid)) return;
+  const Key key{id, uid, &fid->client};
+  auto [it, added] = by_object_.try_emplace(key);
   if (added) {
-    fids_.push_front({{id, uid}, std::move(fid)});
+    fids_.push_front({key, std::move(fid)});
     it->second = fids_.begin();
   } else {
     it->second->fid = std::move(fid);
     fids_.splice(fids_.begin(), fids_, it->second);
   }
-  while (fids_.size() > kMostFids) {
+  while (fids_.size() > most_fids_) {
     by_object_.erase(fids_.back().key);
     fids_.pop_back();
   }
 }
 
 void Tree::forget_paths(ObjectId id) {
-  // All fids usually belong to one user. If operations are performed as their recorded users, all fids are searched.
-  if (!client_.settings.impersonate) {
-    auto it = by_object_.find({id, client_.settings.uid});
-    if (it == by_object_.end()) return;
+  for (auto it = by_object_.lower_bound({id, 0, nullptr}); it != by_object_.end() && it->first.object == id;) {
     fids_.erase(it->second);
-    by_object_.erase(it);
-    return;
-  }
-  for (auto it = fids_.begin(); it != fids_.end();) {
-    auto next = std::next(it);
-    if (it->key.object == id) {
-      by_object_.erase(it->key);
-      fids_.erase(it);
-    }
-    it = next;
+    it = by_object_.erase(it);
   }
 }
 
@@ -72,10 +60,10 @@ Task Tree::walk_to(OpCall& call, ObjectId id, const Object::Name& last, FidRef* 
   FidRef from;
   for (ObjectId at = last.parent; !from;) {
     if (at == kRootObject) {
-      if (int error = co_await client_.root(&call, call.uid, &from)) co_return error;
+      if (int error = co_await call.client().root(&call, call.uid, &from)) co_return error;
       break;
     }
-    from = cached(at, call.uid);
+    from = cached(call, at);
     if (from) break;
     const Object* o = object(at);
     if (!o || o->names.empty()) co_return ENOENT;
@@ -85,22 +73,22 @@ Task Tree::walk_to(OpCall& call, ObjectId id, const Object::Name& last, FidRef* 
   }
   std::vector<std::string_view> names(path.rbegin(), path.rend());
   call.auxiliary();
-  if (int error = co_await client_.walk(&call, from, names, found)) co_return error;
+  if (int error = co_await call.client().walk(&call, from, names, found)) co_return error;
   keep(id, call.uid, *found);
   co_return 0;
 }
 
 Task Tree::find(OpCall& call, ObjectId id, FidRef* found, bool open_will_do) {
-  if (id == kRootObject) co_return co_await client_.root(&call, call.uid, found);
-  if ((*found = cached(id, call.uid))) co_return 0;
+  if (id == kRootObject) co_return co_await call.client().root(&call, call.uid, found);
+  if ((*found = cached(call, id))) co_return 0;
   const Object* o = object(id);
   if (!o) {
-    ++client_.counters.unknown;
+    ++first_.counters.unknown;
     co_return ESTALE;
   }
   if (o->names.empty()) {
     const Open* opened = open_will_do ? open(o->last_open) : nullptr;
-    if (!opened || !client_.current(opened->fid)) co_return ENOENT;
+    if (!opened || !call.client().current(opened->fid)) co_return ENOENT;
     *found = opened->fid;
     co_return 0;
   }
@@ -120,14 +108,17 @@ Task Tree::find_open(OpCall& call, HandleId handle, Open* found) {
   const Open* known = open(handle);
   if (!known) co_return EBADF;
   *found = *known;
-  if (client_.current(found->fid)) co_return 0;
+  if (call.client().current(found->fid)) co_return 0;
+  const bool others =
+      found->fid && found->fid->client.current(found->fid);  // the handle is still good for the client that opened it
   const Object* o = object(found->object);
   if (!o || o->names.empty()) co_return ESTALE;  // it had no name, so that the file ended with the connection
   FidRef fid;
   if (int error = co_await find(call, found->object, &fid)) co_return error;
   if (int error = co_await open_copy(call, fid, found->flags & ~uint32_t(O_TRUNC | O_EXCL | O_CREAT), &found->fid))
     co_return error;
-  ++client_.counters.reopened;
+  if (others) co_return 0;
+  ++first_.counters.reopened;
   if (Open* now = open(handle)) now->fid = found->fid;
   co_return 0;
 }

@@ -77,13 +77,28 @@ struct Open {
 struct Object : KnownObject {
   bool type_known = false;
   uint8_t qid_type = 0;
-  // Locks of the replayed owners. Their conflicts are found here, as by a Linux client, before the server is asked. All owners
-  // use one fid on the server, because servers with one lock for a whole file would otherwise make them exclude each other.
+  // Locks of the replayed owners of one client. Their conflicts are found here, as by a Linux client, before the server is asked.
+  // All of them use one fid on the server, because servers with one lock for a whole file would otherwise make them exclude each
+  // other.
   struct Locks {
+    const NinepClient* client;
     LockTable table;
     FidRef fid;
   };
-  std::unique_ptr<Locks> locks;
+  std::vector<std::unique_ptr<Locks>> locks;  // of each client that has some
+  Locks* locks_of(const NinepClient& client) const {
+    for (const auto& its : locks)
+      if (its->client == &client) return its.get();
+    return nullptr;
+  }
+  Locks& make_locks(const NinepClient& client) {
+    if (Locks* its = locks_of(client)) return *its;
+    locks.push_back(std::make_unique<Locks>(Locks{&client, {}, nullptr}));
+    return *locks.back();
+  }
+  void forget_locks(const NinepClient& client) {
+    std::erase_if(locks, [&](const auto& its) { return its->client == &client; });
+  }
   // Appends in flight. Each writes at the end of the file, after the ranges of the client's other appends.
   uint32_t appends = 0;
   uint64_t append_end = 0;
@@ -93,7 +108,9 @@ struct Object : KnownObject {
 
 class Tree final : public KnownTree<Object, Open> {
  public:
-  explicit Tree(NinepClient& client);
+  // `first`: the first of the clients, which all use this tree, each with fids of its own.
+  explicit Tree(NinepClient& first);
+  void expect_clients(uint32_t clients) { most_fids_ = std::max<size_t>(most_fids_, size_t(clients) * kFidsOfClient); }
 
   // Assumed until the server shows the opposite:
   bool has_renameat = true, has_unlinkat = true;
@@ -117,13 +134,12 @@ class Tree final : public KnownTree<Object, Open> {
   bool must_hide(ObjectId id) { return stats_nameless != Knows::yes && would_be_nameless(id); }
 
  private:
+  static constexpr size_t kFidsOfClient = 16;
   struct Key {
     ObjectId object;
     uint32_t uid;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& k) const { return (k.object * 0x9e3779b97f4a7c15u) ^ k.uid; }
+    const NinepClient* client;
+    auto operator<=>(const Key&) const = default;
   };
   struct Cached {
     Key key;
@@ -131,14 +147,15 @@ class Tree final : public KnownTree<Object, Open> {
   };
 
   void forget_paths(ObjectId id) override;
-  void directory_moved() override { ++client_.epoch; }
+  void directory_moved() override { ++first_.epoch; }
   Task walk_to(OpCall& call, ObjectId id, const Object::Name& name, FidRef* found);
-  FidRef cached(ObjectId id, uint32_t uid);
+  FidRef cached(const OpCall& call, ObjectId id);
   void keep(ObjectId id, uint32_t uid, FidRef fid);
 
-  NinepClient& client_;
-  std::list<Cached> fids_;  // the last used one first
-  std::unordered_map<Key, std::list<Cached>::iterator, KeyHash> by_object_;
+  NinepClient& first_;
+  size_t most_fids_ = 1024;  // fids that are kept for later use
+  std::list<Cached> fids_;   // the last used one first
+  std::map<Key, std::list<Cached>::iterator> by_object_;
 };
 
 }  // namespace fsr::ninep

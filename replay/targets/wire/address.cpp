@@ -19,22 +19,6 @@ namespace {
 constexpr uint16_t kLowest = 665,
                    kHighest = 1023;  // local ports, as Linux uses them for mounts (sunrpc.min_resvport, max_resvport)
 
-int bind_port(int fd, sa_family_t family, uint16_t port) {
-  // Permit a port that is used for a connection to another server, or was used for one that has ended.
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (family == AF_INET6) {
-    sockaddr_in6 from{};
-    from.sin6_family = AF_INET6;
-    from.sin6_port = htons(port);
-    return bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from);
-  }
-  sockaddr_in from{};
-  from.sin_family = AF_INET;
-  from.sin_port = htons(port);
-  return bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from);
-}
-
 int give_up(int fd) {
   const int error = errno;
   close(fd);
@@ -46,7 +30,9 @@ int give_up(int fd) {
 int connect_from(const Address& to, int type, uint16_t port, bool* busy) {
   const int fd = socket(to.storage.ss_family, type, 0);
   if (fd < 0) return -1;
-  if (port && bind_port(fd, to.storage.ss_family, port) < 0) {
+  LocalAddress from = to.from;
+  if (port && !from.family) from.family = to.storage.ss_family;
+  if (from.family && bind_local(fd, from, port) < 0) {
     *busy = errno == EADDRINUSE;
     return give_up(fd);
   }
@@ -60,6 +46,25 @@ int connect_from(const Address& to, int type, uint16_t port, bool* busy) {
 }
 
 }  // namespace
+
+int bind_local(int fd, const LocalAddress& address, uint16_t port) {
+  // Permit a port that is used for a connection to another server, or was used for one that has ended.
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!port) setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+  if (address.family == AF_INET6) {
+    sockaddr_in6 from{};
+    from.sin6_family = AF_INET6;
+    from.sin6_port = htons(port);
+    memcpy(&from.sin6_addr, address.bytes.data(), sizeof from.sin6_addr);
+    return bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from);
+  }
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  from.sin_port = htons(port);
+  memcpy(&from.sin_addr, address.bytes.data(), sizeof from.sin_addr);
+  return bind(fd, reinterpret_cast<const sockaddr*>(&from), sizeof from);
+}
 
 int start_connection(const Address& to, int type) {
   bool busy = false;
@@ -81,7 +86,7 @@ bool reserved_ports_allowed() {
   for (uint16_t port = kHighest; port >= kLowest; --port) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
-    const bool bound = bind_port(fd, AF_INET, port) == 0;
+    const bool bound = bind_local(fd, {.family = AF_INET}, port) == 0;
     const bool denied = !bound && errno == EACCES;
     close(fd);
     if (bound || denied) return bound;

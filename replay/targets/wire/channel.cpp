@@ -269,12 +269,16 @@ bool Channel::receive(Wait wait) {
     const int flags = (junk ? MSG_TRUNC : 0) | (waits ? 0 : MSG_DONTWAIT);  // MSG_TRUNC discards the data (tcp(7))
     const ssize_t got = recv(socket_, space.data(), space.size(), flags);
     if (got < 0 && errno == EINTR && !waits) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return !waits;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      if (options_.frugal) reader_.rest();
+      return !waits;
+    }
     if (got > 0) reader_.received(size_t(got));
     const bool sound = got > 0 && dispatch();
     if (!sound) drop(got == 0 ? ECONNRESET : got < 0 ? errno : EBADMSG);
     if (!sound || size_t(got) < space.size()) break;
   }
+  if (options_.frugal) reader_.rest();
   return true;
 }
 

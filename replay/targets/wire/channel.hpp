@@ -63,6 +63,7 @@ struct ChannelOptions {
   int64_t connect_timeout = 5'000'000'000;   // ns of one attempt to connect
   bool one_attempt = false;                  // gives the server up after the first failed attempt to connect
   bool lazy = false;                         // connects only when there is a request to send
+  bool frugal = false;                       // one of very many: keeps no memory for replies while there are none
   bool stateful = false;                     // requests refer to earlier ones on the same connection
 };
 

@@ -2,6 +2,7 @@
 // Several connections to one server (nconnect), which get requests in turn, as in Linux' clients. Used by one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,6 +38,12 @@ class ChannelSet {
   // must follow.
   Channel::Interest interest(int64_t deadline) const;
   uint64_t generation() const { return size() == 1 ? channels_[0]->connections() : 0; }  // changes when that descriptor does
+  uint64_t sockets() const { return size() == 1 ? channels_[0]->sockets() : 1; }         // changes when its socket is a new one
+  uint64_t reconnects() const {
+    uint64_t all = 0;
+    for (const auto& channel : channels_) all += channel->connections() - std::min<uint64_t>(channel->connections(), 1);
+    return all;
+  }
   void reset();
   void prefer_throughput();  // of all channels
 

@@ -17,15 +17,18 @@ constexpr size_t kWorthReceiving =
 
 }  // namespace
 
-MessageReader::MessageReader(const Protocol& protocol, size_t max_message)
-    : protocol_(protocol),
-      max_message_(max_message),
-      buffer_(std::make_unique_for_overwrite<uint8_t[]>(kFirstCapacity)),
-      capacity_(kFirstCapacity) {}
+MessageReader::MessageReader(const Protocol& protocol, size_t max_message) : protocol_(protocol), max_message_(max_message) {}
 
 void MessageReader::reset() {
   message_begin_ = message_end_ = pos_ = end_ = 0;
   in_body_ = false;
+}
+
+void MessageReader::rest() {
+  if (in_body_ || message_begin_ != message_end_ || pos_ != end_) return;
+  reset();
+  buffer_.reset();
+  capacity_ = 0;
 }
 
 std::span<uint8_t> MessageReader::space() {
@@ -46,8 +49,8 @@ void MessageReader::make_room(size_t bytes) {
     larger = std::make_unique_for_overwrite<uint8_t[]>(capacity_);
   }
   uint8_t* to = larger ? larger.get() : from;
-  memmove(to, from + message_begin_, message);
-  memmove(to + message, from + pos_, unread);
+  if (message) memmove(to, from + message_begin_, message);
+  if (unread) memmove(to + message, from + pos_, unread);
   if (larger) buffer_ = std::move(larger);
   message_begin_ = 0;
   message_end_ = pos_ = message;

@@ -33,6 +33,8 @@ class MessageReader {
   PartialMessage begun() const;
   Next next(std::span<const uint8_t>* message);
   void reset();  // called for a new connection
+  // Frees the memory if no message has begun. space() allocates it again.
+  void rest();
 
  private:
   void make_room(size_t bytes);

@@ -4,6 +4,7 @@
 // are the request's slot, so that no search is needed. Used by one thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -21,12 +22,13 @@ class TagTable {
       : most_(slots),
         mask_(tag_bits >= 32 ? UINT32_MAX : (1u << tag_bits) - 1),
         counter_(seed),
-        slots_(2 * std::bit_ceil(slots)) {}
+        slots_(2 * std::bit_ceil(std::min(slots, kFirstSlots))) {}
 
   bool full() const { return used_ == most_; }
   unsigned used() const { return used_; }
   void add(Exchange* x) {  // must not be called when full() is true
     FSR_CHECK(used_ < most_, "all " + std::to_string(most_) + " tags are in use");
+    if (2 * (used_ + 1) > slots_.size()) grow();
     while (slot(counter_) || (counter_ & mask_) == mask_) ++counter_;
     x->tag_ = counter_++ & mask_;
     slot(x->tag_) = x;
@@ -54,6 +56,15 @@ class TagTable {
   }
 
  private:
+  static constexpr unsigned kFirstSlots = 8;  // few, because a target may have thousands of connections
+
+  // Tags that had different slots in the smaller table have different ones in the larger table.
+  void grow() {
+    std::vector<Exchange*> old(2 * slots_.size());
+    old.swap(slots_);
+    for (Exchange* x : old)
+      if (x) slot(x->tag_) = x;
+  }
   Exchange*& slot(uint32_t tag) { return slots_[tag & (slots_.size() - 1)]; }
 
   const unsigned most_;

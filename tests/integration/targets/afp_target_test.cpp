@@ -38,6 +38,11 @@ struct Password {
 
 }  // namespace
 
+TEST_CASE("three clients each log in, and use each other's files") {
+  Mounted m("?clients=3");
+  check_clients(m);
+}
+
 TEST_CASE("transfers beyond the server's quantum arrive whole") {
   Mounted m;
   m.create("file", 1);

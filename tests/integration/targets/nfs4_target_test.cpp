@@ -148,6 +148,13 @@ TEST_CASE("the target uses the features of NFSv4.2 that the server has, and name
   }
 }
 
+TEST_CASE("three clients each have a client id, and use each other's files") {
+  Mounted4 m("&clients=3");
+  check_clients(m);
+  for (const auto& [name, requests] : m.target->requests())
+    if (name == "exchange_id") CHECK(requests == 3);
+}
+
 TEST_CASE("a client keeps its lease while it is idle") {
   Mounted4 m;
   ObjectId file = m.create("file", 1);

@@ -16,6 +16,11 @@ struct Attached : TargetOnServer {
 
 }  // namespace
 
+TEST_CASE("three clients each attach, and use each other's files") {
+  Attached a("&clients=3");
+  check_clients(a);
+}
+
 TEST_CASE("transfers of every size arrive completely, in as many requests as the message size requires") {
   Attached a("&msize=4096");
   a.create("file", 1);

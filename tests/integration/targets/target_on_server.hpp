@@ -143,6 +143,49 @@ inline void check_read_only(Target& target) {
   CHECK(session.perform({.kind = OpKind::null}).error == 0);
 }
 
+// Three clients: what one of them made and opened, the others use; locks of one are another's to the server.
+inline void check_clients(TargetOnServer& t) {
+  REQUIRE(t.target->number_of_clients() == 3);
+  const std::unique_ptr<TargetSession> session = t.target->open_session();
+  auto by = [&](uint64_t stream, const Op& op, std::string_view payload = {}) {
+    Concurrent one(t);
+    TargetRequest request{.op = &op, .payload = payload, .stream = stream};
+    one.submit(*session, request);
+    one.await({session.get()});
+    return request.outcome.error;
+  };
+  const ObjectId file = t.next++;
+  auto lock = [&](uint64_t stream, HandleId handle, uint32_t type) {
+    return by(stream, {.kind = OpKind::setlk, .mode = type, .object = file, .handle = handle, .length = 10, .owner = handle});
+  };
+  REQUIRE(by(4, {.kind = OpKind::create,
+                 .mode = 0644,
+                 .open_flags = O_RDWR,
+                 .object = file,
+                 .parent = kDir,
+                 .handle = 1,
+                 .name = "shared"}) == 0);
+  CHECK(by(2, {.kind = OpKind::write, .handle = 1, .length = 4}, "text") == 0);  // the client that opened it writes
+  REQUIRE(by(2, {.kind = OpKind::open, .open_flags = O_RDWR, .object = file, .handle = 2}) == 0);
+  CHECK(by(2, {.kind = OpKind::read, .handle = 2, .length = 4}) == 0);
+  REQUIRE(lock(1, 1, F_WRLCK) == 0);
+  CHECK(lock(2, 2, F_WRLCK) == EAGAIN);
+  CHECK(lock(0, 1, F_UNLCK) == 0);
+  CHECK(lock(2, 2, F_WRLCK) == 0);
+  CHECK(by(0, {.kind = OpKind::release, .handle = 2}) == 0);
+  CHECK(by(0, {.kind = OpKind::release, .handle = 1}) == 0);
+  CHECK(by(2, {.kind = OpKind::rename, .object = file, .parent = kDir, .parent2 = kDir, .name = "shared", .name2 = "moved"}) ==
+        0);
+  for (uint64_t stream = 0; stream < 3; ++stream) CHECK(by(stream, {.kind = OpKind::getattr, .object = file}) == 0);
+  CHECK(by(0, {.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "moved"}) == 0);
+  CHECK(by(1, {.kind = OpKind::release, .handle = 1}) == EBADF);
+  for (const ClientFigures& figures : t.target->client_figures()) {
+    CHECK(figures.times.count() > 0);
+    CHECK(!figures.is_down);
+    CHECK(figures.reconnects == 0);
+  }
+}
+
 // What is open goes on after the server, of that script, restarts.
 inline void check_restart(TargetOnServer& t, const std::string& script) {
   ObjectId file = t.create("file", 1);
