@@ -81,7 +81,7 @@ class Compare {
     if (!options_.html.empty()) page = std::make_unique<OutputFile>(options_.html, false, Readers::by_umask);
     if (!options_.results.empty()) results = std::make_unique<ResultsDatabase>(options_.results);
     while (!comparison_.kept && comparison_.rounds < options_.rounds && round()) {
-      if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
+      if (!options_.runs_all && comparison_.rounds >= kFewestRounds && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
     if (!comparison_.kept && comparison_.rounds == 0) throw std::runtime_error("interrupted in round 1: nothing to report");
