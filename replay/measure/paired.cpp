@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "util/histogram.hpp"
+
 namespace fsr {
 
 namespace {
@@ -50,23 +52,39 @@ double beta_share(double a, double b, double x) {
   return fraction * std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
 }
 
+// Returns the logarithm by which a time may differ from the edge of the bucket in which it lies.
+double resolution_of(double ns) {
+  Histogram time;
+  time.add(std::llround(ns));
+  double width = 0;
+  time.each_bucket([&](int64_t low, int64_t high, uint64_t) { width = double(high - low + 1); });
+  return std::log1p(width / ns);
+}
+
 struct Logarithms {
-  double mean = 0, deviation = 0;  // of the logarithms of the ratios
+  double mean = 0, deviation = 0;  // of the logarithms of the ratios; the deviation contains that of rounding
+  double resolution = 0;           // mean over the rounds
 };
 
 Logarithms logarithms(std::span<const RatePair> rounds) {
   Logarithms l;
-  for (const RatePair& r : rounds) l.mean += std::log(r.second / r.first) / double(rounds.size());
-  double squares = 0;
+  double squares = 0, rounding = 0;
+  for (const RatePair& r : rounds) {
+    l.mean += std::log(r.second / r.first) / double(rounds.size());
+    l.resolution += r.resolution / double(rounds.size());
+    // Two rates, each anywhere in an interval of this width: the variance of a uniform distribution is a twelfth of its square.
+    rounding += 2 * r.resolution * r.resolution / 12 / double(rounds.size());
+  }
   for (const RatePair& r : rounds) squares += std::pow(std::log(r.second / r.first) - l.mean, 2);
-  if (rounds.size() > 1) l.deviation = std::sqrt(squares / double(rounds.size() - 1));
+  if (rounds.size() > 1) l.deviation = std::sqrt(squares / double(rounds.size() - 1) + rounding);
   return l;
 }
 
-// Returns the two-sided p of Student's t of `rounds` logarithms.
+// Returns the two-sided p of Student's t of `rounds` logarithms, for a difference that exceeds the resolution.
 double p_of(const Logarithms& l, unsigned rounds) {
-  if (l.mean == 0) return 1;
-  const double freedom = rounds - 1, t = std::abs(l.mean) / l.deviation * std::sqrt(rounds);
+  const double beyond = std::abs(l.mean) - l.resolution;
+  if (beyond <= 0 || rounds < kFewestRounds) return 1;
+  const double freedom = rounds - 1, t = beyond / l.deviation * std::sqrt(rounds);
   return std::isfinite(t) ? beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)) : 0;
 }
 
@@ -85,6 +103,10 @@ double sign_test(std::span<const RatePair> rounds) {
 
 }  // namespace
 
+RatePair pair_of_percentiles(double first_ns, double second_ns) {
+  return {1 / first_ns, 1 / second_ns, std::max(resolution_of(first_ns), resolution_of(second_ns))};
+}
+
 PairedRatio paired_ratio(std::span<const RatePair> rounds) {
   PairedRatio paired{.rounds = unsigned(rounds.size())};
   if (rounds.empty()) return paired;
@@ -92,7 +114,7 @@ PairedRatio paired_ratio(std::span<const RatePair> rounds) {
   paired.ratio = std::exp(l.mean);
   paired.sign_p = sign_test(rounds);
   if (rounds.size() < 2) return paired;
-  const double width = student(paired.rounds - 1) * l.deviation / std::sqrt(paired.rounds);
+  const double width = student(paired.rounds - 1) * l.deviation / std::sqrt(paired.rounds) + l.resolution;
   paired.low = std::exp(l.mean - width);
   paired.high = std::exp(l.mean + width);
   paired.p = p_of(l, paired.rounds);
@@ -111,7 +133,7 @@ std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds, doubl
 std::string verdict_words(std::span<const RatePair> rounds, bool decided, double level) {
   if (decided) return paired_ratio(rounds).ratio > 1 ? "faster" : "slower";
   const std::string unknown = "no difference that could be shown";
-  if (rounds.size() < 2) return unknown + " (requires two rounds or more)";
+  if (rounds.size() < kFewestRounds) return unknown + fmt::format(" (requires {} rounds or more)", kFewestRounds);
   const std::optional<unsigned> more = rounds_to_decide(rounds, level);
   if (!more) return unknown + " (nor would a thousand more rounds show one)";
   return unknown + fmt::format(" ({} more round{} might show one)", *more, *more == 1 ? "" : "s");
@@ -128,7 +150,7 @@ std::vector<bool> decided(const std::vector<double>& p, double level) {
 
 double level_of_look(unsigned round, bool last) {
   // The terms 1/2, 1/6, 1/12, ... add up to 1, and the first n of them to n / (n + 1).
-  const double look = double(round) - kFirstLook + 1, early = kLevel / 2;
+  const double look = double(round) - kFewestRounds + 1, early = kLevel / 2;
   if (last) return look > 1 ? kLevel - early * (look - 1) / look : kLevel;
   return look > 0 ? early / (look * (look + 1)) : 0;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -52,7 +53,7 @@ class Compare {
  public:
   Compare(const Options& options, const std::vector<std::string>& command, const std::atomic<int>& stop)
       : options_(options), stop_(stop) {
-    if (command.empty() && std::all_of(options.targets.begin(), options.targets.end(), is_results_database)) {
+    if (command.empty() && std::any_of(options.targets.begin(), options.targets.end(), is_results_database)) {
       comparison_ = kept_comparison(options.targets);
       return;
     }
@@ -78,10 +79,15 @@ class Compare {
   int run() {
     std::unique_ptr<OutputFile> page;
     std::unique_ptr<ResultsDatabase> results;
+    // OutputFile advises --force, which this program lacks, because a page belongs to hours of measuring.
+    if (std::error_code error; !options_.html.empty() && std::filesystem::exists(options_.html, error))
+      throw std::runtime_error(options_.html + ": exists already; give --html another name");
     if (!options_.html.empty()) page = std::make_unique<OutputFile>(options_.html, false, Readers::by_umask);
     if (!options_.results.empty()) results = std::make_unique<ResultsDatabase>(options_.results);
+    if (comparison_.kept) check_requirements();
     while (!comparison_.kept && comparison_.rounds < options_.rounds && round()) {
-      if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
+      if (comparison_.rounds == 1) check_requirements();
+      if (!options_.runs_all && comparison_.rounds >= kFewestRounds && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
     if (!comparison_.kept && comparison_.rounds == 0) throw std::runtime_error("interrupted in round 1: nothing to report");
@@ -106,6 +112,12 @@ class Compare {
   }
 
  private:
+  // Throws std::runtime_error for a requirement that the measured rows can't meet, before more is measured.
+  void check_requirements() const {
+    for (const RowRequirement& requirement : options_.requirements)
+      if (const std::string mistake = requirement.mistake(comparison_); !mistake.empty()) throw std::runtime_error(mistake);
+  }
+
   // Runs the program on each target. False: interrupted or failed, so that the round does not count.
   bool round() {
     std::vector<size_t> order(comparison_.targets.size());

@@ -18,6 +18,8 @@ struct Compared {
   // Returns options that these targets require in addition to the arguments. Null: none.
   Words (*required)(const Words& arguments, const Words& targets) = nullptr;
   const char* why_required = "";  // reason of required(), as "because ..."
+  // Returns what a target replaces in the arguments, one line. Empty: nothing. Null: never anything.
+  std::string (*replaced)(const Words& arguments) = nullptr;
   // Returns what follows the arguments for a run on `target`. `seed`: for programs that take a seed from the time by default.
   Words (*on)(const std::string& target, unsigned seed, const Words& arguments);
 };

@@ -159,11 +159,12 @@ Words compared_programs() {
 ComparedProgram::ComparedProgram(std::string name, Words arguments, const Words& targets)
     : name_(std::move(name)), compared_(*compared_as(name_)), arguments_(std::move(arguments)) {
   if (compared_.check) compared_.check(arguments_);
+  if (compared_.replaced) added_ = compared_.replaced(arguments_);
   if (!compared_.required) return;
   const Words required = compared_.required(arguments_, targets);
   if (required.empty()) return;
   arguments_.insert(arguments_.end(), required.begin(), required.end());
-  added_ = fmt::format("{}, {}", fmt::join(required, " "), compared_.why_required);
+  added_ += fmt::format("{}{}, {}", added_.empty() ? "" : "; ", fmt::join(required, " "), compared_.why_required);
 }
 
 Words ComparedProgram::command(const std::string& target, unsigned seed) const {

@@ -25,7 +25,7 @@ class ComparedProgram {
  public:
   // `name`: one of compared_programs(). Throws std::runtime_error if the arguments are not possible with these targets.
   ComparedProgram(std::string name, Words arguments, const Words& targets);
-  // Returns options that the program gets in addition to the given ones, and the reason. Empty: none.
+  // Returns options that the program gets in addition to the given ones, and the reason or what they replace. Empty: none.
   const std::string& added() const { return added_; }
   // Returns the text files that the arguments name, with their present content.
   std::vector<NamedText> files() const { return texts_named_in(arguments_); }

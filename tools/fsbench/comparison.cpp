@@ -20,9 +20,12 @@ constexpr double kKept = 0.98;
 std::vector<RatePair> ComparedRow::pairs(size_t target) const {
   std::vector<RatePair> pairs;
   const size_t rounds = std::min(rates[0].size(), rates[target].size());
-  for (size_t i = 0; i < rounds; ++i)
-    if (rates[0][i] > 0 && rates[target][i] > 0)
-      pairs.push_back(is_time ? RatePair{1 / rates[0][i], 1 / rates[target][i]} : RatePair{rates[0][i], rates[target][i]});
+  for (size_t i = 0; i < rounds; ++i) {
+    const double first = rates[0][i], second = rates[target][i];
+    if (first <= 0 || second <= 0) continue;
+    // The speed of a time is its inverse.
+    pairs.push_back(is_time ? pair_of_percentiles(first * 1e6, second * 1e6) : RatePair{first, second});
+  }
   return pairs;
 }
 

@@ -20,6 +20,7 @@ struct ComparedRow {
   std::vector<bool> bounds;                // by target: some round has only a lower bound of the time, because calls got no reply
 
   // Returns the speeds of the first target and of `target`, in the rounds that measured both. The speed of a time is its inverse.
+  // Times are milliseconds, and percentiles of a Histogram.
   std::vector<RatePair> pairs(size_t target) const;
   // Returns true if both targets kept an offered load. Their rates are then equal by request, and say nothing about the targets.
   bool has_offered_load(size_t target) const { return kept[0] && kept[target]; }

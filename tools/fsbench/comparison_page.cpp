@@ -23,11 +23,8 @@ std::string number_text(double value) {
   if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
   return fmt::format("{:.{}f}", value, value >= 1 ? 2 : 4);
 }
-// Returns a ratio that is never wider than its column.
-std::string ratio_text(double ratio) {
-  if (ratio > 0 && ratio < 0.001) return "<0.001";
-  if (ratio >= 10'000) return ">9,999";
-  return ratio >= 1000 ? format_count(uint64_t(std::llround(ratio))) : fmt::format("{:.3g}", ratio);
+std::string short_ratio(double ratio) {
+  return ratio_text(ratio, ratio >= 1000 ? format_count(uint64_t(std::llround(ratio))) : fmt::format("{:.3g}", ratio));
 }
 // Returns the label of an axis: 100, 10k, 1M.
 std::string axis_text(double value) {
@@ -51,8 +48,8 @@ HtmlPage::Cell median_cell(const ComparedRow& row, size_t target) {
   return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
 }
 HtmlPage::Cell ratio_cell(const PairedRatio& values) {
-  HtmlPage::Cell cell = values.rounds ? ratio_text(values.ratio) : "-";
-  if (values.rounds > 1) cell.below = fmt::format("{} to {}", ratio_text(values.low), ratio_text(values.high));
+  HtmlPage::Cell cell = values.rounds ? short_ratio(values.ratio) : "-";
+  if (values.rounds > 1) cell.below = fmt::format("{} to {}", short_ratio(values.low), short_ratio(values.high));
   return cell;
 }
 HtmlPage::Cell verdict_cell(const ComparedRow& row, size_t target, const RatioBar& bar, Decision decision) {
@@ -97,37 +94,38 @@ class PageOfComparison {
 
   void sub() { page_.note(fmt::format("{} UTC · {} rounds · {}", origin("started"), c_.rounds, c_.program)); }
 
-  // Reports the verdict for one target: the rates that are decided, and those that are not.
+  // Reports the verdict for one target: the rows that are decided, and those that are not.
   void verdict(size_t target) {
-    std::vector<std::string> faster, slower, open;
-    unsigned times = 0, decided_times = 0;
+    std::vector<std::string> names[2][3];  // of rates and of times: faster, slower, not decided
     for (size_t i = 0; i < c_.rows.size(); ++i) {
       const ComparedRow& row = c_.rows[i];
       if (!row.is_judged(target)) continue;
-      if (row.is_time) {
-        ++times;
-        decided_times += shown_[i][target - 1].shown;
-      } else if (!shown_[i][target - 1].shown)
-        open.push_back(row.name);
-      else
-        (paired_ratio(row.pairs(target)).ratio > 1 ? faster : slower).push_back(row.name);
+      const size_t verdict = !shown_[i][target - 1].shown ? 2 : paired_ratio(row.pairs(target)).ratio > 1 ? 0 : 1;
+      names[row.is_time][verdict].push_back(row.name);
     }
-    const size_t decided = faster.size() + slower.size();
+    const auto& [rates, times] = names;
     const char b = letter(target);
-    HtmlPage::Mark mark = HtmlPage::Mark::bad;
-    std::string_view words = "Nothing can be said.";
-    if (decided && open.empty())
+    const bool rate = rates[0].size() + rates[1].size(), time = times[0].size() + times[1].size();
+    HtmlPage::Mark mark = HtmlPage::Mark::open;
+    std::string_view words;
+    if (rate && rates[2].empty())
       mark = HtmlPage::Mark::good, words = "Every rate is decided.";
-    else if (decided)
-      mark = HtmlPage::Mark::open, words = "Some rates are decided.";
-    else if (!open.empty())
-      mark = HtmlPage::Mark::open, words = "No difference that could be shown.";
+    else if (rate)
+      words = "Some rates are decided.";
+    else if (time)
+      words = rates[2].empty() ? "Some response times are decided." : "Some response times are decided, but no rate.";
+    else if (rates[2].size() + times[2].size())
+      words = "No difference that could be shown.";
+    else
+      mark = HtmlPage::Mark::bad, words = "Nothing can be said.";
     std::vector<std::string> sentences;
-    for (const auto& [what, names] : {std::pair{fmt::format("Faster on {}", b), faster},
-                                      {fmt::format("Slower on {}", b), slower},
-                                      {std::string("Not decided"), open}})
-      if (!names.empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(names, ", ")));
-    if (times) sentences.push_back(fmt::format("Response times: {} of {} decided.", decided_times, times));
+    for (const auto& [what, which] : {std::pair(fmt::format("Faster on {}", b), &rates[0]),
+                                      {fmt::format("Slower on {}", b), &rates[1]},
+                                      {std::string("Not decided"), &rates[2]},
+                                      {fmt::format("Response times shorter on {}", b), &times[0]},
+                                      {fmt::format("Response times longer on {}", b), &times[1]}})
+      if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
+    if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
     page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words), sentences);
   }
 

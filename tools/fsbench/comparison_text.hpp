@@ -14,6 +14,8 @@ inline char letter(size_t target) { return char('A' + target); }
 // Returns "> " if the median is only a lower bound.
 inline std::string bound_text(const ComparedRow& row, size_t target) { return row.bounds[target] ? "> " : ""; }
 
+// Returns a ratio that fits its column: `digits`, the ratio in the caller's format, or "<0.001" or ">9,999".
+std::string ratio_text(double ratio, std::string digits);
 std::string interval_text(const PairedRatio& paired);
 double median_of(const ComparedRow& row, size_t target);
 // Returns "is faster", ... for a target, with the row of the table as the reason.

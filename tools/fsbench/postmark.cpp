@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "report_rows.hpp"
 #include "response_json.hpp"
 #include "threads/thread_runner.hpp"
+#include "util/units.hpp"
 #include "workloads/postmark/commands.hpp"
 #include "workloads/postmark/copies_result.hpp"
 #include "workloads/postmark/counts.hpp"
@@ -267,6 +269,14 @@ constexpr Compared kAsCompared = {
         [](const Words& arguments) {
           if (first_word(arguments, kFlags).empty()) throw std::runtime_error("postmark: expected CONFIG, a file of commands");
         },
+    .replaced = [](const Words& arguments) -> std::string {
+      const std::string config = first_word(arguments, kFlags);
+      std::ifstream in(config);
+      for (std::string line; std::getline(in, line);)
+        if (line.starts_with("set location"))
+          return fmt::format("--location TARGET, which replaces '{}' of {}", escape_text(line), escape_text(config));
+      return "";
+    },
     .on = [](const std::string& target, unsigned, const Words&) -> Words {
       return {"--location", target};
     },

@@ -2,6 +2,7 @@
 #include "row_requirement.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -38,6 +39,8 @@ RowRequirement::RowRequirement(std::string_view text) : text_(trimmed(text)) {
   if (row_ == "every row") row_.clear();
 }
 
+bool RowRequirement::concerns(const ComparedRow& row) const { return row_.empty() ? row.is_time == of_times_ : row.name == row_; }
+
 std::string RowRequirement::missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const {
   const std::vector<double>& values = row.rates[target];
   const std::string what = fmt::format("{} on {}", row.name, comparison.targets[target]);
@@ -59,22 +62,27 @@ std::string RowRequirement::missed_ratio(const Comparison& comparison, const Com
              : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
 }
 
+std::string RowRequirement::mistake(const Comparison& comparison) const {
+  std::vector<std::string> names;
+  for (const ComparedRow& row : comparison.rows) {
+    if (concerns(row))
+      return row.is_time == of_times_ ? ""
+                                      : fmt::format("--require {}: {} is a {}, give {}", text_, row.name,
+                                                    row.is_time ? "time" : "rate", row.is_time ? "<=" : ">=");
+    names.push_back(row.name);
+  }
+  return fmt::format("--require {}: no row with this name was measured; rows are {}", text_, fmt::join(names, ", "));
+}
+
 std::vector<std::string> RowRequirement::missed(const Comparison& comparison) const {
   std::vector<std::string> lines;
-  bool found = false;
   for (const ComparedRow& row : comparison.rows) {
-    if (row_.empty() ? row.is_time != of_times_ : row.name != row_) continue;
-    found = true;
-    if (row.is_time != of_times_) {
-      lines.push_back(fmt::format("required {}: {} is a {}", text_, row.name, row.is_time ? "time, give <=" : "rate, give >="));
-      continue;
-    }
+    if (!concerns(row)) continue;
     for (size_t target = is_ratio_; target < comparison.targets.size(); ++target) {
       const std::string what = is_ratio_ ? missed_ratio(comparison, row, target) : missed_value(comparison, row, target);
       if (!what.empty()) lines.push_back(fmt::format("required {}: {}", text_, what));
     }
   }
-  if (!found) lines.push_back(fmt::format("required {}: no row with this name was measured", text_));
   return lines;
 }
 

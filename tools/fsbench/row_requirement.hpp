@@ -18,12 +18,16 @@ class RowRequirement {
   // std::invalid_argument, one line.
   explicit RowRequirement(std::string_view text);
 
-  // Returns one line for each value that does not meet the condition, and one if nothing was measured.
+  // Returns why no measurement can meet the condition, one line: no row has the name, or rates are limited like times. Empty: one
+  // can. `comparison`: has a round or more.
+  std::string mistake(const Comparison& comparison) const;
+  // Returns one line for each value that does not meet the condition. mistake() must be empty.
   std::vector<std::string> missed(const Comparison& comparison) const;
   const std::string& text() const { return text_; }
 
  private:
   bool meets(double value) const { return (or_equal_ && value == limit_) || (of_times_ ? value < limit_ : value > limit_); }
+  bool concerns(const ComparedRow& row) const;
   std::string missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const;  // empty: condition met
   std::string missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const;
 

@@ -98,6 +98,8 @@ def loads():
     with open("page.html", encoding="utf-8") as page:
         text = page.read()
     case("the page shows them", "-l 4000: calls response p99" in text, text[:300])
+    case("the headline counts decided times", "No difference that could be shown." not in text and "Response times shorter on B: -l 1000: calls response p50" in text,
+         text[:900])
     drawn = " ".join(re.findall(r"<bdi>.*?</small>", text))  # values and their intervals
     case("the widest intervals stay within their column", "&lt;0.001 to &gt;9,999" in drawn and not re.search(r"[0-9]e[+-][0-9]", drawn),
          re.findall(r".{20}[0-9]e[+-][0-9].{10}", drawn))
@@ -117,7 +119,9 @@ def refusals():
     case("series without a load in common are refused", done.returncode == 2 and "have no load in common: bonnie" in done.stderr
          and done.stderr.count("\n") == 1, done)
     done = compare("before.sqlite", "memory:")
-    case("a series beside a target is refused", done.returncode == 2 and "expected a program behind" in done.stderr, done)
+    case("a series beside a target is refused", done.returncode == 2 and "memory:: No such file" in done.stderr, done)
+    done = compare("before.sqlite", "nosuch.sqlite")
+    case("a missing file is named", done.returncode == 2 and done.stderr == "fsbench compare: nosuch.sqlite: No such file or directory\n", done)
     for program in PROGRAMS:
         done = run(FSBENCH, program, "--results", "p.pm", *PROGRAMS[program][0])
         case(f"{program}: a file that is no results database is refused", done.returncode in (1, 2) and "not a results database" in done.stderr
