@@ -43,6 +43,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 MOST_UNSTEADY = 3
+CLEANUP_TIME = 15  # s in which an interrupted test must have ended
 DISTURBED = re.compile(r"stood still for|time away \(steal\)")  # measure/stood_still.hpp
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUPPRESSIONS = os.path.join(HERE, "ubsan.supp")
@@ -103,12 +104,25 @@ def stacks_of(session):
         return (expired.stdout or b"").decode(errors="replace") + "no more: a read of /proc hangs\n"
 
 
+def signal_session(session, number):
+    """Signals each process of a session. Not only a process group: timeout(1) makes one of its own."""
+    for pid in [int(name) for name in os.listdir("/proc") if name.isdigit()]:
+        try:
+            if os.getsid(pid) == session:
+                os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
 def suites_of(test):
     return {suite.split(":")[-1] for suite in test["suite"]}
 
 
 class TestRun:
     """One test: its counts, and the lines that tell of its failures."""
+    sessions = set()  # of the tests that are running, each by its first process
+    stopped = False  # no test may start any more
+    starting = threading.Lock()  # protects both
 
     def __init__(self, test, build, catch_filter, machine):
         self.test, self.name = test, test["name"]
@@ -122,14 +136,13 @@ class TestRun:
         self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
         self.disturbed = False  # the test failed while the machine did not run as it should
         self.lines = []
-        self.child = None
 
     def case_failed(self, what):
         self.failed += 1
         self.lines.append(f"FAILED {self.name}: {what}")
 
     def run_logged(self, command, pass_fds=()):
-        """Exit status (None: time limit) and output of one test, its whole process group ended."""
+        """Exit status (None: time limit) and output of one test, its whole session ended."""
         env = os.environ | self.test["env"]
         speech = os.path.join(self.logs, f"{self.name}.sanitizer")
         for old in glob.glob(speech + ".*"):
@@ -143,10 +156,13 @@ class TestRun:
         env["TMPDIR"] = scratch
         log = os.path.join(self.logs, f"{self.name}.log")
         with open(log, "wb") as out:
-            child = self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                                  env=env, cwd=self.test["workdir"] or self.build,
-                                                  start_new_session=True, pass_fds=pass_fds,
-                                                  preexec_fn=begin_test)
+            with TestRun.starting:
+                if TestRun.stopped:
+                    raise InterruptedError("the tests were stopped")
+                child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env,
+                                         cwd=self.test["workdir"] or self.build, start_new_session=True, pass_fds=pass_fds,
+                                         preexec_fn=begin_test)
+                TestRun.sessions.add(child.pid)
             namespace = MountNamespace(child.pid)
             try:
                 status = child.wait(timeout=self.test["timeout"])
@@ -155,16 +171,15 @@ class TestRun:
             if status is None:
                 out.write(f"\nstacks at the time limit:\n{stacks_of(child.pid)}".encode())
                 out.flush()
-                os.killpg(child.pid, signal.SIGTERM)  # lets a script clean up
+                signal_session(child.pid, signal.SIGTERM)  # lets a script clean up
                 try:
-                    child.wait(timeout=15)
+                    child.wait(timeout=CLEANUP_TIME)
                 except subprocess.TimeoutExpired:
                     pass
-            try:
-                os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            signal_session(child.pid, signal.SIGKILL)
             child.wait()
+            with TestRun.starting:
+                TestRun.sessions.discard(child.pid)
         for left in reversed(namespace.mounts_below(scratch)):
             self.steady = True
             self.case_failed(f"left {left} mounted")
@@ -259,9 +274,18 @@ class TestRun:
         self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {self.seconds:.1f} s")
         print("\n".join(self.lines), flush=True)
 
-    def interrupt(self):
-        if self.child and self.child.returncode is None:
-            os.killpg(self.child.pid, signal.SIGTERM)  # lets a script clean up
+    @classmethod
+    def stop_all(cls):
+        """Ends the running tests and all that they started."""
+        with cls.starting:
+            cls.stopped = True
+        for number in (signal.SIGTERM, signal.SIGKILL):  # the first lets a script clean up
+            with cls.starting:
+                for session in cls.sessions:
+                    signal_session(session, number)
+            deadline = time.monotonic() + CLEANUP_TIME
+            while cls.sessions and time.monotonic() < deadline:
+                time.sleep(0.02)
 
 
 def known_times():
@@ -294,12 +318,22 @@ def run_all(runs, jobs):
                 print(f"UNSTEADY {run.name}: failed, then held twice by itself", flush=True)
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
-        for run in runs:
-            run.interrupt()
+        TestRun.stop_all()
+        pool.shutdown()  # waits until the tests are cleaned up and reported
         raise
 
 
+def interrupted(number, _):
+    """Ends this program in the same way on ^C, by kill(1), and when its terminal closes: only once."""
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt(number)
+
+
 def main():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupted)
     parser = argparse.ArgumentParser(description="Runs the tests of one build directory and counts real cases.")
     parser.add_argument("build")
     parser.add_argument("names", nargs="*", help="only these tests")
@@ -341,4 +375,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt as e:
+        print("interrupted: the tests that ran were ended", flush=True)
+        sys.exit(128 + (e.args[0] if e.args else signal.SIGINT))

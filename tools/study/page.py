@@ -8,6 +8,7 @@ CLIENTS = {
     "own": ("This project's clients", """They have no page cache: each read and write is a request, one at a time but for the seeks. Files are committed
 when a program syncs them, and not also when it closes them, as a kernel's NFS client does. The numbers say how protocol and server
 answer, not what an application on a mount gets."""),
+    "given": ("Targets that the user named", ""),
     "kernel": ("The kernel's mounts", """Linux's NFS and 9P clients, each with its defaults unless a name says otherwise. They run in a virtual machine,
 whose processor is emulated by software. So the client's work weighs more than on a real machine, and that of the servers does not.""")}
 
@@ -58,6 +59,17 @@ def circumstances(entry):
     return text + "."
 
 
+def given_lines(entries):
+    """What is known of targets that the user named, and of the clients that reach them."""
+    targets = {target["name"]: target for entry in entries for target in entry["targets"]}
+    yield from (f"- {name}: {target.get('seen') or target['place']}" for name, target in targets.items())
+    if any(target["place"].startswith("/") for target in targets.values()):
+        yield """\nDirectories are reached through this machine's kernel, so rates of cached files are those of its memory as far as the mount's
+options let it cache."""
+    if any(target["protocol"].startswith(("nfs", "9p")) and not target["place"].startswith("/") for target in targets.values()):
+        yield f"\nURLs are reached by this project's clients. {CLIENTS['own'][1]}"
+
+
 def list_of(words):
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
@@ -74,7 +86,7 @@ def outcome(entry):
 
 def compare_table(entry):
     names = names_of(entry)
-    yield "| | unit | " + " | ".join(names) + " | " + " | ".join(f"{n} : {names[0]}" for n in names[1:]) + " |"
+    yield f"| | unit | {' | '.join(names + [f'{n} : {names[0]}' for n in names[1:]])} |"
     yield "|---|---|" + "--:|" * len(names) + "---|" * (len(names) - 1)
     for row in entry["result"]["rows"]:
         rates = [[rate for rate in rates if rate > 0] for rates in row["rates"]]
@@ -111,6 +123,9 @@ def requests_table(entry):
 def delay_table(entries):
     """Transactions a second by the round trip that was added, and how often a transaction waits for one."""
     names = [name for name in names_of(entries[0]) if all(name in names_of(entry) for entry in entries)]
+    if not names:
+        yield "No target could be measured with every delay."
+        return
     yield "| round trip added, ms | " + " | ".join(names) + " |"
     yield "|---|" + "--:|" * len(names)
     times = {name: [] for name in names}
@@ -119,7 +134,11 @@ def delay_table(entries):
         cells = []
         for name in names:
             place = names_of(entry).index(name)
-            rate = statistics.median(row["rates"][place])
+            rates = [rate for rate in row["rates"][place] if rate > 0]
+            if not rates:
+                cells.append("-")
+                continue
+            rate = statistics.median(rates)
             times[name].append((entry["relays"][name]["late_ms"] + entry["delay"], 1000 / rate))
             cells.append(number(rate) + (f", {ratio_text(row['against'][place - 1])}" if place else ""))
         yield f"| {entry['delay']:g} | {' | '.join(cells)} |"
@@ -128,7 +147,7 @@ def delay_table(entries):
     yield f"{min(late):.2f} to {max(late):.2f} ms a round trip."
     if len(entries) > 1:
         yield "\nRound trips that a transaction waits for, from the growth of its time:\n"
-        for name in names:
+        for name in [name for name in names if len(times[name]) > 1 and times[name][-1][0] > times[name][0][0]]:
             (first, at_first), (last, at_last) = times[name][0], times[name][-1]
             yield f"- {name}: {(at_last - at_first) / (last - first):.1f}"
     for entry in entries:
@@ -158,12 +177,14 @@ def is_tested(entry, row):
 
 
 def agreement(entries):
-    """What the results of one kind of client say to those of 2009 and 2005."""
+    """What the results of one kind of client say to those of 2009 and 2005, by protocols: what the ratios are to, then a table."""
     by_part = {entry["part"]: entry for entry in entries}
-    found = [(year, by_part[part], row, text, expected) for year, part, row, text, expected in CLAIMS if part in by_part]
-    others = list(dict.fromkeys(name for _, entry, *_ in found for name in names_of(entry)[1:] if name.startswith("9P")))
+    found = [(year, by_part[part], row, text, expected) for year, part, row, text, expected in CLAIMS
+             if part in by_part and by_part[part]["targets"][0]["protocol"].startswith("nfs")]
+    others = list(dict.fromkeys(t["name"] for _, entry, *_ in found for t in entry["targets"][1:] if t["protocol"].startswith("9p")))
     if not found or not others:
         return
+    yield f"ratios to {list_of(list(dict.fromkeys(names_of(entry)[0] for _, entry, *_ in found)))}"
     yield "| | said in | " + " | ".join(others) + " |"
     yield "|---|---|" + "---|" * len(others)
     for year, entry, row, text, expected in found:
@@ -186,23 +207,34 @@ def small_files(entries):
     """What became of small files, which could not be tested in 2009."""
     for entry in entries:
         if entry["part"] == "bonnie":
-            lost = [line for line in entry["result"]["complaints"] if "Expected" in line or "list directory" in line] + [
-                line for line in entry["left_out"] if "Expected" in line or "list directory" in line]
-            yield (f"\nbonnie++'s small files: {len(lost)} run{'s' if len(lost) > 1 else ''} ended as in 2009 (see above)." if lost
-                   else f"\nbonnie++'s small files: {list_of(names_of(entry))} list all of them.")
+            complaints = entry["result"]["complaints"] + entry["left_out"]
+            lost = [line for line in complaints if "Expected" in line or "list directory" in line]
+            if lost:
+                yield f"\nbonnie++'s small files: {len(lost)} run{'s' if len(lost) > 1 else ''} ended as in 2009 (see above)."
+            elif entry["result"]["complaints"]:
+                yield "\nbonnie++'s small files: not told, as runs failed (see above)."
+            else:
+                yield f"\nbonnie++'s small files: {list_of(names_of(entry))} list all of them."
 
 
 def confounded(entries):
     """Which servers stand for which protocol."""
-    servers = {}
+    servers, named = {}, False
     for entry in entries:
         for target in entry["targets"]:
+            if target["server"] == "given":
+                named = True
+                continue
             kind = target["protocol"].replace("nfs3", "NFSv3").replace("nfs4", "NFSv4.1").replace("9p", "9P")
             servers.setdefault(kind, set()).add(SERVER_NAMES[target["server"]])
+    yield "\n## What is confounded"
+    if named:
+        yield """
+A target that the user named stands for its client, protocol, server, storage and way there together; the rates do not say which of them makes
+a difference."""
     if not servers:
         return
-    yield "\n## What is confounded\n"
-    yield "The protocols are served by different programs:\n"
+    yield "\nThe protocols are served by different programs:\n"
     yield from (f"- {kind}: {list_of(sorted(names))}" for kind, names in servers.items())
     yield ""
     alone = [kind for kind, names in servers.items() if len(names) == 1]
@@ -216,27 +248,39 @@ With two hosts, let one serve a directory by all protocols, such as `exportfs`, 
 `tools/study-9p-nfs --target NFSv3=/mnt/nfs --target 9P2000.L=/mnt/9p`."""
 
 
-def lines(entries, raw):
-    yield "# 9P and NFS, by PostMark and bonnie++"
-    yield f"""
-Made by `tools/study-9p-nfs`.{f' Raw data: [{raw}]({raw}).' if raw else ''} Requests are counted by a relay between client and server; the
-machine's load does not change them. Ratios are means of the rounds' own, with the 95 % interval: of rates, above 1 is faster than the first target; of times
+COUNTED = """Requests are counted by a relay between client and server; the
+machine's load does not change them. """
+COMPARED = """Ratios are means of the rounds' own, with the 95 % interval: of rates, above 1 is faster than the first target; of times
 (ms), below 1. Bold are differences that are shown; all verdicts of a table are sure together with 95 % (Holm's method), unless
 its last line says otherwise. The others may be chance. See fsbench(1)."""
+
+
+def lines(entries, raw, missing=()):
+    """`raw`: name of the file with the data. `missing`: why parts that were asked for are not on the page."""
+    counted = COUNTED if any("units" in entry for entry in entries) else ""
+    compared = COMPARED if any("result" in entry for entry in entries) else ""
+    yield "# 9P and NFS, by PostMark and bonnie++"
+    yield f"""
+Made by `tools/study-9p-nfs`.{f' Raw data: [{raw}]({raw}).' if raw else ''} {counted}{compared}""".rstrip()
+    if missing:
+        yield "\nNot measured:\n"
+        yield from (f"- {line}" for line in missing)
     for client, (heading, how) in CLIENTS.items():
         of_client = [entry for entry in entries if entry["client"] == client]
         if not of_client:
             continue
-        yield f"\n## {heading}\n\n{how}"
+        yield f"\n## {heading}\n"
+        yield from [how] if how else given_lines(of_client)
         for name in dict.fromkeys(entry["part"] for entry in of_client):
             yield from part_lines([entry for entry in of_client if entry["part"] == name])
     yield from confounded(entries)
+    beside = {client: list(agreement([entry for entry in entries if entry["client"] == client])) for client in CLIENTS}
+    if not any(beside.values()):
+        return
     yield "\n## Beside earlier results\n"
     yield EARLIER
-    for client, (heading, _) in CLIENTS.items():
-        of_client = [entry for entry in entries if entry["client"] == client]
-        text = list(agreement(of_client))
+    for client, text in beside.items():
         if text:
-            yield f"\n{heading}, ratios to NFSv3:\n"
-            yield from text
-            yield from small_files(of_client)
+            yield f"\n{CLIENTS[client][0]}, {text[0]}:\n"
+            yield from text[1:]
+            yield from small_files([entry for entry in entries if entry["client"] == client])

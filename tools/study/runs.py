@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import signal
 import subprocess
-import sys
 
-from targets import FSBENCH, VM
+from targets import FSBENCH, VM, Failed
 
 POSTMARK = "set number {number}\nset transactions {transactions}\nset buffering {buffering}\nrun\nquit\n"
+CLEANUP_TIME = 30  # s in which an interrupted program must have ended
 PROBE = "set number 50\nset transactions 20\nrun\nquit\n"
 
 # Said, with status 1, by a run whose machine stopped meanwhile. That spoils times, but neither counts nor what a target is able to.
@@ -35,6 +36,22 @@ COUNT = """for name in $usable; do fsbench {program} "$name" </dev/null >"/share
 def write(path, text):
     with open(path, "w", encoding="ascii") as out:
         out.write(text)
+
+
+def run(command, timeout=None):
+    """Runs it to its end, or for `timeout` s. An interrupted study interrupts it once, and waits while it removes its files."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except (KeyboardInterrupt, subprocess.TimeoutExpired):
+            if child.poll() is None:  # communicate() waits a moment itself
+                os.killpg(child.pid, signal.SIGTERM)
+            try:
+                child.communicate(timeout=CLEANUP_TIME)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+            raise
+        return subprocess.CompletedProcess(command, child.returncode, out, err)
 
 
 class Program:
@@ -89,8 +106,14 @@ def failure(done):
 
 def parsed(done):
     if done.returncode == 2 or not done.stdout:
-        sys.exit(f"study-9p-nfs: the comparison could not start: {done.stderr.strip()[-500:]}")
+        raise Failed(f"the comparison failed: {done.stderr.strip()[-500:]}")
     return json.loads(done.stdout)
+
+
+def at_least(count, targets, left_out):
+    if len(targets) < count:
+        raise Failed("; ".join(["too few targets can be used", *left_out]))
+    return targets
 
 
 class OwnClients:
@@ -103,7 +126,7 @@ class OwnClients:
         found = []
         for target in targets:
             place = target.url(self.directory, ports.get(target.name))
-            done = subprocess.run([FSBENCH, *program.probe(self.scratch), place], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            done = run([FSBENCH, *program.probe(self.scratch), place])
             if why := failure(done):
                 self.left_out.append(f"{target.name}: {why}")
             else:
@@ -111,23 +134,21 @@ class OwnClients:
         return found
 
     def compare(self, targets, program, words, ports):
-        targets = self.usable(targets, program, ports)
+        targets = at_least(2, self.usable(targets, program, ports), self.left_out)
         places = [target.url(self.directory, ports.get(target.name)) for target in targets]
-        done = subprocess.run([FSBENCH, *words, *places, "--", *program.words(self.scratch)], capture_output=True, text=True, check=False)
-        return targets, parsed(done)
+        return targets, parsed(run([FSBENCH, *words, *places, "--", *program.words(self.scratch)]))
 
     def count(self, targets, program, ports):
         """Runs it once on each target, whose relay counts."""
         program.prepare(self.scratch)
         counted = []
         for target in targets:
-            done = subprocess.run([FSBENCH, *program.once(self.scratch), target.url(self.directory, ports[target.name])],
-                                  capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            done = run([FSBENCH, *program.once(self.scratch), target.url(self.directory, ports[target.name])])
             if why := failure(done):
                 self.left_out.append(f"{target.name}: {why}")
             else:
                 counted.append(target)
-        return counted
+        return at_least(1, counted, self.left_out)
 
 
 class KernelMounts:
@@ -140,10 +161,10 @@ class KernelMounts:
         mounts = "\n".join(f'mkdir -p "/mnt/{t.name}"; {t.mount(self.directory, ports.get(t.name))} 2>/tmp/said && touch "/tmp/mounted.{t.name}" '
                            f'|| left_out "{t.name}" "$(tail -n 1 /tmp/said)"' for t in targets)
         write(f"{self.scratch}/job", JOB.format(mounts=mounts, names=" ".join(t.name for t in targets), probe=" ".join(program.probe("/share")), work=work, stood_still=STOOD_STILL))
-        guest = subprocess.run([f"{VM}/run", "--share", self.scratch, "--timeout", str(self.options.timeout), "--memory", str(self.options.memory),
-                                "--module", "9pnet_fd", "--program", FSBENCH, f"{self.scratch}/job"], capture_output=True, text=True, check=False)
+        guest = run([f"{VM}/run", "--share", self.scratch, "--timeout", str(self.options.timeout), "--memory", str(self.options.memory),
+                                "--module", "9pnet_fd", "--program", FSBENCH, f"{self.scratch}/job"])
         if guest.returncode != 0 or not os.path.exists(f"{self.scratch}/status"):
-            sys.exit(f"study-9p-nfs: the virtual machine: {(guest.stdout + guest.stderr).strip()[-500:]}")
+            raise Failed(f"the virtual machine: {(guest.stdout + guest.stderr).strip()[-500:]}")
         self.kernel = re.search(r"VM-READY (\S+)", guest.stdout)[1]
         said = self.read("left_out").splitlines()
         self.left_out += said
@@ -157,7 +178,9 @@ class KernelMounts:
     def compare(self, targets, program, words, ports):
         work = COMPARE.format(words=" ".join(words), program=" ".join(program.words("/share")))
         targets = self.run(targets, program, ports, work)
+        at_least(2, targets, self.left_out)
         return targets, parsed(subprocess.CompletedProcess(words, 0, self.read("result"), self.read("errors")))
 
     def count(self, targets, program, ports):
-        return self.run(targets, program, ports, COUNT.format(program=" ".join(program.once("/share")), stood_still=STOOD_STILL))
+        work = COUNT.format(program=" ".join(program.once("/share")), stood_still=STOOD_STILL)
+        return at_least(1, self.run(targets, program, ports, work), self.left_out)

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -23,15 +24,21 @@ SERVER_NAMES = {"ganesha": "NFS-Ganesha", "diod": "diod", "qemu": "QEMU's server
                 "u9fs": "u9fs", "knfsd": "Linux's own in a virtual machine", "given": "the one given"}
 
 
+class Failed(Exception):
+    """A part of the study could not be measured. Its text is the line that the user sees."""
+
+
 @dataclasses.dataclass
 class Target:
-    """`options`: of the URL, or of a mount. `place`: a URL or a directory that the user gave, which no server here serves."""
+    """`options`: of the URL, or of a mount. `place`: a URL or a directory that the user gave, which no server here serves.
+    `seen`: what is known of such a place."""
     name: str
-    protocol: str  # nfs3, nfs4, 9p2000.L, 9p2000.u, 9p2000
+    protocol: str  # nfs3, nfs4, 9p2000.L, 9p2000.u, 9p2000; of a given place also 9p, a file system's type or a URL's scheme
     server: str
     options: str = ""
     place: str = ""
     export: str = ""
+    seen: str = ""
 
     def is_nfs(self):
         return self.protocol.startswith("nfs")
@@ -72,9 +79,11 @@ PROTOCOLS = [Target("NFSv3", "nfs3", "ganesha"), Target("NFSv4.1", "nfs4", "gane
 
 
 def answers(port, host="127.0.0.1"):
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((host, port)) == 0
+    try:
+        socket.create_connection((host, port), timeout=3).close()
+    except (OSError, UnicodeError):  # the latter: no name of a host
+        return False
+    return True
 
 
 class Server:
@@ -89,10 +98,11 @@ class Server:
             if answers(port):
                 return
             time.sleep(0.02)
-        sys.exit(f"study-9p-nfs: {command[0]} did not start on port {port}")
+        self.close()
+        raise Failed(f"{command[0]} did not start on port {port}")
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def keep(self):
         while self.process.wait() is not None and not self.closing:
@@ -122,7 +132,7 @@ class ServerOfConnections:
             with client:
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self.running = [p for p in self.running if p.poll() is None]
-                self.running.append(subprocess.Popen(self.command, stdin=client, stdout=client, stderr=subprocess.DEVNULL))
+                self.running.append(subprocess.Popen(self.command, stdin=client, stdout=client, stderr=subprocess.DEVNULL, start_new_session=True))
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -149,14 +159,19 @@ class Knfsd:
             [f"{VM}/run", "--share", self.share, "--timeout", "86400", "--disk", disk, "--module", "nfsd", "--module", "ext4",
              *[word for name in programs for word in ("--program", name)], *[word for name in files for word in ("--file", name)],
              *[word for port in (2049, 20048) for word in ("--forward", f"{port}:{port}")], f"{VM}/knfsd"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
         for _ in range(600):
             if os.path.exists(f"{self.share}/ready"):
                 return
             if self.guest.poll() is not None:
                 break
             time.sleep(0.2)
-        sys.exit("study-9p-nfs: the guest did not serve NFS")
+        self.end()
+        raise Failed("the guest did not serve NFS")
+
+    def end(self):
+        if self.guest.poll() is None:
+            os.killpg(self.guest.pid, signal.SIGTERM)
 
     def close(self):
         with open(f"{self.share}/done", "w", encoding="ascii"):
@@ -188,13 +203,16 @@ class Relays:
             self.ports[target.name] = port
             self.processes[target.name] = subprocess.Popen(
                 [sys.executable, RELAY, "nfs" if target.is_nfs() else "9p", str(port), f"127.0.0.1:{target.port()}", "--delay", str(delay)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True)
         for process in self.processes.values():
             if process.stdout.readline() != "ready\n":
-                sys.exit("study-9p-nfs: a relay did not start")
+                self.close()
+                raise Failed("a relay did not start")
 
     def close(self):
         for name, process in self.processes.items():
+            if name in self.reports:
+                continue
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
             self.reports[name] = json.loads(process.communicate()[0] or "{}")

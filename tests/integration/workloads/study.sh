@@ -58,10 +58,49 @@ def cached(list_):
 assert "differs" not in "\n".join(l for l in told(faster).splitlines() if "20 times" in l) and "agrees" in told(faster)
 assert "1 run ended as in 2009" in told(lost) and "list all of them" in told(lambda _: None)
 assert "not tested: 1 MiB in 256 MiB" in told(cached)
+import given
+mounts = {("nfs", "rw,vers=3,hard"): "nfs3", ("nfs4", "rw,vers=4.2,hard"): "nfs4", ("9p", "rw,access=user,trans=tcp"): "9p2000.L",
+          ("9p", "rw,version=9p2000.u"): "9p2000.u", ("9p", "rw,noextend"): "9p2000", ("ext4", "rw"): "ext4"}
+assert [given.protocol_of_mount(*mount) for mount in mounts] == list(mounts.values())
+urls = {"nfs://h/e": "nfs3", "nfs4://h/e": "nfs4", "nfs://h/e?vers=4.1": "nfs4", "9p://h/?dialect=9p2000": "9p2000", "9p://h/": "9p", "memory:": "memory"}
+assert [given.protocol_of_url(url) for url in urls] == list(urls.values())
 P
 if [ $? = 0 ]; then ok 'sentences follow from outcomes'; else not_ok 'sentences follow from outcomes' "$(tail -n 1 verdict)"; fi
 
 mkdir a b
 check 'targets of the user, such as mounts' "${study[@]}" --target "here=$PWD/a" --target "there=$PWD/b" --part buffered -o given.md
 check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,.]+ ){2}\|' given.md
-check_status 'a part that there is not' 1 'expected one of' "${study[@]}" --part speed
+named=("${study[@]}" --target "NFSv3=$PWD/a" --target "9P2000.L=$PWD/b")
+check 'directories with names of protocols' "${named[@]}" --part buffered --save given.json -o named.md
+check 'are what their mounts are' grep -Eq "^- NFSv3: .$PWD/a., through this machine's kernel: $(df --output=fstype . | tail -n 1) of " named.md
+check 'and stand beside no client, server or result of others' eval '[ -s named.md ] && ! grep -Eq "no page cache|relay|diod|served|20 times" named.md'
+check_status 'their saved part is not that of other directories' 2 'part buffered of other targets' "${study[@]}" --target "x=$PWD/a" --target "y=$PWD/b" --part buffered --save given.json
+
+refused() {  # PATTERN ARGUMENT...: one line that matches, status 2, and nothing measured
+  local pattern=$1
+  shift
+  "${study[@]}" "$@" >said 2>&1
+  [ $? = 2 ] && [ "$(wc -l <said)" = 1 ] && grep -Eq -- "^study-9p-nfs: .*$pattern" said || { cat said; return 1; }
+}
+ab=(--target "a=$PWD/a" --target "b=$PWD/b")
+check 'a part that there is not' refused 'expected one of' --part speed
+check 'a host without servers' refused '127.0.0.1: no server answers' --server 127.0.0.1
+check 'a directory that there is not' refused 'no such directory' --target a=/nosuch --target "b=$PWD/b"
+check 'a URL that nothing answers' refused 'y=9p.*refused' --target "a=$PWD/a" --target y=9p://127.0.0.1:9/
+check 'one target' refused 'at least two' --target "a=$PWD/a"
+check 'a name twice' refused 'of the name a already' "${ab[@]}" --target "a=$PWD/b"
+check 'a name that breaks tables' refused 'printable' "${ab[@]}" --target "a|b=$PWD/b"
+check 'a page in no directory' refused 'no directory /nonexist' "${ab[@]}" -o /nonexist/x
+check 'a page in place of its data' refused 'another file' --from given.json -o given.json
+check 'data that are none' refused 'expected a file of --save' --from given.md
+check 'requests of directories' refused 'needs servers' "${ab[@]}" --part requests-buffered
+check "a kernel's part without it" refused 'only with --kernel' --part cache
+check 'no rounds' refused 'from 1 to' --rounds 0
+check 'options against each other' refused 'do not go together' "${ab[@]}" --kernel
+
+"${named[@]}" --save given.json -o cut.md --part buffered --part unbuffered --transactions 100000000 --number 5000 2>said & own_process $!
+until { grep -q '^study-9p-nfs: unbuffered on' said && [ -n "$(ls a)" ]; } || ! kill -0 $!; do sleep 0.01; done
+kill -TERM $!
+wait $!
+check 'interrupted, it leaves no files' [ "$? $(find a b | wc -l)" = "1 2" ]
+check 'and the page has what was measured, and says what not' eval 'grep -q "^| transactions" cut.md && grep -q "^- unbuffered: interrupted" cut.md'

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/run.py, interrupted, ends all that its tests started: their scripts clean up, and neither a process that made a group of its own
+# nor a script that ignores the signal stays.
+. "$(dirname "$0")/../harness/common.sh"
+
+mkdir bin build
+cat >bin/meson <<E
+#!/bin/sh
+echo '[{"name": "polite", "suite": ["once"], "cmd": ["$scratch/polite"], "env": {}, "timeout": 300, "workdir": null},
+       {"name": "group", "suite": ["once"], "cmd": ["$scratch/group"], "env": {}, "timeout": 300, "workdir": null}]'
+E
+cat >polite <<E
+#!/bin/bash
+trap 'touch $scratch/cleaned; exit 143' TERM
+echo \$\$ >>$scratch/started
+sleep 7321 & wait \$!
+E
+cat >group <<E
+#!/bin/bash
+# The process group of timeout(1) is its own.
+(timeout 7322 sleep 7323 </dev/null & echo \$! >>$scratch/started; wait) | cat
+E
+chmod +x bin/meson polite group
+PATH=$scratch/bin:$PATH "$FSR_SOURCE/tests/run.py" build --jobs 2 >said 2>&1 & own_process $!
+until [ "$(cat started 2>/dev/null | wc -l)" = 2 ] || ! kill -0 $!; do sleep 0.01; done
+kill -TERM $!
+wait $!
+check_status 'its status is that of the signal' 0 '' [ $? = 143 ]
+check 'it says so' grep -q '^interrupted: ' said
+check 'a script could clean up' [ -e cleaned ]
+check 'no process stays' eval '[ -s started ] && ! ps -o stat= -p "$(paste -sd, started)" | grep -v Z'
+check 'nor its child in another group' eval '! ps -eo args= | grep -E "^sleep 732[13]$"'
