@@ -14,9 +14,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "engine/prepare.hpp"
@@ -58,6 +63,37 @@ bool through_capture(const std::string& directory, const TraceHeader& header) {
   return mount && mount->type == "fuse.fsshim" && mount->source == header.directory;
 }
 
+// Returns the directories of which an overlay is made (Documentation/filesystems/overlayfs.rst). Commas in paths are not known.
+std::vector<std::string> layers_of(const MountEntry& overlay) {
+  std::vector<std::string> layers;
+  std::istringstream options(overlay.options);
+  for (std::string option; std::getline(options, option, ',');) {
+    if (!option.starts_with("lowerdir") && !option.starts_with("upperdir")) continue;
+    std::istringstream list(option.substr(std::min(option.find('='), option.size() - 1) + 1));
+    for (std::string layer; std::getline(list, layer, ':');)
+      if (!layer.empty()) layers.push_back(layer);
+  }
+  return layers;
+}
+
+// True: one of the directories lies on an overlay, and the other one shares a layer of it.
+bool through_overlay(const DirectoryIdentity& target, const DirectoryIdentity& captured) {
+  if (target.machine.empty() || target.machine != captured.machine) return false;
+  std::ifstream mountinfo("/proc/self/mountinfo");
+  const std::string text{std::istreambuf_iterator<char>(mountinfo), {}};
+  for (const MountEntry& mount : parse_mountinfo(text)) {
+    if (mount.type != "overlay") continue;
+    const bool target_on = target.self.device == mount.dev, captured_on = captured.self.device == mount.dev;
+    if (target_on == captured_on) continue;
+    for (const std::string& layer : layers_of(mount)) {
+      bool missing = false;
+      const DirectoryIdentity place = directory_identity(layer, missing);
+      if (!missing && directory_relation(target_on ? captured : target, place) != DirectoryRelation::apart) return true;
+    }
+  }
+  return false;
+}
+
 bool everything(std::string_view) { return true; }
 
 }  // namespace
@@ -72,10 +108,11 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     gethostname(host, sizeof host - 1);
     const std::string place = resolved(directory_of(url));
     bool missing = false;
-    const DirectoryRelation to_captured = directory_relation(directory_identity(directory_of(url), missing), header.identity);
+    const DirectoryIdentity target = directory_identity(directory_of(url), missing);
+    const DirectoryRelation to_captured = directory_relation(target, header.identity);
     same = (header.host == host && inside(place, resolved(header.directory))) || to_captured == DirectoryRelation::same ||
            to_captured == DirectoryRelation::inside || (to_captured == DirectoryRelation::contains && !missing) ||
-           through_capture(place, header);
+           through_capture(place, header) || through_overlay(target, header.identity);
   }
   if (same)
     throw std::runtime_error(url +
@@ -92,10 +129,17 @@ static std::set<std::string> addresses_of(const std::string& host) {
   if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return found;
   for (const addrinfo* a = list; a; a = a->ai_next) {
     char text[NI_MAXHOST];
-    if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) found.insert(text);
+    if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    const std::string_view address = text, mapped = "::ffff:";  // IPv4 in the form of IPv6
+    found.emplace(address.substr(address.starts_with(mapped) && address.find('.') != address.npos ? mapped.size() : 0));
   }
   freeaddrinfo(list);
   return found;
+}
+
+// True: every machine reaches itself by this address (RFC 1122 3.2.1.3, RFC 4291 2.5).
+static bool leads_here(const std::string& address) {
+  return address.starts_with("127.") || address == "0.0.0.0" || address == "::" || address == "::1";
 }
 
 static std::set<std::string> own_addresses() {
@@ -129,7 +173,9 @@ static std::string host_of(std::string text, bool url) {
 void refuse_own_server(const std::string& url, const TraceHeader& header) {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
-  const bool here = header.host == name;
+  bool missing = false;
+  const std::string machine = directory_identity("/", missing).machine;
+  const bool here = header.host == name || (!machine.empty() && header.identity.machine == machine);
   std::string server = host_of(url, true);
   bool same = false;
   if (url.find("://") == std::string::npos) {
@@ -149,7 +195,8 @@ void refuse_own_server(const std::string& url, const TraceHeader& header) {
   };
   const std::string source = host_of(header.mount_source, false);
   same |= !server.empty() && ((!source.empty() && meets(addresses_of(source))) || meets(addresses_of(header.host)) ||
-                              (here && meets(own_addresses())));
+                              (here && (meets(own_addresses()) || std::ranges::any_of(there, leads_here))));
+  same |= here && url.find("+unix:") != std::string::npos;
   if (same)
     throw std::runtime_error(url +
                              ": is on the host of the capture, or on the server behind it, and may be the captured directory by "

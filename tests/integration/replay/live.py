@@ -217,8 +217,9 @@ echo more >>walk/d2/second; mv walk/d3 walk/moved; for i in $(seq 500); do echo 
 def own_server():
     fresh()
     shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
-    for server in ("localhost", "127.0.0.1"):
-        done = subprocess.run(["fsreplay", "-", f"nfs://{server}/anything", "--live", "--image", "trust"], input=shim.stdout, capture_output=True,
+    own = ("localhost", "127.0.0.1", "127.0.0.2", "0.0.0.0", "[::ffff:127.0.0.1]")
+    for server in [f"nfs://{name}/anything" for name in own] + ["9p+unix:///nowhere"]:
+        done = subprocess.run(["fsreplay", "-", server, "--live", "--image", "trust"], input=shim.stdout, capture_output=True,
                               check=False, timeout=30)
         cases.case(f"trust on the captured host is refused: {server}", done.returncode == 2 and b"on the host of the capture" in done.stderr, done)
 
@@ -238,6 +239,24 @@ def other_name():
             cases.case(f"{mounted} as {target} is {'accepted' if mounted == 'beside' else 'refused'}, {image}",
                        refused == (mounted != "beside") and not os.path.exists("share/old/new"), done)
         subprocess.run(["umount", "alias"], check=True)
+
+
+def overlay():
+    """The captured directory by way of an overlay, and the other way round."""
+    os.mkdir("layers")
+    subprocess.run(["mount", "-t", "tmpfs", "layers", "layers"], check=True)
+    for name in ("lower", "upper", "work", "merged", "other"):
+        os.mkdir(f"layers/{name}")
+    subprocess.run(["mount", "-t", "overlay", "-o", "lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work", "overlay", "layers/merged"],
+                   check=True)
+    for captured, target in (("merged", "upper"), ("merged", "lower"), ("upper", "merged"), ("merged", "other")):
+        shim = subprocess.run(["fsshim", "capture", f"layers/{captured}", "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
+        done = subprocess.run(["fsreplay", "-", f"file:layers/{target}", "--live", "--lag", "500ms", "-q", "--image", "trust"], input=shim.stdout,
+                              capture_output=True, check=False, timeout=30)
+        refused = done.returncode == 2 and b"is, contains or lies in" in done.stderr
+        cases.case(f"an overlay: {captured} is captured, {target} is {'accepted' if target == 'other' else 'refused'}", refused == (target != "other"), done)
+    subprocess.run(["umount", "layers/merged"], check=True)
+    subprocess.run(["umount", "layers"], check=True)
 
 
 def slow_ends():
@@ -375,6 +394,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, server_stops, resyncs, walks, own_server, other_name, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, server_stops, resyncs, walks, own_server, other_name, overlay, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())
