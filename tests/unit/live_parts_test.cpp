@@ -3,14 +3,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
 #include "catch.hpp"
 #include "inputs/live/lag_meter.hpp"
+#include "inputs/live/live_source.hpp"
 #include "inputs/live/pipe_spool.hpp"
 #include "inputs/live/read_only_target.hpp"
 #include "op_list.hpp"
+#include "trace_samples.hpp"
 #include "util/unique_fd.hpp"
 
 using namespace fsr;
@@ -108,6 +111,63 @@ TEST_CASE("the lag is that of the oldest operation that was not issued") {
   CHECK(look(12, 0, 1250 * kMs) == 1350);
   CHECK(look(15, 0, 1300 * kMs) == 1000);
   CHECK(meter.seen().count() == 7);
+}
+
+TEST_CASE("the lag shows a burst that comes late and is issued before the next look") {
+  VirtualClock clock;
+  LagMeter meter(clock, 2000 * kMs);
+  clock.advance_to(10'000 * kMs);
+  meter.comes(2000 * kMs);
+  CHECK(meter.ready() == 10'000 * kMs);
+  meter.passes_on(5);
+  CHECK(meter.now() == 10'000 * kMs);
+  meter.look({.done = 5, .elapsed = clock.now(), .position = clock.now()});
+  CHECK(meter.now() == 2000 * kMs);
+  CHECK(meter.seen().max() >= 10'000 * kMs);
+  meter.comes(11'000 * kMs);  // ahead of its time
+  CHECK(meter.ready() == 2000 * kMs);
+}
+
+TEST_CASE("the lag shows a worker that was stuck while others went on") {
+  VirtualClock clock;
+  LagMeter meter(clock, 2000 * kMs);
+  meter.comes(0);
+  meter.passes_on(100);
+  clock.advance_to(5000 * kMs);
+  meter.look({.done = 50, .elapsed = clock.now(), .position = clock.now(), .lateness = 4000 * kMs});
+  CHECK(meter.now() == 6000 * kMs);
+}
+
+TEST_CASE("a burst that comes too late ends the run, or its reads are left out") {
+  for (const WhenBehind how : {WhenBehind::stop, WhenBehind::skip_reads, WhenBehind::wait}) {
+    const int fd = memory_file(), copy = dup(fd);
+    TraceWriter writer(fd, sample_header(100), {});
+    for (int i = 0; i < 4; ++i) writer.add(object_op({i * kMs, kMs / 2}, OpKind::getattr, kRootObject));
+    writer.finish({.clean = true, .reason = "end"});
+    REQUIRE(lseek(copy, 0, SEEK_SET) == 0);
+    StreamReader reader(copy, "stream", 1000 * kMs);
+    const LiveOptions options{.lag = 2000 * kMs, .lag_max = 5000 * kMs, .when_behind = how};
+    VirtualClock clock;
+    const auto target = open_target("memory:", {.clock = &clock});
+    ObjectSet known;
+    LiveImage image(*target, clock, options, {}, nullptr, known, nullptr);
+    LiveSource source(reader, image, clock, options, nullptr, nullptr);
+    REQUIRE(source.first_start() == 0);
+    clock.advance_to(10'000 * kMs);
+    size_t passed = 0;
+    for (OpBatch batch; source.next(batch);) passed += size_t(std::ranges::count(batch.ops, OpKind::getattr, &Op::kind));
+    source.stop();
+    const LiveStatus status = source.status();
+    CHECK(passed == (how == WhenBehind::wait ? 4 : 0));
+    CHECK(status.left_out_in_all() == (how == WhenBehind::skip_reads ? 4 : 0));
+    CHECK(status.gave_up == (how == WhenBehind::stop ? 10'000 * kMs : 0));
+    CHECK(status.lag.max() >= 9'990 * kMs);
+  }
+}
+
+TEST_CASE("the greatest lag that is no reason to act leaves room for each lag") {
+  CHECK(usual_lag_max(2000 * kMs) == 30'000 * kMs);
+  CHECK(usual_lag_max(30'000 * kMs) == 120'000 * kMs);
 }
 
 TEST_CASE("a target that may only be read can't express changes") {

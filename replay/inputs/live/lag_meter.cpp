@@ -11,6 +11,16 @@ void LagMeter::comes(int64_t due) {
   waiting_ = true;
 }
 
+int64_t LagMeter::ready() {
+  const std::lock_guard lock(mutex_);
+  const int64_t lag = lag_ + std::max<int64_t>(clock_.now() - windows_.back().due, 0);
+  if (lag > now_.load(std::memory_order_relaxed)) {
+    now_.store(lag, std::memory_order_relaxed);
+    seen_.add(lag);
+  }
+  return now();
+}
+
 void LagMeter::passes_on(uint64_t operations) {
   const std::lock_guard lock(mutex_);
   passed_ += operations;
@@ -25,7 +35,8 @@ void LagMeter::look(const Progress& progress) {
   // The first operation of a window may be long issued, and the latest one issued may have overtaken others.
   if (!windows_.empty() && (issued < passed_ || (waiting_ && issued >= windows_.back().first)))
     behind = std::min(clock_.now() - windows_.front().due, issued < passed_ ? progress.elapsed - progress.position : INT64_MAX);
-  const int64_t now = lag_ + std::max<int64_t>(behind, 0);
+  // A worker that was stuck is late while others go on.
+  const int64_t now = lag_ + std::max({behind, progress.lateness, int64_t(0)});
   now_.store(now, std::memory_order_relaxed);
   seen_.add(now);
 }

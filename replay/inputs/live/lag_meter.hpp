@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the lag of a live replay behind its capture: from the recorded start of an operation to its start here. Thread-safe.
+// Measures the lag of a live replay: from the start of an operation to its start here. The first one is taken to have started
+// when it came by the pipe, because a trace has no start on CLOCK_MONOTONIC. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,12 +18,15 @@ class LagMeter {
  public:
   LagMeter(Clock& clock, int64_t lag) : clock_(clock), lag_(lag), now_(lag) {}  // `lag`: ns, without any delay
 
-  void comes(int64_t due);              // operations have come, of which the first is due then (clock, ns)
+  void comes(int64_t due);  // operations have come, of which the first is due then (clock, ns)
+  // Call when what has come can be issued. Counts its lag if it is greater than at the last look, because a late burst may be
+  // issued before the next one. Returns the greater of the two, ns.
+  int64_t ready();
   void passes_on(uint64_t operations);  // these, or others before them, enter the run
   void look(const Progress& progress);  // call several times a second
 
   int64_t now() const { return now_.load(std::memory_order_relaxed); }  // ns
-  Histogram seen() const;                                               // the lag at each look
+  Histogram seen() const;                                               // the lag at each look, and peaks between them
 
  private:
   struct Window {

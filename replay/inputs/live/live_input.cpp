@@ -145,8 +145,7 @@ class LiveKind final : public InputKind {
             "make files that existed before, or trust a copy")
         .stands_for("HOW");
     group.add_with("--lag", options_.lag, parse_duration, "stay this far behind it (default 2s)").stands_for("TIME");
-    group.add_with("--lag-max", options_.lag_max, parse_duration, "let --when-behind act from this lag (default 30s)")
-        .stands_for("TIME");
+    group.add_with("--lag-max", lag_max_, parse_duration, "let --when-behind act (default 30s or 4 lags)").stands_for("TIME");
     group
         .add_parsed(
             "--when-behind",
@@ -170,6 +169,7 @@ class LiveKind final : public InputKind {
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
     if (options_.lag < kLeastLag || options_.lag > kMostLag)
       throw std::runtime_error(fmt::format("--lag {}: expected 500ms to 1m", format_duration(options_.lag)));
+    options_.lag_max = lag_max_.value_or(usual_lag_max(options_.lag));
     if (options_.lag_max <= options_.lag)
       throw std::runtime_error(fmt::format("--lag-max {}: expected more than --lag {}", format_duration(options_.lag_max),
                                            format_duration(options_.lag)));
@@ -182,6 +182,7 @@ class LiveKind final : public InputKind {
 
  private:
   LiveOptions& options_;
+  std::optional<int64_t> lag_max_;  // as given
   bool live_ = false;
 };
 

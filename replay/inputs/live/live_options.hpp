@@ -2,6 +2,7 @@
 // Options of the command line for --live. Plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fsr {
@@ -19,10 +20,13 @@ enum class WhenBehind : uint8_t {
   stop,        // ends
 };
 
+// Returns the lag from which a replay counts as behind, unless the user gives one. `lag`: without any delay, ns.
+constexpr int64_t usual_lag_max(int64_t lag) { return std::max<int64_t>(30'000'000'000, 4 * lag); }
+
 struct LiveOptions {
   LiveFiles files = LiveFiles::lazy;
-  int64_t lag = 2'000'000'000;  // ns from an operation's start in the capture to its start in the replay
-  int64_t lag_max = 30'000'000'000;
+  int64_t lag = 2'000'000'000;       // ns from the arrival of the first operation to its start in the replay
+  int64_t lag_max = 30'000'000'000;  // ns
   WhenBehind when_behind = WhenBehind::wait;
   bool resync = false;       // make again what the target lacks
   bool read_only = false;    // issue only what changes nothing

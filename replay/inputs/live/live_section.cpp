@@ -25,8 +25,9 @@ std::string LiveSection::text() const {
     text += fmt::format("; prepared again {} times, because the target did not reply", format_count(files.repeated));
   text += "\n";
   if (status.lag.count())
-    text += fmt::format("lag        {} p50, {} p99, {} at most", format_duration(int64_t(status.lag.quantile(0.5))),
-                        format_duration(int64_t(status.lag.quantile(0.99))), format_duration(int64_t(status.lag.max())));
+    text += fmt::format("lag        {} p50, {} p99, {} at most, counted from the arrival of the first operation",
+                        format_duration(int64_t(status.lag.quantile(0.5))), format_duration(int64_t(status.lag.quantile(0.99))),
+                        format_duration(int64_t(status.lag.max())));
   if (status.lag.count() && status.most_spooled)
     text += fmt::format("; up to {} of the stream waited on disk", format_size(status.most_spooled));
   if (status.lag.count()) text += "\n";
@@ -72,7 +73,8 @@ void LiveSection::json(nlohmann::json& document) const {
 
 void LiveSection::metrics(MetricsText& out) const {
   using Type = MetricsText::Type;
-  out.metric("fsreplay_lag_seconds", Type::gauge, "From the start of an operation in the capture to its start in the replay.");
+  out.metric("fsreplay_lag_seconds", Type::gauge,
+             "From the start of an operation to its start in the replay, if the first one started when it came by the pipe.");
   out.sample({}, double(status.lag_now) / 1e9);
   out.metric("fsreplay_left_out", Type::counter, "Operations left out because the replay was behind (--when-behind).");
   for (unsigned kind = 0; kind < kOpKinds; ++kind)
@@ -94,7 +96,7 @@ std::vector<std::string> LiveSection::reasons() const {
     reasons.push_back(format_count(late_ends) +
                       " operations took longer than three quarters of the lag; their outcomes came too late");
   if (status.gave_up)
-    reasons.push_back(fmt::format("ended because the lag was {}, more than --lag-max {}", format_duration(status.lag_now),
+    reasons.push_back(fmt::format("ended because the lag was {}, more than --lag-max {}", format_duration(status.gave_up),
                                   format_duration(options.lag_max)));
   if (const uint64_t n = status.left_out_in_all())
     reasons.push_back(

@@ -73,7 +73,7 @@ LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, con
 
 bool LiveSource::over() const {
   return (stop_ && stop_->load(std::memory_order_relaxed)) || (run_ended_ && run_ended_->load(std::memory_order_relaxed)) ||
-         gave_up_.load(std::memory_order_relaxed);
+         gave_up_.load(std::memory_order_relaxed) != 0;
 }
 
 int64_t LiveSource::first_start() {
@@ -137,9 +137,14 @@ bool LiveSource::fill(OpBatch& batch, int64_t start) {
   return true;
 }
 
+// Ends the run if the lag is too great for it.
+void LiveSource::judge(int64_t lag) {
+  int64_t never = 0;
+  if (options_.when_behind == WhenBehind::stop && lag > options_.lag_max) gave_up_.compare_exchange_strong(never, lag);
+}
+
 // Leaves out what changes nothing, from when the lag is too great until half of the excess is made up for.
-void LiveSource::leave_out() {
-  const int64_t lag = lag_.now();
+void LiveSource::leave_out(int64_t lag) {
   if (options_.when_behind != WhenBehind::skip_reads) return;
   leaves_out_ = lag > options_.lag_max || (leaves_out_ && lag > (options_.lag + options_.lag_max) / 2);
   if (!leaves_out_) return;
@@ -169,10 +174,12 @@ bool LiveSource::next(OpBatch& batch) {
     }
     if (watch_) image_.forget(watch_->take());
     image_.prepare(window_.ops, later(due - ahead / 2));
+    const int64_t lag = lag_.ready();
+    judge(lag);
     if (over()) return false;
     for (const Op& op : window_.ops) last_end_ = std::max(last_end_, op.has(kOpUnfinished) ? op.start : op.end());
     const size_t came = window_.ops.size();
-    leave_out();
+    leave_out(lag);
     told_ = window_.ops.empty() && told_;
     std::swap(batch, window_);
     window_.clear();
@@ -186,8 +193,8 @@ bool LiveSource::next(OpBatch& batch) {
 
 bool LiveSource::look(const Progress& progress) {
   lag_.look(progress);
-  if (options_.when_behind == WhenBehind::stop && lag_.now() > options_.lag_max) gave_up_.store(true);
-  return !gave_up_.load();
+  judge(lag_.now());
+  return gave_up_.load() == 0;
 }
 
 LiveStatus LiveSource::status() const {

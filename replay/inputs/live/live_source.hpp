@@ -43,7 +43,8 @@ class LiveSource final : public OpSource {
   bool read_window();
   std::span<const Op> later(int64_t until);
   bool fill(OpBatch& batch, int64_t start);
-  void leave_out();
+  void judge(int64_t lag);
+  void leave_out(int64_t lag);
 
   StreamQueue queue_;
   LiveImage& image_;
@@ -62,7 +63,7 @@ class LiveSource final : public OpSource {
   bool told_ = true;                 // the planner knows that these have ended
   bool leaves_out_ = false;          // operations that change nothing, until the lag is smaller
   uint64_t fillers_ = 0;
-  std::atomic<bool> gave_up_{false};
+  std::atomic<int64_t> gave_up_{0};  // see LiveStatus
 
   mutable std::mutex mutex_;
   LiveStatus status_;  // what this thread knows of it

@@ -25,8 +25,8 @@ struct LiveStatus {
   uint64_t operations = 0;                    // of the capture so far
   std::array<uint64_t, kOpKinds> left_out{};  // operations that were left out because the replay was behind
   int64_t lag_now = 0;                        // ns
-  Histogram lag;                              // ns, several times a second
-  bool gave_up = false;                       // the run was ended because it was behind
+  Histogram lag;                              // ns, several times a second, and peaks between
+  int64_t gave_up = 0;                        // ns, the lag that ended the run; 0: none did
   uint64_t spooled = 0, most_spooled = 0;     // bytes that wait on disk, now and at most
   bool spool_full = false;                    // the pipe had to wait
   int spool_failure = 0;                      // errno; 0: none

@@ -386,6 +386,7 @@ def wrong_input():
     cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
     for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust"),
                            (("--clones", "2"), "leave --clones out"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
+                           (("--lag", "1m", "--read-only"), "add --image trust"),
                            (("--read-only",), "add --image trust"), (("--resync", "--image", "trust"), "leave one of them out")):
         done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
         cases.case(f"{' '.join(options)} is refused", done.returncode == 2 and words in done.stderr, done)
