@@ -44,7 +44,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Program& program = *owner;
   program.common_options();
   program.config_option("--config", "read options from this file, NAME=VALUE a line");
-  Option input = program.add("INPUT", out.input, "trace, mixfile, model, mix:NAME, model:NAME, FILE.vdb, -").required();
+  Option input = program.add("INPUT", out.input, "trace, mixfile, model, {mix,model}:NAME, .vdb, -").required();
   program.add("TARGET", out.target, "URL or directory (default: fresh ./fsreplay-data)");
 
   // Words of other replayers.
