@@ -19,7 +19,8 @@
 
 namespace fsr {
 
-constexpr int kLook = 100;  // ms between two looks at `stop`
+constexpr int kLook = 100;      // ms between two looks at `stop`
+constexpr int kBehind = 1'000;  // ms: a writer that stays open for longer after the closing statement has no more to say
 
 StreamReader::StreamReader(int fd, std::string name, int64_t patience, const std::atomic<int>* stop)
     : fd_(fd), name_(std::move(name)), patience_(patience), stop_(stop) {
@@ -89,11 +90,27 @@ StreamReader::Wait StreamReader::read_section(int ms) {
       break;
     case SectionType::closing:
       closed_ = decode_closing(section->body, &closing_);
+      bytes_ += buffer_.size();
       end("the closing statement can't be read");
-      break;
+      if (closed_) look_behind();
+      return Wait::end;
   }
   bytes_ += buffer_.size();
   return ended_ ? Wait::end : Wait::came;
+}
+
+// Tells as damage what follows the closing statement, such as another trace.
+void StreamReader::look_behind() {
+  char byte;
+  if (!readable(kBehind) || (stop_ && stop_->load() != 0) || read(fd_.get(), &byte, 1) != 1) return;
+  damage_ = fmt::format("something follows the closing statement at byte {}; it is not read", bytes_);
+}
+
+// Counts the memory of a block anew.
+void StreamReader::count(Block& block) {
+  held_ -= block.bytes;
+  block.bytes = block.batch.arena.memory() + block.batch.ops.capacity() * sizeof(Op);
+  held_ += block.bytes;
 }
 
 void StreamReader::read_block(std::string_view body) {
@@ -127,6 +144,7 @@ void StreamReader::read_block(std::string_view body) {
     }
     block.batch.ops.push_back(op);
   }
+  count(block);
   if (!decoder_->ok()) end("the columns of a record can't be decoded");
 }
 
@@ -153,6 +171,7 @@ void StreamReader::join(const Op& end) {
     found->seq = seq;
     found->start = start;
     --block.pending;
+    count(block);
     return;
   }
   ++late_ends_;
@@ -164,10 +183,13 @@ bool StreamReader::pass(OpBatch& batch) {
   while (!blocks_.empty()) {
     Block& first = blocks_.front();
     if (first.batch.ops.empty()) {
+      held_ -= first.bytes;
       blocks_.pop_front();
       continue;
     }
-    if (first.pending && !ended_ && clock_ns(CLOCK_MONOTONIC) - first.arrived < patience_) return false;
+    const bool waits = first.pending && !ended_ && held_ <= kMostHeld;
+    if (waits && clock_ns(CLOCK_MONOTONIC) - first.arrived < patience_) return false;
+    held_ -= first.bytes;
     batch = std::move(first.batch);
     blocks_.pop_front();
     // A lock that is waited for longer is not waited for here, because nothing would tell when it was granted.

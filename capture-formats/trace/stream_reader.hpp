@@ -2,8 +2,8 @@
 // Reads a trace from a pipe while it is being written. Layout: docs/trace-format.md.
 //
 // Unlike TraceReader it needs no index, keeps only what it has not passed on, and returns operations as soon as their block has
-// come. An operation whose end has not come yet holds back those behind it, for `patience` at most. One thread
-// at a time.
+// come. An operation whose end has not come yet holds back those behind it, for `patience` at most, and until kMostHeld bytes of
+// operations wait. Memory is bounded so, whatever the stream compresses to. One thread at a time.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,8 @@ class BlockDecoder;
 
 class StreamReader final : public OpSource {
  public:
+  static constexpr size_t kMostHeld = 64 << 20;  // bytes of decoded operations, content included; one block may go beyond
+
   // Takes over `fd` and waits for the header. `patience`: ns. `stop`: see heed(). Throws std::runtime_error "NAME: ..." if no
   // trace comes.
   StreamReader(int fd, std::string name, int64_t patience, const std::atomic<int>* stop = nullptr);
@@ -40,9 +42,10 @@ class StreamReader final : public OpSource {
   const LiveState& initial() const { return initial_; }
   // Receives each end that came too late for its operation, which has the same number, kind and start.
   void on_late_end(std::function<void(const Op& end)> receive) { receive_end_ = std::move(receive); }
-  // Number of operations whose end came later than `patience`, so that they were passed on as unfinished.
+  // Number of operations whose end came after they had been passed on as unfinished, by `patience` or by kMostHeld.
   uint64_t late_ends() const { return late_ends_; }
-  // Why the stream ended without a closing statement, with the offset. Empty: it did not, or the flag of heed() ended it.
+  // Why the stream ended without a closing statement, or that something followed it, with the offset. Empty: neither, or the flag
+  // of heed() ended it.
   const std::string& damage() const { return damage_; }
 
   // Waits for operations. False: the stream has ended.
@@ -56,6 +59,7 @@ class StreamReader final : public OpSource {
     OpBatch batch;
     size_t pending = 0;   // operations without an end
     int64_t arrived = 0;  // CLOCK_MONOTONIC, ns
+    size_t bytes = 0;     // of memory, counted in held_
   };
 
   bool readable(int ms);
@@ -63,6 +67,8 @@ class StreamReader final : public OpSource {
   bool fill(size_t bytes);
   void read_block(std::string_view body);
   bool read_checkpoint(std::string_view record);
+  void count(Block& block);
+  void look_behind();
   void join(const Op& end);
   bool pass(OpBatch& batch);
   void end(const std::string& why);
@@ -80,6 +86,7 @@ class StreamReader final : public OpSource {
   FrameDecompressor zstd_;
   std::unique_ptr<BlockDecoder> decoder_;
   std::deque<Block> blocks_;
+  size_t held_ = 0;  // bytes of blocks_
   LiveState initial_;
   std::string checkpoint_;  // parts of the first one
   bool begun_ = false;      // operations have come

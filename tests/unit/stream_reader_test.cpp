@@ -180,3 +180,54 @@ TEST_CASE("a stream passes on ends that come too late, and the state before the 
   CHECK(late == lock);
   CHECK(took == 500);
 }
+
+TEST_CASE("a stream does not hold more than its limit for an operation without an end") {
+  const int fd = memory_file(), keep = dup(fd);
+  {
+    TraceWriter trace(fd, sample_header(1), {});
+    const Op locked{.start = 10, .duration = 500, .kind = OpKind::setlk, .mode = F_WRLCK, .object = 3, .handle = 1};
+    const uint64_t lock = trace.add_start(begun(locked));
+    constexpr size_t kEach = 1 << 20, kMore = 40 << 20;  // bytes
+    const std::string zeros(kEach, 0);
+    for (size_t all = 0; all < StreamReader::kMostHeld + kMore; all += kEach) {
+      trace.add({.start = 20, .kind = OpKind::write, .object = 4, .length = kEach, .result = kEach, .data = zeros});
+      trace.flush();
+    }
+    trace.add_end(lock, locked);
+    trace.finish({.clean = true});
+  }
+  std::thread writer;
+  StreamReader reader(piped(contents(keep), writer), "pipe", kPatient);
+  close(keep);
+  uint64_t late = 0, operations = 0;
+  reader.on_late_end([&](const Op& end) { late += end.duration == 500 && end.start == 10; });
+  OpBatch batch;
+  REQUIRE(reader.next(batch));
+  CHECK(batch.ops.front().has(kOpUnfinished));
+  do operations += batch.ops.size();
+  while (reader.next(batch));
+  writer.join();
+  CHECK(operations == 105);
+  CHECK(late == 1);
+  CHECK(reader.late_ends() == 1);
+  CHECK(reader.closing());
+  CHECK(reader.damage().empty());
+}
+
+TEST_CASE("a stream tells as damage what follows the closing statement") {
+  const std::string whole = trace_of(random_ops(5, 300));
+  for (const std::string& behind : {whole, std::string("x")}) {
+    std::thread writer;
+    {
+      StreamReader reader(piped(whole + behind, writer), "pipe", kPatient);
+      OpBatch batch;
+      size_t seen = 0;
+      while (reader.next(batch)) seen += batch.ops.size();
+      CHECK(seen == 300);
+      CHECK(reader.closing());
+      CHECK(reader.damage() ==
+            "something follows the closing statement at byte " + std::to_string(whole.size()) + "; it is not read");
+    }
+    writer.join();
+  }
+}

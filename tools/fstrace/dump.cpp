@@ -30,6 +30,24 @@ int outside(const Options& options, int64_t begin, const TraceClosing* closing) 
   return 2;
 }
 
+// Adds the operation to what is printed, if it is selected.
+void show(fmt::memory_buffer& out, const Op& op, const Options& options, Paths& paths) {
+  // An operation is shown with the names as they were before it, and with its own.
+  const bool two_names = has_two_names(op);
+  if (!two_names) paths.apply(op);
+  if (options.selection.matches(op, paths)) (options.json ? op_json : op_text)(out, op, paths);
+  if (two_names) paths.apply(op);
+}
+
+// Prints an operation again that was printed as unfinished, now that its end has come.
+void print_late(const Op& end, const Options& options, Paths& paths) {
+  if (end.start < options.selection.from() || end.start >= options.selection.to()) return;
+  fmt::memory_buffer out;
+  show(out, end, options, paths);
+  fwrite(out.data(), 1, out.size(), stdout);
+  fflush(stdout);
+}
+
 // Prints what the source has. False: nothing was in the range.
 bool print(OpSource& source, const Options& options, Paths& paths) {
   OpBatch batch;
@@ -39,11 +57,7 @@ bool print(OpSource& source, const Options& options, Paths& paths) {
     for (const Op& op : batch.ops) {
       if (!(more = op.start < options.selection.to())) break;
       any = true;
-      // An operation is shown with the names as they were before it, and with its own.
-      const bool two_names = has_two_names(op);
-      if (!two_names) paths.apply(op);
-      if (options.selection.matches(op, paths)) (options.json ? op_json : op_text)(out, op, paths);
-      if (two_names) paths.apply(op);
+      show(out, op, options, paths);
     }
     fwrite(out.data(), 1, out.size(), stdout);
     if (options.flushes) fflush(stdout);
@@ -58,6 +72,7 @@ int dump(Options& options) {
   Paths paths;
   if (const auto stream = open_stream(options.files, false)) {
     options.flushes = true;
+    stream->on_late_end([&](const Op& end) { print_late(end, options, paths); });
     SelectedStream selected(*stream, options.selection, &paths);
     const bool any = print(selected, options, paths);
     if (!any && stream->damage().empty()) return outside(options, 0, stream->closing());

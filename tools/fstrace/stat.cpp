@@ -2,7 +2,9 @@
 // fstrace stat: counts, bytes, latencies, sizes and sequentiality, by group and over time, in one pass.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
+#include "open_op.hpp"
 #include "selection.hpp"
 #include "stat_output.hpp"
 #include "stream.hpp"
@@ -52,8 +54,11 @@ class Stat {
     finish();
   }
 
-  // Prints the table of an interval as soon as a later operation comes.
+  // Prints the table of an interval as soon as a later operation comes. Operations without an end are counted when it comes, at
+  // the latest with the table of their interval.
   void run(StreamReader& reader) {
+    holds_ = true;
+    reader.on_late_end([this](const Op& end) { take_end(end); });
     SelectedStream selected(reader, options_.selection, names_ ? &paths_ : nullptr);
     OpBatch batch;
     for (bool first = true; selected.next(batch); first = false) {
@@ -66,7 +71,14 @@ class Stat {
     finish();
   }
 
+  // Number of operations whose end came after the table of their interval, which has them as unfinished.
+  uint64_t ended_after_table() const { return ended_after_table_; }
+
  private:
+  struct Held : OpenOp {
+    bool selected = false;  // without its end
+  };
+
   // False: an operation is beyond the selection.
   bool add(const OpBatch& batch) {
     groups_.begin_batch();
@@ -79,22 +91,56 @@ class Stat {
 
   void add(const Op& op) {
     if (names_ && op.kind != OpKind::rename) paths_.apply(op);
-    if (options_.selection.everything() || options_.selection.matches(op, paths_)) count(op);
+    const bool selected = selects(op);
+    if (selected) note(op);
+    if (holds_ && op.has(kOpUnfinished)) {
+      Held& held = held_[op.seq];
+      held.keep(op);
+      held.selected = selected;
+    } else if (selected) {
+      groups_.add(op);
+    }
     if (names_ && op.kind == OpKind::rename) paths_.apply(op);
   }
 
-  void count(const Op& op) {
-    if (!seen_++) first_ = op.start;
+  bool selects(const Op& op) const { return options_.selection.everything() || options_.selection.matches(op, paths_); }
+
+  // Takes the end of an operation that came without one.
+  void take_end(const Op& end) {
+    if (end.start < options_.selection.from() || end.start >= options_.selection.to()) return;
+    if (names_) paths_.apply(end);
+    const bool held = held_.erase(end.seq) != 0;
+    if (!selects(end)) return;
+    if (!held) {
+      ++ended_after_table_;
+      return;
+    }
+    note(end);
+    groups_.begin_batch();
+    groups_.add(end);
+  }
+
+  // Counts operations that have not ended and began before `time`.
+  void release(int64_t time) {
+    groups_.begin_batch();
+    for (auto held = held_.begin(); held != held_.end() && held->second.op.start < time; held = held_.erase(held))
+      if (held->second.selected) groups_.add(held->second.op);
+  }
+
+  // Takes notice of the time of an operation that is counted.
+  void note(const Op& op) {
+    first_ = seen_ ? std::min(first_, op.start) : op.start;
+    seen_ = true;
     last_ = std::max(last_, op.end());
     if (shape_.interval && op.start >= interval_end_) {
-      flush();
       // The interval that the operation starts in, counted from the start of the trace.
       int64_t begin = op.start - op.start % shape_.interval;
       if (op.start < 0 && begin > op.start) begin -= shape_.interval;
+      release(begin);
+      flush();
       interval_start_ = begin;
       if (__builtin_add_overflow(begin, shape_.interval, &interval_end_)) interval_end_ = INT64_MAX;
     }
-    groups_.add(op);
   }
 
   // Prints the groups so far and begins new ones.
@@ -119,6 +165,7 @@ class Stat {
   }
 
   void finish() {
+    release(INT64_MAX);
     flush();
     output_->end(begin(), end(), total_);
   }
@@ -133,7 +180,10 @@ class Stat {
   std::unique_ptr<StatOutput> output_;
   Paths paths_;
   const bool names_;
-  uint64_t seen_ = 0;
+  bool holds_ = false;             // keeps operations without an end back
+  std::map<uint64_t, Held> held_;  // by Op::seq
+  uint64_t ended_after_table_ = 0;
+  bool seen_ = false;
   int64_t trace_begin_ = 0, trace_end_ = 0, first_ = 0, last_ = INT64_MIN;
   int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
   Measure total_;
@@ -153,9 +203,14 @@ int stat(Options& options) {
     if (shape.interval <= 0) throw std::runtime_error("--interval " + options.interval + ": expected a time above 0");
   }
   if (const auto stream = open_stream(options.files, true)) {
-    Stat(options, shape).run(*stream);
+    Stat stat(options, shape);
+    stat.run(*stream);
     fflush(stdout);
-    return report_stream(options.files[0], *stream);
+    const int status = report_stream(options.files[0], *stream);
+    if (!stat.ended_after_table()) return status;
+    fprintf(stderr, "fstrace: %s: %s operations ended after the table of their interval, which has them as unfinished\n",
+            options.files[0].c_str(), format_count(stat.ended_after_table()).c_str());
+    return 1;
   }
   auto reader = open_trace(options.files);
   Stat(options, shape).run(*reader);

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "file_groups.hpp"
+#include "open_op.hpp"
 #include "stream.hpp"
 #include "subcommand.hpp"
 #include "top_screen.hpp"
@@ -173,16 +174,7 @@ class Top {
     if (!op.has(kOpUnfinished)) return;
     Open& open = open_[op.seq];
     open.counted_to = op.start;
-    open.op.seq = op.seq;
-    open.op.start = op.start;
-    open.op.kind = op.kind;
-    open.op.thread = op.thread;
-    open.op.object = op.object;
-    if (!op.who) return;
-    open.command = op.who->command;
-    open.who = *op.who;
-    open.who.command = open.command;
-    open.op.who = &open.who;
+    open.keep(op);
   }
 
   // Takes the ends of operations that had none when they were read. Such an operation may be in a block far back.
@@ -283,11 +275,7 @@ class Top {
 
   std::array<StatGroups*, 3> all_groups() { return {&kinds_, &processes_, &files_}; }
 
-  // An operation without an end, as far as its groups need it.
-  struct Open {
-    Op op;
-    ThreadInfo who;
-    std::string command;
+  struct Open : OpenOp {
     int64_t counted_to = 0;  // ns: until then, its time is in screens
   };
 

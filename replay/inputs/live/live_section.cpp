@@ -93,8 +93,9 @@ std::vector<std::string> LiveSection::reasons() const {
   if (dropped) reasons.push_back(format_count(dropped) + " operations were dropped by the recorder");
   if (!capture_failed.empty()) reasons.push_back("the recording failed: " + capture_failed);
   if (late_ends)
-    reasons.push_back(format_count(late_ends) +
-                      " operations took longer than three quarters of the lag; their outcomes came too late");
+    reasons.push_back(
+        format_count(late_ends) +
+        " operations took longer than three quarters of the lag, or 64 MiB came meanwhile; their outcomes came too late");
   if (status.gave_up)
     reasons.push_back(fmt::format("ended because the lag was {}, more than --lag-max {}", format_duration(status.gave_up),
                                   format_duration(options.lag_max)));

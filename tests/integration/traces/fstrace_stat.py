@@ -138,6 +138,39 @@ def memory(top):
              f"status {child.returncode}, {usage.ru_maxrss} KiB")
 
 
+def piped(arguments, trace):
+    with open(trace, "rb") as source, subprocess.Popen(["cat"], stdin=source, stdout=subprocess.PIPE) as pipe:
+        done = subprocess.run([FSTRACE, *arguments, "-"], stdin=pipe.stdout, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def late_ends(top):
+    """An operation that ends only after more than 64 MiB of others."""
+    log, trace, twice = (os.path.join(top, name) for name in ("long.log", "long.zst", "twice.zst"))
+    with open(log, "w", encoding="ascii") as out:
+        out.write(f'100 {1e9:.6f} openat(AT_FDCWD, "/f", O_RDWR) = 3 <0.000001>\n'
+                  f'101 {1e9 + .5:.6f} fsync(4</g>) = 0 <9000.250000>\n')
+        for i in range(400_000):
+            out.write(f'100 {1e9 + 1 + i / 100:.6f} pread64(3, "", 100, 0) = 100 <0.000100>\n')
+        out.write(f'100 {1e9 + 9002:.6f} close(3) = 0 <0.000030>\n')
+    subprocess.run([FSTRACE, "import", log, "-o", trace], capture_output=True, check=False)
+    for options in ([], ["--by", "outcome"], ["--op", "fsync"], ["--by", "file", "--slower-than", "1s"]):
+        status, out, err = piped(["stat", "--csv", *options], trace)
+        case(f"a late end, by a pipe, {' '.join(options)}", "" if (status, out) == (0, run("stat", "--csv", *options, trace)) else
+             f"{status} {out} {err}")
+    status, out, err = piped(["dump", "--json", "--op", "fsync"], trace)
+    lines = [json.loads(line) for line in out.splitlines()]
+    case("dump shows a late end", "" if status == 0 and [o.get("unfinished", False) for o in lines] == [True, False] and
+         lines[0]["seq"] == lines[1]["seq"] and lines[1:] == dumped(trace, "--op", "fsync") else f"{status} {out} {err}")
+    status, out, err = piped(["stat", "--csv", "--interval", "1m"], trace)
+    case("an end after its table is told", "" if status == 1 and ": 1 operations ended after the table" in err else f"{status} {err}")
+    with open(twice, "wb") as out, open(trace, "rb") as one:
+        out.write(one.read() * 2)
+    status, _, err = piped(["stat"], twice)
+    case("what follows a trace in a pipe is damage", "" if status == 1 and "something follows the closing statement" in err else
+         f"{status} {err}")
+
+
 def main():
     golden = os.path.join(SOURCE, "tests/data/golden-v1.zst")
     with tempfile.TemporaryDirectory(prefix="fsshim-test.") as top:
@@ -186,6 +219,7 @@ def main():
                      line.startswith("0 ")]
             case(f"{' '.join(options)}: and their rates are those of the whole", "" if max(rates) < 1.2 * min(rates) else rates)
         memory(top)
+        late_ends(top)
         terminal = subprocess.run(["script", "-qec", f"{FSTRACE} stat {made} >{top}/out", "/dev/null"], capture_output=True, check=False)
         case("a bar on a terminal", "" if b"stat  [#" in terminal.stdout else terminal.stdout)
         quiet = subprocess.run([FSTRACE, "stat", made], capture_output=True, check=False)
