@@ -3,9 +3,9 @@
 // first use.
 //
 // The trace cannot be read before. Each window of operations shows what existed before it (Image::analyze). Files that no earlier
-// window has shown are prepared, while the operations of earlier windows still run. They are made with O_EXCL. Only names that a
-// listing has shown, and that were made empty then, are removed: symbolic links whose target becomes known, and names that prove
-// to be hard links of another file. One thread.
+// window has shown are prepared, while the operations of earlier windows still run. They are made with O_EXCL.
+// Names that a listing alone has shown are made anew, and removed before. This befalls hard links, and symbolic links of which
+// the target becomes known. One thread.
 //
 // A preparation that the target leaves without a reply is repeated for LiveOptions::lag_max. An object that could not
 // be made is tried again when a later window shows it.
