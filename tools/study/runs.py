@@ -45,7 +45,7 @@ def run(command, timeout=None):
             out, err = child.communicate(timeout=timeout)
         except (KeyboardInterrupt, subprocess.TimeoutExpired):
             if child.poll() is None:  # communicate() waits a moment itself
-                os.killpg(child.pid, signal.SIGTERM)
+                child.terminate()  # not its group: a comparison passes the signal on, and a second one stops the removal of files
             try:
                 child.communicate(timeout=CLEANUP_TIME)
             except subprocess.TimeoutExpired:
