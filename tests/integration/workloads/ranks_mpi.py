@@ -10,7 +10,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
+from older_tools import BUILD, FSBENCH, case, ended_well, failed, run, scratch, without_stands  # noqa: E402
 from ranks import Running, cpu_while_waiting, descendants, gone  # noqa: E402
 
 HOST = os.uname().nodename
@@ -109,7 +109,7 @@ def programs():
                                  ("nhfsstone", ["-l", "4000", "-c", "2000", "-p", "8", "fresh." + kind], "calls")):
             done = run(*launcher, FSBENCH, name, "--json", *words, env=ENV)
             result = json.loads(done.stdout or '{"rows": [], "ranks": []}')
-            case(f"{name} by {kind}: a row of each rank, and the sums", done.returncode == 0 and not ours(done.stderr)
+            case(f"{name} by {kind}: a row of each rank, and the sums", ended_well(done) and not ours(without_stands(done.stderr))
                  and [(rank["rank"], rank["host"]) for rank in result["ranks"]] == [(n, HOST) for n in range(4)]
                  and row in [r["name"] for r in result["rows"]], done)
         case(f"copies by {kind} leave nothing", not os.listdir("d"), os.listdir("d"))
@@ -118,7 +118,7 @@ def programs():
 def with_mpich():
     done = run(*MPICH, FSREPLAY, "mix:sfs97-v3", "memory:", "-q", "--streams", "7", "--calls", "4003", "--json", env=ENV)
     result = json.loads(done.stdout or '{"ranks": []}')
-    case("MPICH: a mix", done.returncode == 0 and [rank["issued"] for rank in result["ranks"]] == [1144, 1144, 1143, 572], done)
+    case("MPICH: a mix", ended_well(done) and [rank["issued"] for rank in result["ranks"]] == [1144, 1144, 1143, 572], done)
     done = run(*MPICH, FSBENCH, "nfstest", "fd", "c1", "m64", "M256", "K4", "--json", env=ENV)
     result = json.loads(done.stdout or '{"stages": [], "hosts": []}')
     case("MPICH: all bytes of all ranks", done.returncode == 0 and result["hosts"] == [HOST] * 4 and len(result["stages"]) == 4
