@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target that passes everything on to another one. Derived classes change a part of it. Thread-safe as that target is.
+// A target, and a session, that pass everything on to another one. Derived classes change a part of it. Thread-safe as those are.
 #pragma once
+
+#include <memory>
+#include <utility>
 
 #include "base/target.hpp"
 
@@ -24,6 +27,36 @@ class TargetLayer : public Target {
 
  protected:
   Target& below_;
+};
+
+class SessionLayer : public TargetSession, private Completion {
+ public:
+  explicit SessionLayer(std::unique_ptr<TargetSession> below) : below_(std::move(below)) {}
+  Submit submit(TargetRequest& request) override {
+    const Submit submitted = below_->submit(request);
+    if (submitted == Submit::queued) began(request);
+    if (submitted == Submit::completed) ended(request, false);
+    return submitted;
+  }
+  void poll(int64_t deadline, int wake, Completion& sink) override {
+    sink_ = &sink;
+    below_->poll(deadline, wake, *this);
+  }
+  void prefer_throughput() override { below_->prefer_throughput(); }
+
+ protected:
+  virtual void began(const TargetRequest&) {}  // the request is in flight
+  // The request has its outcome. `was_queued`: began() was called for it.
+  virtual void ended(const TargetRequest&, bool was_queued) = 0;
+
+  std::unique_ptr<TargetSession> below_;
+
+ private:
+  void completed(TargetRequest& request) override {
+    ended(request, true);
+    sink_->completed(request);
+  }
+  Completion* sink_ = nullptr;
 };
 
 }  // namespace fsr

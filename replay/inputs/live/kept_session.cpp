@@ -6,33 +6,18 @@
 namespace fsr {
 
 // Counts the requests in flight, because a session that holds some can't be used by another run.
-class KeptSession::Lent final : public TargetSession, private Completion {
+class KeptSession::Lent final : public SessionLayer {
  public:
-  Lent(KeptSession& owner, std::unique_ptr<TargetSession> session) : owner_(owner), session_(std::move(session)) {}
+  Lent(KeptSession& owner, std::unique_ptr<TargetSession> session) : SessionLayer(std::move(session)), owner_(owner) {}
   ~Lent() override {
-    if (in_flight_ == 0) owner_.session_ = std::move(session_);
+    if (in_flight_ == 0) owner_.session_ = std::move(below_);
   }
-
-  Submit submit(TargetRequest& request) override {
-    const Submit submitted = session_->submit(request);
-    in_flight_ += submitted == Submit::queued;
-    return submitted;
-  }
-  void poll(int64_t deadline, int wake, Completion& sink) override {
-    sink_ = &sink;
-    session_->poll(deadline, wake, *this);
-  }
-  void prefer_throughput() override { session_->prefer_throughput(); }
 
  private:
-  void completed(TargetRequest& request) override {
-    --in_flight_;
-    sink_->completed(request);
-  }
+  void began(const TargetRequest&) override { ++in_flight_; }
+  void ended(const TargetRequest&, bool was_queued) override { in_flight_ -= was_queued; }
 
   KeptSession& owner_;
-  std::unique_ptr<TargetSession> session_;
-  Completion* sink_ = nullptr;
   size_t in_flight_ = 0;
 };
 

@@ -6,29 +6,14 @@
 
 namespace fsr {
 
-class MissingWatch::Watched final : public TargetSession, private Completion {
+class MissingWatch::Watched final : public SessionLayer {
  public:
-  Watched(MissingWatch& owner, std::unique_ptr<TargetSession> session) : owner_(owner), session_(std::move(session)) {}
-  Submit submit(TargetRequest& request) override {
-    const Submit submitted = session_->submit(request);
-    if (submitted == Submit::completed) owner_.look(request);
-    return submitted;
-  }
-  void poll(int64_t deadline, int wake, Completion& sink) override {
-    sink_ = &sink;
-    session_->poll(deadline, wake, *this);
-  }
-  void prefer_throughput() override { session_->prefer_throughput(); }
+  Watched(MissingWatch& owner, std::unique_ptr<TargetSession> session) : SessionLayer(std::move(session)), owner_(owner) {}
 
  private:
-  void completed(TargetRequest& request) override {
-    owner_.look(request);
-    sink_->completed(request);
-  }
+  void ended(const TargetRequest& request, bool) override { owner_.look(request); }
 
   MissingWatch& owner_;
-  const std::unique_ptr<TargetSession> session_;
-  Completion* sink_ = nullptr;
 };
 
 std::unique_ptr<TargetSession> MissingWatch::open_session() { return std::make_unique<Watched>(*this, below_.open_session()); }

@@ -58,7 +58,7 @@ void PipeSpool::work() {
   out_ = UniqueFd();
 }
 
-// Writes what the second pipe takes. False: nobody reads it.
+// Writes what the second pipe takes. False: its reader has closed it.
 bool PipeSpool::send(const char* data, size_t size, size_t& sent) {
   for (sent = 0; sent < size;) {
     const ssize_t n = write(out_.get(), data + sent, size - sent);
@@ -107,7 +107,7 @@ void PipeSpool::keep(const char* data, size_t size) {
   seen_.store(std::max(most_seen(), waiting()), std::memory_order_relaxed);
 }
 
-// Passes on what the file holds, as far as the second pipe takes it. False: nobody reads it, or the file can't be read.
+// Passes on what the file holds, as far as the second pipe takes it. False: its reader has closed it, or the file has an error.
 bool PipeSpool::pass_on() {
   std::vector<char> part(std::min<uint64_t>(kBuffer, write_at_ - read_at_));
   const ssize_t n = pread(file_.get(), part.data(), part.size(), off_t(read_at_));

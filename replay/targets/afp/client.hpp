@@ -45,7 +45,7 @@ const char* uam_name(Uam uam);  // as on the wire
 
 struct Settings {
   std::vector<wire::Address> server;
-  wire::LocalAddresses local;  // that clients connect from
+  wire::LocalAddresses local;  // own addresses of the connections
   Clock* clock = nullptr;
   std::string user, password;
   std::string volume;

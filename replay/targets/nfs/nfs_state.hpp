@@ -69,7 +69,7 @@ struct Counters {
 
 struct NfsOptions {
   std::vector<wire::Address> server;
-  wire::LocalAddresses local;               // later versions: that clients connect from
+  wire::LocalAddresses local;               // later versions: own addresses of the connections
   std::vector<wire::Address> lock_manager;  // version 3 only; empty: none
   FileHandle root;
   std::optional<FileSystemId> root_system;                // objects on other file systems are not touched

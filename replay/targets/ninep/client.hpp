@@ -38,7 +38,7 @@ struct OpCall;
 
 struct Settings {
   std::vector<wire::Address> server;
-  wire::LocalAddresses local;  // that clients connect from
+  wire::LocalAddresses local;  // own addresses of the connections
   Clock* clock = nullptr;
   std::string uname, aname;
   uint32_t uid = 0, gid = 0;       // used if an operation has no user; gid also is the group of new files

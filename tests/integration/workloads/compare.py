@@ -187,12 +187,12 @@ def endings():
     case("it ends early when every rate is decided, and says so", " of 200, as every rate is decided" in said[0], done.stdout)
     os.mkdir("c")
     running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "c", "memory:", "--rounds", "100", "--all-rounds", *LITTLE],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     seen = set()
     while len(seen) < 2 and running.poll() is None:  # the second is of another round
         seen.update(os.listdir("c"))
         time.sleep(0.002)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
     out, err = running.communicate(timeout=60)
     case("^C: status 1, a line, the rounds so far, nothing left", running.returncode == 1 and "interrupted in round" in err
          and err.count("\n") == 1 and "seq_create" in out and not os.listdir("c"), (running.returncode, err, out))
