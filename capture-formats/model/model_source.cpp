@@ -255,8 +255,8 @@ bool ModelSource::Impl::lists(SymbolId symbol) const {
   return kind == OpKind::readdir || kind == OpKind::readdirplus;
 }
 
-// Returns when the process may list the directories that it has open. A file system lists a directory before or after a
-// change of its names. What a listing shows is then known.
+// Returns when the process may list the directories that it has open: once their changes in flight have ended. Then the names in
+// the listing are certain.
 int64_t ModelSource::Impl::may_list(const Process& p) {
   const Copy& copy = copies[p.copy];
   int64_t time = INT64_MIN;
