@@ -18,7 +18,7 @@ create table run(
   operations int, issued int, matched int, differed int, followed int, followed_from text, failed int, unanswered int, cancelled int,
   unfinished int, overdue int, unrecorded int,
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
-  streams int, objects int, bytes_read int, bytes_written int,
+  changed_listings int, streams int, objects int, bytes_read int, bytes_written int,
   limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,
   stood_still_ns int, longest_stand_ns int, stolen_ns int,
   not_clean text, requirements_missed text, exit_status int);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "live_tables.hpp"
+#include "open_listings.hpp"
 
 namespace fsr {
 
@@ -27,6 +28,7 @@ struct LiveState::Impl {
   LiveSlab<LiveName> names;
   LiveSlab<LiveOpen> opens;
   std::unordered_map<ObjectId, Locks> locks;
+  OpenListings listings;
   std::unordered_map<ObjectId, uint32_t> children;  // known names in a directory
   uint32_t hand = 0;                                // position in `names` at which forget_unused() goes on
   size_t lock_count = 0;                            // in `locks`
@@ -72,6 +74,7 @@ struct LiveState::Impl {
   void unlock_owner(const Op& op);
   void renamed(const Op& op);
   void removed(const Op& op, uint32_t type);
+  void listed(const Op& op);
   void refused(const Op& op);
 };
 

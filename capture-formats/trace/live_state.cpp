@@ -61,7 +61,7 @@ void LiveState::Impl::drop_locks(ObjectId id) {
 size_t LiveState::Impl::memory() const {
   // 64: nodes of maps, to which the heap adds.
   return objects.memory() + names.memory() + opens.memory() + text + children.size() * kDirectory +
-         lock_count * (2 * sizeof(LiveLock) + 64);
+         lock_count * (2 * sizeof(LiveLock) + 64) + listings.memory();
 }
 
 void LiveState::Impl::too_large() const {
@@ -194,6 +194,7 @@ void LiveState::Impl::opened(const Op& op, bool directory) {
 
 void LiveState::Impl::closed(const Op& op) {
   LiveOpen* h = opens.find(op.handle, [&](const LiveOpen& k) { return k.handle == op.handle; });
+  listings.closed(op.handle);
   if (!h) return;
   const ObjectId id = h->object;
   opens.erase(op.handle, *h);
@@ -315,6 +316,7 @@ void LiveState::Impl::renamed(const Op& op) {
   if (other) ++take(other).opens;
   unbind(op.parent, op.name);
   unbind(op.parent2, op.name2);
+  listings.changed(op.parent, op.name);
   bind(op.parent2, op.name2, moved, type);
   if (exchange) bind(op.parent, op.name, other, other_type);
   if (op.flags & RENAME_WHITEOUT) {
@@ -332,6 +334,15 @@ void LiveState::Impl::removed(const Op& op, uint32_t type) {
   LiveName* n = find_name(op.parent, op.name);
   if (!n || (n->object == kNoObject && op.object)) found(op.parent, op.name, op.object, op, type ? type : type_of(op, op.object));
   unbind(op.parent, op.name);
+  listings.changed(op.parent, op.name);
+}
+
+// A listing may show a name that was removed after it began. That name did not exist before the sequence because of this.
+void LiveState::Impl::listed(const Op& op) {
+  for (const DirEntry& e : op.entries)
+    if (e.name != "." && e.name != ".." && !find_name(op.object, e.name) && !listings.has_changed(op.object, e.name))
+      found(op.object, e.name, kNoObject, op, e.type);
+  listings.listed(op);
 }
 
 void LiveState::Impl::refused(const Op& op) {
@@ -425,9 +436,7 @@ void LiveState::Impl::apply(const Op& op) {
       return locked(op, true);
     case OpKind::readdir:
     case OpKind::readdirplus:
-      for (const DirEntry& e : op.entries)
-        if (e.name != "." && e.name != ".." && !find_name(op.object, e.name)) found(op.object, e.name, kNoObject, op, e.type);
-      return;
+      return listed(op);
     case OpKind::mkdir:
       return made(op, S_IFDIR);
     case OpKind::mknod:

@@ -100,6 +100,7 @@ inline constexpr std::tuple kOfRun{
     Sum{"window_full", &RunResult::window_full},
     Sum{"auxiliary", &RunResult::auxiliary},
     Group{&RunResult::content, kOfContent},
+    Sum{"changed_listings", &RunResult::changed_listings},
     Sum{"streams", &RunResult::streams},
     Sum{"objects", &RunResult::objects},
     Sum{"bytes_read", &RunResult::bytes_read},

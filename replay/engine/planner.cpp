@@ -139,6 +139,7 @@ void Planner::plan(const Op& op, Node& node) {
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
   node.request.stream = stream_of(op, options_.clients_by);
+  node.listing_changes = listing_changes_.note(op);
   node.refused = !only_forgets(op) && leads_out(op);
   node.request.owner = &node;
   if (!is_added_lookup(op) && threads_.insert(op.thread)) ++streams_;

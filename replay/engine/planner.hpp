@@ -10,6 +10,7 @@
 #include "engine/worker.hpp"
 #include "plan/dependencies.hpp"
 #include "plan/linearizer.hpp"
+#include "plan/listing_changes.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -62,6 +63,7 @@ class Planner {
   Linearizer linearizer_;
   ObjectSet own_known_, touched_, threads_;
   Dependencies dependencies_;
+  ListingChanges listing_changes_;
   std::vector<Wait> waits_;
   std::vector<WorkerBatch> batches_;
   const Op* op_ = nullptr;  // the next operation, if it waits for room

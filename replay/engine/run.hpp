@@ -177,6 +177,7 @@ struct RunResult {
   uint64_t window_full = 0;  // operations that were due before the window had room for them
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
+  uint64_t changed_listings = 0;               // of the matched ones: differed by no more names than changed during the listing
   std::optional<KnockOnTracker::Cause> cause;  // the earliest operation that was not done and had a consequence
   KnockOnTracker::LeftOut left_out;
   Differences differences;  // all of them, in groups

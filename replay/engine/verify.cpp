@@ -47,7 +47,7 @@ bool Verifier::Names::operator==(const Names& other) const {
 }
 
 // Servers split listings differently, so listings are compared when the capture has the end of the listing.
-bool Verifier::same_listing(const Op& op, const Outcome& got) {
+bool Verifier::same_listing(const Op& op, const Outcome& got, uint64_t changes) {
   Listing once;
   if (op.handle && op.offset == 0) listings_.erase(op.handle);
   Listing& listing = op.handle ? listings_[op.handle] : once;
@@ -56,7 +56,12 @@ bool Verifier::same_listing(const Op& op, const Outcome& got) {
   listing_ = listing;
   if (op.handle && op.result != 0) return true;
   listings_.erase(op.handle);
-  return listing_.expected == listing_.got;
+  if (listing_.expected == listing_.got) return true;
+  const uint64_t most = std::max(listing_.expected.count, listing_.got.count);
+  const uint64_t least = std::min(listing_.expected.count, listing_.got.count);
+  if (changes == 0 || most - least > changes) return false;
+  ++changed_listings_;
+  return true;
 }
 
 // True: the recorded lock request waited in vain, so it was sent without waiting (planner.cpp). Not being granted is the same
@@ -93,13 +98,13 @@ bool Verifier::same_content(const Op& op, const Outcome& got) {
   return op.data == got.data;
 }
 
-bool Verifier::same(const Op& op, const Outcome& got) {
+bool Verifier::same(const Op& op, const Outcome& got, uint64_t listing_changes) {
   if (op.error != got.error) return wait_in_vain(op, got);
   if (op.error) return true;
   switch (op.kind) {
     case OpKind::readdir:
     case OpKind::readdirplus:
-      return same_listing(op, got);
+      return same_listing(op, got, listing_changes);
     case OpKind::readlink:
       return op.data.empty() || op.data == got.data;
     case OpKind::read:
@@ -116,10 +121,10 @@ static bool unknown_listing(const Op& op) {
   return lists && op.has(kOpInferred) && op.error == 0 && op.result == 0;
 }
 
-Match Verifier::check(const Op& op, const Outcome& got, bool other_user, int64_t issued) {
+Match Verifier::check(const Op& op, const Outcome& got, bool other_user, int64_t issued, uint64_t listing_changes) {
   if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
   if (op.has(kOpUnfinished) || unknown_listing(op)) return Match::uncompared;
-  if (same(op, got)) return Match::matched;
+  if (same(op, got, listing_changes)) return Match::matched;
   if (knock_on_ && knock_on_->follows(op, got.error == 0)) return Match::followed;
   ++total_;
   note(op, got, issued);

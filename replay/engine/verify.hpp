@@ -23,11 +23,13 @@ class Verifier {
       : compare_data_(compare_data), keep_(keep), knock_on_(knock_on) {}
 
   // Compares the outcome of one operation. `other_user`: it acted as another user than recorded, which explains a permission
-  // error on one side only. `issued`: ns since the start of the run.
-  Match check(const Op& op, const Outcome& got, bool other_user, int64_t issued);
+  // error on one side only. `issued`: ns since the start of the run. `listing_changes`: ListingChanges::note(). A listing that
+  // differs by no more names than changed meanwhile is as recorded, and is counted.
+  Match check(const Op& op, const Outcome& got, bool other_user, int64_t issued, uint64_t listing_changes = 0);
 
   uint64_t total() const { return total_; }
   const ContentCompared& content() const { return content_; }
+  uint64_t changed_listings() const { return changed_listings_; }
   std::vector<Mismatch>& mismatches() { return mismatches_; }
   Differences& differences() { return differences_; }
 
@@ -41,10 +43,10 @@ class Verifier {
   struct Listing {
     Names expected, got;
   };
-  bool same(const Op& op, const Outcome& got);
+  bool same(const Op& op, const Outcome& got, uint64_t listing_changes);
   bool same_content(const Op& op, const Outcome& got);
   bool same_blocks(const Op& op, const Outcome& got);
-  bool same_listing(const Op& op, const Outcome& got);
+  bool same_listing(const Op& op, const Outcome& got, uint64_t changes);
   void note(const Op& op, const Outcome& got, int64_t issued);
   std::string group_of(const Op& op, const Outcome& got) const;
 
@@ -53,6 +55,7 @@ class Verifier {
   KnockOnTracker* knock_on_;
   uint64_t total_ = 0;
   ContentCompared content_;
+  uint64_t changed_listings_ = 0;
   Differences differences_;
   std::vector<Mismatch> mismatches_;  // a heap with the highest number on top
   // Listings of open directories, kept between reads because a target may split a listing elsewhere.

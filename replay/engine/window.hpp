@@ -90,6 +90,7 @@ struct alignas(64) Node {
   int64_t lag = 0;      // ns by which it was issued later than if the replayer had never been late; not known with Timing::asap
   int64_t room = 0;     // Worker::no_room_ when it came to the worker
   int64_t ended = -1;   // clock; -1: not yet
+  uint64_t listing_changes = 0;  // of the end of a listing: ListingChanges::note()
   TargetRequest request;
   std::string scratch;  // payload of an oversized write
   Recording::Entry* recorded = nullptr;

@@ -413,7 +413,7 @@ bool Worker::compare(const Node& node, KindResult& kind) {
   }
   if (run_.options.compare) {
     uint32_t as = run_.options.credentials ? node.request.who.uid : self_;
-    switch (verifier_.check(op, outcome, as != op.uid, node.issued - run_.start)) {
+    switch (verifier_.check(op, outcome, as != op.uid, node.issued - run_.start, node.listing_changes)) {
       case Match::matched:
         ++kind.matched;
         break;
@@ -537,6 +537,7 @@ RunResult Worker::take_result() {
   result_.behind = counters_.behind.load(std::memory_order_relaxed);
   result_.mismatches_total = verifier_.total();
   result_.content = verifier_.content();
+  result_.changed_listings = verifier_.changed_listings();
   result_.mismatches = std::move(verifier_.mismatches());
   result_.differences = std::move(verifier_.differences());
   return std::move(result_);

@@ -161,6 +161,9 @@ std::string report_text(const Report& report) {
   if (const ContentCompared& c = r.content; c.blocks || c.unknown)
     fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be compared\n", format_count(c.blocks),
                    format_size(c.bytes), format_count(c.unknown));
+  if (r.changed_listings)
+    fmt::format_to(out, "listings   {} differed by no more names than changed in the directory meanwhile\n",
+                   format_count(r.changed_listings));
   if (r.auxiliary) fmt::format_to(out, "target     {} requests beside the operations\n", format_count(r.auxiliary));
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);

@@ -128,6 +128,7 @@ SEC("fentry/vfs_copy_file_range")
 int BPF_PROG(copy_begins, struct file* in, s64 in_position, struct file* out) {
   if (!captured_file(in) || !captured_file(out)) return 0;
   struct call* call = call_of_thread();
+  if (!call) note_lost();
   if (call) call->change.kind = kWitnessCopyRange;
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <string>
@@ -105,6 +106,11 @@ Fence::Fence(const CapturedDirectory& captured, int log_fd, ControlServer& contr
   mount_ = made;
   inside_ = mounts_on(mount_.id);
   control.set_field("fence", "shared");  // while other starts wait
+}
+
+bool Fence::gone() const {
+  const std::vector<MountEntry> all = mounts();
+  return mount_.dev && std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount_.id; });
 }
 
 std::string Fence::remove() {

@@ -27,6 +27,8 @@ class Fence {
   ~Fence() { remove(); }
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
+  // True: somebody else has taken the mount away.
+  bool gone() const;
   // Takes the mount away, unless something was mounted on it meanwhile. Open files stay usable. Returns why it is still there;
   // empty: it is gone.
   std::string remove();

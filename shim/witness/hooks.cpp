@@ -185,6 +185,18 @@ WitnessCounters WitnessHooks::counters() const {
   return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings)};
 }
 
+uint64_t WitnessHooks::skipped() const {
+  uint64_t skipped = 0;
+  bpf_program* program;
+  bpf_object__for_each_program(program, loaded_->programs->obj) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof info;
+    if (bpf_program__autoload(program) && bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+      skipped += info.recursion_misses;
+  }
+  return skipped;
+}
+
 std::string witness_problem() {
   try {
     WitnessHooks(1, 1 << 16, {});

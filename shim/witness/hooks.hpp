@@ -17,7 +17,7 @@
 namespace fsr::shim {
 
 struct WitnessCounters {
-  uint64_t lost = 0;      // records for which the ring had no room
+  uint64_t lost = 0;      // records for which the ring had no room, and calls for which the kernel had no memory
   uint64_t async = 0;     // reads and writes of io_uring and aio, which are not recorded
   uint64_t mappings = 0;  // mappings of captured files, whose loads and stores are not recorded
 };
@@ -42,6 +42,9 @@ class WitnessHooks {
   // many are received at a time.
   bool drain();
   WitnessCounters counters() const;
+  // Returns how often the kernel left a program out, because that processor was in the same program already (recursion_misses of
+  // linux/bpf.h). Asks the kernel once for each program.
+  uint64_t skipped() const;
   unsigned attached() const { return attached_; }  // number of programs
 
  private:

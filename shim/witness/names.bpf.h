@@ -10,7 +10,10 @@
 inline_always struct change* change_begins(u32 kind, const struct path* directory, struct dentry* dentry) {
   if (!through(directory->mnt)) return 0;
   struct call* call = call_of_thread();
-  if (!call) return 0;
+  if (!call) {
+    note_lost();
+    return 0;
+  }
   struct change* change = &call->change;
   send_place(call, directory->dentry, kTyped);
   change->kind = kind;

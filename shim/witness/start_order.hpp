@@ -5,6 +5,7 @@
 // `Item` has `start`, and operator<, by which the earliest is the greatest. One thread.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <queue>
 #include <utility>
@@ -14,6 +15,7 @@ namespace fsr::shim {
 template <class Item>
 class StartOrder {
  public:
+  size_t size() const { return in_order_.size() + late_.size(); }
   bool empty() const { return in_order_.empty() && late_.empty(); }
   void push(Item item) {
     if (in_order_.empty() || in_order_.back().start <= item.start)

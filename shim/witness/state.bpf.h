@@ -52,7 +52,7 @@ __u32 fence_whole = 0;  // the directory is the root of its file system
 __u64 fence_namespace = 0;
 
 // Counters that the capture reads.
-__u64 lost = 0;                               // records for which the ring had no room
+__u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
 __u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
 
 struct {

@@ -25,7 +25,10 @@ int BPF_PROG(call_begins) {
       fence_namespace = namespace;
     }
     call = call_of_thread();
-    if (!call) return 0;
+    if (!call) {
+      note_lost();
+      return 0;
+    }
   }
   call->start = bpf_ktime_get_ns();
   call->looked_up = 0;

@@ -62,6 +62,8 @@ void check_options(const CaptureOptions& options) {
 
 pid_t process_of(const std::unique_ptr<CapturedCommand>& command) { return command ? command->pid() : 0; }
 
+constexpr const char* kFenceGone = "somebody took the mount over the directory away";
+
 class WitnessCapture {
  public:
   explicit WitnessCapture(CaptureOptions& options);
@@ -92,6 +94,7 @@ class WitnessCapture {
   TraceSink sink_;
   WitnessRecorder recorder_;
   const UniqueFd signals_;
+  const UniqueFd mounts_;      // tells changes of mounts (proc(5)); closed without a fence
   std::vector<int> stoppers_;  // clients that wait for the end
   std::string stop_reason_;    // without a command; empty: the capture goes on
   std::string still_mounted_;  // why the fence could not be taken away
@@ -115,7 +118,8 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
       epoch_(begin_trace()),
       sink_(output_.take_trace_fd(), header_, sink_options()),
       recorder_(sink_, process_of(command_), options.kernel_ring, epoch_),
-      signals_(open_signals()) {
+      signals_(open_signals()),
+      mounts_(fence_ ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : -1) {
   recorder_.start([this] {
     struct stat s;
     if (command_)
@@ -156,15 +160,18 @@ void WitnessCapture::describe_unseen(TraceClosing& closing) {
   const WitnessCounters counters = recorder_.counters();
   if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
   if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
+  if (const uint64_t skipped = recorder_.skipped())
+    closing.not_seen.push_back("what " + format_count(skipped) + " skipped calls of hooks would have shown");
   if (recorder_.late())
     closing.not_seen.push_back("the starts of " + format_count(recorder_.late()) + " operations longer than 0.5 s");
 }
 
 void WitnessCapture::wait(int milliseconds) {
-  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {control_.fd(), POLLIN, 0}};
-  poll(fds, 2, milliseconds);
+  pollfd fds[] = {{signals_.get(), POLLIN, 0}, {control_.fd(), POLLIN, 0}, {mounts_.get(), POLLPRI, 0}};
+  poll(fds, 3, milliseconds);
   if (fds[0].revents) on_signal();
   if (fds[1].revents) on_control();
+  if (fds[2].revents && fence_->gone()) stop_reason_ = kFenceGone;
   if (recorder_.recording() || std::exchange(said_, true)) return;
   const bool failed = !recorder_.failure().empty();
   if (!command_ && stop_reason_.empty()) stop_reason_ = recorder_.reason();
@@ -197,7 +204,7 @@ ControlFields WitnessCapture::status_fields() const {
   number("bytes", sink_.data_bytes());
   number("trace_bytes", sink_.trace_bytes());
   number("pieces", sink_.piece());
-  number("dropped", recorder_.counters().lost);
+  number("dropped", recorder_.lost());
   number("filtered", sink_.filtered());
   fields.merge(sink_.latencies().fields());
   return fields;
@@ -223,9 +230,12 @@ int WitnessCapture::close_trace() {
   recorder_.stop(!command_        ? stop_reason_
                  : status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128)
                                   : "command ended");
-  const uint64_t lost = recorder_.counters().lost;
+  const uint64_t lost = recorder_.lost(), skipped = recorder_.skipped();
   std::string failure = recorder_.failure();
   if (failure.empty() && lost) failure = format_count(lost) + " operations were dropped; give a larger --kernel-ring";
+  if (failure.empty() && skipped)
+    failure = format_count(skipped) + " calls of hooks were skipped, so that operations may be missing";
+  if (failure.empty() && stop_reason_ == kFenceGone) failure = kFenceGone;
   if (failure.empty() && !sink_.rotation_failure().empty()) failure = "rotation failed: " + sink_.rotation_failure();
   if (failure.empty() && sink_.removed()) failure = "removed during the capture";
   try {

@@ -85,7 +85,7 @@ void WitnessRecorder::write_before(int64_t bound) {
 }
 
 RecorderState WitnessRecorder::state() {
-  RecorderState state{.dropped = hooks_.counters().lost};
+  RecorderState state{.dropped = lost()};
   if (state.dropped != std::exchange(dropped_, state.dropped)) state.first_dropped = drained_ - epoch_;
   return state;
 }
@@ -119,6 +119,7 @@ void WitnessRecorder::run() {
     if (const SinkState told = sink_.tick(now(), state()); !told.end.empty()) end_.end(told);
   } catch (const std::exception& e) {
     clean = false;
+    unwritten_ = waiting_.size();
     end_.end({e.what(), true});
   }
   detach();

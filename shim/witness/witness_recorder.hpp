@@ -39,6 +39,8 @@ class WitnessRecorder {
   std::string failure() const { return end_.failure(); }  // the reason why recording failed; empty: it did not
   std::string reason() const { return end_.reason(); }    // the reason why recording ended; empty: it goes on
   WitnessCounters counters() const { return hooks_.counters(); }
+  uint64_t lost() const { return hooks_.counters().lost + unwritten_.load(); }  // records
+  uint64_t skipped() const { return hooks_.skipped(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
   unsigned hooks() const { return hooks_.attached(); }
   int64_t now() const;  // ns since the epoch
@@ -77,11 +79,11 @@ class WitnessRecorder {
   std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
   uint64_t arrived_ = 0;
-  int64_t came_ = INT64_MIN;     // latest end of a record that came
-  int64_t written_ = INT64_MIN;  // start of the last operation that was added
-  int64_t drained_ = 0;          // time of the last drain but one
-  uint64_t dropped_ = 0;         // lost records that the sink knows of
-  std::atomic<uint64_t> late_{0};
+  int64_t came_ = INT64_MIN;                      // latest end of a record that came
+  int64_t written_ = INT64_MIN;                   // start of the last operation that was added
+  int64_t drained_ = 0;                           // time of the last drain but one
+  uint64_t dropped_ = 0;                          // lost records that the sink knows of
+  std::atomic<uint64_t> late_{0}, unwritten_{0};  // unwritten: records that waited when recording failed
   std::atomic<bool> recording_{true}, stop_{false};
   RecordingEnd end_;
   std::thread thread_;

@@ -69,6 +69,25 @@ TEST_CASE("the live state gets names from a listing, and their objects from look
   CHECK(w.exists(1, "b", kNoObject));
 }
 
+TEST_CASE("a name that was removed while its directory is listed did not exist before the trace because it is listed") {
+  Watched w;
+  auto listing = [](uint64_t offset, std::span<const DirEntry> entries) {
+    return Op{.kind = K::readdir, .object = 1, .handle = 4, .offset = offset, .result = entries.size(), .entries = entries};
+  };
+  const DirEntry first[] = {{.name = "a"}}, second[] = {{.name = "made"}, {.name = "moved"}, {.name = "old"}};
+  w({.kind = K::mkdir, .object = 2, .parent = 1, .name = "made"});
+  w({.kind = K::mkdir, .object = 3, .parent = 1, .name = "moved"});
+  w(listing(0, first));
+  w({.kind = K::rmdir, .object = 2, .parent = 1, .name = "made"});
+  w({.kind = K::rename, .object = 3, .parent = 1, .parent2 = 1, .name = "moved", .name2 = "new"});
+  w(listing(1, second));
+  w(listing(4, {}));
+  CHECK(w.found == std::vector<std::string>{"1/a=0 0 -1", "1/old=0 0 -1"});
+  CHECK(w.absent(1, "made"));
+  w(listing(0, second));  // a later listing shows what others made meanwhile
+  CHECK(w.found.size() == 4);
+}
+
 TEST_CASE("the live state gets only certain facts from refused operations") {
   Watched w;
   w({.kind = K::mkdir, .error = EEXIST, .parent = 1, .name = "there"});

@@ -22,9 +22,9 @@ std::vector<DirEntry> entries(std::initializer_list<std::string_view> names) {
 struct Listings {
   Verifier verifier{true, 10};
 
-  Match part(uint64_t offset, const std::vector<DirEntry>& expected, const std::vector<DirEntry>& got) {
+  Match part(uint64_t offset, const std::vector<DirEntry>& expected, const std::vector<DirEntry>& got, uint64_t changes = 0) {
     const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected.size(), .entries = expected};
-    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false, 0);
+    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false, 0, changes);
   }
   Match counted(uint64_t offset, uint64_t expected, const std::vector<DirEntry>& got) {
     const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected};
@@ -72,6 +72,18 @@ TEST_CASE("a listing does not differ by its order, its division into calls, or t
   CHECK(l.part(0, entries({"a", "b", "c"}), entries({"c", "."})) == Match::matched);
   CHECK(l.part(3, entries({"d"}), entries({"..", "d", "b", "a"})) == Match::matched);
   CHECK(l.part(4, {}, {}) == Match::matched);
+}
+
+TEST_CASE("a listing may differ by as many names as changed meanwhile") {
+  Listings l;
+  CHECK(l.part(0, entries({"a", "b", "c"}), entries({"a"})) == Match::matched);
+  CHECK(l.part(3, {}, {}, 2) == Match::matched);
+  CHECK(l.part(0, entries({"a", "b"}), entries({"a", "c"})) == Match::matched);
+  CHECK(l.part(2, {}, {}, 1) == Match::matched);
+  CHECK(l.verifier.changed_listings() == 2);
+  CHECK(l.part(0, entries({"a", "b", "c"}), entries({"a"})) == Match::matched);
+  CHECK(l.part(3, {}, {}, 1) == Match::differed);
+  CHECK(l.verifier.changed_listings() == 2);
 }
 
 TEST_CASE("a restarted listing is compared anew") {

@@ -103,6 +103,11 @@ kill -TERM $fsshim; wait $fsshim; status inside $?
 cat /mnt/all/new/file >/share/new.kept 2>&1
 umount /mnt/all/new; umount -l /mnt/all
 
+fsshim capture /mnt/all --via kernel --verbose -o /share/taken.zst 2>/share/taken.err & fsshim=$!
+until grep -q ' hooks of the kernel' /share/taken.err; do sleep 0.1; done
+echo captured >/mnt/all/taken; umount -l /mnt/all
+wait $fsshim; status taken $?
+
 # Killed at any moment of its start, and later.
 sh -c 'i=0; while [ ! -e /tmp/enough ]; do echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] || exit 1; i=$((i + 1)); done' & worker=$!
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -167,6 +172,9 @@ check_status 'everybody: operations of others are recorded' 0 ' rename file -> o
 check_status 'everybody: what was opened before is not' 1 '' sh -c 'fstrace dump share/all.zst | grep -E " (before|after)"'
 ended 'everybody: a signal ends the capture' interrupted 0
 check 'everybody: the interrupted trace is complete' fstrace verify share/interrupted.zst
+ended 'everybody: somebody takes the mount away: status' taken 1
+check_status 'everybody: somebody takes the mount away: it is told' 0 '^fsshim: /share/taken.zst: not complete: somebody took the mount' cat share/taken.err
+check 'everybody: the trace until then is complete' fstrace verify share/taken.zst
 ended 'everybody: 20 kills harm no application' worker 0
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
