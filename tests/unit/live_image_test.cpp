@@ -147,7 +147,8 @@ TEST_CASE("a name that only a listing has shown becomes a link when it turns out
   p.prepare({listing({10, 11}, kRootObject, entries)});
   p.prepare({name_op({20, 21}, OpKind::lookup, kRootObject, "g", 10)});
   CHECK(p.image().counts().failed == 0);
-  const Outcome& file = BlockingSession(*p.memory, p.clock).perform({.kind = OpKind::getattr, .object = 10});
+  BlockingSession session(*p.memory, p.clock);
+  const Outcome& file = session.perform({.kind = OpKind::getattr, .object = 10});
   CHECK((file.attr.valid & kAttrNlink));
   CHECK(file.attr.nlink == 2);
 }
