@@ -234,10 +234,11 @@ Detached NinepClient::set_up(bool* done) {
   FidRef top;
   error = co_await root(nullptr, settings.uid, &top);
   if (error) {
-    problem_ = "server refuses to attach '" + settings.aname + "' for " + settings.uname + " (uid " +
-               std::to_string(settings.uid) + "): " + strerror(error);
+    const bool answered = !connection_broke(error) && error != ETIMEDOUT;
+    problem_ = (answered ? "server refuses to attach '" : "no answer to the request to attach '") + settings.aname + "' for " +
+               settings.uname + " (uid " + std::to_string(settings.uid) + "): " + strerror(error);
     bool demands = false;
-    if (!connection_broke(error) && error != ETIMEDOUT) co_await demands_authentication(&demands);
+    if (answered) co_await demands_authentication(&demands);
     if (demands)
       problem_ = "server demands authentication for '" + settings.aname +
                  "', which fsreplay does not support; use an export without authentication";

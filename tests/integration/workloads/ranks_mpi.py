@@ -40,7 +40,7 @@ def results():
     done = run(*LAUNCHER, FSBENCH, *words, env=ENV)
     runs = json.loads(done.stdout or '{"runs": []}')["runs"]
     dealt = [[rank["operations"] for rank in one["ranks"]] for one in runs]
-    case("vdbench: files and starts are dealt to the ranks", done.returncode == 0 and not done.stderr and dealt[:1] == [[10] * 4]
+    case("vdbench: files and starts are dealt to the ranks", ended_well(done) and not ours(without_stands(done.stderr)) and dealt[:1] == [[10] * 4]
          and len(dealt[1]) == 4 and all(48 <= n <= 50 for n in dealt[1]), (done.returncode, dealt, done.stderr))
     done = run(*LAUNCHER, FSBENCH, "vdbench", "-o", "out", "-", "fsd=f,anchor=d,files=40,size=8k", "fwd=w,fsd=f", "rd=r,fwd=w,format=clean", env=ENV)
     case("vdbench: nothing is left", done.returncode == 0 and os.listdir("d") in ([], ["vdb_control.file"]), (done, os.listdir("d")))
