@@ -36,19 +36,37 @@ int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64*
   return 0;
 }
 
+// True: the call came through the interface for 32-bit programs, whose iovec is compat_iovec. Flags: TS_COMPAT of x86 and TIF_32BIT
+// of arm64, both in <asm/thread_info.h>.
+inline_always int has_narrow_vectors(void) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (bpf_core_field_exists(task->thread_info.status)) return (task->thread_info.status & 2) != 0;
+  return (task->thread_info.flags & (1UL << 22)) != 0;
+}
+
+struct narrow_iovec {
+  u32 iov_base;
+  u32 iov_len;
+};
+
 struct vectors {
   u64 first;  // address
   u64 bytes;
-  u64 failed;
+  u32 narrow;
+  u32 failed;
 };
 
 static long add_vector(u32 index, struct vectors* vectors) {
-  struct iovec vector;
-  if (bpf_probe_read_user(&vector, sizeof vector, (const struct iovec*)vectors->first + index) != 0) {
+  struct iovec wide;
+  struct narrow_iovec narrow;
+  const long error = vectors->narrow
+                         ? bpf_probe_read_user(&narrow, sizeof narrow, (const struct narrow_iovec*)vectors->first + index)
+                         : bpf_probe_read_user(&wide, sizeof wide, (const struct iovec*)vectors->first + index);
+  if (error) {
     vectors->failed = 1;
     return 1;
   }
-  vectors->bytes += vector.iov_len;
+  vectors->bytes += vectors->narrow ? narrow.iov_len : wide.iov_len;
   return 0;
 }
 
@@ -56,7 +74,7 @@ static long add_vector(u32 index, struct vectors* vectors) {
 // the operation is marked as inferred.
 inline_always void vectors_transferred(u32 kind, struct file* file, const struct iovec* first, u64 count, s64* position,
                                        s64 result) {
-  struct vectors vectors = {.failed = count > UIO_MAXIOV};
+  struct vectors vectors = {.narrow = has_narrow_vectors(), .failed = count > UIO_MAXIOV};
   // Copied by a helper, it is a number: newer verifiers follow a loop over a typed pointer turn by turn.
   bpf_probe_read_kernel(&vectors.first, sizeof vectors.first, &first);
   if (count <= UIO_MAXIOV) bpf_loop(count, add_vector, &vectors, 0);

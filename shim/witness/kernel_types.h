@@ -124,7 +124,13 @@ struct cred {
   kgid_t fsgid;
 };
 
+struct thread_info {
+  unsigned long flags;
+  u32 status;  // x86 alone
+};
+
 struct task_struct {
+  struct thread_info thread_info;
   int pid;
   int tgid;
   struct task_struct* real_parent;

@@ -105,6 +105,22 @@ static void attributes(void) {
   OK("removexattr", removexattr("d/f", "trusted.a"));
 }
 
+#ifdef __x86_64__
+// readv(2) as a 32-bit program calls it, of 8 and 8002 bytes.
+static long readv_of_32_bits(int fd) {
+  char* low = mmap(NULL, 12288, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  QUIET(low == MAP_FAILED ? -1 : 0);
+  unsigned* vectors = (unsigned*)low;  // struct compat_iovec of the kernel: address, length
+  const unsigned address = (unsigned)(unsigned long)low + 4096;
+  for (int i = 0; i < 2; ++i) vectors[2 * i] = address;
+  vectors[1] = 8, vectors[3] = 8002;
+  long result = 145;  // __NR_readv of <asm/unistd_32.h>
+  __asm__ volatile("int $0x80" : "+a"(result) : "b"(fd), "c"(vectors), "d"(2) : "memory", "r8", "r9", "r10", "r11");
+  munmap(low, 12288);
+  return result;
+}
+#endif
+
 static void data(void) {
   char buffer[100] = "content";
   struct iovec two[] = {{buffer, 10}, {buffer, 20}};
@@ -120,6 +136,10 @@ static void data(void) {
   for (int i = 0; i < 1000; ++i) many[i] = (struct iovec){buffer, 7};
   OK("write", pwritev(fd, many, 1000, 0));
   OK("read", preadv(fd, many, 1000, 6900));  // at the end of the file, so that the result does not tell the length
+#ifdef __x86_64__
+  QUIET(lseek(fd, 6900, SEEK_SET));
+  OK("read", readv_of_32_bits(fd));
+#endif
   OK("read", read(fd, buffer, sizeof buffer));
   QUIET(lseek(fd, 0, SEEK_SET));
   OK("lseek", lseek(fd, 0, SEEK_DATA));

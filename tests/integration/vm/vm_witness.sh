@@ -134,6 +134,7 @@ check 'odd calls: each is recorded, and no other' diff odd.wanted odd.got
 check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump share/odd.zst | grep -q ' lookup d/nobody .*inferred = ENOENT'"
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
+[ "$(uname -m)" != x86_64 ] || check_status "odd calls: the length of a 32-bit program's buffers" 0 ' read .*8010' fstrace dump share/odd.zst
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
