@@ -44,8 +44,9 @@ void RawSession::make_ring() {
 
 RawSession::~RawSession() {
   io_uring_queue_exit(&ring_);
-  if (under_way_)
-    for (std::unique_ptr<Job>& job : all_) job.release();
+  if (under_way_ == 0) return;
+  scratch_.release();
+  for (std::unique_ptr<Job>& job : all_) job.release();
 }
 
 // Enables the ring for the calling thread. The ring belongs to the thread that enables it, which may differ from the one that
@@ -64,7 +65,7 @@ void RawSession::enable() {
   syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   int fd = shared_->device.fd.get();
   io_uring_register_files(&ring_, &fd, 1);
-  const iovec scratch{scratch_.need(kPiece), kPiece};
+  const iovec scratch{scratch_->need(kPiece), kPiece};
   fixed_scratch_ = scratch.iov_base && io_uring_register_buffers(&ring_, &scratch, 1) == 0;
 }
 
@@ -159,7 +160,7 @@ void RawSession::next_piece(Job& job) {
   if (writes && is_aligned(job))
     job.memory = const_cast<char*>(job.request->payload.data()) + (job.at - job.start);
   else
-    job.memory = writes || whole ? job.own.need(job.piece_end - job.piece_begin) : scratch_.need(kPiece);
+    job.memory = writes || whole ? job.own.need(job.piece_end - job.piece_begin) : scratch_->need(kPiece);
   if (!job.memory) return finish(job, ENOMEM);
   job.step = !writes                                                     ? Step::read
              : job.piece_begin < job.start                               ? Step::head

@@ -84,7 +84,8 @@ class RawSession final : public TargetSession {
   int64_t timer_ = 0;   // time at which the ring's timer ends a wait; 0: the timer is not set
   int64_t reaped_ = 0;  // time of the current collection of completions; 0: none now
   unsigned under_way_ = 0;
-  ReplyBuffer scratch_;  // buffer for content that the caller does not want; registered buffer 0 if the kernel permits that
+  // For content that the caller does not want; registered buffer 0 if the kernel permits that.
+  std::unique_ptr<ReplyBuffer> scratch_ = std::make_unique<ReplyBuffer>();
   std::vector<std::unique_ptr<Job>> all_;
   std::vector<Job*> spare_, done_, delivered_;
 };
