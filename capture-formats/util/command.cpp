@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/command.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -170,7 +172,7 @@ void Command::common_options() {
   // A subcommand's names its program.
   const CLI::App* top = app_;
   while (top->get_parent()) top = top->get_parent();
-  app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
+  app_->set_version_flag(app_ == top ? "-V,--version" : "--version", top->get_name() + " " FSR_VERSION);
   add_parsed("--debug", set_log_levels, "print debug lines of wire, plan, shim or all").stands_for("LIST");
 }
 
@@ -278,15 +280,25 @@ void Program::print_values(int argc, const char* const* argv) const {
   if (const CLI::Option* option = at->get_option_no_throw(argv[argc - 1])) std::fputs(words_of(*option).c_str(), stdout);
 }
 
+// True: "PROGRAM help [SUBCOMMAND]", which is no word of the program's own.
+static bool asks_for_help(const CLI::App& app, int argc, const char* const* argv) {
+  return argc > 1 && argv[1] == std::string_view("help") && (app.get_require_subcommand_min() > 0 || access("help", F_OK) != 0);
+}
+
 std::optional<int> Program::parse(int argc, const char* const* argv) {
   if (argc > 2 && argv[argc - 2] == std::string_view("--values-of")) return print_values(argc, argv), 0;
+  std::vector<const char*> words(argv, argv + argc);
+  if (asks_for_help(*app_, argc, argv)) {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   try {
     set_log_levels_from_environment();
   } catch (const std::invalid_argument& e) {
     throw UsageError(std::string("FSR_LOG: ") + e.what());
   }
   try {
-    app_->parse(argc, argv);
+    app_->parse(int(words.size()), words.data());
     return std::nullopt;
   } catch (const CLI::Success& e) {
     std::ostringstream help;

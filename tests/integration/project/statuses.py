@@ -31,6 +31,7 @@ CASES = [
     (0, "fsbench", "postmark", "fsbench postmark good.pm"),
     (0, "fstrace", "info", "fstrace info app.zst"),
     (0, "fstrace", "verify", "fstrace verify app.zst"),
+    (0, "fstrace", "help, -V", "fstrace help dump | grep -q -- --json && fsshim help capture && fsbench help && fsreplay help && fstrace -V"),
     (0, "fstrace", "compare", "fstrace compare app.zst app.zst"),
     (1, "fsshim capture", "the trace is removed", "fsshim capture d -o gone.zst -- rm gone.zst"),
     (1, ASK, "stop of nothing", "fsshim stop d"),
