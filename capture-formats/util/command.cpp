@@ -219,6 +219,13 @@ static std::string about_option(const CLI::Error& error, const CLI::Option& opti
   return "";
 }
 
+static std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
 // Returns CLI11's message in the words of this program, without a remedy where none is known.
 static std::string own_words(const CLI::Error& error, const CLI::App* at) {
   const std::string kind = error.get_name(), what = error.what();
@@ -228,8 +235,11 @@ static std::string own_words(const CLI::Error& error, const CLI::App* at) {
   const std::string unreadable = " was not readable (missing?)", unknown = "INI was not able to parse ";
   if (kind == "FileError" && what.ends_with(unreadable))
     return what.substr(0, what.size() - unreadable.size()) + ": can't be read";
-  if (kind == "ConfigError" && what.starts_with(unknown) && at->get_config_ptr())
-    return what.substr(unknown.size()) + ": no such option, in the file of " + at->get_config_ptr()->get_name();
+  if (kind == "ConfigError" && what.starts_with(unknown) && at->get_config_ptr()) {
+    const std::string word = what.substr(unknown.size()), meant = nearest_word("--" + word, long_names(*at));
+    return word + ": no such option, in the file of " + at->get_config_ptr()->get_name() +
+           (meant.empty() ? "" : "; did you mean " + meant.substr(2) + "?");
+  }
   return what.substr(0, what.find('\n'));
 }
 
@@ -243,12 +253,9 @@ std::string Program::complaint(const CLI::Error& error) const {
   auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) { return word.starts_with("-"); });
   // If the first word is no subcommand, the options behind it can't be judged.
   if (option != rest.end() && (!no_subcommand || option == rest.begin())) {
-    std::vector<std::string> names;
-    for (const CLI::Option* o : at->get_options())
-      for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
     const std::string typed = option->substr(0, option->find('='));
     const auto known = all_hints_.options.find({at, typed});
-    const std::string meant = known != all_hints_.options.end() ? known->second : nearest_word(typed, names);
+    const std::string meant = known != all_hints_.options.end() ? known->second : nearest_word(typed, long_names(*at));
     return *option + ": no such option" + (meant.empty() ? "" : "; did you mean " + meant + "?");
   }
   if (no_subcommand) {
