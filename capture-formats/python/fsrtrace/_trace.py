@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces: operations one by one, or as columns."""
+import operator
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
@@ -121,6 +122,28 @@ def _both(first: tuple, second: Optional[Iterable]) -> Tuple[tuple, bool]:
     return common, not common
 
 
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():  # 60e9
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise Error(f"{name}={value!r}: expected a whole number") from None
+
+
+def _time(name: str, value: Any) -> Optional[int]:
+    """In ns; one that no operation can have, as the next that one may have."""
+    return None if value is None else max(-2**63, min(_whole(name, value), 2**63 - 1))
+
+
+def _processes(name: str, values: Any) -> Optional[List[int]]:
+    """Without those that no process can have."""
+    if values is None:
+        return None
+    numbers = [_whole(name, value) for value in (values if isinstance(values, Iterable) else [values])]
+    return [number for number in numbers if 0 <= number < 2**31]
+
+
 def _known(columns: Tuple[str, ...]) -> Tuple[str, ...]:
     for name in columns:
         if name not in _TYPES:
@@ -137,7 +160,7 @@ class Selection:
         self._damage = damage
 
     def select(self, *, kinds: Optional[Iterable[str]] = None, from_ns: Optional[int] = None, to_ns: Optional[int] = None,
-               pids: Optional[Iterable[int]] = None, tids: Optional[Iterable[int]] = None,
+               pids: Union[int, Iterable[int], None] = None, tids: Union[int, Iterable[int], None] = None,
                allow_damage: Optional[bool] = None) -> "Selection":
         """The operations of these kinds, that start at from_ns or later and before to_ns, of these processes and threads.
 
@@ -148,12 +171,13 @@ class Selection:
         if isinstance(kinds, str):
             kinds = [kinds]
         both_kinds, no_kind = _both(now.kinds, kinds)
-        both_pids, no_pid = _both(now.pids, pids)
-        both_tids, no_tid = _both(now.tids, tids)
+        both_pids, no_pid = _both(now.pids, _processes("pids", pids))
+        both_tids, no_tid = _both(now.tids, _processes("tids", tids))
+        begin, end = _time("from_ns", from_ns), _time("to_ns", to_ns)
         conditions = replace(
             now, kinds=both_kinds, pids=both_pids, tids=both_tids, empty=now.empty or no_kind or no_pid or no_tid,
-            from_ns=now.from_ns if from_ns is None else int(from_ns) if now.from_ns is None else max(int(from_ns), now.from_ns),
-            to_ns=now.to_ns if to_ns is None else int(to_ns) if now.to_ns is None else min(int(to_ns), now.to_ns),
+            from_ns=now.from_ns if begin is None else begin if now.from_ns is None else max(begin, now.from_ns),
+            to_ns=now.to_ns if end is None else end if now.to_ns is None else min(end, now.to_ns),
             allow_damage=now.allow_damage if allow_damage is None else allow_damage)
         if kinds is not None:
             _Reading(self.path, replace(conditions, kinds=tuple(kinds)), ())  # refuses names that don't exist

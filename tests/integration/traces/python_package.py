@@ -157,6 +157,9 @@ def errors(scratch, trace):
     says("a file that does not exist", lambda: fsrtrace.open("/nowhere/x.zst"), "/nowhere/x.zst", "No such file")
     says("a file that is no trace", lambda: fsrtrace.open(__file__), __file__, "not a trace")
     says("a kind that does not exist", lambda: fsrtrace.open(trace).select(kinds=["rread"]), "'rread'", "did you mean read?")
+    says("a time that is no whole number", lambda: fsrtrace.open(trace).select(from_ns="1s"), "from_ns='1s'", "whole number")
+    far = fsrtrace.open(trace).select(from_ns=-2**70, to_ns=2**70, pids=[-1, 2**40])
+    case("times and processes that can't be select nothing", "" if not list(far) else "operations")
     says("a column that does not exist", lambda: fsrtrace.open(trace).columns("byte_count"), "no such column: byte_count", "start_ns")
     missing = subprocess.run([sys.executable, "-c", "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import fsrtrace; fsrtrace.kinds()"],
                              env={**os.environ, "PYTHONPATH": PACKAGE, "FSRTRACE_LIBRARY": "/nowhere/lib.so", "PYTHONDONTWRITEBYTECODE": "1"},
