@@ -102,6 +102,8 @@ Capture::Capture(CaptureOptions& options)
   shim_.page_drops = mount_.page_drops();
   shim_.mapping_recorder = mapping_recorder_.get();
   shim_.processes.ask_start = [this](pid_t tid) { mount_.start_times().ask(tid); };
+  if (setup_.over_mount())
+    shim_.strangers.give_back = [this] { return shim_.processes_keeping_pages().empty() && mount_.detach().empty(); };
   session_.start();
   if (options.uring && !session_.over_uring())
     throw CaptureError("FUSE over io_uring could not be started; give --transport dev");
@@ -187,7 +189,7 @@ int Capture::run() {
                     notices_.stalls(), [this](bool closed, int64_t now) { return notices_.look(closed, now); },
                     watch_.changes_fd()});
   int status = loop.run();
-  if (notices_.aborted() && status == 0) status = 1;
+  if ((notices_.aborted() || shim_.strangers.came()) && status == 0) status = 1;
   if (!failure_.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(setup_.output.trace()).c_str(),
             escape_text(failure_).c_str());

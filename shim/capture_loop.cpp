@@ -81,6 +81,8 @@ void CaptureLoop::on_progress() {
     reported_failure_ = true;
     if (!parts_.command && stop_reason_.empty()) stop_reason_ = parts_.recorder.reason();
   }
+  if (!parts_.command && stop_reason_.empty() && parts_.shim.strangers.came())
+    stop_reason_ = "used by a process outside this pid namespace";
   if (std::string why = parts_.sink.rotation_failure(); why != rotation_failure_) {
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old piece\n",

@@ -50,6 +50,11 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
     lines.push_back(
         "pages that sendfile and splice read may stay cached from now on, because the process that drops them ended, was "
         "stopped or waits for reads of many files");
+  if (shim_.strangers.came() && first(kStranger))
+    lines.push_back(
+        "a process outside this pid namespace used " + setup_.directory() +
+        ", whose groups and capabilities can't be known; start fsshim where all processes that use the directory are "
+        "seen: in Kubernetes with hostPID or shareProcessNamespace, in Docker with --pid host or --pid container:NAME");
   if (trace_closed) return lines;
   // Dates in the trace are its start plus CLOCK_MONOTONIC, which can't be set and does not count a suspension.
   const int64_t off = clock_ns(CLOCK_REALTIME) - (setup_.header.epoch + now);

@@ -27,7 +27,18 @@ class CaptureNotices {
   bool aborted() const { return noted_[kAborted]; }
 
  private:
-  enum Cause { kEnded, kAborted, kMappingsRefused, kBasesMissing, kUnreadProgram, kPageFills, kDropsLost, kClockSet, kCauses };
+  enum Cause {
+    kEnded,
+    kAborted,
+    kMappingsRefused,
+    kBasesMissing,
+    kUnreadProgram,
+    kPageFills,
+    kDropsLost,
+    kStranger,
+    kClockSet,
+    kCauses
+  };
   bool first(Cause cause);  // true the first time
 
   CaptureSetup& setup_;

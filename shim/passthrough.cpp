@@ -129,6 +129,12 @@ Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   ring_ = thread_ring(shim);
 }
 
+bool turned_away(fuse_req_t req) {
+  if (fuse_req_ctx(req)->pid != 0 || !shim_of(req).strangers.turn_away()) return false;
+  fuse_reply_err(req, ESTALE);
+  return true;
+}
+
 Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
 
 OpenHandle* Request::handle(const fuse_file_info* fi) {

@@ -29,6 +29,7 @@
 #include "page_bases.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
+#include "strangers.hpp"
 #include "user_shares.hpp"
 
 namespace fsr::shim {
@@ -135,7 +136,8 @@ struct Shim {
   PageBases page_bases;                         // bases of pages that are mapped through FUSE
   MappingRecorder* mapping_recorder = nullptr;  // null: the kernel reports no page faults
   PageDrops* page_drops = nullptr;              // null: no mapping is one of an underlying file
-  const pid_t self = gettid();                  // the main thread, which makes one request that no application has made
+  Strangers strangers;
+  const pid_t self = gettid();  // the main thread, which makes one request that no application has made
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes open instances that the kernel did not release before the connection ended
   BriefMutex handles_mutex;
@@ -250,6 +252,19 @@ struct Uncancelled<handler> {
 };
 template <auto handler>
 constexpr auto uncancelled = &Uncancelled<handler>::call;
+
+// Turns strangers away from a handler whose outcome depends on the caller's rights.
+bool turned_away(fuse_req_t req);
+template <auto handler>
+struct Identified;
+template <class... Args, void (*handler)(fuse_req_t, Args...)>
+struct Identified<handler> {
+  static void call(fuse_req_t req, Args... args) {
+    if (!turned_away(req)) handler(req, args...);
+  }
+};
+template <auto handler>
+constexpr auto identified = uncancelled<&Identified<handler>::call>;
 
 // Each fills in the handlers of its area, uncancelled.
 void add_session_operations(fuse_lowlevel_ops& ops);

@@ -196,10 +196,10 @@ void add_attribute_operations(fuse_lowlevel_ops& ops) {
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
   ops.statx = uncancelled<statx>;
 #endif
-  ops.setattr = uncancelled<setattr>;
-  ops.access = uncancelled<access>;
-  ops.readlink = uncancelled<readlink>;
-  ops.statfs = uncancelled<statfs>;
+  ops.setattr = identified<setattr>;
+  ops.access = identified<access>;
+  ops.readlink = identified<readlink>;
+  ops.statfs = identified<statfs>;
 }
 
 }  // namespace fsr::shim

@@ -114,7 +114,7 @@ void fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only, fuse_file_info* fi)
 }  // namespace
 
 void add_directory_operations(fuse_lowlevel_ops& ops) {
-  ops.opendir = uncancelled<opendir>;
+  ops.opendir = identified<opendir>;
   ops.readdir = uncancelled<readdir>;
   ops.releasedir = uncancelled<releasedir>;
   ops.fsyncdir = uncancelled<fsyncdir>;

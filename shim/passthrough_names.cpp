@@ -225,14 +225,14 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
 }  // namespace
 
 void add_name_operations(fuse_lowlevel_ops& ops) {
-  ops.lookup = uncancelled<lookup>;
-  ops.mkdir = uncancelled<mkdir>;
-  ops.mknod = uncancelled<mknod>;
-  ops.symlink = uncancelled<symlink>;
-  ops.link = uncancelled<link>;
-  ops.unlink = uncancelled<unlink>;
-  ops.rmdir = uncancelled<rmdir>;
-  ops.rename = uncancelled<rename>;
+  ops.lookup = identified<lookup>;
+  ops.mkdir = identified<mkdir>;
+  ops.mknod = identified<mknod>;
+  ops.symlink = identified<symlink>;
+  ops.link = identified<link>;
+  ops.unlink = identified<unlink>;
+  ops.rmdir = identified<rmdir>;
+  ops.rename = identified<rename>;
 }
 
 }  // namespace fsr::shim

@@ -251,10 +251,10 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
 }  // namespace
 
 void add_open_operations(fuse_lowlevel_ops& ops) {
-  ops.open = uncancelled<open>;
-  ops.create = uncancelled<create>;
+  ops.open = identified<open>;
+  ops.create = identified<create>;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
-  ops.tmpfile = uncancelled<tmpfile>;
+  ops.tmpfile = identified<tmpfile>;
 #endif
   ops.flush = uncancelled<flush>;
   ops.release = uncancelled<release>;

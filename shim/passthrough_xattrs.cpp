@@ -134,10 +134,10 @@ void removexattr(fuse_req_t req, fuse_ino_t ino, const char* name) {
 }  // namespace
 
 void add_xattr_operations(fuse_lowlevel_ops& ops) {
-  ops.getxattr = uncancelled<getxattr>;
-  ops.setxattr = uncancelled<setxattr>;
-  ops.listxattr = uncancelled<listxattr>;
-  ops.removexattr = uncancelled<removexattr>;
+  ops.getxattr = identified<getxattr>;
+  ops.setxattr = identified<setxattr>;
+  ops.listxattr = identified<listxattr>;
+  ops.removexattr = identified<removexattr>;
 }
 
 }  // namespace fsr::shim

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A capture beside an application in another container, as in a pod: each has a mount namespace with the volume bound into it, whose
+# mounts reach the host and the application. The application's user may use the volume by a further group alone.
+. "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/capture_helpers.sh"
+
+chmod 755 .
+mkdir vol side app
+mount -t tmpfs none vol && mount --make-shared vol
+chown root:2000 vol && chmod 2770 vol
+
+cat >application <<A
+mount --bind $scratch/vol $scratch/app && cd $scratch || exit 1
+: >ready
+until [ -e go ]; do sleep 0.05; done
+grep -c ' $scratch/app fuse.fsshim ' /proc/self/mounts >seen
+cd app && setpriv --reuid 1000 --regid 1000 --groups 2000 sh -ec 'echo hello >f; cat f >/dev/null; mkdir d; mv f d/g; rm -r d; echo worked'
+A
+begin_application() {  # NAME
+  rm -f ready go seen
+  unshare -m --propagation slave sh ./application >"$1.app" 2>&1 &
+  application=$!
+  own_process $application
+  wait_for test -e ready || not_ok "$1: start" "$(cat "$1.app")"
+}
+capturing() { # NAME COMMAND...: a capture of the volume in a container's namespaces
+  local name=$1
+  shift
+  "$@" sh -c "mount --bind $scratch/vol $scratch/side && exec fsshim capture $scratch/side -o $name.zst" 2>"$name.err" &
+  capture=$!
+  own_process $capture
+  wait_for mounted vol || not_ok "$name: start" "$(cat "$name.err")"
+}
+use() { # NAME
+  : >go
+  wait $application
+  check "$1: the application works as without a capture" grep -q '^worked$' "$1.app"
+  check "$1: the capture was mounted for the application" grep -q 1 seen
+}
+
+start vol host.zst
+sh -c "unshare -m -p -f --mount-proc --propagation slave sh ./application >host.app 2>&1" &
+application=$!
+own_process $application
+use host
+kill $capture
+ends_with 'host: the capture ends well' 0
+check 'host: a container that starts later is in the trace, with its processes' sh -c "fstrace dump host.zst | grep -q '/mv rename f -> d/g'"
+
+begin_application shared
+capturing shared unshare -m --propagation unchanged
+use shared
+kill $capture
+ends_with 'shared: the capture ends well' 0
+check 'shared: each call is in the trace, with its process' sh -c "fstrace dump shared.zst | grep -q '/mv rename f -> d/g'"
+check 'shared: nothing stays mounted' sh -c '! grep fuse.fsshim /proc/self/mounts'
+
+begin_application apart
+capturing apart unshare -m --propagation unchanged -p -f --mount-proc
+use apart
+ends_with 'apart: the capture ends by itself, with a status' 1
+check 'apart: why, and what to do' grep -Eq 'process outside this pid namespace used .*hostPID' apart.err
+check 'apart: nothing stays mounted' sh -c '! grep fuse.fsshim /proc/self/mounts'
+check 'apart: the trace says so' closing apart.zst 'used by a process outside this pid namespace'
