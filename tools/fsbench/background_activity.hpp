@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for other activity before a load: requests that the kernel of this machine counts as an NFS client or server, and
-// response times of a server that tells nothing else.
+// Looks for other activity before a load. The kernel of this machine counts requests as an NFS client and as a server. Other
+// servers only show their response times.
 #pragma once
 
 #include <atomic>

@@ -162,7 +162,7 @@ class Nhfsstone {
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
     const std::string path = place.input->path_of(m.object);
-    // Of a full file system, also how full it is.
+    // The free space matters only if there is too little.
     const bool full = m.got == "ENOSPC" || m.got == "EDQUOT" || m.got.ends_with(" bytes");
     const Space space = full ? place.target->space() : Space();
     throw std::runtime_error(fmt::format("{}: can't make test directory: {} {}: {} instead of {}{}", place.target->name(),
@@ -171,7 +171,7 @@ class Nhfsstone {
   }
 
   // Refuses a run beside other activity, where the kernel counts requests: as the client of a mount, or as the server of a URL.
-  // Of other servers, response times are told.
+  // Measures the response time of other servers.
   void watch_background() {
     auto on_mount = [](const TargetRun& place) { return place.mount && !place.target->requests().empty(); };
     if (std::any_of(places_.begin(), places_.end(), on_mount)) watch(kClientCounters, "this machine's NFS client");
