@@ -96,9 +96,11 @@ class ServerLinks {
 
   // Returns the server's path of the target's root. Empty: it is not known.
   static std::string tree_of(const std::string& url) {
-    const wire::Url parts = wire::parse_url(url);
+    // The URL of a local socket has no host. Only its options matter here.
+    const bool local = url.starts_with("9p+unix:");
+    const wire::Url parts = wire::parse_url(local ? "9p://local/" + url.substr(std::min(url.find('?'), url.size())) : url);
     if (const std::string* aname = parts.option("aname")) return *aname;
-    return parts.scheme.ends_with("+unix") || parts.path == "/" ? "" : parts.path;
+    return parts.path == "/" ? "" : parts.path;
   }
 
   static std::string with_tree(const std::string& url, const std::string& tree) {
