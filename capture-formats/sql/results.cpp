@@ -123,8 +123,10 @@ struct ResultsDatabase::Impl {
     std::string name = path + ".room-XXXXXX";
     room = mkostemp(name.data(), O_CLOEXEC);
     if (room < 0) fail(strerror(errno));
+    // The name goes last, because some 9P servers know nothing of an open file that has no name any more.
+    const int error = posix_fallocate(room, 0, kRoom);
     unlink(name.c_str());
-    if (const int error = posix_fallocate(room, 0, kRoom)) fail(strerror(error));
+    if (error) fail(strerror(error));
   }
 
   void give_room() {

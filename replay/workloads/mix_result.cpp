@@ -59,11 +59,17 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const
     return *found;
   };
   for (size_t i = 0; i < plan.procedures.size(); ++i) {
-    MixRow& to = row_of(wire.of_mix(plan.procedures[i].name));
-    to.asked += plan.procedures[i].asked;
-    to.issued += uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); })));
-    to.failed += uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); })));
-    to.service += part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); });
+    const MixRow& own = r.procedures.emplace_back(MixRow{
+        .name = plan.procedures[i].name,
+        .asked = plan.procedures[i].asked,
+        .issued = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); }))),
+        .failed = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); }))),
+        .service = part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); })});
+    MixRow& to = row_of(wire.of_mix(own.name));
+    to.asked += own.asked;
+    to.issued += own.issued;
+    to.failed += own.failed;
+    to.service += own.service;
   }
   r.wire_known = !after.empty();
   r.wire_comparable = wire.comparable();

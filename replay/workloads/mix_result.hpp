@@ -42,6 +42,7 @@ struct MixResult {
   double load = 0;                 // requested calls per second; 0: as fast as possible
   bool missed = false;             // the calls took longer than the requested load allows
   std::vector<MixRow> rows;        // procedures that were requested, issued or seen
+  std::vector<MixRow> procedures;  // the same calls under the names of the mix, whatever its version; without the wire
   uint64_t calls = 0;              // issued calls
   bool wire_known = false;
   uint64_t wire_calls = 0;      // requests in the rows

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/target.hpp"
 #include "plan/image_tree.hpp"
 #include "trace/live_state.hpp"
 #include "workloads/transfer_places.hpp"
@@ -30,6 +31,7 @@ class Filling {
     s.name = std::move(name);
     s.thread = thread;
     s.directory = objects_++;
+    s.marker = objects_++;
     s.listing = handles_++;
     s.directories = objects_++;
     s.symlinks = objects_++;
@@ -129,6 +131,8 @@ Image WorkingSet::image() const {
     };
     for (const StreamFiles& s : streams_) {
       folder(kRootObject, s.name, s.directory);
+      // The marker comes first, so that a set-up that is interrupted can be repaired.
+      add(s.directory, kMarkerName, s.marker, S_IFREG, kFileMode, 0);
       folder(s.directory, "dir", s.directories);
       folder(s.directory, "sym", s.symlinks);
       folder(s.directory, "lin", s.links);
@@ -166,6 +170,7 @@ std::string WorkingSet::path_of(ObjectId object) const {
         {s.directory, ""}, {s.directories, "/dir"}, {s.symlinks, "/sym"}, {s.links, "/lin"}};
     for (const auto& [id, name] : folders)
       if (id == object) return s.name + name;
+    if (s.marker == object) return s.name + "/" + kMarkerName;
     if (s.renamed == object) return s.name + "/rename1";
     if (s.linked == object) return s.name + "/lin/000";
     auto folder_name = [&](ObjectId parent) {

@@ -4,6 +4,7 @@
 //
 //   testdir<n>/000abcdefghijklmn .. 039   the files that are read and written, kept open
 //   testdir<n>/040abcdefghijklmn ..       files to be removed; new ones get the following numbers
+//   testdir<n>/.fsreplay                  marker of a directory that a mix has made, empty
 //   testdir<n>/rename1                    renamed to rename2 and back
 //   testdir<n>/dir/001 .. sym/001 .. lin/001 ..   directories, symlinks, hard links (of lin/000) that are made and removed
 //   testdir<n>/set001/000abcdefghijklmn ..   further files for a larger working set, 40 to a directory
@@ -47,6 +48,7 @@ struct StreamFiles {
   ThreadId thread = 0;
   ObjectId directory = kNoObject, directories = kNoObject, symlinks = kNoObject, links = kNoObject;
   HandleId listing = 0;            // handle of `directory`
+  ObjectId marker = kNoObject;     // .fsreplay
   ObjectId renamed = kNoObject;    // rename1
   ObjectId linked = kNoObject;     // lin/000
   std::vector<WorkingFile> files;  // the first kOpenFiles are open

@@ -65,10 +65,12 @@ TEST_CASE("the result of PostMark's copies has the counts and errors of all, and
 TEST_CASE("the result of bonnie's copies has the work of all, and the time of the slowest") {
   bonnie::CopiesResult mine;
   mine.results[bonnie::kBlockWrite] = {2, 0.5, 0.1};
+  mine.results[bonnie::kBlockWrite].steps.add(1000, 3);
   mine.failure = "why";
   mine.interrupted = true;
   const bonnie::CopiesResult back = bonnie::CopiesResult::load(mine.save());
   CHECK(back.results[bonnie::kBlockWrite].cpu == 0.5);
+  CHECK(back.results[bonnie::kBlockWrite].steps.count() == 3);
   CHECK(back.failure == "why");
   CHECK(back.left.empty());
   CHECK(back.interrupted);
@@ -78,6 +80,7 @@ TEST_CASE("the result of bonnie's copies has the work of all, and the time of th
   CHECK(both.elapsed == 4);
   CHECK(both.cpu == 0.75);
   CHECK(both.latency == 0.3);
+  CHECK(bonnie::together(back.results[bonnie::kBlockWrite], mine.results[bonnie::kBlockWrite]).steps.count() == 6);
   CHECK(bonnie::together({2, 0.5, 0.1}, {}).elapsed == 0);  // one copy did not run to its end
   bonnie::Settings settings;
   settings.size = 8;

@@ -27,6 +27,7 @@
 #include "process_barrier.hpp"
 #include "rank_table.hpp"
 #include "report_rows.hpp"
+#include "response_json.hpp"
 #include "threads/thread_runner.hpp"
 #include "trace/bytes.hpp"
 #include "workloads/bonnie/bonnie_run.hpp"
@@ -147,6 +148,7 @@ class Bonnie {
     const int64_t begin = clock_.now();
     BonnieRun run(settings_, numbers, name_);
     run.umask = current_umask();
+    run.percentiles = options_.json || !options_.results.empty();
     run.old_words = old_layout();
     if (!options_.quiet)
       run.print_progress = [this](const char* text) {
@@ -217,6 +219,7 @@ class Bonnie {
     }
     const ResultHeader header{settings_, sums, options_.machine, seed, unsigned(ranks.size())};
     nlohmann::json document = json(header);
+    add_responses(document, sums);
     if (options_.json) {
       add_ranks(document, ranks);
       fmt::print("{}\n", document.dump(2));
@@ -230,6 +233,13 @@ class Bonnie {
     fputs((old_layout() ? csv_103 : csv)(header).c_str(), stdout);
     fflush(stdout);
     return document;
+  }
+
+  // Adds response times to the rows of the tests.
+  static void add_responses(nlohmann::json& document, const Results& results) {
+    for (nlohmann::json& row : document["rows"])
+      for (unsigned i = 0; i < kPhases; ++i)
+        if (row["name"] == kPhaseKeys[i] && results[i].steps.count()) row["response"] = response_json(results[i].steps);
   }
 
   RankRow row_of(unsigned rank, const Results& results) const {

@@ -55,6 +55,7 @@ struct Options {
 };
 
 constexpr uint64_t kUsualCalls = 5000;
+constexpr unsigned kMostWorkers = 64;      // for one target on a mount
 constexpr int64_t kOpening = 200'000'000;  // ns for all ranks to open their sessions, before the common start
 
 // One target, and the run of the streams that use it.
@@ -64,7 +65,16 @@ struct TargetRun {
   Report report;
   std::unique_ptr<RunSteps> steps;
   std::string error;
-  uint64_t mount = 0;  // file system of a directory, whose requests are counted once; 0: none
+  unsigned processes = 0;            // of this rank
+  std::string location;              // directory or URL
+  std::optional<IdleResponse> idle;  // before the start, of a server that counts nothing for us
+  uint64_t mount = 0;                // file system of a directory, whose requests are counted once; 0: none
+};
+
+// Requests of others.
+struct Background {
+  const char* counted_by;
+  double rate;  // calls per second
 };
 
 class Nhfsstone {
@@ -84,7 +94,7 @@ class Nhfsstone {
       if (cluster_.root()) kept_.emplace(options_.results);
       const Mix mix = load();
       for (const MixProcedure& p : mix.procedures) procedures_.push_back(p.name);
-      const std::vector<StonePlace> places = stone_places(options_.targets, options_.processes);
+      const std::vector<StonePlace> places = stone_places(options_.targets, options_.processes, clock_);
       for (const StonePlace& place : places)
         if (place.numbers.size() < cluster_.size())
           throw std::runtime_error(
@@ -135,6 +145,8 @@ class Nhfsstone {
     place.target = open_existing(past_cache(of.target), clock_);
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
+    place.location = of.target;
+    place.processes = unsigned((of.numbers.size() + cluster_.size() - 1) / cluster_.size());
     place.mount = device_of(of.target);
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
     place.steps = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
@@ -153,21 +165,37 @@ class Nhfsstone {
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
     const std::string path = place.input->path_of(m.object);
-    const Space space = place.target->space();
+    // The free space matters only if there is too little.
+    const bool full = m.got == "ENOSPC" || m.got == "EDQUOT" || m.got.ends_with(" bytes");
+    const Space space = full ? place.target->space() : Space();
     throw std::runtime_error(fmt::format("{}: can't make test directory: {} {}: {} instead of {}{}", place.target->name(),
                                          op_name(m.kind), path.empty() ? m.name : path, m.got, m.expected,
                                          space.total ? fmt::format("; {} are free there", format_size(space.free)) : ""));
   }
 
-  // Refuses a run beside other activity on a mounted NFS, where requests are counted by the kernel's client.
+  // Refuses a run beside other activity, where the kernel counts requests: as the client of a mount, or as the server of a URL.
+  // Measures the response time of other servers.
   void watch_background() {
     auto on_mount = [](const TargetRun& place) { return place.mount && !place.target->requests().empty(); };
-    if (std::none_of(places_.begin(), places_.end(), on_mount)) return;
+    if (std::any_of(places_.begin(), places_.end(), on_mount)) watch(kClientCounters, "this machine's NFS client");
+    bool serves = false;
+    for (TargetRun& place : places_) {
+      if (is_served_here(place.location))
+        serves = true;
+      else if (place.location.find("://") != std::string::npos)
+        place.idle = idle_response(*place.target, clock_, stop_);
+    }
+    if (serves) watch(kServerCounters, "this machine's NFS server");
+  }
+
+  void watch(const char* counters, const char* counted_by) {
+    Background found{counted_by, 0};
     // Look twice, because the preparation's last requests may still be in flight.
-    for (int look = 0; look < 2 && (!background_ || *background_ > kMostBackground); ++look) background_ = background_rate(stop_);
-    if (*background_ <= kMostBackground) return;
-    const std::string what =
-        fmt::format("too much background activity ({:.0f} calls/sec by this machine's NFS client)", *background_);
+    for (int look = 0; look < 2 && (look == 0 || found.rate > kMostBackground); ++look)
+      found.rate = background_rate(counters, stop_);
+    background_.push_back(found);
+    if (found.rate <= kMostBackground) return;
+    const std::string what = fmt::format("too much background activity ({:.0f} calls/sec by {})", found.rate, counted_by);
     if (!options_.force) throw std::runtime_error(what + ": end other programs that use NFS, or give --force");
     fmt::print(stderr, "fsbench nhfsstone: {}\n", what);
   }
@@ -187,7 +215,10 @@ class Nhfsstone {
 
   void perform(TargetRun& place) try {
     RunOptions options;
-    options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
+    // Calls on a mount block their thread, so that each process needs one of its own, as in the original.
+    const bool blocks = place.mount && !place.target->requests().empty();
+    options.workers = blocks ? std::min(place.processes, kMostWorkers)
+                             : unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
     if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
     place.steps->run(options);
   } catch (const std::exception& e) {
@@ -211,7 +242,7 @@ class Nhfsstone {
   struct Sum {
     uint64_t calls = 0, done = 0, failed = 0;  // failed: includes calls with an unexpected outcome
     double seconds = 0, service = 0;           // seconds in s, service in ms
-    std::vector<MixRow> rows;
+    std::vector<MixRow> rows, procedures;      // under the names of the wire, and of the mix
     Histogram services, responses, open;
     double wire_calls = 0;
     bool wire = true;
@@ -235,22 +266,27 @@ class Nhfsstone {
       const bool counted = place.mount && !mounts.insert(place.mount).second;
       for (MixRow row : m.rows) {
         if (counted) row.wire = 0;
-        auto found = std::find_if(s.rows.begin(), s.rows.end(), [&](const MixRow& x) { return x.name == row.name; });
-        if (found == s.rows.end()) {
-          s.rows.push_back(row);
-          continue;
-        }
-        found->issued += row.issued;
-        found->failed += row.failed;
-        found->wire += row.wire;
-        found->service += row.service;
+        add(s.rows, row);
       }
+      for (const MixRow& row : m.procedures) add(s.procedures, row);
     }
     for (const MixRow& row : s.rows) {
       s.service += row.service / 1e6;
       s.wire_calls += double(row.wire);
     }
     return s;
+  }
+
+  static void add(std::vector<MixRow>& rows, const MixRow& row) {
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const MixRow& x) { return x.name == row.name; });
+    if (found == rows.end()) {
+      rows.push_back(row);
+      return;
+    }
+    found->issued += row.issued;
+    found->failed += row.failed;
+    found->wire += row.wire;
+    found->service += row.service;
   }
 
   // Returns a row for each procedure, in the order of its protocol, as the original prints them.
@@ -300,9 +336,13 @@ class Nhfsstone {
       }
       percentiles("service", s.services, {});
       percentiles("response", s.responses, s.open);
-      if (background_) fmt::print("background before the start: {:.1f} calls/sec\n", *background_);
+      for (const Background& found : background_)
+        fmt::print("background before the start: {:.1f} calls/sec by {}\n", found.rate, found.counted_by);
       for (const TargetRun& place : places_) {
         for (const std::string& note : place.input->result().notes) fmt::print("mix: {}\n", note);
+        if (place.idle)
+          fmt::print("{}: response before the start: median {:.3f}, longest {:.3f} msec\n", place.target->name(),
+                     double(place.idle->median) / 1e6, double(place.idle->longest) / 1e6);
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
       }
     }
@@ -344,7 +384,7 @@ class Nhfsstone {
                       {"rate", double(s.done) / s.seconds},
                       {"offered_per_s", options_.load},
                       {"response", response_json(s.responses, s.open)}});
-    for (const MixRow& row : s.rows)
+    for (const MixRow& row : s.procedures)
       if (row.service > 0)
         rows.push_back(
             {{"name", row.name}, {"unit", "calls/s of service"}, {"rate", double(row.issued - row.failed) * 1e9 / row.service}});
@@ -391,7 +431,7 @@ class Nhfsstone {
   RankGroup ranks_;
   bool lost_ = false;  // a rank was lost
   uint64_t total_ = 0;
-  std::optional<double> background_;     // calls per second of others before the start, on a mounted NFS
+  std::vector<Background> background_;   // calls of others before the start
   std::vector<std::string> procedures_;  // procedures of the mix's version
   MonotonicClock clock_;
   std::deque<TargetRun> places_;
@@ -426,7 +466,7 @@ Run add(Command& command, const std::atomic<int>& stop) {
   add_number(command, "-l", "load", options->load, 1'000'000'000, "make N calls a second in all (default 30)");
   add_number(command, "-p", "procs", options->processes, 10'000, "run N processes, each with one call in flight (default 7)");
   command.flag("--json", options->json, "print rates as JSON instead of the original's output");
-  command.flag("--force", options->force, "start even if this machine's NFS client is busy with other requests");
+  command.flag("--force", options->force, "start even if this machine's NFS client or server is busy with others");
   command.add("-m", options->mix, "read this mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
   command.add("DIR", options->targets, "directories or URLs, dealt to the processes in turn (default .)");
   add_results_option(command, options->results);

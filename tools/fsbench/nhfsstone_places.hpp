@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+namespace fsr {
+class Clock;
+}
+
 namespace fsr::fsbench {
 
 // A target, and the processes that work in it.
@@ -17,9 +21,9 @@ struct StonePlace {
 };
 
 // Returns the places of `processes` processes. Process n uses target n modulo the number of `targets`. It works in testdir<n>
-// there, or in the directory to which this name links. Throws std::runtime_error, one line, if a link leads to no directory, or
-// two processes would work in one directory.
-std::vector<StonePlace> stone_places(const std::vector<std::string>& targets, unsigned processes);
+// there, or in the directory to which this name links. On a server that a URL names, a link's text is a path of the server.
+// Throws std::runtime_error, one line, if a link leads to no directory, or two processes would work in one directory.
+std::vector<StonePlace> stone_places(const std::vector<std::string>& targets, unsigned processes, Clock& clock);
 
 // Returns the path of a directory that was given as such or as file:DIR.
 std::string path_of(const std::string& location);

@@ -49,7 +49,12 @@ class Check {
     const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
     if (seen.error) return;  // it is missing, or what makes it finds the error
     if (!S_ISDIR(seen.attr.mode)) refuse(name, S_IFDIR);
-    directory(object, name, type_in_test_directory);
+    const std::vector<Found> found = entries(object);
+    if (!marked(object, name) && !std::all_of(found.begin(), found.end(), is_left_alone))
+      throw std::runtime_error(
+          fmt::format("{}: not empty, and no mix has made it (there is no {}/{}); move its files away, or use another directory",
+                      name, name, kMarkerName));
+    directory(object, found, name, type_in_test_directory);
   }
 
  private:
@@ -58,11 +63,22 @@ class Check {
     uint32_t type;
   };
 
+  // Clients, servers and file systems make such files.
+  static bool is_left_alone(const Found& found) { return found.name.starts_with('.') || found.name == kLostAndFound; }
+
+  // True: a mix has made the directory.
+  bool marked(ObjectId directory, const std::string& path) {
+    const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = next_++, .parent = directory, .name = kMarkerName});
+    if (seen.error) return false;
+    if (S_ISREG(seen.attr.mode) && seen.attr.size == 0) return true;
+    throw std::runtime_error(fmt::format("{}: holds the replay of a trace; use another directory", path));
+  }
+
   // Checks all entries of a directory, and those of the directories in it.
-  void directory(ObjectId object, const std::string& path, TypeOf type_of) {
-    for (const Found& found : entries(object)) {
+  void directory(ObjectId object, const std::vector<Found>& all, const std::string& path, TypeOf type_of) {
+    for (const Found& found : all) {
       const std::string below = path + "/" + found.name;
-      if (found.name.starts_with('.')) continue;
+      if (is_left_alone(found)) continue;
       const uint32_t expected = type_of(found.name);
       if (!expected) refuse(below, 0);
       const bool inside = expected == S_IFDIR;
@@ -74,7 +90,7 @@ class Check {
         type = seen.attr.mode & S_IFMT;
       }
       if (type != expected) refuse(below, expected);
-      if (inside) directory(child, below, type_of != type_in_test_directory ? none : inner(found.name));
+      if (inside) directory(child, entries(child), below, type_of != type_in_test_directory ? none : inner(found.name));
     }
   }
 

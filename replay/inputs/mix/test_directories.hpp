@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protects users' files in the directories in which a mix is to work. A mix repairs such a directory and uses it again, so that
-// files with its names would be removed or overwritten. No state, no threads.
+// files with its names would be removed or overwritten. It leaves a marker there, an empty file kMarkerName, by which its own
+// directories are known. No state, no threads.
 #pragma once
 
 #include <vector>
@@ -12,8 +13,9 @@ namespace fsr {
 class Clock;
 class Target;
 
-// Throws std::runtime_error, one line, if a stream's directory exists with something that no mix has made there. Names that begin
-// with a dot are accepted, because clients and servers make such files. `first_free`: first id that no object of the run has.
+// Throws std::runtime_error, one line, if a stream's directory holds files but no marker, or something that no mix makes. Names
+// that begin with a dot and kLostAndFound are accepted, because clients, servers and file systems make such files.
+// `first_free`: first id that no object of the run has.
 void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& streams, ObjectId first_free);
 
 }  // namespace fsr

@@ -29,6 +29,7 @@ class BonnieRun {
   Numbers& numbers;
   const std::string name;                           // name of the big file, and of the directory of small files
   uint32_t umask = 0;                               // umask for created files and directories
+  bool percentiles = false;                         // keeps the times of all steps
   bool old_words = false;                           // uses the words of version 1.03
   std::function<void(const char*)> print_progress;  // prints progress; may be empty
   // Called before each test, on a thread that may block. Waits for the other processes of the run. Returns a reason to end the

@@ -18,8 +18,10 @@ constexpr double Measured::*kTimes[] = {&Measured::elapsed, &Measured::cpu, &Mea
 
 std::string CopiesResult::save() const {
   ByteWriter out;
-  for (const Measured& measured : results)
+  for (const Measured& measured : results) {
     for (auto time : kTimes) out.u64(std::bit_cast<uint64_t>(measured.*time));
+    measured.steps.save(out);
+  }
   out.text(failure);
   out.text(left);
   out.u8(interrupted);
@@ -29,8 +31,10 @@ std::string CopiesResult::save() const {
 CopiesResult CopiesResult::load(std::string_view saved) {
   ByteReader in(saved);
   CopiesResult result;
-  for (Measured& measured : result.results)
+  for (Measured& measured : result.results) {
     for (auto time : kTimes) measured.*time = std::bit_cast<double>(in.u64());
+    measured.steps = Histogram::load(in);
+  }
   result.failure = in.text();
   result.left = in.text();
   result.interrupted = in.u8() != 0;
@@ -40,7 +44,9 @@ CopiesResult CopiesResult::load(std::string_view saved) {
 
 Measured together(const Measured& a, const Measured& b) {
   if (a.elapsed == 0 || b.elapsed == 0) return {};
-  return {std::max(a.elapsed, b.elapsed), a.cpu + b.cpu, std::max(a.latency, b.latency)};
+  Measured sum{std::max(a.elapsed, b.elapsed), a.cpu + b.cpu, std::max(a.latency, b.latency), a.steps};
+  sum.steps.merge(b.steps);
+  return sum;
 }
 
 }  // namespace fsr::bonnie

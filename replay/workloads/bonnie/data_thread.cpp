@@ -94,7 +94,7 @@ Task DataThread::test(SimContext& sim, Phase phase) {
   const Settings& settings = run_.settings;
   const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
   const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));
-  Meter meter(sim.now());
+  Meter meter(sim.now(), run_.percentiles);
   if (by_bytes(phase))
     error = co_await all_bytes(sim, file, phase, chunks, meter);
   else

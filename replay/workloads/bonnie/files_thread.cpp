@@ -36,7 +36,7 @@ Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
   files_ = make_names(run_.numbers, s.file_count(), s.directories, phase == kCreateRandom);
   files.enter(phase);
   if (int error = co_await files.make_directories()) co_return error;
-  Meter meter(sim.now());
+  Meter meter(sim.now(), run_.percentiles);
   int64_t from = sim.now();
   for (NamedFile& file : files_) {
     if (sim.ended()) co_return ECANCELED;
@@ -97,7 +97,7 @@ Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned
 
 Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
   files.enter(phase);
-  Meter meter(sim.now());
+  Meter meter(sim.now(), run_.percentiles);
   int64_t found = 0;
   for (unsigned i = 0; i < files.directories(); ++i) {
     if (int error = co_await each_in_directory(sim, files, i, act, meter, &found)) co_return error;
@@ -120,7 +120,7 @@ Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Ac
   files.enter(phase);
   shuffle(run_.numbers, files_);
   Op op{.kind = act == Act::look ? OpKind::lookup : OpKind::unlink};
-  Meter meter(sim.now());
+  Meter meter(sim.now(), run_.percentiles);
   int64_t from = sim.now();
   for (NamedFile& file : files_) {
     if (sim.ended()) co_return ECANCELED;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "util/histogram.hpp"
+
 namespace fsr::bonnie {
 
 enum Phase : unsigned {
@@ -29,6 +31,7 @@ extern const std::array<const char*, kPhases> kPhaseKeys;   // for machine outpu
 // Figures of a test, in seconds. `latency`: time of the longest chunk, file or seek. `elapsed` 0: the test did not complete.
 struct Measured {
   double elapsed = 0, cpu = 0, latency = 0;
+  Histogram steps = {};  // times of all chunks, files or seeks, ns; empty: not asked for
 };
 using Results = std::array<Measured, kPhases>;
 

@@ -27,15 +27,19 @@ void Tickets::began(int64_t at) {
   began_ = std::min(began_, at);
 }
 
-void Tickets::ended(int64_t at, int64_t longest) {
+void Tickets::ended(int64_t at, int64_t longest, const Histogram& steps) {
   std::lock_guard lock(mutex_);
   ended_ = std::max(ended_, at);
   longest_ = std::max(longest_, longest);
+  steps_.merge(steps);
   cpu_at_end_ = cpu_seconds();
 }
 
 Measured Tickets::measured() const {
-  return {.elapsed = double(ended_ - began_) / 1e9, .cpu = cpu_at_end_ - cpu_at_start_, .latency = double(longest_) / 1e9};
+  return {.elapsed = double(ended_ - began_) / 1e9,
+          .cpu = cpu_at_end_ - cpu_at_start_,
+          .latency = double(longest_) / 1e9,
+          .steps = steps_};
 }
 
 Task SeekThread::seek(SimContext& sim, BigFile& file, Ticket ticket) {
@@ -65,14 +69,17 @@ SimTask SeekThread::run(SimContext& sim) {
   tickets_.began(sim.now());
   if (first_) co_await kept.sync_and_close(kSeeks);
   int64_t longest = 0;
+  Histogram steps;
   for (Ticket ticket; error == 0 && !sim.ended() && tickets_.take(&ticket);) {
     const int64_t from = sim.now();
     error = co_await seek(sim, file, ticket);
-    longest = std::max(longest, sim.now() - from);
+    const int64_t lasted = sim.now() - from;
+    longest = std::max(longest, lasted);
+    if (run_.percentiles) steps.add(lasted);
   }
   if (error) tickets_.none_left();
   co_await file.sync_and_close(kSeeks);
-  tickets_.ended(sim.now(), longest);
+  tickets_.ended(sim.now(), longest, steps);
   if (run_.print_progress) run_.print_progress("done...");
 }
 

@@ -29,9 +29,9 @@ class Tickets {
   bool take(Ticket* ticket);  // false: there are no more
   void none_left() { next_ = numbers_.size(); }
   Barrier& start() { return start_; }
-  // Called when a seeker begins and ends. `at`, `longest`: ns.
+  // Called when a seeker begins and ends. `at`, `longest`, `steps`: ns.
   void began(int64_t at);
-  void ended(int64_t at, int64_t longest);
+  void ended(int64_t at, int64_t longest, const Histogram& steps);
   // Returns the figures from the first beginning to the last end.
   Measured measured() const;
 
@@ -42,6 +42,7 @@ class Tickets {
   Barrier start_;
   std::mutex mutex_;
   int64_t began_ = INT64_MAX, ended_ = 0, longest_ = 0;
+  Histogram steps_;
   double cpu_at_start_ = 0, cpu_at_end_ = 0;
 };
 

@@ -109,6 +109,9 @@ mkdir full && mount -t tmpfs -o size=100k tmpfs full
 check_status "a full disk: what can't be written" 2 "can't make test directory: write testdir0/0[0-9]+abcdefghijklmn: .* instead of [0-9]+ bytes; 0 B are free" \
   fsbench nhfsstone -c 10 -l 1000 -p 1 full
 umount full
+mount -t tmpfs -o ro tmpfs full
+check_status "a read-only one: no word of space" 2 "can't make test directory: mkdir testdir0: EROFS instead of [^;]*$" fsbench nhfsstone -c 10 -l 1000 -p 1 full
+umount full
 
 # What a mix carries beyond its shares: of a database and files that are read to their ends, through a mixfile and back.
 cat >database.py <<'P'
@@ -186,13 +189,18 @@ foreign() {  # NAME PATTERN: of the directory `own`, which must not change
   check "$1: it stays" diff before.sums <(find own -type f -exec md5sum {} + | sort)
   rm -r own
 }
-mkdir -p own/testdir0 && echo precious >own/testdir0/notes
+made() { mkdir -p own/testdir0 && touch own/testdir0/.fsreplay; }  # as by an earlier mix
+mkdir -p own/testdir0 && echo precious >own/testdir0/000abcdefghijklmn
+foreign "a user's file with the name of a test file" 'testdir0: not empty, and no mix has made it'
+made && echo some-trace >own/testdir0/.fsreplay
+foreign "the replay of a trace in a test directory" 'testdir0: holds the replay of a trace'
+made && echo precious >own/testdir0/notes
 foreign "a foreign file in a test directory" 'testdir0/notes: expected only what a mix creates'
-mkdir -p own/testdir0/dir/001 && echo precious >own/testdir0/dir/001/002
+made && mkdir -p own/testdir0/dir/001 && echo precious >own/testdir0/dir/001/002
 foreign "a file below a name of a mix" 'testdir0/dir/001/002: expected only what a mix creates'
-mkdir -p own/testdir0/rename1 && echo precious >own/testdir0/rename1/001
+made && mkdir -p own/testdir0/rename1 && echo precious >own/testdir0/rename1/001
 foreign "a directory with the name of a file" 'testdir0/rename1: expected a regular file'
-mkdir -p own/testdir0 && echo precious >own/testdir0/001
+made && echo precious >own/testdir0/001
 foreign "a file with the name of a pipe" 'testdir0/001: expected a pipe'
 mkdir own && echo precious >own/testdir0
 foreign "a file in place of the test directory" 'testdir0: expected a directory'

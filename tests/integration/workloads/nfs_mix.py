@@ -211,6 +211,28 @@ def nhfsstone():
          and "INVALID" not in ran.stdout and rows["open"][1] == "2%" and int(rows["open"][3]) >= 10 and rows["getattr"][1] == "14%", f"{ran.returncode} {ran.stderr}{ran.stdout}")
 
 
+def linked():
+    """Test directories that are symbolic links on the server, by relative and by absolute paths."""
+    for name in ("NFS_VFS_URL", "NFS4_VFS_URL"):
+        path = tempfile.mkdtemp(dir=os.environ["NFS_VFS_DIR"])
+        for directory in ("tests", "disk1/zero", "disk2"):
+            os.makedirs(os.path.join(path, directory))
+        tree = f"/vfs/{os.path.basename(path)}"
+        os.symlink("../disk1/zero", os.path.join(path, "tests/testdir0"))
+        os.symlink(f"{tree}/disk2/one", os.path.join(path, "tests/testdir1"))
+        os.symlink("testdir1", os.path.join(path, "disk2/one"))
+        os.mkdir(os.path.join(path, "disk2/testdir1"))
+        url = os.environ[name].replace("/vfs", f"{tree}/tests")
+        command = [os.path.join(BUILD, "tools", "fsbench"), "nhfsstone", "-c", "1500", "-l", "3000", "-p", "3", url]
+        ran = run(*command)
+        used = [place for place in ("disk1/zero", "disk2/testdir1", "tests/testdir2") if os.path.exists(os.path.join(path, place, "000abcdefghijklmn"))]
+        case(f"{name}: test directories may be links on the server", ran.returncode == 0 and len(used) == 3, f"{ran.stdout}{ran.stderr}{used}")
+        os.symlink("nowhere", os.path.join(path, "tests/testdir3"))
+        command[command.index("3")] = "4"
+        ran = run(*command)
+        case(f"{name}: a link that leads nowhere is named", ran.returncode == 2 and "testdir3: a symbolic link that leads nowhere" in ran.stderr, ran.stderr)
+
+
 if "NFS_MEM_URL" not in os.environ:
     os.execv(GANESHA, [GANESHA, os.path.abspath(__file__)])
 independent_count()
@@ -218,4 +240,5 @@ load_is_kept()
 curve()
 server_leaves()
 nhfsstone()
+linked()
 sys.exit(1 if failures else 0)
