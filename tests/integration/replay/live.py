@@ -168,7 +168,7 @@ def open_at_the_start():
     load = """cd share; exec 5>>old/b1 6>>old/e; flock 6; sleep 0.5; touch middle; sleep 0.5
 for i in $(seq 30); do echo $i >&5; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
     subprocess.run(["fsshim", "capture", "share", "-o", "open.zst", "--content", "full", "--", "bash", "-c", load], check=True, capture_output=True, timeout=30)
-    subprocess.run(["fstrace", "cut", "open.zst", "cut.zst", "--from", "300ms"], check=True, capture_output=True, timeout=30)
+    subprocess.run(["fstrace", "cut", "open.zst", "-o", "cut.zst", "--from", "300ms"], check=True, capture_output=True, timeout=30)
     with open("cut.zst", "rb") as file:
         done = subprocess.run(["fsreplay", "-", "file:opened", "--live", "--lag", "500ms", "--json", "-q"], stdin=file, capture_output=True, text=True,
                               check=False, timeout=60)
