@@ -222,6 +222,7 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const s
       if (o.id < kFirstFree) missing_.insert(o.id);
       continue;
     }
+    if (present[i] && how_ == LiveFiles::trust) continue;  // nothing was looked up
     if (missing_.erase(o.id)) differences_.made_again(o.id, name.parent, name.name);
     if (present[i]) continue;
     names_.add_name(name.parent, name.name, o.id >= kFirstFree);

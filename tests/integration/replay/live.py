@@ -175,8 +175,8 @@ for i in $(seq 30); do echo $i >&5; flock -n old/e true && exit 9; done; cat old
     report = json.loads(done.stdout or "{}")
     cases.case("what was open and locked at the start is when it is first used", done.returncode == 0 and report["issued"] > 200,
                (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
-    with open("share/old/b1", encoding="ascii") as was, open("opened/old/b1", encoding="ascii") as file:
-        cases.case("a file that was open at the start is written to", was.read() == file.read(), report.get("live"))
+    with open("share/old/b1", "rb") as was, open("opened/old/b1", "rb") as file:  # what was there before is invented
+        cases.case("a file that was open at the start is written to", was.read()[-60:] == file.read()[-60:], report.get("live"))
     cases.case("the lag counts from the arrival if the trace does not tell when it began", report.get("live", {}).get("lag_from") == "arrival", report.get("live"))
 
 

@@ -142,6 +142,9 @@ def starts_again():
         shim.stdout.close()
         return shim, replay
 
+    def size(file):
+        return os.path.getsize(file) if os.path.exists(file) else 0
+
     def end(shim, replay):
         with open("enough", "wb"):
             pass
@@ -151,7 +154,7 @@ def starts_again():
         return status, said, json.loads(out or "{}"), told
 
     shim, replay = begin(url, "one")
-    wait_for(lambda: os.path.exists("idle"), shim)
+    wait_for(lambda: os.path.exists("idle") and size(f"{directory}/still/x") == size("share/still/x"), shim)
     shim.kill()
     _, _, report, told = end(shim, replay)
     cases.case("a killed capture: what came is replayed, and the end is told",
