@@ -61,7 +61,7 @@ struct AccessList {
 // Returns the key of a thread's stream. Keys are hashed so that the facets of one object are neighbours.
 uint64_t stream_key(ThreadId thread);
 
-// What a key stands for, other than a stream's.
+// Meaning of a key.
 struct KeyParts {
   enum Of : uint8_t { facet, name, other } of = other;
   ObjectId object = kNoObject;              // of a facet; kNoObject: it is a resource for all objects

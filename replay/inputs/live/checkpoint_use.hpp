@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands out the checkpoint at the start of a live capture piece by piece: what an object is, where it lies, its open instances
-// and its locks, when a window of operations first uses it. One thread.
+// Hands out the checkpoint at the start of a live capture, object by object, when a window of operations first uses the object.
+// With it come its name, open instances and locks. One thread.
 #pragma once
 
 #include <span>
