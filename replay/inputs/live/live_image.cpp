@@ -189,7 +189,9 @@ PrepareResult LiveImage::attempts(Image& image, const PresentNames& present, con
 // Counts failures. Returns the objects that the target does not know. An object that exists there against expectation gets its
 // id.
 std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
-  counts_.failed += result.failed;
+  // A preparation that failed is tried again at each use. It counts once.
+  const auto again = [this](const Mismatch& m) { return missing_.contains(m.object); };
+  counts_.failed += result.failed - uint64_t(std::ranges::count_if(result.failures, again));
   std::unordered_set<ObjectId> failed, exist;
   for (const Mismatch& m : result.failures) {
     if (counts_.first_failed.empty())

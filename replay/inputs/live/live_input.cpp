@@ -103,6 +103,8 @@ class LiveInput final : public Input, public GeneratedLoad {
   }
 
   void describe(Report& report) override {
+    if (report.input == "-")
+      report.input = fmt::format("capture of {}:{}", escape_text(header().host), escape_text(header().directory));
     auto section = std::make_shared<LiveSection>();
     section->id = header().id;
     section->host = header().host;
