@@ -59,6 +59,11 @@ def live(target, *options, capture=(), load=LOAD, seconds=60):
     return status, done, report, said
 
 
+def clean(report):
+    """A run was clean, but for a busy machine."""
+    return all("stood still" in reason for reason in report.get("not_clean", ["no report"]))
+
+
 def alike(a, b, *options):
     return subprocess.run([f"{APPS}/compare-trees", *options, "--ignore", ".fsreplay", a, b], capture_output=True, text=True, check=False)
 
