@@ -113,7 +113,7 @@ Capture::Capture(CaptureOptions& options)
 int64_t Capture::begin_trace() {
   resist_memory_pressure();
   setup_.header.epoch = clock_ns(CLOCK_REALTIME);
-  return clock_ns(CLOCK_MONOTONIC);
+  return setup_.header.monotonic = clock_ns(CLOCK_MONOTONIC);
 }
 
 SinkOptions Capture::sink_options(OpFilter& filter) {

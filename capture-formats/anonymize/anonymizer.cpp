@@ -184,6 +184,7 @@ TraceHeader Anonymizer::map(const TraceHeader& header) {
   out.host = pseudonyms_.words(header.host);
   out.directory = pseudonyms_.words(header.directory);
   out.identity = {};
+  out.monotonic = 0;
   out.kernel = behind(header.kernel, plain_kernel(header.kernel));
   out.mount_source = pseudonyms_.words(header.mount_source);
   out.mount_type = behind(header.mount_type, plain_mount_type(header.mount_type));

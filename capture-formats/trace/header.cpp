@@ -101,6 +101,7 @@ std::string encode_header(const TraceHeader& h) {
             {"rpc_nfs", json_text(h.nfs.rpc)},
             {"mounts_below", Json::array()},
             {"not_seen", Json::array()}};
+  if (h.monotonic) j["monotonic"] = h.monotonic;
   if (!h.identity.machine.empty()) {
     Json& identity = j["identity"] = {{"machine", json_text(h.identity.machine)},
                                       {"self", encode_inode(h.identity.self)},
@@ -121,6 +122,7 @@ bool decode_header(std::string_view body, TraceHeader* h) {
   get(j, "id", &h->id);
   get(j, "piece", &h->piece);
   get(j, "epoch", &h->epoch);
+  get(j, "monotonic", &h->monotonic);
   get(j, "clock_unit", &h->clock_unit);
   get(j, "program", &h->program);
   get(j, "host", &h->host);

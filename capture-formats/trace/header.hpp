@@ -25,6 +25,7 @@ struct TraceHeader {
   std::string id;             // random UUID, the same in all pieces of a series
   uint32_t piece = 1;         // of a series: number of this file, from 1; times and operation numbers go on from piece to piece
   int64_t epoch = 0;          // wall clock of start == 0, ns since the Unix epoch
+  int64_t monotonic = 0;      // CLOCK_MONOTONIC of identity.machine at start == 0, ns; 0: not known
   uint32_t clock_unit = 100;  // ns; times are stored in multiples of it
   std::string program;        // what wrote it, with version: "fsshim 0.1.0"
   std::string host;

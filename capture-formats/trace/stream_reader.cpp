@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "trace/block_decoder.hpp"
+#include "trace/block_encoder.hpp"
 #include "trace/frame.hpp"
 #include "trace/header_text.hpp"
 #include "trace/op_limits.hpp"
@@ -129,6 +130,7 @@ void StreamReader::read_block(std::string_view body) {
   if (!decoder_->begin(record)) return end("a record can't be decoded");
   Block& block = blocks_.emplace_back();
   block.arrived = clock_ns(CLOCK_MONOTONIC);
+  block.batch.ops.reserve(std::min(header->ops, kMaxRows));
   decoder_->new_batch();
   for (Row row;;) {
     Op op;

@@ -118,6 +118,7 @@ inline constexpr std::tuple kOfRun{
     Sum{nullptr, &RunResult::recorded_service},
     Sum{nullptr, &RunResult::think},
     Sum{nullptr, &RunResult::own_delay},
+    Sum{nullptr, &RunResult::after_differences},
     Sum{nullptr, &RunResult::in_calls},
     Sum{nullptr, &RunResult::mismatches_total},
     Any{nullptr, &RunResult::stopped},

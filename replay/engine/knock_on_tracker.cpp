@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/knock_on_tracker.hpp"
 
+#include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/fs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +31,10 @@ static bool changes_tree(const Op& op) {
   }
 }
 
+static KnockOnTracker::Cause described(const Op& op) {
+  return {op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name), false};
+}
+
 void KnockOnTracker::LeftOut::add(Cause cause) {
   ++count;
   const auto behind =
@@ -50,6 +56,14 @@ void KnockOnTracker::collect(const Op& op) {
     if (access.key == own) access.key = 0;
 }
 
+// Collects again what `op` touches if it failed in the capture alone, because it has changed the target's tree.
+void KnockOnTracker::collect_changed(const Op& op, bool succeeded) {
+  if (!op.error || !succeeded) return;
+  Op done = op;
+  done.error = 0;
+  collect(done);
+}
+
 bool KnockOnTracker::spread(uint32_t cause) {
   bool any = false;
   for (const Access& access : accesses_) {
@@ -62,15 +76,79 @@ bool KnockOnTracker::spread(uint32_t cause) {
   return any;
 }
 
+// Marks what `op` names and touches, but not the directories of its names. If only results differ, the objects are there all the
+// same, and so are their names.
+void KnockOnTracker::mark(uint32_t cause, const Op& op, bool succeeded) {
+  const bool is_there = !op.error && succeeded;
+  for (const Access& access : accesses_) {
+    if (!access.key || unchanged_.size() >= kMostRemembered) continue;
+    const KeyParts key = parts_of_key(access.key);
+    const bool facet = key.of == KeyParts::facet;
+    if (facet && !key.object) continue;  // a resource for all objects
+    if (is_there && !(facet && (!key.existence || op.kind == OpKind::readlink))) continue;
+    if (access.mode == Access::shared && facet && key.object != op.object && key.object != op.object2) continue;
+    unchanged_.try_emplace(access.key, cause);
+  }
+  for (const ObjectId object : {op.object, op.object2})
+    if (object) diverged_.insert(object);
+  if (!op.object && !op.name.empty()) diverged_.insert(key_of_name(op.parent, op.name));
+  marked_.store(true, std::memory_order_relaxed);
+}
+
+void KnockOnTracker::forget_object(ObjectId object) {
+  for (const uint64_t key : keys_of_object(object)) unchanged_.erase(key);
+  diverged_.erase(object);
+}
+
+void KnockOnTracker::differed(const Op& op, bool succeeded) {
+  if (!marks_differences_) return;
+  const std::lock_guard lock(mutex_);
+  if (causes_.size() >= kMostRemembered) return;
+  Source cause{described(op), false};
+  cause.differed = true;
+  causes_.push_back(std::move(cause));
+  collect(op);
+  collect_changed(op, succeeded);
+  mark(uint32_t(causes_.size() - 1), op, succeeded);
+}
+
+// True: a file that succeeds to do `op` is empty behind it.
+static bool empties(const Op& op) {
+  if (op.error || op.has(kOpUnfinished)) return false;
+  if (op.kind == OpKind::setattr) return op.set && (op.set->valid & kAttrSize) && op.set->size == 0;
+  return (op.kind == OpKind::open || op.kind == OpKind::create) && (op.open_flags & O_TRUNC);
+}
+
+void KnockOnTracker::agreed(const Op& op) {
+  if (!marked_.load(std::memory_order_relaxed) || !marks_differences_) return;
+  const bool names = changes_names(op), empty = empties(op);
+  if (!names && !empty) return;
+  const std::lock_guard lock(mutex_);
+  collect(op);
+  for (const Access& access : accesses_) {
+    const KeyParts key = parts_of_key(access.key);
+    if (access.mode != Access::exclusive || !(key.content ? empty : names && key.of == KeyParts::name)) continue;
+    unchanged_.erase(access.key);
+    diverged_.erase(access.key);
+  }
+  const bool removes = op.kind == OpKind::unlink || op.kind == OpKind::rmdir;
+  if (removes) forget_object(op.object);
+  if (op.kind == OpKind::rename && !(op.flags & RENAME_EXCHANGE)) forget_object(op.object2);
+  marked_.store(!unchanged_.empty(), std::memory_order_relaxed);
+}
+
+void KnockOnTracker::made_again(ObjectId object, ObjectId parent, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  forget_object(object);
+  unchanged_.erase(key_of_name(parent, name));
+  diverged_.erase(key_of_name(parent, name));
+}
+
 void KnockOnTracker::add(Source cause, const Op& op) {
-  if (unchanged_.size() >= kMostRemembered) return;
+  if (unchanged_.size() >= kMostRemembered || causes_.size() >= kMostRemembered) return;
   collect(op);
   causes_.push_back(std::move(cause));
   if (!spread(uint32_t(causes_.size() - 1))) causes_.pop_back();
-}
-
-static KnockOnTracker::Cause described(const Op& op) {
-  return {op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)};
 }
 
 void KnockOnTracker::not_done(const Op& op) {
@@ -101,7 +179,9 @@ std::optional<uint32_t> KnockOnTracker::cause_of(const Op& op) {
 bool KnockOnTracker::would_remove(const Op& op) {
   if (op.error != ENOTEMPTY) return false;
   std::lock_guard lock(mutex_);
-  return !unchanged_.empty() && cause_of(op);
+  if (unchanged_.empty()) return false;
+  const std::optional<uint32_t> cause = cause_of(op);
+  return cause && !causes_[*cause].differed;
 }
 
 bool KnockOnTracker::follows(const Op& op, bool succeeded) {
@@ -110,18 +190,28 @@ bool KnockOnTracker::follows(const Op& op, bool succeeded) {
   const std::optional<uint32_t> cause = cause_of(op);
   if (!cause) return false;
   if (!first_ || causes_[*cause].seq < causes_[*first_].seq) first_ = cause;
-  if (op.error && succeeded) {  // the operation that failed in the capture has changed the target's tree
-    Op done = op;
-    done.error = 0;
-    collect(done);
-  }
-  spread(*cause);
+  collect_changed(op, succeeded);
+  if (marks_differences_)
+    mark(*cause, op, succeeded);
+  else
+    spread(*cause);
+  after_differences_ += causes_[*cause].differed;
   return true;
 }
 
 std::optional<KnockOnTracker::Cause> KnockOnTracker::first() {
   std::lock_guard lock(mutex_);
   return first_ ? std::optional<Cause>(causes_[*first_]) : std::nullopt;
+}
+
+uint64_t KnockOnTracker::after_differences() {
+  const std::lock_guard lock(mutex_);
+  return after_differences_;
+}
+
+uint64_t KnockOnTracker::diverged() {
+  const std::lock_guard lock(mutex_);
+  return diverged_.size();
 }
 
 KnockOnTracker::LeftOut KnockOnTracker::left_out() {

@@ -91,7 +91,7 @@ void Planner::add_unread(RunResult& r) {
   for (unsigned beyond = 0; beyond < kBeyond && (options_.stop == nullptr || options_.stop->load() < 2);) {
     if (!op_) op_ = linearizer_.next();
     if (!op_) return;
-    const int64_t due = scaled(op_->start - options_.from);
+    const int64_t due = scaled(op_->start - options_.from) - options_.late;
     beyond = due < stopped ? 0 : beyond + 1;
     if (!leads_out(*op_)) run_.add_overdue(r, *op_, due);
     op_ = nullptr;
@@ -166,7 +166,7 @@ void Planner::plan(const Op& op, Node& node) {
 }
 
 void Planner::schedule(const Op& op, Node& node) {
-  node.due = scaled(op.start - options_.from);
+  node.due = scaled(op.start - options_.from) - options_.late;
   if (waited_) {
     waited_ = false;
     if (options_.timing == Timing::original && run_.start && run_.clock.now() > run_.start + node.due) ++window_full_;

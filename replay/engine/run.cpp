@@ -319,6 +319,7 @@ RunResult Runner::result() {
     r.response.merge(counts_[i].response);
   }
   r.cause = run_.knock_on.first();
+  r.after_differences = run_.knock_on.after_differences();
   r.left_out = run_.knock_on.left_out();
   settle(r);
   Mismatch::keep_first(r.mismatches, run_.options.mismatches);

@@ -52,18 +52,19 @@ struct RunOptions {
   Timing timing = Timing::original;
   Order order = Order::resource;
   ClientsBy clients_by = ClientsBy::stream;
-  double scale = 1;                            // multiple of the recorded speed; 4: four times the load
-  int64_t from = 0;                            // recorded time at which the schedule starts; earlier operations are left out
-  int64_t to = INT64_MAX;                      // recorded time; operations that started at or after it are left out
-  int64_t duration = 0;                        // ns of the replay after which nothing more is issued; 0: no limit
-  int64_t schedule = 0;                        // ns that a requested load lasts; 0: until the last operation is due
-  unsigned workers = 0;                        // 0: one for each CPU
-  size_t window_ops = 65536;                   // unfinished operations in the window, at most
-  size_t window_bytes = 64 << 20;              // bytes of their names and content, at most
-  bool compare = true;                         // compare outcomes with the recorded ones
-  bool compare_data = true;                    // compare content as well, if it was captured
-  bool stop_on_error = false;                  // end when an operation fails in another way than recorded; needs `compare`
-  size_t mismatches = 20;                      // number of mismatches that are described
+  double scale = 1;                // multiple of the recorded speed; 4: four times the load
+  int64_t from = 0;                // recorded time at which the schedule starts; earlier operations are left out
+  int64_t late = 0;                // ns by which all operations are due earlier than that, maybe before the run begins
+  int64_t to = INT64_MAX;          // recorded time; operations that started at or after it are left out
+  int64_t duration = 0;            // ns of the replay after which nothing more is issued; 0: no limit
+  int64_t schedule = 0;            // ns that a requested load lasts; 0: until the last operation is due
+  unsigned workers = 0;            // 0: one for each CPU
+  size_t window_ops = 65536;       // unfinished operations in the window, at most
+  size_t window_bytes = 64 << 20;  // bytes of their names and content, at most
+  bool compare = true;             // compare outcomes with the recorded ones
+  bool compare_data = true;        // compare content as well, if it was captured
+  bool stop_on_error = false;      // end when an operation fails in another way than recorded; needs `compare`
+  size_t mismatches = 20;          // number of mismatches that are described
   const CredentialMap* credentials = nullptr;  // users to act as; null: the user of this process
   ObjectSet* known = nullptr;                  // objects whose ids the target has mapped; the run adds those that it maps
   KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
@@ -89,7 +90,7 @@ struct KindResult {
   uint64_t ok = 0;           // succeeded on the target
   uint64_t matched = 0;      // compared, outcome as recorded
   uint64_t differed = 0;     // compared, outcome not as recorded
-  uint64_t followed = 0;     // compared, outcome not as recorded because an earlier operation was not issued
+  uint64_t followed = 0;     // compared, outcome not as recorded because an earlier operation was not issued, or differed
   uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as another user than recorded
   uint64_t uncompared = 0;   // issued, but the capture has no outcome
   uint64_t approximate = 0;  // of `issued`: the target did something similar
@@ -178,7 +179,8 @@ struct RunResult {
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
   uint64_t changed_listings = 0;               // of the matched ones: differed by no more names than changed during the listing
-  std::optional<KnockOnTracker::Cause> cause;  // the earliest operation that was not done and had a consequence
+  std::optional<KnockOnTracker::Cause> cause;  // the earliest operation that was not done, or differed, and had a consequence
+  uint64_t after_differences = 0;              // of `followed`: because an earlier operation differed
   KnockOnTracker::LeftOut left_out;
   Differences differences;  // all of them, in groups
   uint64_t mismatches_total = 0;

@@ -124,8 +124,12 @@ static bool unknown_listing(const Op& op) {
 Match Verifier::check(const Op& op, const Outcome& got, bool other_user, int64_t issued, uint64_t listing_changes) {
   if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
   if (op.has(kOpUnfinished) || unknown_listing(op)) return Match::uncompared;
-  if (same(op, got, listing_changes)) return Match::matched;
+  if (same(op, got, listing_changes)) {
+    if (knock_on_) knock_on_->agreed(op);
+    return Match::matched;
+  }
   if (knock_on_ && knock_on_->follows(op, got.error == 0)) return Match::followed;
+  if (knock_on_) knock_on_->differed(op, got.error == 0);
   ++total_;
   note(op, got, issued);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };

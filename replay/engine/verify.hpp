@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// permission: differed because another user acted. followed: differed because an earlier operation was not done.
+// permission: differed because another user acted. followed: differed because an earlier operation was not done, or differed.
 enum class Match : uint8_t { matched, differed, permission, followed, uncompared };
 
 // Each worker has its own Verifier; not thread-safe.

@@ -297,8 +297,12 @@ void Worker::finish(Node& node, bool was_queued) {
   run_.heartbeat.beat(node.ended);
   const int64_t stalled = run_.heartbeat.within(node.issued, node.ended);
   if (run_.options.timing == Timing::original) node.lag += stalled;
+  // An operation that waits for this one may differ because this one did.
+  const bool first = run_.knock_on.marks_differences();
+  bool failed = first && compare(node);
   release(node, node.after_end.close(), node.ended);
-  account(node, due, stalled);
+  if (!first) failed = compare(node);
+  account(node, due, stalled, failed);
   if (!node.scratch.empty()) {
     made_bytes_ -= node.scratch.size();
     std::string().swap(node.scratch);
@@ -321,8 +325,8 @@ bool Worker::try_again(Node& node) {
   return true;
 }
 
-// Counts a completed operation. `stalled`: ns of the service time in which this program stood still.
-void Worker::account(Node& node, int64_t due, int64_t stalled) {
+// Counts a completed operation. `stalled`: ns of the service time in which this program stood still. `failed`: see compare().
+void Worker::account(Node& node, int64_t due, int64_t stalled, bool failed) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
   if (is_added_lookup(op)) {
@@ -358,7 +362,6 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
     }
   }
   if (run_.options.timing == Timing::original) result_.add_due(due - run_.start, run_.options.interval);
-  const bool failed = compare(node, kind);
   // A timeout is a lower bound of the response time.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
   if (node.ended >= counts_end_) begin_interval(node.ended);
@@ -385,7 +388,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
     result_.recorded_service += double(op.duration);
   }
   add(counters_.done, 1);
-  counters_.position.store(op.start - run_.options.from, std::memory_order_relaxed);
+  counters_.position.store(op.start - run_.options.from - run_.options.late, std::memory_order_relaxed);
   if (lateness > counters_.lateness.load(std::memory_order_relaxed))
     counters_.lateness.store(lateness, std::memory_order_relaxed);
 }
@@ -403,8 +406,10 @@ void Worker::account_wait(const Node& node) {
 }
 
 // Compares the outcome with the recorded one. True: the operation failed.
-bool Worker::compare(const Node& node, KindResult& kind) {
+bool Worker::compare(const Node& node) {
   const Op& op = node.copy.op();
+  if (is_added_lookup(op)) return false;
+  KindResult& kind = result_.kinds[unsigned(op.kind)];
   const Outcome& outcome = node.request.outcome;
   bool failed = outcome.error != 0 && outcome.error != op.error && is_no_answer(outcome.error);
   if (failed) {

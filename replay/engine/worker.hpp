@@ -126,8 +126,8 @@ class Worker final : public Completion {
   bool try_again(Node& node);
   void dispose(Node& node, Disposal why);
   void release(const Node& node, Edge* list, int64_t when);
-  void account(Node& node, int64_t due, int64_t stalled);
-  bool compare(const Node& node, KindResult& kind);
+  void account(Node& node, int64_t due, int64_t stalled, bool failed);
+  bool compare(const Node& node);
   void account_wait(const Node& node);
   void give_back();
   void wait();

@@ -103,8 +103,11 @@ class RunPart {
     std::map<std::string, int64_t> counters;
     for (const ResultRow& row : file_.rows("counters", id_)) counters[row.text("name")] = row.number("value");
     tiles.push_back({running_ ? "lag now" : "lag, p99", below(duration(running_ ? counters["lag_now_ns"] : lag->number("p99_ns")),
-                                                              duration(lag->number("max_ns")).text + " at most")});
+                                                              duration(lag->number("max_ns")).text + " at most" +
+                                                                  (counters["lag_from_arrival"] ? ", from arrival" : ""))});
     tiles.push_back({"left out while behind", count(counters["left_out_while_behind"])});
+    tiles.push_back({"files that differ now", below(count(counters["diverged_objects"]),
+                                                    count(counters["differed_as_consequence"]).text + " consequences")});
     tiles.push_back({"preparations failed", count(counters["preparations_failed"])});
   }
 

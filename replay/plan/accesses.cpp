@@ -19,8 +19,16 @@ enum Facet : uint64_t { kExists, kContent, kNames, kXattr };
 constexpr uint64_t kBelow = 7;      // key of one resource for all: which directory lies below which
 constexpr uint64_t kAnyRights = 6;  // key of one resource for all: permissions of objects that are not known
 static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
-static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
-static uint64_t name_key(ObjectId parent, std::string_view name) { return 1ull << 63 | name_hash(parent, name); }
+constexpr uint64_t kHandle = 1ull << 61, kName = 1ull << 63;
+static uint64_t handle_key(HandleId handle) { return kHandle | handle << 3; }
+uint64_t key_of_name(ObjectId parent, std::string_view name) { return kName | name_hash(parent, name); }
+KeyParts parts_of_key(uint64_t key) {
+  if (key >= kHandle) return {.of = key >= kName ? KeyParts::name : KeyParts::other};
+  return {.of = KeyParts::facet, .object = key >> 3, .existence = (key & 7) == kExists, .content = (key & 7) == kContent};
+}
+std::array<uint64_t, 4> keys_of_object(ObjectId object) {
+  return {object_key(object, kExists), object_key(object, kContent), object_key(object, kNames), object_key(object, kXattr)};
+}
 uint64_t LockAccess::key() const {
   const uint64_t range[] = {object, start, end};
   return 1ull << 63 | XXH3_64bits(range, sizeof range);
@@ -98,7 +106,7 @@ struct Collector {
   }
   void name(ObjectId parent, std::string_view text, bool changes) {
     use(parent);
-    list.add(name_key(parent, text), changes ? Access::exclusive : Access::shared);
+    list.add(key_of_name(parent, text), changes ? Access::exclusive : Access::shared);
     if (changes) list.add(object_key(parent, kNames), Access::change, false);
   }
   // Adds the release of all locks of the file, if any lock was seen on it.

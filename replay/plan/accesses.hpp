@@ -6,7 +6,9 @@
 // directory lies below which, and locked byte ranges of files.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "op.hpp"
 
@@ -58,6 +60,16 @@ struct AccessList {
 
 // Returns the key of a thread's stream. Keys are hashed so that the facets of one object are neighbours.
 uint64_t stream_key(ThreadId thread);
+
+// Meaning of a key.
+struct KeyParts {
+  enum Of : uint8_t { facet, name, other } of = other;
+  ObjectId object = kNoObject;              // of a facet; kNoObject: it is a resource for all objects
+  bool existence = false, content = false;  // the facet is this
+};
+KeyParts parts_of_key(uint64_t key);
+std::array<uint64_t, 4> keys_of_object(ObjectId object);
+uint64_t key_of_name(ObjectId parent, std::string_view name);
 
 // Replaces `list` by the accesses of `op`, and adds objects to the three sets. `known`: objects that the target knows or was
 // asked to learn. `locked`: objects with locks seen on them; flush and release drop their locks. `nameless`: objects that were

@@ -169,9 +169,10 @@ std::string report_text(const Report& report) {
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
   if (r.cause)
     fmt::format_to(out,
-                   "followed   {} outcomes differed as a consequence of operations that were not issued, the first of these: "
+                   "followed   {} outcomes differed as a consequence of operations that {}, the first of these: "
                    "operation {} {} '{}'\n",
-                   format_count(r.followed()), r.cause->seq, op_name(r.cause->kind), escape_text(r.cause->name));
+                   format_count(r.followed()), r.after_differences ? "differed or were not issued" : "were not issued",
+                   r.cause->seq, op_name(r.cause->kind), escape_text(r.cause->name));
   for (const Mismatch& m : report.prepared.failures)
     fmt::format_to(out, "initial image: {} '{}' failed: {}\n", op_name(m.kind), escape_text(m.name), m.got);
   for (const Mismatch& m : r.mismatches)

@@ -70,6 +70,7 @@ Verdict verdict(const Report& report) {
        "files of the initial image were created without set-id bits (--privileged keeps set-id bits)");
   when(report.image.refused_xattrs, "extended attributes of the initial image were refused (--privileged allows trusted ones)");
   when(r.differed(), "outcomes differed");
+  when(r.after_differences, "outcomes differed as a consequence of earlier differences");
   if (r.unanswered)
     v.reasons.push_back(format_count(r.unanswered) + " operations had no reply" +
                         (r.silent ? fmt::format("; the target was unresponsive for {}", format_duration(r.silent)) : ""));
@@ -89,7 +90,7 @@ Verdict verdict(const Report& report) {
   v.status = v.reasons.empty() ? 0 : 1;
   when(impossible, "operations that the target can't express were not issued");
   if (!allowed || impossible || refused) {
-    when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
+    when(r.followed() - r.after_differences, "outcomes differed as a consequence of operations that were not issued");
     if (r.left_out.count) v.reasons.push_back(left_out_text(r.left_out));
   }
   const bool copies = !report.outdated_copies.empty() && !report.allowed[size_t(OpKind::link)];

@@ -141,7 +141,7 @@ TraceHeader WitnessCapture::make_header() {
 
 int64_t WitnessCapture::begin_trace() {
   header_.epoch = clock_ns(CLOCK_REALTIME);
-  return clock_ns(CLOCK_MONOTONIC);
+  return header_.monotonic = clock_ns(CLOCK_MONOTONIC);
 }
 
 SinkOptions WitnessCapture::sink_options() {

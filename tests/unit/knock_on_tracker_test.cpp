@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/knock_on_tracker.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 
 #include "catch.hpp"
@@ -110,4 +112,67 @@ TEST_CASE("the removal of a directory is a knock-on difference if its content wa
   CHECK_FALSE(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
   CHECK(c.follows(rmdir, true));
   CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
+}
+
+TEST_CASE("with differences as causes, what follows on an object or name is a consequence until it is removed or made again") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Verifier verifier(true, 10, &c);
+  const Outcome missing{.error = ENOENT}, ok;
+  const Op create = create_op({2, 3, 2}, 5, "a", 10, 3), write = object_op({6, 7, 2}, OpKind::write, 10, 3);
+  CHECK(verifier.check(create, Outcome{.error = EACCES}, false, 0) == Match::differed);
+  CHECK(verifier.check(write, Outcome{.error = EBADF}, false, 0) == Match::followed);
+  CHECK(verifier.check(object_op({6, 7, 2}, OpKind::getattr, 10), missing, false, 0) == Match::followed);
+  CHECK(verifier.check(name_op({8, 9, 2}, OpKind::lookup, 5, "a", 10), missing, false, 0) == Match::followed);
+  CHECK(verifier.check(name_op({8, 9, 2}, OpKind::lookup, 5, "b", 11), missing, false, 0) == Match::differed);  // another name
+  CHECK(verifier.check(name_op({8, 9, 2}, OpKind::lookup, 6, "a", 12), missing, false, 0) ==
+        Match::differed);  // another directory
+  CHECK(verifier.total() == 3);
+  CHECK(c.after_differences() == 3);
+  CHECK(c.diverged() == 3);
+  REQUIRE(c.first());
+  CHECK(c.first()->differed);
+
+  CHECK(verifier.check(name_op({10, 11, 2}, OpKind::unlink, 5, "a", 10), missing, false, 0) == Match::followed);
+  CHECK(verifier.check(create_op({12, 13, 2}, 5, "a", 20, 4), ok, false, 0) == Match::matched);  // the name is as recorded again
+  CHECK(verifier.check(name_op({14, 15, 2}, OpKind::lookup, 5, "a", 20), missing, false, 0) == Match::differed);
+  c.made_again(11, 5, "b");
+  CHECK(verifier.check(object_op({16, 17, 2}, OpKind::getattr, 11), missing, false, 0) == Match::differed);
+  CHECK(verifier.check(name_op({18, 19, 2}, OpKind::unlink, 5, "b", 11), ok, false, 0) == Match::matched);
+  CHECK(c.diverged() == 3);  // 10, 12, 20
+}
+
+TEST_CASE("a directory that is missing has consequences in all that is below it") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Verifier verifier(true, 10, &c);
+  const Outcome missing{.error = ENOENT};
+  CHECK(verifier.check(name_op({2, 3, 1}, OpKind::lookup, 1, "d", 5), missing, false, 0) == Match::differed);
+  CHECK(verifier.check(name_op({4, 5, 1}, OpKind::lookup, 5, "x", 6), missing, false, 0) == Match::followed);
+  CHECK(verifier.check(object_op({6, 7, 1}, OpKind::getattr, 6), missing, false, 0) == Match::followed);
+  CHECK(verifier.check(name_op({8, 9, 1}, OpKind::lookup, 1, "e", 7), missing, false, 0) == Match::differed);
+}
+
+TEST_CASE("a result that differs marks what it shows, and not the existence of the object") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Verifier verifier(true, 10, &c);
+  Op read = object_op({2, 3, 1}, OpKind::read, 10, 3);
+  read.length = read.result = 100;
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::differed);
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::followed);
+  CHECK(verifier.check(object_op({4, 5, 1}, OpKind::getattr, 10), Outcome{.error = ENOENT}, false, 0) == Match::differed);
+  Op truncate = object_op({6, 7, 1}, OpKind::open, 11, 4);
+  truncate.open_flags = O_TRUNC;
+  read.object = 11;
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::differed);
+  CHECK(verifier.check(truncate, Outcome{}, false, 0) == Match::matched);
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::differed);  // the content was as recorded in between
+}
+
+TEST_CASE("a difference does not hide whether an operation can be expressed") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Op rmdir = name_op({2, 3, 1}, OpKind::rmdir, 1, "d", 5);
+  rmdir.error = ENOTEMPTY;
+  CHECK_FALSE(c.follows(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), false));
+  c.differed(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), false);
+  CHECK_FALSE(c.would_remove(rmdir));  // it is issued
+  CHECK(c.left_out().count == 0);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inputs/live/live_image.hpp"
+#include "engine/knock_on_tracker.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -31,7 +32,7 @@ struct Prepared {
   Prepared() : memory(open_target("memory:", {.clock = &clock})), target(*memory) { options.content = true; }
 
   LiveImage& image() {
-    if (!made) made.emplace(target, clock, live, options, nullptr, known, nullptr);
+    if (!made) made.emplace(target, clock, live, options, nullptr, known, differences, nullptr);
     return *made;
   }
   void prepare(std::vector<Op> window, const std::vector<Op>& later = {}) {
@@ -59,6 +60,7 @@ struct Prepared {
   Sessions target;
   ImageOptions options;
   ObjectSet known;
+  KnockOnTracker differences;
   std::optional<LiveImage> made;
   uint64_t seq = 0;
   unsigned probes = 0;

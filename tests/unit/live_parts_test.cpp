@@ -8,12 +8,18 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "engine/knock_on_tracker.hpp"
+#include "inputs/live/capture_clock.hpp"
 #include "inputs/live/lag_meter.hpp"
 #include "inputs/live/live_source.hpp"
 #include "inputs/live/pipe_spool.hpp"
 #include "inputs/live/read_only_target.hpp"
 #include "op_list.hpp"
+#include "trace/header.hpp"
+#include "trace/header_text.hpp"
 #include "trace_samples.hpp"
+#include "util/clock_ns.hpp"
+#include "util/directory_identity.hpp"
 #include "util/unique_fd.hpp"
 
 using namespace fsr;
@@ -150,8 +156,9 @@ TEST_CASE("a burst that comes too late ends the run, or its reads are left out")
     VirtualClock clock;
     const auto target = open_target("memory:", {.clock = &clock});
     ObjectSet known;
-    LiveImage image(*target, clock, options, {}, nullptr, known, nullptr);
-    LiveSource source(reader, image, clock, options, nullptr, nullptr);
+    KnockOnTracker differences;
+    LiveImage image(*target, clock, options, {}, nullptr, known, differences, nullptr);
+    LiveSource source(reader, image, clock, options, std::nullopt, nullptr, nullptr);
     REQUIRE(source.first_start() == 0);
     clock.advance_to(10'000 * kMs);
     size_t passed = 0;
@@ -163,6 +170,50 @@ TEST_CASE("a burst that comes too late ends the run, or its reads are left out")
     CHECK(status.gave_up == (how == WhenBehind::stop ? 10'000 * kMs : 0));
     CHECK(status.lag.max() >= 9'990 * kMs);
   }
+}
+
+TEST_CASE("the first operation is as old as the clock of the capture says") {
+  const int fd = memory_file(), copy = dup(fd);
+  TraceWriter writer(fd, sample_header(100), {});
+  writer.add(object_op({kMs, 1}, OpKind::getattr, kRootObject));  // us
+  writer.finish({.clean = true, .reason = "end"});
+  REQUIRE(lseek(copy, 0, SEEK_SET) == 0);
+  StreamReader reader(copy, "stream", 1000 * kMs);
+  VirtualClock clock;
+  const auto target = open_target("memory:", {.clock = &clock});
+  ObjectSet known;
+  KnockOnTracker differences;
+  const LiveOptions options;
+  LiveImage image(*target, clock, options, {}, nullptr, known, differences, nullptr);
+  clock.advance_to(9'000 * kMs);
+  LiveSource source(reader, image, clock, options, 5'000 * kMs, nullptr, nullptr);
+  REQUIRE(source.first_start() == 1000 * kMs);
+  CHECK(source.age() == 3'000 * kMs);
+  OpBatch batch;
+  REQUIRE(source.next(batch));  // due a second ago
+  CHECK(source.status().lag_now == 3'000 * kMs);
+  source.stop();
+}
+
+TEST_CASE("the clock of a capture is known on its own machine only") {
+  bool missing = false;
+  TraceHeader header;
+  header.identity = directory_identity("/", missing);
+  header.monotonic = clock_ns(CLOCK_MONOTONIC);
+  header.epoch = clock_ns(CLOCK_REALTIME);
+  CHECK(start_on_own_clock(header) == header.monotonic);
+  TraceHeader read;
+  REQUIRE(decode_header(encode_header(header), &read));
+  CHECK(start_on_own_clock(read) == header.monotonic);
+  TraceHeader other = header;
+  other.identity.machine = "another boot";
+  CHECK(!start_on_own_clock(other));
+  other = header;
+  other.epoch += 5'000 * kMs;  // the clock of a time namespace, or a date that was set
+  CHECK(!start_on_own_clock(other));
+  other = header;
+  other.monotonic = 0;
+  CHECK(!start_on_own_clock(other));
 }
 
 TEST_CASE("the greatest lag that is no reason to act leaves room for each lag") {

@@ -74,6 +74,7 @@ TraceHeader edited(const TraceHeader& original, const std::string& what) {
   h.version = kTraceVersion;
   h.piece = 1;
   h.id = random_trace_id();
+  h.monotonic = 0;  // times may be shifted
   h.edits.push_back(what + (original.id.empty() ? "" : " of trace " + original.id));
   return h;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the lag of a live replay: from the start of an operation to its start here. The first one is taken to have started
-// when it came by the pipe, because a trace has no start on CLOCK_MONOTONIC. Thread-safe.
+// Measures the lag of a live replay: from the start of an operation to its start here. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/knock_on_tracker.hpp"
 #include "plan/image_tree.hpp"
 #include "plan/linearizer.hpp"
 
@@ -44,7 +45,8 @@ class Listed final : public OpSource {
 }  // namespace
 
 LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options,
-                     const CredentialMap* credentials, ObjectSet& known, const std::atomic<int>* stop)
+                     const CredentialMap* credentials, ObjectSet& known, KnockOnTracker& differences,
+                     const std::atomic<int>* stop)
     : target_(target),
       clock_(clock),
       how_(live.files),
@@ -52,6 +54,7 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
       options_(options),
       credentials_(credentials),
       known_(known),
+      differences_(differences),
       patience_(live.lag_max),
       stop_(stop) {
   options_.first_free = 2 * kFirstFree;
@@ -186,7 +189,9 @@ PrepareResult LiveImage::attempts(Image& image, const PresentNames& present, con
 // Counts failures. Returns the objects that the target does not know. An object that exists there against expectation gets its
 // id.
 std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
-  counts_.failed += result.failed;
+  // A preparation that failed is tried again at each use. It counts once.
+  const auto again = [this](const Mismatch& m) { return missing_.contains(m.object); };
+  counts_.failed += result.failed - uint64_t(std::ranges::count_if(result.failures, again));
   std::unordered_set<ObjectId> failed, exist;
   for (const Mismatch& m : result.failures) {
     if (counts_.first_failed.empty())
@@ -219,7 +224,8 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const s
       if (o.id < kFirstFree) missing_.insert(o.id);
       continue;
     }
-    missing_.erase(o.id);
+    if (present[i] && how_ == LiveFiles::trust) continue;  // nothing was looked up
+    if (missing_.erase(o.id)) differences_.made_again(o.id, name.parent, name.name);
     if (present[i]) continue;
     names_.add_name(name.parent, name.name, o.id >= kFirstFree);
     if (name.link) continue;
@@ -229,6 +235,8 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const s
   }
   for (const ImageObject& o : tree.objects)
     if (o.id < kFirstFree && !failed.contains(o.id)) names_.add_object(o.id);
+  for (const LiveOpen& open : tree.opens)
+    if (!failed.contains(open.object)) names_.add_handle(open.handle);
 }
 
 void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
@@ -241,7 +249,7 @@ void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
   all.insert(all.end(), window.begin(), window.end());
   all.insert(all.end(), later.begin(), later.end());
   Listed both(all);
-  Image image = Image::analyze(both, LiveState(), options_);
+  Image image = Image::analyze(both, checkpoint_ ? checkpoint_->first_used(window) : LiveState(), options_);
   ImageTree& tree = image.impl().tree;
   const int64_t begin = window.front().start;
   Indexes unsure;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -19,6 +20,7 @@
 
 #include "base/clock.hpp"
 #include "engine/prepare.hpp"
+#include "inputs/live/checkpoint_use.hpp"
 #include "inputs/live/kept_session.hpp"
 #include "inputs/live/late_content.hpp"
 #include "inputs/live/live_names.hpp"
@@ -32,15 +34,18 @@
 namespace fsr {
 
 struct ImageTree;
+class KnockOnTracker;
 
 // Objects and handles without an id in the trace get one from here on, which no capture reaches.
 constexpr uint64_t kFirstFree = 1ull << 60;
 
 class LiveImage {
  public:
-  // `known`: that of the run, used by the caller's thread. All must outlive this object.
+  // `known`: that of the run, used by the caller's thread. `differences`: of the run. All must outlive this object.
   LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options, const CredentialMap* credentials,
-            ObjectSet& known, const std::atomic<int>* stop);
+            ObjectSet& known, KnockOnTracker& differences, const std::atomic<int>* stop);
+  // Open instances and locks of this state are opened and taken when their objects are first used. Must outlive this object.
+  void begin_with(const LiveState& state) { checkpoint_.emplace(state); }
   // Call in order. `later`: operations that started after the window, while its operations were in flight. Their objects did not
   // exist before the window, although it may show them.
   void prepare(std::span<const Op> window, std::span<const Op> later);
@@ -67,9 +72,11 @@ class LiveImage {
   ImageOptions options_;
   const CredentialMap* const credentials_;
   ObjectSet& known_;
+  KnockOnTracker& differences_;
   const int64_t patience_;  // ns
   const std::atomic<int>* const stop_;
   LiveNames names_;
+  std::optional<CheckpointUse> checkpoint_;
   Paths paths_;  // with resync_ only
   LateContent content_;
   std::unordered_set<ObjectId> missing_;  // could not be made or looked up, or is not there any more

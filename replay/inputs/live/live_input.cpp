@@ -2,6 +2,7 @@
 #include "inputs/live/live_input.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +10,10 @@
 #include <utility>
 
 #include "base/target.hpp"
+#include "engine/knock_on_tracker.hpp"
 #include "engine/limit.hpp"
 #include "engine/run.hpp"
+#include "inputs/live/capture_clock.hpp"
 #include "inputs/live/live_section.hpp"
 #include "inputs/live/live_source.hpp"
 #include "inputs/live/missing_watch.hpp"
@@ -28,10 +31,21 @@ namespace {
 
 constexpr int64_t kLeastLag = 500'000'000, kMostLag = 60 * kSecond;  // ns
 
+// Makes glibc give memory back. Batches of operations are large, and one thread frees what another one took. By default, glibc
+// keeps such memory in a heap for each thread, whose sizes add up to the largest that each one had.
+void keep_little_memory() {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 class LiveInput final : public Input, public GeneratedLoad {
  public:
   LiveInput(int fd, const std::string& name, const LiveOptions& options)
-      : options_(options), spool_(fd, options.spool), reader_(spool_.take_out(), name, options.lag / 4 * 3, &stop_signals()) {}
+      : options_(options),
+        spool_(fd, options.spool),
+        reader_(spool_.take_out(), name, options.lag / 4 * 3, &stop_signals()),
+        epoch_(start_on_own_clock(reader_.header())) {}
 
   const TraceHeader& header() const override { return reader_.header(); }
   std::string settings() const override {
@@ -62,13 +76,18 @@ class LiveInput final : public Input, public GeneratedLoad {
   void rehearse(Target&, Clock&, const RunOptions&) override {}
   RunResult run(Target& target, Clock& clock, const RunOptions& given) override {
     RunOptions options = given;
-    files_.emplace(target, clock, options_, made_, options.credentials, *options.known, options.stop);
+    options.knock_on = &differences_;
+    files_.emplace(target, clock, options_, made_, options.credentials, *options.known, differences_, options.stop);
     ReadOnlyTarget only_read(target);
     watch_.emplace(target);
-    source_.emplace(reader_, *files_, clock, options_, options_.resync ? &*watch_ : nullptr, options.stop);
+    source_.emplace(reader_, *files_, clock, options_, epoch_, options_.resync ? &*watch_ : nullptr, options.stop);
     options.live = [this](const std::atomic<bool>& ended) { source_->heed(ended); };
     options.from = source_->first_start();
-    if (options.from != INT64_MAX) options.from -= options_.lag;
+    if (options.from != INT64_MAX) {
+      files_->begin_with(reader_.initial());
+      options.from -= options_.lag;
+      options.late = source_->age();
+    }
     std::atomic<int> stop{0};
     options.stop = &stop;
     options.progress = [&](const Progress& progress) {
@@ -84,11 +103,16 @@ class LiveInput final : public Input, public GeneratedLoad {
   }
 
   void describe(Report& report) override {
+    if (report.input == "-")
+      report.input = fmt::format("capture of {}:{}", escape_text(header().host), escape_text(header().directory));
     auto section = std::make_shared<LiveSection>();
     section->id = header().id;
     section->host = header().host;
     section->options = options_;
+    section->from_arrival = !epoch_;
     if (source_) section->status = source_->status();
+    section->status.diverged = differences_.diverged();
+    section->status.consequences = differences_.after_differences();
     section->status.spooled = spool_.waiting();
     section->status.most_spooled = spool_.most_seen();
     section->status.spool_full = spool_.was_full();
@@ -120,7 +144,9 @@ class LiveInput final : public Input, public GeneratedLoad {
   const LiveOptions options_;
   PipeSpool spool_;
   StreamReader reader_;
+  const std::optional<int64_t> epoch_;  // CLOCK_MONOTONIC at time 0 of the capture, ns; empty: unknown
   ImageOptions made_;
+  KnockOnTracker differences_{KnockOnTracker::Marks::differences};
   std::optional<LiveImage> files_;
   std::optional<MissingWatch> watch_;
   std::optional<LiveSource> source_;
@@ -177,6 +203,7 @@ class LiveKind final : public InputKind {
       throw std::runtime_error("--read-only: files from before the capture would have to be made; add --image trust");
     if (options_.resync && options_.files == LiveFiles::trust)
       throw std::runtime_error("--resync: makes files, but --image trust makes none; leave one of them out");
+    keep_little_memory();
     return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_);
   }
 

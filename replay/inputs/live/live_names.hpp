@@ -18,6 +18,7 @@ class LiveNames {
   LiveNames();
   void apply(const Op& op);  // in order of effect; of a window, after its image was prepared
   void add_object(ObjectId object) { objects_.insert(object); }
+  void add_handle(HandleId handle) { handles_.insert(handle); }
   // `listed`: only a listing has shown the name, so that its object is not known.
   void add_name(ObjectId parent, std::string_view name, bool listed = false);
 

@@ -25,7 +25,7 @@ constexpr int64_t usual_lag_max(int64_t lag) { return std::max<int64_t>(30'000'0
 
 struct LiveOptions {
   LiveFiles files = LiveFiles::lazy;
-  int64_t lag = 2'000'000'000;       // ns from the arrival of the first operation to its start in the replay
+  int64_t lag = 2'000'000'000;       // ns from the start of an operation to its start in the replay
   int64_t lag_max = 30'000'000'000;  // ns
   WhenBehind when_behind = WhenBehind::wait;
   bool resync = false;       // make again what the target lacks

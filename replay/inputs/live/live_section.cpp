@@ -25,12 +25,16 @@ std::string LiveSection::text() const {
     text += fmt::format("; prepared again {} times, because the target did not reply", format_count(files.repeated));
   text += "\n";
   if (status.lag.count())
-    text += fmt::format("lag        {} p50, {} p99, {} at most, counted from the arrival of the first operation",
-                        format_duration(int64_t(status.lag.quantile(0.5))), format_duration(int64_t(status.lag.quantile(0.99))),
-                        format_duration(int64_t(status.lag.max())));
+    text += fmt::format(
+        "lag        {} p50, {} p99, {} at most, counted from {}", format_duration(int64_t(status.lag.quantile(0.5))),
+        format_duration(int64_t(status.lag.quantile(0.99))), format_duration(int64_t(status.lag.max())),
+        from_arrival ? "the arrival of the first operation, because the capture has another clock" : "when operations started");
   if (status.lag.count() && status.most_spooled)
     text += fmt::format("; up to {} of the stream waited on disk", format_size(status.most_spooled));
   if (status.lag.count()) text += "\n";
+  if (status.diverged || status.consequences)
+    text += fmt::format("diverged   {} objects and names; {} outcomes differed as a consequence of earlier differences\n",
+                        format_count(status.diverged), format_count(status.consequences));
   if (options.read_only) text += "read-only  changes and locks were not issued; they count as inexpressible\n";
   return text;
 }
@@ -43,9 +47,12 @@ void LiveSection::database(ResultsDatabase& results) const {
   for (auto& fact : distribution_facts(status.lag)) lag.push_back(std::move(fact));
   results.add("distributions", lag);
   const std::pair<const char*, int64_t> counters[] = {{"lag_now_ns", status.lag_now},
+                                                      {"lag_from_arrival", int64_t(from_arrival)},
                                                       {"left_out_while_behind", int64_t(status.left_out_in_all())},
                                                       {"most_bytes_spooled", int64_t(status.most_spooled)},
-                                                      {"preparations_failed", int64_t(status.files.failed)}};
+                                                      {"preparations_failed", int64_t(status.files.failed)},
+                                                      {"diverged_objects", int64_t(status.diverged)},
+                                                      {"differed_as_consequence", int64_t(status.consequences)}};
   for (const auto& [name, value] : counters) results.add("counters", {{"name", std::string(name)}, {"value", value}});
 }
 
@@ -58,12 +65,15 @@ void LiveSection::json(nlohmann::json& document) const {
                       {"lag_p50_ns", status.lag.quantile(0.5)},
                       {"lag_p99_ns", status.lag.quantile(0.99)},
                       {"lag_max_ns", status.lag.max()},
+                      {"lag_from", from_arrival ? "arrival" : "start"},
                       {"directories", files.directories},
                       {"files", files.files},
                       {"bytes", files.bytes},
                       {"repeated", files.repeated},
                       {"failed", files.failed},
                       {"left_out", left_out},
+                      {"diverged", status.diverged},
+                      {"consequences", status.consequences},
                       {"spooled_bytes", status.most_spooled},
                       {"late_ends", late_ends},
                       {"dropped", dropped},
@@ -74,11 +84,15 @@ void LiveSection::json(nlohmann::json& document) const {
 void LiveSection::metrics(MetricsText& out) const {
   using Type = MetricsText::Type;
   out.metric("fsreplay_lag_seconds", Type::gauge,
-             "From the start of an operation to its start in the replay, if the first one started when it came by the pipe.");
-  out.sample({}, double(status.lag_now) / 1e9);
+             "From the start of an operation, or its arrival if the capture has another clock, to its start in the replay.");
+  out.sample({{"from", from_arrival ? "arrival" : "start"}}, double(status.lag_now) / 1e9);
   out.metric("fsreplay_left_out", Type::counter, "Operations left out because the replay was behind (--when-behind).");
   for (unsigned kind = 0; kind < kOpKinds; ++kind)
     if (status.left_out[kind]) out.sample({{"kind", op_name(OpKind(kind))}}, double(status.left_out[kind]));
+  out.metric("fsreplay_diverged", Type::gauge, "Objects and names that differ now, as far as outcomes have shown.");
+  out.sample({}, double(status.diverged));
+  out.metric("fsreplay_consequences", Type::counter, "Outcomes that differed because earlier ones did.");
+  out.sample({}, double(status.consequences));
   out.metric("fsreplay_spooled_bytes", Type::gauge, "Bytes of the stream that wait on disk.");
   out.sample({}, double(status.spooled));
   out.metric("fsreplay_prepared", Type::counter, "Files and directories prepared before their first use.");

@@ -18,6 +18,7 @@ class LiveSection final : public ReportSection {
   std::string capture_failed;  // what the capture says of itself; empty: it was complete
   uint64_t dropped = 0;        // operations that the capture saw and did not record
   uint64_t late_ends = 0;      // operations whose outcome came too late to be known
+  bool from_arrival = false;   // the lag counts from the arrival of the first operation
   LiveOptions options;
   LiveStatus status;
   int64_t late = 0;  // ns by which the last operations were issued after their due time

@@ -60,13 +60,14 @@ size_t window_end(const std::vector<Op>& ops, int64_t length) {
 
 }  // namespace
 
-LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options, MissingWatch* watch,
-                       const std::atomic<int>* stop)
+LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options,
+                       std::optional<int64_t> epoch, MissingWatch* watch, const std::atomic<int>* stop)
     : queue_(reader),
       image_(image),
       clock_(clock),
       options_(options),
       window_length_(std::min(kMostWindow, options.lag / 8)),
+      epoch_(epoch),
       watch_(watch),
       stop_(stop),
       lag_(clock, options.lag) {}
@@ -80,8 +81,10 @@ int64_t LiveSource::first_start() {
   while (!read_window() && !stream_ended_ && !over()) {
   }
   if (window_.ops.empty()) return INT64_MAX;
+  first_ = window_.ops.front().start;
   began_ = clock_.now();
-  return first_ = window_.ops.front().start;
+  if (epoch_) began_ = std::min(began_, *epoch_ + first_);
+  return first_;
 }
 
 // Waits for operations for `ms` at most. False: none came.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "inputs/live/lag_meter.hpp"
@@ -22,12 +23,15 @@ namespace fsr {
 
 class LiveSource final : public OpSource {
  public:
-  // `stop`: ends the wait for operations when not 0. `watch`: of the target of the run; null: what it lacks is not made again.
-  LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options, MissingWatch* watch,
-             const std::atomic<int>* stop);
+  // `epoch`: time of the clock at time 0 of the capture; empty: unknown, and the lag counts from the arrival of the first
+  // operation. `stop`: ends the wait for operations when not 0. `watch`: of the target of the run; null: what it lacks is not
+  // made again.
+  LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, const LiveOptions& options, std::optional<int64_t> epoch,
+             MissingWatch* watch, const std::atomic<int>* stop);
 
   // Waits for the first operations. Returns the start of the first one; INT64_MAX: the stream has ended before.
   int64_t first_start();
+  int64_t age() const { return clock_.now() - began_; }  // of the first operation, ns
   // `ended`: see RunOptions::live.
   void heed(const std::atomic<bool>& ended) { run_ended_ = &ended; }
   bool next(OpBatch& batch) override;
@@ -51,6 +55,7 @@ class LiveSource final : public OpSource {
   Clock& clock_;
   const LiveOptions options_;
   const int64_t window_length_;  // ns
+  const std::optional<int64_t> epoch_;
   MissingWatch* const watch_;
   const std::atomic<int>* const stop_;
   const std::atomic<bool>* run_ended_ = nullptr;
@@ -58,7 +63,7 @@ class LiveSource final : public OpSource {
 
   OpBatch window_, gathered_;  // gathered_: what has come after the window
   bool stream_ended_ = false;
-  int64_t first_ = 0, began_ = 0;    // start of the first operation (recorded), and when it came (clock), ns
+  int64_t first_ = 0, began_ = 0;    // start of the first operation (recorded), and when it started or came (clock), ns
   int64_t last_end_ = 0, come_ = 0;  // recorded end of all that was passed on, and when the last came (clock), ns
   bool told_ = true;                 // the planner knows that these have ended
   bool leaves_out_ = false;          // operations that change nothing, until the lag is smaller

@@ -23,6 +23,8 @@ struct LiveCounts {
 struct LiveStatus {
   LiveCounts files;
   uint64_t operations = 0;                    // of the capture so far
+  uint64_t diverged = 0;                      // objects and names that differ now, as far as outcomes have shown
+  uint64_t consequences = 0;                  // outcomes that differed because earlier ones did
   std::array<uint64_t, kOpKinds> left_out{};  // operations that were left out because the replay was behind
   int64_t lag_now = 0;                        // ns
   Histogram lag;                              // ns, several times a second, and peaks between

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "engine/verify.hpp"
+#include "plan/name_views.hpp"
+
 namespace fsr {
 
 class MissingWatch::Watched final : public SessionLayer {
@@ -21,7 +24,9 @@ std::unique_ptr<TargetSession> MissingWatch::open_session() { return std::make_u
 void MissingWatch::look(const TargetRequest& request) {
   const Op& op = *request.op;
   const int error = request.outcome.error;
-  if (op.error || op.has(kOpUnfinished) || (error != ENOENT && error != ESTALE)) return;
+  if (op.error || op.has(kOpUnfinished)) return;
+  // A server that was restarted may not have done what it did not answer.
+  if (error != ENOENT && error != ESTALE && !(is_no_answer(error) && changes_names(op))) return;
   const std::lock_guard lock(mutex_);
   for (const ObjectId object : {op.object, op.parent, op.parent2})
     if (object > kRootObject) missing_.insert(object);

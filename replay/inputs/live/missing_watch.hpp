@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target that notes which objects it lacks, although the capture had them, for --resync. Thread-safe.
+// A target that notes which objects it lacks or may lack, although the capture had them, for --resync. Thread-safe.
 #pragma once
 
 #include <mutex>

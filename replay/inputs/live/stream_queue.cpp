@@ -8,7 +8,7 @@ namespace fsr {
 
 constexpr size_t kMost = 64 << 20;  // bytes
 
-static size_t bytes_of(const OpBatch& batch) { return batch.arena.memory() + batch.ops.size() * sizeof(Op); }
+static size_t bytes_of(const OpBatch& batch) { return batch.arena.memory() + batch.ops.capacity() * sizeof(Op); }
 
 StreamQueue::StreamQueue(StreamReader& reader) : reader_(reader) {
   reader_.heed(&stop_);

@@ -193,7 +193,23 @@ Task States::remove(const nfs::HiddenName& name) {
   co_return reply.error;
 }
 
+// A server may refuse to close a file on which locks are held, and keep the locks until the lease ends.
+Task States::unlock_all() {
+  std::vector<std::pair<OpenState, Stateid>> held;
+  for (const auto& [object, locks] : locks_)
+    for (const auto& [owner, lock] : locks.owners)
+      if (const OpenState* state = open(lock.open); state && !state->lost && lock.known) held.emplace_back(*state, lock.stateid);
+  for (const auto& [state, stateid] : held) {
+    Rpc& rpc = client_.request(nullptr, state.who);
+    rpc.compound.putfh(state.handle).locku(0, UINT64_MAX, stateid);
+    const Reply& reply = co_await client_.send(rpc);
+    if (is_gone(reply.error)) co_return reply.error;
+  }
+  co_return 0;
+}
+
 Task States::close_all() {
+  if (int error = co_await unlock_all(); is_gone(error)) co_return error;
   std::unordered_map<HandleId, OpenState> opens;
   opens.swap(opens_);
   for (const auto& [id, state] : opens)

@@ -75,6 +75,7 @@ class States final : public Recovery {
   Task open_again(HandleId id, bool reclaim);
   Task lock_again(Held held, bool reclaim, bool* refused);
   Task remove(const nfs::HiddenName& name);
+  Task unlock_all();
 
   Nfs4Client& client_;
   nfs::NfsState& files_;

@@ -4,7 +4,6 @@
 that die."""
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,61 +12,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import hostile  # noqa: E402
+from live_runs import alike, clean, fresh, live, server_url, wait_for  # noqa: E402
 from lower_fs import Cases, Scratch, put_on_path  # noqa: E402
 
 cases = Cases()
 put_on_path()
-APPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../apps")
-# Uses what was there before, makes files, renames and removes them, by several processes; and pauses.
-LOAD = """cd share
-for w in 1 2 3; do (
-    mkdir made$w
-    for i in $(seq 60); do
-        echo $w $i >made$w/f$i
-        cat old/a$((i % 20)) >>made$w/all
-        [ $((i % 7)) = 0 ] && rm made$w/f$((i - 1))
-        [ $((i % 5)) = 0 ] && mv made$w/f$i made$w/g$i
-    done
-    sleep 1
-    ls -l still >made$w/list; ls old/[ab]* >/dev/null
-    echo more >>old/b$w; rm old/c$w; mv old/d$w moved$w; ln old/e made$w/link; ln -s ../old/e made$w/symlink
-) & done; wait
-rmdir old/empty; chmod 600 old/f
-sqlite3 base 'create table t(a); insert into t values(1),(2)'
-"""
-
-
-def make_old(directory):
-    os.makedirs(f"{directory}/old/empty")
-    os.mkdir(f"{directory}/still")
-    for name in "xyz":
-        with open(f"{directory}/still/{name}", "w", encoding="ascii") as file:
-            file.write(name * 2000)
-    for name in [f"a{i}" for i in range(20)] + [f"{c}{i}" for c in "bcd" for i in (1, 2, 3)] + ["e", "f"]:
-        with open(f"{directory}/old/{name}", "w", encoding="ascii") as file:
-            file.write(name * 400)
-
-
-def live(target, *options, capture=(), load=LOAD, seconds=60):
-    """Report of the replay, and what both said."""
-    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", *capture, "--", "sh", "-c", load], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=False) as shim:
-        done = subprocess.run(["fsreplay", "-", target, "--live", "--lag", "1s", "--json", "-q", *options], stdin=shim.stdout,
-                              capture_output=True, text=True, check=False, timeout=seconds)
-        shim.stdout.close()
-        said = shim.stderr.read().decode()
-        status = shim.wait(timeout=30)
-    report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
-    return status, done, report, said
-
-
-def alike(a, b, *options):
-    return subprocess.run([f"{APPS}/compare-trees", *options, "--ignore", ".fsreplay", a, b], capture_output=True, text=True, check=False)
-
-
-def fresh():
-    shutil.rmtree("share", ignore_errors=True)
-    make_old("share")
 
 
 def same(name, target, directory, *options, **how):
@@ -100,78 +49,12 @@ def onto_server():
         same(f"NFSv{version}", server_url(directory, version), f"{os.environ['NFS_VFS_DIR']}/{directory}", "--allow", "inexpressible")
 
 
-def server_url(directory, version):
-    os.makedirs(f"{os.environ['NFS_VFS_DIR']}/{directory}")
-    url = os.environ["NFS_VFS_URL"].replace("/vfs", f"/vfs/{directory}", 1).replace("version=3", f"version={version}")
-    return re.sub("&mountport=[0-9]+", "", url) if version == "4.1" else url
-
-
-def metric(file, name):
-    """Sum of the samples of a metric; 0 if there is none yet."""
-    try:
-        with open(file, encoding="utf-8") as text:
-            return sum(float(line.split()[-1]) for line in text if re.match(name + r"(_total)?[{ ]", line))
-    except FileNotFoundError:
-        return 0
-
-
-def wait_for(what, process, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not what() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return what()
-
-
-def server_stops():
-    """A server that stands still until the lag is too great: nothing is lost, or reads are left out and counted, or the run ends."""
-    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
-        server = int(file.read())
-    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; while [ ! -e ../enough ]; do read x <old/a1; ls old >/dev/null; echo x >>made; echo $((++n)) >new$((n % 50)); rm -f new$((n % 7)); done"
-    for how, version in (("wait", "4.1"), ("skip-reads", "3"), ("stop", "4.1")):
-        fresh()
-        if os.path.exists("enough"):
-            os.unlink("enough")
-        target, numbers = f"stops-{how}", f"{how}.prom"
-        with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
-            replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--lag-max", "1500ms", "--when-behind", how,
-                                       "--metrics", numbers, "--interval", "100ms", "--json", "-q", "--allow", "inexpressible"],
-                                      stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            shim.stdout.close()
-            wait_for(lambda: metric(numbers, "fsreplay_operations") > 100, replay)
-            os.kill(server, signal.SIGSTOP)
-            try:
-                late = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") > 2, replay)
-            finally:
-                os.kill(server, signal.SIGCONT)
-            if how == "skip-reads":
-                wait_for(lambda: metric(numbers, "fsreplay_left_out") > 0, replay)
-            with open("enough", "wb"):
-                pass
-            out, said = replay.communicate(timeout=60)
-            status = shim.wait(timeout=30)
-        report = json.loads(out or "{}")
-        live_part, reasons = report.get("live", {}), str(report.get("not_clean"))
-        cases.case(f"{how}: metrics show the lag, and applications notice nothing", (late or how == "stop") and status in (0, 1 if how == "stop" else 0), (late, status))
-        if how == "wait":
-            cases.case("wait: nothing is lost", replay.returncode == 0 and live_part["lag_max_ns"] > 2e9, (said, reasons))
-        if how == "skip-reads":
-            left_out = live_part.get("left_out", {})
-            cases.case("skip-reads: reads are left out and counted, changes are not", replay.returncode == 1 and "left out while the replay was behind" in reasons
-                       and sum(left_out.values()) > 0 and not set(left_out) & {"write", "create", "unlink", "lookup", "open"}, (left_out, reasons))
-        if how == "stop":
-            cases.case("stop: the run ends and says why", replay.returncode == 1 and "more than --lag-max" in reasons, (replay.returncode, reasons))
-        else:
-            compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
-            cases.case(f"{how}: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
-
-
 def resyncs():
     """A directory that goes missing on the target is made again when it is used, and the differences are counted."""
     load = """cd share; mkdir lost; for i in $(seq 5); do echo $i >lost/f$i; done; ls -l lost still >/dev/null
 while [ ! -e ../removed ]; do read x <old/a1; sleep 0.01; done
 while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/dev/null; sleep 0.05; done"""
     fresh()
-    os.unlink("enough")
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shim:
         replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--json", "-q"], stdin=shim.stdout,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -277,6 +160,40 @@ for i in $(seq 500); do echo $i >n$i; done""")
         shim.send_signal(signal.SIGTERM)
         shim.wait(timeout=30)
     cases.case("--duration ends a run to which nothing comes", took < 8, took)
+
+
+def open_at_the_start():
+    """A stream that begins with open files and a lock: the lock keeps others out as it did, and what is open is written to."""
+    fresh()
+    load = """cd share; exec 5>>old/b1 6>>old/e; flock 6; sleep 0.5; touch middle; sleep 0.5
+for i in $(seq 30); do echo $i >&5; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
+    subprocess.run(["fsshim", "capture", "share", "-o", "open.zst", "--content", "full", "--", "bash", "-c", load], check=True, capture_output=True, timeout=30)
+    subprocess.run(["fstrace", "cut", "open.zst", "-o", "cut.zst", "--from", "300ms"], check=True, capture_output=True, timeout=30)
+    os.unlink("open.mix")
+    with open("cut.zst", "rb") as file:
+        done = subprocess.run(["fsreplay", "-", "file:opened", "--live", "--lag", "500ms", "--json", "-q"], stdin=file, capture_output=True, text=True,
+                              check=False, timeout=60)
+    report = json.loads(done.stdout or "{}")
+    cases.case("what was open and locked at the start is when it is first used", clean(report) and report["issued"] > 200,
+               (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
+    with open("share/old/b1", "rb") as was, open("opened/old/b1", "rb") as file:  # what was there before is invented
+        cases.case("a file that was open at the start is written to", was.read()[-60:] == file.read()[-60:], report.get("live"))
+    cases.case("the lag counts from the arrival if the trace does not tell when it began", report.get("live", {}).get("lag_from") == "arrival", report.get("live"))
+
+
+def differs_once():
+    """A file that the target lacks is one difference; what follows from it is counted apart."""
+    fresh()
+    shutil.copytree("share", "lacking", symlinks=True)
+    os.unlink("lacking/old/a1")
+    os.unlink("lacking/old/a2")
+    status, done, report, said = live("file:lacking", "--image", "trust", load="cd share; for i in $(seq 20); do cat old/a1 >/dev/null; cat old/a2 old/a3 >/dev/null; ls -l old/a1; done >/dev/null")
+    part = report.get("live", {})
+    cases.case("a missing file is one difference", status == 0 and done.returncode == 1 and report["differed"] == 2 and part.get("diverged") == 2,
+               (said, report.get("differed"), part, report.get("not_clean"), report.get("mismatches", [])[:4]))
+    cases.case("what follows from it is counted apart", part.get("consequences", 0) > 40 and report["followed"] == part["consequences"]
+               and "as a consequence of earlier differences" in str(report.get("not_clean")), (report.get("followed"), part))
+    cases.case("the lag counts from when operations started", part.get("lag_from") == "start", part)
 
 
 def pipe_alone():
@@ -395,6 +312,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, server_stops, resyncs, walks, own_server, other_name, overlay, slow_ends, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/live/checkpoint_use.hpp"
+
+#include <string>
+
+namespace fsr {
+
+CheckpointUse::CheckpointUse(const LiveState& state) : state_(state) {
+  state_.each_name([this](ObjectId parent, std::string_view name, ObjectId object, uint32_t) {
+    if (object) paths_.learn(parent, name, object);
+  });
+  state_.each_open([this](const LiveOpen& open) { opens_[open.object].push_back(open); });
+  state_.each_lock([this](const LiveLock& lock) { locks_[lock.object].push_back(lock); });
+}
+
+// The state is built by operations that show it.
+void CheckpointUse::add(ObjectId object, LiveState& part) {
+  const LiveObject* known = object > kRootObject ? state_.object(object) : nullptr;
+  if (!known || !used_.insert(object)) return;
+  ObjectId parent = kNoObject;
+  std::string name;
+  if (paths_.find(object, &parent, &name)) {
+    add(parent, part);
+    Op shown{.kind = known->target.empty() ? OpKind::lookup : OpKind::symlink, .object = object, .parent = parent, .name = name};
+    shown.data = known->target;
+    shown.attr = &known->attr;
+    part.apply(shown);
+  }
+  for (const LiveOpen& open : opens_[object])
+    part.apply({.kind = open.directory ? OpKind::opendir : OpKind::open,
+                .thread = open.thread,
+                .open_flags = open.open_flags,
+                .object = object,
+                .handle = open.handle,
+                .attr = &known->attr});
+  for (const LiveLock& lock : locks_[object])
+    part.apply({.kind = lock.flock ? OpKind::flock : OpKind::setlk,
+                .mode = lock.mode,
+                .object = object,
+                .handle = lock.handle,
+                .offset = lock.offset,
+                .length = lock.length,
+                .owner = lock.owner});
+}
+
+LiveState CheckpointUse::first_used(std::span<const Op> window) {
+  LiveState part;
+  if (state_.objects() == 0) return part;
+  for (const Op& op : window)
+    for (const ObjectId object : {op.parent, op.parent2, op.object, op.object2}) add(object, part);
+  return part;
+}
+
+}  // namespace fsr

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A capture that is replayed while it goes on, while the server stands still or is killed, the disk for the stream is full, or one of both
+sides is killed: applications notice nothing, what was lost is told, and a second start goes on."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import hostile  # noqa: E402
+from live_runs import alike, clean, fresh, metric, server_url, wait_for  # noqa: E402
+from lower_fs import Cases, Scratch, put_on_path  # noqa: E402
+
+cases = Cases()
+put_on_path()
+
+
+def server_stops():
+    """A server that stands still until the lag is too great: nothing is lost, or reads are left out and counted, or the run ends."""
+    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+        server = int(file.read())
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; while [ ! -e ../enough ]; do read x <old/a1; ls old >/dev/null; echo x >>made; echo $((++n)) >new$((n % 50)); rm -f new$((n % 7)); done"
+    for how, version in (("wait", "4.1"), ("skip-reads", "3"), ("stop", "4.1")):
+        fresh()
+        target, numbers = f"stops-{how}", f"{how}.prom"
+        with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+            replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--lag-max", "1500ms", "--when-behind", how,
+                                       "--metrics", numbers, "--interval", "100ms", "--json", "-q", "--allow", "inexpressible"],
+                                      stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            shim.stdout.close()
+            wait_for(lambda: metric(numbers, "fsreplay_operations") > 100, replay)
+            os.kill(server, signal.SIGSTOP)
+            try:
+                late = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") > 2, replay)
+            finally:
+                os.kill(server, signal.SIGCONT)
+            if how == "skip-reads":
+                wait_for(lambda: metric(numbers, "fsreplay_left_out") > 0, replay)
+            with open("enough", "wb"):
+                pass
+            out, said = replay.communicate(timeout=60)
+            status = shim.wait(timeout=30)
+        report = json.loads(out or "{}")
+        live_part, reasons = report.get("live", {}), str(report.get("not_clean"))
+        cases.case(f"{how}: metrics show the lag, and applications notice nothing", (late or how == "stop") and status in (0, 1 if how == "stop" else 0), (late, status))
+        if how == "wait":
+            cases.case("wait: nothing is lost", replay.returncode == 0 and live_part["lag_max_ns"] > 2e9, (said, reasons))
+        if how == "skip-reads":
+            left_out = live_part.get("left_out", {})
+            cases.case("skip-reads: reads are left out and counted, changes are not", replay.returncode == 1 and "left out while the replay was behind" in reasons
+                       and sum(left_out.values()) > 0 and not set(left_out) & {"write", "create", "unlink", "lookup", "open"}, (left_out, reasons))
+        if how == "stop":
+            cases.case("stop: the run ends and says why", replay.returncode == 1 and "more than --lag-max" in reasons, (replay.returncode, reasons))
+        else:
+            compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
+            cases.case(f"{how}: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
+
+
+def server_restarts():
+    """A server that is killed and started again: applications notice nothing, the replay waits and goes on, and what was lost is told."""
+    script = os.path.join(hostile.SOURCE, "tests/servers/ganesha")
+    load = """cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; exec 5>>held; flock 5
+while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$((n % 20)) moved; rm -f new$((n % 7)); read x <old/a1; sleep 0.005; done"""
+    for version in ("3", "4.1"):
+        fresh()
+        target, numbers = f"restart-{version}", f"restart-{version}.prom"
+        with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+            replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--metrics", numbers, "--interval", "100ms",
+                                       "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            shim.stdout.close()
+            wait_for(lambda: metric(numbers, "fsreplay_operations") > 200, replay)
+            with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+                os.killpg(int(file.read()), signal.SIGKILL)
+            late = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") > 2, replay)
+            subprocess.run([script, "--stop"], check=False)
+            subprocess.run([script, "--start"], stdin=subprocess.DEVNULL, check=True)
+            caught_up = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") < 1, replay)
+            with open("enough", "wb"):
+                pass
+            out, said = replay.communicate(timeout=60)
+            status = shim.wait(timeout=30)
+        report = json.loads(out or "{}")
+        reasons, counters = str(report.get("not_clean")), {name: n for name, n in report.get("counters", {}).items() if n}
+        cases.case(f"restart, NFSv{version}: applications notice nothing, and the lag shows the wait and its end", status == 0 and late and caught_up,
+                   (status, late, caught_up))
+        lost = report.get("unanswered", 0)  # operations that the dead server may have done or not
+        cases.case(f"restart, NFSv{version}: every operation is issued, and new connections are counted",
+                   (lost == 0 or "had no reply" in reasons) and counters.get("reconnects", 0) > 0, (said, counters, reasons))
+        cases.case(f"restart, NFSv{version}: clean, or what was lost is told", clean(report) or lost, (replay.returncode, reasons))
+        compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
+        cases.case(f"restart, NFSv{version}: the trees are alike", compared.returncode == 0 or lost, compared.stdout[-500:])
+
+
+def full_disk():
+    """A disk without room for the stream while the server stands still: applications go on, and what that costs is told."""
+    fresh()
+    os.mkdir("small")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", "small"], check=True)
+    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+        server = int(file.read())
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; echo x >n0; while [ ! -e ../stopped ]; do sleep 0.02; done; for i in $(seq 70); do head -c 4M /dev/urandom >n$i || exit 9; sleep 0.03; done; touch ../done; while [ ! -e ../enough ]; do sleep 0.05; done"
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--", "sh", "-c", load],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+        replay = subprocess.Popen(["fsreplay", "-", server_url("full", "3"), "--live", "--lag", "500ms", "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": os.path.abspath("small")})
+        shim.stdout.close()
+        wait_for(lambda: os.path.exists(f"{os.environ['NFS_VFS_DIR']}/full/n0"), replay)
+        os.kill(server, signal.SIGSTOP)
+        with open("stopped", "wb"):
+            pass
+        try:
+            went_on = wait_for(lambda: os.path.exists("done"), shim)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        with open("enough", "wb"):
+            pass
+        out, said = replay.communicate(timeout=60)
+        shim.stderr.read()
+        shim.wait(timeout=30)
+    subprocess.run(["umount", "small"], check=True)
+    report = json.loads(out or "{}")
+    reasons = str(report.get("not_clean"))
+    cases.case("a full disk holds up no application", went_on, reasons)
+    told = replay.returncode == 1 and "could not wait on disk: No space left" in reasons
+    whole = clean(report) and alike("share", f"{os.environ['NFS_VFS_DIR']}/full").returncode == 0  # memory was enough
+    cases.case("a full disk is told, or nothing is lost", told or whole, (replay.returncode, said, reasons))
+
+
+def starts_again():
+    """The capture is killed, then the replay; each time a second start goes on with the tree that stands there."""
+    url, directory = server_url("second", "4.1"), f"{os.environ['NFS_VFS_DIR']}/second"
+    fresh()
+    idle = "touch ../idle; while [ ! -e ../enough ]; do sleep 0.05; done"
+    use = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old still >/dev/null; mkdir $0; for i in $(seq 30); do echo $i >$0/f$i; done; mv $0/f1 $0/g; rm $0/f2; echo $0 >>old/a1; exec 5>>still/x; flock 5; echo $0 >&5;"
+
+    def begin(url, word, *options):
+        for name in ("idle", "enough"):
+            if os.path.exists(name):
+                os.unlink(name)
+        shim = subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--", "bash", "-c", use + idle, word],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        replay = subprocess.Popen(["fsreplay", "-", url, "--live", "--lag", "500ms", "--json", "-q", "--allow", "inexpressible", *options],
+                                  stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        return shim, replay
+
+    def size(file):
+        return os.path.getsize(file) if os.path.exists(file) else 0
+
+    def end(shim, replay):
+        with open("enough", "wb"):
+            pass
+        said = shim.stderr.read().decode()
+        status = shim.wait(timeout=30)
+        out, told = replay.communicate(timeout=60)
+        return status, said, json.loads(out or "{}"), told
+
+    shim, replay = begin(url, "one")
+    wait_for(lambda: os.path.exists("idle") and size(f"{directory}/still/x") == size("share/still/x"), shim)
+    shim.kill()
+    _, _, report, told = end(shim, replay)
+    cases.case("a killed capture: what came is replayed, and the end is told",
+               replay.returncode == 1 and "closing statement is missing" in str(report.get("not_clean")), (told, report.get("not_clean")))
+    shim, replay = begin(url, "two", "--image", "trust", "--force")
+    wait_for(lambda: os.path.exists(f"{directory}/two/g"), replay)
+    status, said, report, told = end(shim, replay)
+    cases.case("the second start ends well", status == 0 and clean(report), (said, told, report.get("not_clean"), report.get("mismatches", [])[:3]))
+    compared = alike("share", directory, "--content")
+    cases.case("the second start: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
+
+    shim, replay = begin(url, "three", "--image", "trust", "--force")
+    wait_for(lambda: os.path.exists(f"{directory}/three/f20"), replay)
+    replay.kill()
+    wait_for(lambda: os.path.exists("idle"), shim)
+    status, said, _, _ = end(shim, replay)
+    cases.case("a killed replay: applications go on, and the capture tells", os.path.exists("idle") and status == 1 and "not complete" in said, (status, said))
+    url, directory = server_url("third", "4.1"), f"{os.environ['NFS_VFS_DIR']}/third"
+    shutil.copytree("share", directory, symlinks=True, dirs_exist_ok=True)
+    shim, replay = begin(url, "four", "--image", "trust", "--force")
+    wait_for(lambda: os.path.exists(f"{directory}/four/g"), replay)
+    status, said, report, told = end(shim, replay)
+    compared = alike("share", directory, "--content")
+    cases.case("a start on a new copy goes on beside the locks of the killed one", status == 0 and clean(report) and compared.returncode == 0,
+               (said, told, report.get("not_clean"), report.get("mismatches", [])[:3], compared.stdout[-300:]))
+
+
+hostile.beside("ganesha")
+with Scratch() as scratch:
+    os.chdir(scratch.path)
+    for part in (server_stops, server_restarts, full_disk, starts_again):
+        part()
+sys.exit(cases.status())
