@@ -22,8 +22,7 @@ check 'the same page from what was saved' "$FSR_SOURCE/tools/study-9p-nfs" --fro
 check 'it is the same' eval 'cmp <(sed s/again.md/page.md/g again.md) page.md'
 check 'the raw data are beside it' cmp saved.json page.md.json
 
-check 'longer round trips and other servers' "${study[@]}" --part delay --delay 0 --delay 3 --part servers -o more.md
-check 'and sizes of messages' "${study[@]}" --rounds 1 --part msize -o msize.md
+check 'longer round trips, other servers and sizes of messages' "${study[@]}" --rounds 1 --part delay --delay 0 --delay 3 --part servers --part msize -o more.md
 check 'a round trip of 3 ms is waited for' eval '[ "$(sed -n "s/^- NFSv3: \([0-9][0-9]*\).*/\1/p" more.md | tail -n 1)" -ge 2 ]'
 check 'requests are counted again' "${study[@]}" --part requests-buffered --save counted.json -o counted.md
 python3 - >verdict 2>&1 <<'P'
