@@ -55,6 +55,7 @@ struct Options {
 };
 
 constexpr uint64_t kUsualCalls = 5000;
+constexpr unsigned kMostWorkers = 64;      // for one target on a mount
 constexpr int64_t kOpening = 200'000'000;  // ns for all ranks to open their sessions, before the common start
 
 // One target, and the run of the streams that use it.
@@ -64,6 +65,7 @@ struct TargetRun {
   Report report;
   std::unique_ptr<RunSteps> steps;
   std::string error;
+  unsigned processes = 0;            // of this rank
   std::string location;              // directory or URL
   std::optional<IdleResponse> idle;  // before the start, of a server that counts nothing for us
   uint64_t mount = 0;                // file system of a directory, whose requests are counted once; 0: none
@@ -144,6 +146,7 @@ class Nhfsstone {
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
     place.location = of.target;
+    place.processes = unsigned((of.numbers.size() + cluster_.size() - 1) / cluster_.size());
     place.mount = device_of(of.target);
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
     place.steps = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
@@ -212,7 +215,10 @@ class Nhfsstone {
 
   void perform(TargetRun& place) try {
     RunOptions options;
-    options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
+    // Calls on a mount block their thread, so that each process needs one of its own, as in the original.
+    const bool blocks = place.mount && !place.target->requests().empty();
+    options.workers = blocks ? std::min(place.processes, kMostWorkers)
+                             : unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
     if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
     place.steps->run(options);
   } catch (const std::exception& e) {
