@@ -240,6 +240,12 @@ a difference."""
     alone = [kind for kind, names in servers.items() if len(names) == 1]
     if alone:
         yield f"A rate of {list_of(alone)} is that of its only server here, too. Requests are the client's choice and the protocol's, hardly the server's."
+    if not any(target["server"] == "u9fs" for entry in entries for target in entry["targets"]):
+        yield """
+u9fs, the 9P2000 server of the study of 2009, is not among them, because Debian has no package of it. It builds with `make` from
+its repository (tried with commit d65923f of github.com/unofficial-mirror/u9fs), and `tools/study-9p-nfs --u9fs PROGRAM --part servers`
+sets it beside diod.
+"""
     yield """Client and servers share the processors, with whatever else makes the load that each table tells: the more of it, the less can be told from
 rates. Counts of requests don't depend on it.
 
