@@ -78,6 +78,11 @@ struct PathConnection final : ClientConnection<Client> {
 
   Clock& clock() const override { return *this->client.settings.clock; }
   RetryWaits& lock_waits() override { return tree.lock_waits; }
+  bool holds_locks(uint32_t number, ObjectId object, uint64_t owner) override {
+    const auto* known = tree.object(object);
+    const auto& locks = known ? known->locks_of(this->at(number)) : nullptr;
+    return locks && locks->table.holds(owner);
+  }
 };
 
 struct RepeatableCall : SharedCall {

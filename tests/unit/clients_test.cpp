@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "catch.hpp"
 #include "report/clients_section.hpp"
 #include "targets/client_watch.hpp"
+#include "targets/lock_homes.hpp"
 #include "targets/wire/tag_table.hpp"
 
 using namespace fsr;
@@ -105,4 +107,25 @@ TEST_CASE("a table of tags grows with the requests in flight") {
   CHECK(tags.used() == 150);
   for (size_t i = 1; i < calls.size(); i += 2) CHECK(tags.find(calls[i].tag()) == &calls[i]);
   CHECK(tags.find(calls[0].tag()) == nullptr);
+}
+
+TEST_CASE("the locks of an owner on a file stay at one client while it has some or asks for some") {
+  LockHomes homes;
+  std::vector<uint32_t> holders;
+  auto holds = [&](uint32_t client) { return std::find(holders.begin(), holders.end(), client) != holders.end(); };
+  CHECK(homes.begin(1, 7, 2, holds) == 2);
+  CHECK(homes.begin(1, 7, 0, holds) == 2);  // while the first request is under way
+  CHECK(homes.begin(1, 8, 0, holds) == 0);
+  CHECK(homes.begin(5, 7, 1, holds) == 1);
+  homes.end(1, 7, holds);
+  holders = {2};
+  homes.end(1, 7, holds);
+  CHECK(homes.begin(1, 7, 1, holds) == 2);
+  homes.end(1, 7, holds);
+  holders.clear();  // the locks ended with their open instance
+  CHECK(homes.begin(1, 7, 1, holds) == 1);
+  homes.end(1, 7, holds);
+  homes.end(1, 8, holds);
+  homes.end(5, 7, holds);
+  CHECK(homes.size() == 0);
 }

@@ -170,10 +170,10 @@ Task do_releasedir(OpCall& call) {
 
 Task do_flush(OpCall& call) {
   const Op& op = call.op();
-  const OpenState* known = call.states().open(op.handle);
+  const Owner owner{op.owner, Owner::record};
+  const OpenState* known = call.states().open(open_for_locks(call, owner));
   if (!known) co_return EBADF;
   const OpenState open = *known;
-  const Owner owner{op.owner, Owner::record};
   if (op.owner == 0 || !call.states().locks(open.object, owner)) co_return 0;
   co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
 }

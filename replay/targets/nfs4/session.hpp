@@ -36,6 +36,9 @@ struct Shared final : ClientConnection<Mount> {
 
   Clock& clock() const override { return *client.options.clock; }
   RetryWaits& lock_waits() override { return lock_waits_; }
+  bool holds_locks(uint32_t number, ObjectId object, uint64_t owner) override {
+    return at(number).states.locks(object, Owner{owner, Owner::record});
+  }
 
  private:
   const uint32_t churn_;
