@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection of one or more clients that the sessions of a target share. Each client has its own connection, identity and
 // lease. Streams are dealt to clients in the order of their first operations. Operations on an open file go to the client that
-// opened it, copies to the one that opened the file to write, and record locks as lock_homes.hpp says. Operations wait for a lock
-// by asking for it again.
+// opened it. A copy goes to the client that opened its destination. lock_homes.hpp chooses the client of record locks. Operations
+// wait for a lock by asking for it again.
 //
 // A protocol's client derives from WatchedClient, and calls touch() whenever it has a request to send. It has these functions:
 //   connect()     begins to connect and to make what its protocol needs before the first operation
@@ -56,6 +56,7 @@ struct ClientConnection : SharedConnection {
   uint32_t add_clients(uint32_t number, int64_t patience, Make make, int* error) {
     watch_.emplace(number);
     figures_.resize(number);
+    ended_.begin(clock().now());
     while (number_of_clients() < number) others_.push_back(make(number_of_clients()));
     for (uint32_t k = 0; k < number; ++k) {
       static_cast<WatchedClient&>(at(k)) = {&*watch_, k};
@@ -155,8 +156,10 @@ struct ClientConnection : SharedConnection {
     if (outcome.error == ECONNRESET || outcome.error == ETIMEDOUT)
       ++figures.failed;
     else
-      figures.times.add(outcome.completed - call.started);
+      figures.times.add(outcome.completed - call.started), ended_.add(outcome.completed);
   }
+  // Null: there is only one client.
+  const EndedOverTime* ended_over_time() const { return watch_ ? &ended_ : nullptr; }
   unsigned most_calls() const override { return kMostCalls + (watch_ ? number_of_clients() : 0); }
 
  private:
@@ -204,6 +207,7 @@ struct ClientConnection : SharedConnection {
   std::vector<std::unique_ptr<Client>> others_;
   std::optional<ClientWatch> watch_;  // none: there is only one client
   std::vector<ClientFigures> figures_;
+  EndedOverTime ended_;
   uint64_t turn_ = 0;                               // of operations without a stream
   std::unordered_map<uint64_t, uint64_t> dealt_;    // numbers of streams, in the order of their first operations
   std::unordered_map<HandleId, uint32_t> openers_;  // clients of open instances

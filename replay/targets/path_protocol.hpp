@@ -57,10 +57,11 @@ struct PathCounters {
 // types of objects do not depend on the client.
 template <class Client, class Tree>
 struct PathConnection final : ClientConnection<Client> {
-  // Makes `clients` clients. Throws std::runtime_error, one line.
-  PathConnection(const auto& settings, uint32_t clients) : ClientConnection<Client>(settings), tree(this->client) {
+  // Makes the clients of `settings`. Throws std::runtime_error, one line.
+  explicit PathConnection(const auto& settings) : ClientConnection<Client>(settings), tree(this->client) {
     constexpr int64_t kPatience = 10 * kSecond;  // ns without a further client
-    if (clients == 1) return;
+    const uint32_t clients = settings.clients.clients;
+    if (!settings.clients.is_one_of_many()) return;
     allow_clients(clients);
     tree.expect_clients(clients);
     int error = 0;

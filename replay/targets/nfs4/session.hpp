@@ -24,8 +24,8 @@ struct Mount final : Nfs4Client {
 
 // State that the sessions of a target share. File handles are the same for all clients.
 struct Shared final : ClientConnection<Mount> {
-  // Makes `clients` clients, of which `churn` a second unmount and mount anew. Throws std::runtime_error, one line.
-  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn);
+  // Makes the clients, of which `churn` a second unmount and mount anew, in all ranks. Throws std::runtime_error, one line.
+  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t churn);
   ~Shared() override;
   void advance(int64_t now) override;
   wire::Channel::Interest interest(int64_t deadline) override {
