@@ -34,10 +34,12 @@ Identity own_identity() {
   return who;
 }
 
-void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& procedure, const Identity& who) {
+void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& procedure, const Identity& who,
+                std::string_view machine) {
+  if (machine.empty()) machine = kMachine;
   // Written to memory of its final size, because each word that an encoder appends costs a check of the size.
   const size_t groups = std::min(who.groups.size(), kMostGroups);
-  const size_t padded = kMachine.size() + XdrEncoder::padding(kMachine.size());
+  const size_t padded = machine.size() + XdrEncoder::padding(machine.size());
   const size_t credential = 4 + 4 + padded + 4 + 4 + 4 + groups * 4;
   out.assign(9 * 4 + credential + 2 * 4, 0);
   uint8_t* at = out.data();
@@ -55,8 +57,8 @@ void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& proced
   put(kAuthSys);
   put(uint32_t(credential));
   put(0);  // stamp
-  put(uint32_t(kMachine.size()));
-  memcpy(at, kMachine.data(), kMachine.size());
+  put(uint32_t(machine.size()));
+  memcpy(at, machine.data(), machine.size());
   at += padded;
   put(who.uid);
   put(who.gid);

@@ -29,8 +29,9 @@ struct Procedure {
   uint32_t program, version, number;
 };
 
-// Begins a call in `out`, which is cleared; the arguments follow.
-void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& procedure, const Identity& who);
+// Begins a call in `out`, which is cleared; the arguments follow. `machine`: name of the caller's host; "": this program's.
+void begin_call(std::vector<uint8_t>& out, uint32_t xid, const Procedure& procedure, const Identity& who,
+                std::string_view machine = {});
 // Ends it: `payload` bytes (with their padding) will follow `out` on the wire.
 void end_call(std::vector<uint8_t>& out, size_t payload);
 // Gives a call that is encoded already another xid.

@@ -162,6 +162,8 @@ class Target {
   // of the kernel's client for the file system of a directory. In version 4, a COMPOUND counts as one request, of its main
   // operation. Empty: not known. Never blocks.
   virtual std::vector<std::pair<std::string, uint64_t>> requests() const { return {}; }
+  // Operations that its clients have ended. Null: there is only one client.
+  virtual const EndedOverTime* ended_over_time() const { return nullptr; }
 };
 
 // One kind of target. `open` throws std::runtime_error if the URL is wrong, the server refuses or there is no server.

@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "cli/rank_clients.hpp"
 #include "engine/run_merge.hpp"
 #include "inputs/input.hpp"
 #include "measure/bound.hpp"
@@ -42,7 +43,8 @@ ClockOffset load_offset(ByteReader& in) {
 }
 
 // Serializes the results of a rank's round, its intervals included.
-std::string save_part(const RankShare& share, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
+std::string save_part(const RankShare& share, const Report& report, const RankIntervals& intervals, const RankClock& clock,
+                      unsigned ranks) {
   ByteWriter out;
   save_result(out, report.result);
   out.svarint(began_late(report.result, clock));
@@ -61,6 +63,7 @@ std::string save_part(const RankShare& share, const Report& report, const RankIn
   }
   out.varint(report.outdated_copies.size());
   for (const std::string& name : report.outdated_copies) out.text(name);
+  out.text(RankClients(report, ranks).save());
   return std::string(out.view());
 }
 
@@ -173,7 +176,7 @@ void RanksSection::database(ResultsDatabase& results) const {
 
 // Adds the results of the other ranks that are left to `report`. Returns a row for each of these ranks.
 static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, RankShare& share,
-                                        Report& report, RankIntervals& all) {
+                                        Report& report, RankIntervals& all, RankClients& clients) {
   std::vector<RankRow> rows;
   const bool kernel = report.target.starts_with("file:");  // the kernel counts requests for all processes of a host
   std::set<std::string> counted = {cluster.hosts()[0]};
@@ -192,7 +195,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
       add_counter(report, name, in.varint());
     }
     for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
-    if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+    if (!clients.merge(in.text(), rank) || !in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     share.add_part(part, same_wire);
     all.merge(merged);
     if (report.aftermath.empty() && !aftermath.empty())
@@ -207,14 +210,15 @@ static void add_aftermath(Report& report, const std::string& lost) {
 }
 
 bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock) {
-  const auto [parts, lost] = cluster.gather_left(save_part(input, report, intervals, clock));
+  const auto [parts, lost] = cluster.gather_left(save_part(input, report, intervals, clock, cluster.size()));
   std::vector<RankRow> rows = {{.rank = 0,
                                 .host = cluster.hosts()[0],
                                 .result = report.result,
                                 .clock = clock,
                                 .began = began_late(report.result, clock)}};
   bool whole = lost.empty();
-  if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, intervals), std::back_inserter(rows));
+  RankClients clients(report, cluster.size());
+  if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, intervals, clients), std::back_inserter(rows));
   if (!whole) add_aftermath(report, fmt::format("{}: results are those of {} of {} ranks", lost, rows.size(), cluster.size()));
   try {
     if (whole) compare_after(cluster, rows);
@@ -226,6 +230,7 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
   if (!cluster.root()) return true;
   report.series = intervals.series();
   input.describe(report);
+  clients.give_to(report);
   report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued));
   return whole;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/checks.hpp"
 #include "cli/replay.hpp"
+#include "targets/client_share.hpp"
 #include "targets/scheme.hpp"
 #include "util/environment.hpp"
 
@@ -25,9 +26,10 @@ void check_for_ranks(const CommandLine& c) {
       throw std::runtime_error(fmt::format("{}: not possible with several ranks; leave --ranks out", option.name));
 }
 
-// Returns the command line for this rank. Only the root prints and keeps results.
+// Returns the command line for this rank, with its share of the target's clients. Only the root prints and keeps results.
 CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) {
   CommandLine own = command;
+  if (cluster.size() > 1) own.target = with_client_share(own.target, cluster.rank(), cluster.size());
   if (cluster.root()) return own;
   own.results.clear();
   own.json = false;

@@ -77,7 +77,10 @@ void RunSteps::run(RunOptions options) {
   for (size_t k = 0; k < clients.size(); ++k) clients[k] = clients[k].since(before[k]);
   if (auto* copies = dynamic_cast<const LinkCopies*>(&target_)) report_.outdated_copies = copies->outdated_copies();
   input_.describe(report_);  // requests of close() do not belong to the load
-  if (!clients.empty()) report_.sections.push_back(std::make_shared<ClientsSection>(std::move(clients), report_.result.elapsed));
+  if (!clients.empty()) {
+    const RestartFigures restart = restart_of(clients, *target_.ended_over_time());
+    report_.sections.push_back(std::make_shared<ClientsSection>(std::move(clients), report_.result.elapsed, restart));
+  }
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;
 }

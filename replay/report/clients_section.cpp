@@ -20,8 +20,9 @@ ClientsSection::Quantiles ClientsSection::quantiles(std::vector<double> values) 
   return {at(0.01), at(0.5), at(0.99), values.back()};
 }
 
-ClientsSection::ClientsSection(std::vector<ClientFigures> clients, int64_t duration)
-    : clients_(std::move(clients)), duration_(duration) {
+ClientsSection::ClientsSection(std::vector<ClientFigures> clients, int64_t duration, const RestartFigures& restart,
+                               std::vector<uint32_t> numbers)
+    : clients_(std::move(clients)), restart_(restart), numbers_(std::move(numbers)), duration_(duration) {
   std::vector<double> set_up, rates, p99;
   double sum = 0, squares = 0;
   for (uint32_t k = 0; k < clients_.size(); ++k) {
@@ -30,7 +31,7 @@ ClientsSection::ClientsSection(std::vector<ClientFigures> clients, int64_t durat
     reconnects_ += c.reconnects;
     lost_leases_ += c.lost_leases;
     failed_ += c.failed;
-    if (k > 0) set_up.push_back(double(c.set_up));  // the first one also finds the export
+    if (c.set_up) set_up.push_back(double(c.set_up));  // 0: the first one of a process, which also finds the export
     if (!c.times.count() && !c.failed) continue;
     ++used_;
     rates.push_back(rate(c));
@@ -70,10 +71,23 @@ std::string ClientsSection::text() const {
   if (down_ + reconnects_ + lost_leases_ + failed_)
     out += fmt::format("           {} down at the end, {} reconnects, {} leases lost, {} operations without an answer\n",
                        format_count(down_), format_count(reconnects_), format_count(lost_leases_), format_count(failed_));
+  if (down_)
+    out +=
+        "           clients that are down: does the server limit connections? NFS-Ganesha: RPC_Max_Connections, LimitNOFILE=\n";
+  if (restart_.clients) {
+    out += fmt::format("           {} forgotten by the server, {} of them came back", format_count(restart_.clients),
+                       format_count(restart_.back));
+    if (restart_.back)
+      out += fmt::format(": the first {}, the last {} after its last reply", time(double(restart_.first)),
+                         time(double(restart_.last)));
+    out += restart_.old_rate ? fmt::format("; the old rate {} after it\n", time(double(restart_.old_rate)))
+                             : "; the old rate was not reached again\n";
+  }
   if (used_ > 1) {
     out += "           slowest by p99:";
     for (uint32_t k : slowest_)
-      out += fmt::format("{} {} ({})", k == slowest_.front() ? "" : ",", k, time(double(clients_[k].times.quantile(0.99))));
+      out +=
+          fmt::format("{} {} ({})", k == slowest_.front() ? "" : ",", number(k), time(double(clients_[k].times.quantile(0.99))));
     out += "\n";
   }
   return out;
@@ -85,7 +99,7 @@ void ClientsSection::json(nlohmann::json& document) const {
   };
   nlohmann::json slowest = nlohmann::json::array();
   for (uint32_t k : slowest_)
-    slowest.push_back({{"client", k}, {"per_s", rate(clients_[k])}, {"p99_ns", clients_[k].times.quantile(0.99)}});
+    slowest.push_back({{"client", number(k)}, {"per_s", rate(clients_[k])}, {"p99_ns", clients_[k].times.quantile(0.99)}});
   document["clients"] = {{"set_up", clients_.size()},
                          {"used", used_},
                          {"down", down_},
@@ -97,12 +111,18 @@ void ClientsSection::json(nlohmann::json& document) const {
                          {"p99", times(p99_)},
                          {"fairness", fairness_},
                          {"slowest", slowest}};
+  if (restart_.clients)
+    document["clients"]["restart"] = {{"forgotten", restart_.clients},
+                                      {"back", restart_.back},
+                                      {"first_back_ns", restart_.first},
+                                      {"last_back_ns", restart_.last},
+                                      {"old_rate_ns", restart_.old_rate}};
 }
 
 void ClientsSection::database(ResultsDatabase& db) const {
   for (uint32_t k = 0; k < clients_.size(); ++k) {
     const ClientFigures& c = clients_[k];
-    db.add("clients", {{"client", int64_t(k)},
+    db.add("clients", {{"client", int64_t(number(k))},
                        {"set_up_ns", c.set_up},
                        {"operations", int64_t(c.times.count())},
                        {"per_s", rate(c)},

@@ -14,13 +14,17 @@ namespace fsr {
 
 class ClientsSection final : public ReportSection {
  public:
-  // `clients`: by their numbers. `duration`: ns of the run, for rates.
-  ClientsSection(std::vector<ClientFigures> clients, int64_t duration);
+  // `duration`: ns of the run, for rates. `numbers`: of the clients; empty: from 0 on.
+  ClientsSection(std::vector<ClientFigures> clients, int64_t duration, const RestartFigures& restart = {},
+                 std::vector<uint32_t> numbers = {});
 
   std::string text() const override;
   void facts(Facts&) const override {}
   void json(nlohmann::json& document) const override;
   void database(ResultsDatabase& db) const override;
+
+  const std::vector<ClientFigures>& clients() const { return clients_; }
+  const RestartFigures& restart() const { return restart_; }
 
  private:
   struct Quantiles {
@@ -29,13 +33,17 @@ class ClientsSection final : public ReportSection {
   static Quantiles quantiles(std::vector<double> values);
   double rate(const ClientFigures& client) const;  // operations a second
 
+  uint32_t number(uint32_t k) const { return numbers_.empty() ? k : numbers_[k]; }
+
   const std::vector<ClientFigures> clients_;
+  const RestartFigures restart_;
+  const std::vector<uint32_t> numbers_;
   const int64_t duration_;
   uint64_t used_ = 0;  // clients that performed operations
   uint64_t down_ = 0, reconnects_ = 0, lost_leases_ = 0, failed_ = 0;
   Quantiles set_up_, rates_, p99_;  // ns; of clients with operations: operations a second, ns
   double fairness_ = 1;             // Jain's index of the rates: 1: all alike; 1/n: one of n clients has everything
-  std::vector<uint32_t> slowest_;   // numbers of the clients with the highest p99, at most ten
+  std::vector<uint32_t> slowest_;   // indices of the clients with the highest p99, at most ten
 };
 
 }  // namespace fsr

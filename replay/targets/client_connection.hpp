@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection of one or more clients that the sessions of a target share. Each client has its own connection, identity and
 // lease. Streams are dealt to clients in the order of their first operations. Operations on an open file go to the client that
-// opened it. Operations wait for a lock by asking for it again.
+// opened it. A copy goes to the client that opened its destination. lock_homes.hpp chooses the client of record locks. Operations
+// wait for a lock by asking for it again.
 //
 // A protocol's client derives from WatchedClient, and calls touch() whenever it has a request to send. It has these functions:
 //   connect()     begins to connect and to make what its protocol needs before the first operation
@@ -22,6 +23,7 @@
 #include "base/client_figures.hpp"
 #include "base/clock.hpp"
 #include "targets/client_watch.hpp"
+#include "targets/lock_homes.hpp"
 #include "targets/retry_waits.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/wait.hpp"
@@ -40,6 +42,13 @@ struct ClientConnection : SharedConnection {
 
   uint32_t number_of_clients() const { return uint32_t(1 + others_.size()); }
   Client& at(uint32_t number) { return number ? *others_[number - 1] : client; }
+  // True: the owner has record locks on the object at the client `number`.
+  virtual bool holds_locks(uint32_t number, ObjectId object, uint64_t owner) = 0;
+  // Returns the client that opened the open instance. Null: none of several clients did.
+  Client* opener(HandleId handle) {
+    const auto it = openers_.find(handle);
+    return it == openers_.end() ? nullptr : &at(it->second);
+  }
 
   // Makes clients until there are `number`, by `make(k)`, and connects them, some at a time. `patience`: ns without progress
   // after which it gives up. Returns the number of clients that are connected; less than `number`: *error is why.
@@ -47,6 +56,7 @@ struct ClientConnection : SharedConnection {
   uint32_t add_clients(uint32_t number, int64_t patience, Make make, int* error) {
     watch_.emplace(number);
     figures_.resize(number);
+    ended_.begin(clock().now());
     while (number_of_clients() < number) others_.push_back(make(number_of_clients()));
     for (uint32_t k = 0; k < number; ++k) {
       static_cast<WatchedClient&>(at(k)) = {&*watch_, k};
@@ -131,26 +141,38 @@ struct ClientConnection : SharedConnection {
     const uint64_t nth = stream ? dealt_.try_emplace(stream, dealt_.size()).first->second : turn_++;
     call.client_number = uint32_t(nth % number_of_clients());
     call.started = clock().now();
-    if (!op.handle) return;
-    const auto it = openers_.try_emplace(op.handle, call.client_number).first;
+    const HandleId handle = op.kind == OpKind::copy_file_range && op.handle2 ? op.handle2 : op.handle;
+    if (!handle) return;
+    const auto it = openers_.try_emplace(handle, call.client_number).first;
     call.client_number = it->second;
     if (op.kind == OpKind::release || op.kind == OpKind::releasedir) openers_.erase(it);
+    if (is_of_lock_owner(op)) call.client_number = homes_.begin(op.object, op.owner, call.client_number, holds_locks_of(op));
   }
   void ended(const SharedCall& call) override {
     if (!watch_) return;
+    if (const Op& op = call.op(); op.handle && is_of_lock_owner(op)) homes_.end(op.object, op.owner, holds_locks_of(op));
     ClientFigures& figures = figures_[call.client_number];
     const Outcome& outcome = call.request->outcome;
     if (outcome.error == ECONNRESET || outcome.error == ETIMEDOUT)
       ++figures.failed;
     else
-      figures.times.add(outcome.completed - call.started);
+      figures.times.add(outcome.completed - call.started), ended_.add(outcome.completed);
   }
+  // Null: there is only one client.
+  const EndedOverTime* ended_over_time() const { return watch_ ? &ended_ : nullptr; }
   unsigned most_calls() const override { return kMostCalls + (watch_ ? number_of_clients() : 0); }
 
  private:
   static constexpr unsigned kMostAttempts = 3;           // to connect a client whose connection breaks meanwhile
   static constexpr size_t kAtOnce = 256;                 // clients that connect or end together
   static constexpr int64_t kCancelTime = 1'000'000'000;  // ns
+
+  static bool is_of_lock_owner(const Op& op) {
+    return (op.kind == OpKind::setlk || op.kind == OpKind::getlk || op.kind == OpKind::flush) && op.owner && op.object;
+  }
+  auto holds_locks_of(const Op& op) {
+    return [this, &op](uint32_t number) { return holds_locks(number, op.object, op.owner); };
+  }
 
   // Advances until done() is true. False: nothing was done for `patience` ns, or the user ended the program.
   template <class Done>
@@ -185,9 +207,11 @@ struct ClientConnection : SharedConnection {
   std::vector<std::unique_ptr<Client>> others_;
   std::optional<ClientWatch> watch_;  // none: there is only one client
   std::vector<ClientFigures> figures_;
+  EndedOverTime ended_;
   uint64_t turn_ = 0;                               // of operations without a stream
   std::unordered_map<uint64_t, uint64_t> dealt_;    // numbers of streams, in the order of their first operations
   std::unordered_map<HandleId, uint32_t> openers_;  // clients of open instances
+  LockHomes homes_;
 };
 
 }  // namespace fsr

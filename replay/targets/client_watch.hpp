@@ -46,6 +46,8 @@ class ClientWatch {
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
 
+constexpr int64_t kReturnPause = 1'000'000'000;  // ns between two attempts of an idle client to replace its lost connection
+
 // The place of a client in its ClientWatch. Null: it is the only client of its target.
 struct WatchedClient {
   ClientWatch* watch = nullptr;

@@ -57,10 +57,11 @@ struct PathCounters {
 // types of objects do not depend on the client.
 template <class Client, class Tree>
 struct PathConnection final : ClientConnection<Client> {
-  // Makes `clients` clients. Throws std::runtime_error, one line.
-  PathConnection(const auto& settings, uint32_t clients) : ClientConnection<Client>(settings), tree(this->client) {
+  // Makes the clients of `settings`. Throws std::runtime_error, one line.
+  explicit PathConnection(const auto& settings) : ClientConnection<Client>(settings), tree(this->client) {
     constexpr int64_t kPatience = 10 * kSecond;  // ns without a further client
-    if (clients == 1) return;
+    const uint32_t clients = settings.clients.clients;
+    if (!settings.clients.is_one_of_many()) return;
     allow_clients(clients);
     tree.expect_clients(clients);
     int error = 0;
@@ -78,6 +79,11 @@ struct PathConnection final : ClientConnection<Client> {
 
   Clock& clock() const override { return *this->client.settings.clock; }
   RetryWaits& lock_waits() override { return tree.lock_waits; }
+  bool holds_locks(uint32_t number, ObjectId object, uint64_t owner) override {
+    const auto* known = tree.object(object);
+    const auto& locks = known ? known->locks_of(this->at(number)) : nullptr;
+    return locks && locks->table.holds(owner);
+  }
 };
 
 struct RepeatableCall : SharedCall {

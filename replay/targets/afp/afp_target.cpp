@@ -26,7 +26,7 @@ constexpr OpMapping kMappings[] = {{"AFP 3.2-3.4", fidelity_in<true>, afp_reques
 
 class AfpTarget final : public Target, public LinkCopies {
  public:
-  AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s, s.clients)) {}
+  AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
   // Releases the open instances of files with hidden names, so that these are removed.
   ~AfpTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
@@ -59,6 +59,7 @@ class AfpTarget final : public Target, public LinkCopies {
 
   uint32_t number_of_clients() const override { return shared_->number_of_clients(); }
   std::vector<ClientFigures> client_figures() override { return shared_->figures(); }
+  const EndedOverTime* ended_over_time() const override { return shared_->ended_over_time(); }
 
   bool empty() override { return root_is_empty(*this, *shared_->client.settings.clock); }
 

@@ -137,6 +137,10 @@ void AfpClient::advance(int64_t now) {
   parked_.wake_late(now);
   channel_.poll(now, -1);
   pump();
+  if (is_lost() && now >= return_at_) {
+    return_at_ = now + kReturnPause;
+    shake_hands(nullptr);
+  }
 }
 
 // keep_session() is needed only if no reply came: replies lead to new requests, which replace tickles.
@@ -155,6 +159,7 @@ void AfpClient::keep_session(int64_t now) {
 }
 
 wire::Channel::Interest AfpClient::interest(int64_t deadline) const {
+  if (is_lost()) deadline = std::min(deadline, return_at_);
   return channel_.interest(parked_.next(is_ready() ? std::min(deadline, next_tickle_) : deadline));
 }
 

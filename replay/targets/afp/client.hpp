@@ -54,7 +54,7 @@ struct Settings {
   Version version = Version::v34;
   int64_t timeout = 0;  // ns that an operation may wait for replies
   bool privileged = false;
-  uint32_t clients = 1;
+  ClientShare clients;
 };
 
 struct Counters : PathCounters {
@@ -156,6 +156,7 @@ class AfpClient final : public WatchedClient, private wire::Listener {
   friend struct Fork;
   static constexpr uint32_t kWriteHead = 36;  // bytes of a write request before its data
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
+  bool is_lost() const { return watch && generation_ && !is_ready() && !shaking_ && !ending_; }
   void open_and_send(Rpc& rpc);
   void conclude(Rpc& rpc);
   void fail(Rpc& rpc, int error);
@@ -184,6 +185,7 @@ class AfpClient final : public WatchedClient, private wire::Listener {
   bool ready_ = false, shaking_ = false, ending_ = false;
   bool logged_out_ = false;
   int shake_error_ = 0;
+  int64_t return_at_ = 0;    // time of the next attempt to replace a lost connection without an operation
   uint64_t generation_ = 0;  // number of the current connection
   uint64_t session_ = 0;     // number of the AFP session; unchanged by a reconnect if the server resumes the session
   std::string client_id_, token_;

@@ -28,6 +28,16 @@ Object::Locks* locks_of(OpCall& call, ObjectId object) {
   return o ? o->locks_of(call.client()).get() : nullptr;
 }
 
+// Finds the file of a lock request. If another client has it open, the owner has locks at this one (lock_homes.hpp). Then no fork
+// is opened, because Netatalk would drop the locks when that fork is closed.
+Task find_lock_file(OpCall& call, Open* open) {
+  const Open* known = call.tree().open(call.op().handle);
+  if (!known || !known->fork || &known->fork->client == &call.client())
+    co_return co_await call.tree().find_open(call, call.op().handle, open);
+  *open = *known;
+  co_return 0;
+}
+
 // Returns the parts of `s` outside of `held`, which is sorted and has no overlaps.
 std::vector<Span> outside(Span s, const std::vector<Span>& held) {
   std::vector<Span> parts;
@@ -182,7 +192,7 @@ Task do_record_lock(OpCall& call) {
   const Span range{op.offset, last_locked(op)};
   const bool exclusive = op.mode == F_WRLCK;
   Open open;
-  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (int error = co_await find_lock_file(call, &open)) co_return error;
   if (op.kind == OpKind::getlk) {
     Object* o = call.tree().object(open.object);
     if (!o) co_return ESTALE;

@@ -80,9 +80,9 @@ void set_path(const wire::Url& url, Settings* s) {
 }  // namespace
 
 Settings settings_of(const wire::Url& url, const TargetOptions& options, const std::string* password) {
-  url.allow_options({"version", "uam", "password-file", "timeout", "clients", "source"});
+  url.allow_options({"version", "uam", "password-file", "timeout", "clients", "client-share", "source"});
   Settings s;
-  s.clients = uint32_t(url.number("clients", 1, kMostClients, 1));
+  s.clients = ClientShare::of(url);
   s.clock = options.clock;
   s.local = wire::LocalAddresses::of(url);
   s.privileged = options.privileged;

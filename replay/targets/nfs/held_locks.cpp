@@ -58,6 +58,13 @@ std::vector<HeldLocks::Held> HeldLocks::of_session(const void* session) const {
   return all;
 }
 
+const void* HeldLocks::session_of(ObjectId object, LockOwner owner) const {
+  std::lock_guard lock(mutex_);
+  auto it = objects_.find(object);
+  if (it == objects_.end() || !it->second.held.holds(key(owner))) return nullptr;
+  return it->second.owners.at(key(owner)).session;
+}
+
 std::optional<LockTable::Span> HeldLocks::released(const Held& lock, uint64_t from) const {
   std::lock_guard guard(mutex_);
   LockTable::Span gap{from, lock.end};

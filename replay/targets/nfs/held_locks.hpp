@@ -47,6 +47,8 @@ class HeldLocks {
     bool exclusive;
   };
   std::vector<Held> of_session(const void* session) const;
+  // Returns the session of the owner's latest lock on the object. Null: it has none.
+  const void* session_of(ObjectId object, LockOwner owner) const;
   // Returns the first bytes of a lock from `from` on that its owner no longer holds. None: it holds all of them.
   std::optional<LockTable::Span> released(const Held& lock, uint64_t from) const;
   void lost(const Held& lock);

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "targets/lanes.hpp"
+#include "targets/nfs/nfs3_session.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "util/check.hpp"
 
@@ -17,6 +18,8 @@ namespace {
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns before a request is repeated
 constexpr size_t kOverhead = 4096;                                       // bytes of a reply beside its data
 
+constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of several clients
+
 wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   wire::ChannelOptions c;
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
@@ -25,20 +28,47 @@ wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   return c;
 }
 
+wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) {
+  wire::ChannelOptions c = channel_options(o, kDepthOfClient);
+  c.lazy = k > 0;
+  c.frugal = true;
+  return c;
+}
+
 }  // namespace
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) { client->end(*this, error); }
 
-Nfs3Client::Nfs3Client(NfsState& state, unsigned calls) : files(state), options(state.options), depth_(calls * Lanes::kMost) {
+Nfs3Client::Nfs3Client(NfsState& state, unsigned calls)
+    : files(state),
+      options(state.options),
+      lock_waits(own_lock_waits_),
+      lock_caller(state.lock_caller),
+      depth_(calls * Lanes::kMost) {
   channels_.emplace(options.connections, options.server, kRpcProtocol, channel_options(options, depth_), *options.clock,
                     files.counters.wire);
 }
 
-Nfs3Client::~Nfs3Client() {
+Nfs3Client::Nfs3Client(NfsState& state, RetryWaits& waits, uint32_t k)
+    : files(state),
+      options(state.options),
+      lock_waits(waits),
+      lock_caller(state.lock_caller + std::to_string(k)),
+      machine_("fsreplay-" + std::to_string(options.clients.number(k))),
+      depth_(kDepthOfClient),
+      is_set_up_(k == 0) {
+  channels_.emplace(options.connections, options.local.from(options.server, k), kRpcProtocol,
+                    channel_options_of_client(options, k), *options.clock, files.counters.wire);
+}
+
+Nfs3Client::~Nfs3Client() { end_everything(); }
+
+void Nfs3Client::end_everything() {
+  ending_ = ended_ = true;
   channels_.reset();
   again_.clear();
-  lock_waits.wake();
+  own_lock_waits_.wake();
   while (!rpcs_.used.empty()) end(rpcs_.used.front(), ECANCELED);
 }
 
@@ -47,7 +77,7 @@ Rpc& Nfs3Client::take(const Procedure& procedure, const Identity& who) {
   rpc.retry_until = 0;
   rpc.wanted = SIZE_MAX;
   rpc.reclaim = false;
-  begin_call(rpc.head, 0, procedure, who);  // transmit() sets the xid
+  begin_call(rpc.head, 0, procedure, who, machine_);  // transmit() sets the xid
   return rpc;
 }
 
@@ -60,8 +90,9 @@ Rpc& Nfs3Client::request(Proc proc, const Identity& who) {
 }
 
 // Lock requests are idempotent, because an owner gets a lock that it has already, and may release one that it does not have.
-Rpc& Nfs3Client::lock_request(LockProc proc, const LockArguments& lock, const Identity& who) {
+Rpc& Nfs3Client::lock_request(LockProc proc, const LockArguments& lock, const Identity& who, OpCall* call) {
   Rpc& rpc = take({kNlmProgram, kNlm4, uint32_t(proc)}, who);
+  rpc.call = call;
   rpc.lock = proc;
   rpc.reclaim = lock.reclaim;
   rpc.idempotent = true;
@@ -72,14 +103,18 @@ Rpc& Nfs3Client::lock_request(LockProc proc, const LockArguments& lock, const Id
 
 void Nfs3Client::begin(Rpc& rpc) {
   if (!channels_) return end(rpc, ECANCELED);
+  touch();
   if (rpc.lock == LockProc::none) {
     files.counters.requests[unsigned(rpc.proc)].fetch_add(1, std::memory_order_relaxed);
     rpc.channel = &channels_->next();
   } else {
     if (!lock_channel_)
-      lock_channel_ = &channels_->add(options.lock_manager, kRpcProtocol, channel_options(options, depth_), files.counters.wire);
+      lock_channel_ = &channels_->add(options.local.from(options.lock_manager, number), kRpcProtocol,
+                                      watch ? channel_options_of_client(options, number) : channel_options(options, depth_),
+                                      files.counters.wire);
     rpc.channel = lock_channel_;
   }
+  if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   end_call(rpc.head, rpc.payload.size() + rpc.padding);
   transmit(rpc);
 }
@@ -135,7 +170,7 @@ bool Nfs3Client::delay(Rpc& rpc) {
     rpc.retry_until = now + options.timeout;
     rpc.retry_delay = kFirstDelay;
   }
-  if (now >= rpc.retry_until) return false;
+  if (now >= rpc.retry_until || (rpc.call && rpc.call->cancelled)) return false;
   ++files.counters.delayed;
   rpc.retry_at = now + rpc.retry_delay;
   rpc.retry_delay = std::min(rpc.retry_delay * 2, kLastDelay);
@@ -162,6 +197,85 @@ wire::Channel::Woken Nfs3Client::poll(int64_t deadline, int wake) {
   return woken;
 }
 
+// --- one of several clients ---
+
+void Nfs3Client::advance(int64_t now) {
+  if (!channels_) return;
+  if (!delayed_.empty()) send_delayed();
+  channels_->poll(now, -1);
+  if (lock_channel_) watch_locks();
+  if (is_lost() && now >= return_at_) {
+    return_at_ = now + kReturnPause;
+    connect();
+  }
+}
+
+wire::Channel::Interest Nfs3Client::interest(int64_t deadline) const {
+  if (!channels_) return {-1, 0, deadline};
+  for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
+  if (is_lost()) deadline = std::min(deadline, return_at_);
+  return channels_->interest(deadline);
+}
+
+void Nfs3Client::connect() { ping(); }
+
+Detached Nfs3Client::ping() {
+  connecting_ = true;
+  connect_error_ = (co_await send(request(Proc::null, options.self))).error;
+  connecting_ = false;
+  is_set_up_ |= connect_error_ == 0;
+}
+
+void Nfs3Client::begin_end() {
+  if (std::exchange(ending_, true)) return;
+  give_up_locks();
+}
+
+// Releases the locks that are left, because a server keeps those of an unmonitored client until it restarts.
+Detached Nfs3Client::give_up_locks() {
+  for (const HeldLocks::Held& held : files.locks.of_session(this)) {
+    LockArguments lock = {.caller = lock_caller, .owner = held.number};
+    if (!files.handle_of(held.object, &lock.file)) continue;
+    lock.cover(held.start, held.end);
+    const int error = (co_await send(lock_request(LockProc::unlock, lock, held.who))).error;
+    files.locks.lost(held);
+    if (error) break;
+  }
+  ended_ = true;
+}
+
+// Ends requests in any state. Afterwards no connection refers to them.
+template <class Which>
+void Nfs3Client::end_all(Which which) {
+  std::vector<std::pair<Rpc*, uint64_t>> found;
+  for (Rpc& rpc : rpcs_.used)
+    if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
+  for (auto [rpc, serial] : found) {
+    if (rpc->serial != serial) continue;
+    if (std::erase(delayed_, rpc) == 0) rpc->channel->forget(*rpc);
+    end(*rpc, ECANCELED);
+  }
+}
+
+static bool of_cancelled_call(const Rpc& rpc) { return rpc.call && rpc.call->cancelled; }
+
+void Nfs3Client::cancel_begin() {
+  end_all([&](const Rpc& rpc) {
+    return of_cancelled_call(rpc) && std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end();
+  });
+}
+
+void Nfs3Client::cancel_end(const std::vector<SharedCall*>&) {
+  if (channels_) channels_->reset();  // a partly sent request refers to memory of the caller
+  end_all(of_cancelled_call);
+}
+
+void Nfs3Client::add_figures(ClientFigures* figures) const {
+  if (!channels_) return;
+  figures->reconnects = channels_->reconnects();
+  figures->is_down = !channels_->up();
+}
+
 // --- locks after a break of their connection ---
 
 void Nfs3Client::watch_locks() {
@@ -185,7 +299,7 @@ Detached Nfs3Client::reclaim_locks() {
 // Requests a lock again. If the server is not in its grace period, it refuses a reclaim. The lock is then requested as a new one,
 // and granted if the server still has it.
 Task Nfs3Client::lock_again(HeldLocks::Held held) {
-  LockArguments lock = {.caller = files.lock_caller, .owner = held.number, .exclusive = held.exclusive, .reclaim = true};
+  LockArguments lock = {.caller = lock_caller, .owner = held.number, .exclusive = held.exclusive, .reclaim = true};
   files.handle_of(held.object, &lock.file);
   lock.cover(held.start, held.end);
   int error = (co_await send(lock_request(LockProc::lock, lock, held.who))).error;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the requests of one session to an NFSv3 server and to its lock manager. It has one or several connections to the server
-// (nconnect), and one to the lock manager from the first lock on. Repeats requests that the server asks to send later. Requests
-// locks again if their connection broke, because the server may have restarted and forgotten them. Used by one thread.
+// Makes the requests of one session, or of one of several clients, to an NFSv3 server and to its lock manager. It has one or
+// several connections to the server (nconnect), and one to the lock manager from the first lock on. Repeats requests that the
+// server asks to send later. Requests locks again if their connection broke, because the server may have restarted and forgotten
+// them. Used by one thread, or protected by the mutex of a shared connection.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/client_figures.hpp"
 #include "base/task.hpp"
+#include "targets/client_watch.hpp"
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs/nlm4.hpp"
 #include "targets/retry_waits.hpp"
@@ -39,21 +42,30 @@ struct Rpc final : RpcBase<Nfs3Client, OpCall, Rpc> {
   void failed(int error) override;
 };
 
-class Nfs3Client {
+class Nfs3Client : public WatchedClient {
  public:
   // Connects; throws std::runtime_error, one line. `calls`: operations in flight, at most.
   Nfs3Client(NfsState& state, unsigned calls);
+  // Makes the client `k` of several. It has a machine name and lock owners of its own. The first connects and throws, the others
+  // connect when connect() is called. `waits`: of the calls of all clients.
+  Nfs3Client(NfsState& state, RetryWaits& waits, uint32_t k);
   ~Nfs3Client();  // ends the requests in flight with ECANCELED
   Nfs3Client(const Nfs3Client&) = delete;
   Nfs3Client& operator=(const Nfs3Client&) = delete;
 
   NfsState& files;
   const NfsOptions& options;
-  RetryWaits lock_waits;  // of this session
+
+ private:
+  RetryWaits own_lock_waits_;
+
+ public:
+  RetryWaits& lock_waits;         // of this session, or of all clients
+  const std::string lock_caller;  // name of this client for the lock manager
 
   // Return a new request. The caller encodes its arguments to rpc.head, and sends it at once.
   Rpc& request(Proc proc, const Identity& who);
-  Rpc& lock_request(LockProc proc, const LockArguments& lock, const Identity& who);  // with its arguments
+  Rpc& lock_request(LockProc proc, const LockArguments& lock, const Identity& who, OpCall* call = nullptr);  // with its arguments
   using ReplyAwaiter = fsr::ReplyAwaiter<Nfs3Client, Rpc>;
   void begin(Rpc& rpc);
   const ClientReply& reply() const { return reply_; }
@@ -65,6 +77,22 @@ class Nfs3Client {
 
   wire::Channel::Woken poll(int64_t deadline, int wake);  // as Channel::poll()
   void prefer_throughput() { channels_->prefer_throughput(); }
+
+  // For ClientConnection, which describes them:
+  void advance(int64_t now);
+  wire::Channel::Interest interest(int64_t deadline) const;
+  uint64_t generation() const { return channels_ ? channels_->generation() : 0; }
+  uint64_t sockets() const { return channels_ ? channels_->sockets() : 0; }
+  void cancel(const std::vector<SharedCall*>&) {}          // of a single client, which has no shared session
+  void cancel_begin();                                     // ends the cancelled calls that have no request in flight
+  void cancel_end(const std::vector<SharedCall*>& calls);  // ends them all
+  void connect();
+  bool connecting() const { return connecting_; }
+  int connect_error() const { return connect_error_; }
+  void begin_end();
+  bool ending() const { return ending_ && !ended_; }
+  void end_everything();
+  void add_figures(ClientFigures* figures) const;
 
  private:
   friend struct Rpc;
@@ -78,8 +106,17 @@ class Nfs3Client {
   void watch_locks();
   Detached reclaim_locks();
   Task lock_again(HeldLocks::Held held);
+  bool is_lost() const { return watch && is_set_up_ && !connecting_ && !ending_ && channels_ && !channels_->up(); }
+  template <class Which>
+  void end_all(Which which);
+  Detached ping();
+  Detached give_up_locks();
 
-  const unsigned depth_;  // requests in flight on a connection, at most
+  const std::string machine_;  // host's name in the credentials; "": this program's
+  const unsigned depth_;       // requests in flight on a connection, at most
+  bool connecting_ = false, is_set_up_ = false, ending_ = false, ended_ = false;
+  int connect_error_ = 0;
+  int64_t return_at_ = 0;  // time of the next attempt to replace a lost connection without an operation
   ClientReply reply_;
   RpcList<Rpc> rpcs_;
   std::vector<Rpc*> delayed_;

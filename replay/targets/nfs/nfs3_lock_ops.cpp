@@ -12,10 +12,10 @@ namespace {
 
 Task ask(OpCall& call, const Open& file, LockProc proc, const LockRequest& wish) {
   HeldLocks& locks = call.files().locks;
-  LockArguments lock = {.file = file.handle, .caller = call.files().lock_caller, .exclusive = wish.exclusive};
+  LockArguments lock = {.file = file.handle, .caller = call.client().lock_caller, .exclusive = wish.exclusive};
   lock.owner = locks.ask(file.object, wish.owner);
   lock.cover(wish.start, wish.end);
-  const int error = (co_await call.client().send(call.client().lock_request(proc, lock, call.who))).error;
+  const int error = (co_await call.client().send(call.client().lock_request(proc, lock, call.who, &call))).error;
   if (!error && proc == LockProc::lock)
     locks.locked(file.object, wish.owner, wish.start, wish.end, wish.exclusive, call.op().handle, &call.client(), call.who);
   if (!error && proc == LockProc::unlock) locks.unlocked(file.object, wish.owner, wish.start, wish.end);

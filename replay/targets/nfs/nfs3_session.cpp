@@ -13,26 +13,32 @@ constexpr unsigned kMostCalls = 128;  // operations in flight
 
 }  // namespace
 
+void OpCall::begin(Nfs3Client& client) {
+  performer = &client;
+  hid = restarted = false;
+  if (client.options.impersonate) {
+    who.uid = request->who.uid;
+    who.gid = request->who.gid;
+  } else {
+    who = client.options.self;
+  }
+}
+
 Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state) : state_(std::move(state)), client_(*state_, kMostCalls) {}
 
 Submit Nfs3Session::submit(TargetRequest& request) {
   request.outcome = Outcome();
   if (free_calls_.empty()) {
     if (calls_.size() == kMostCalls) return Submit::busy;
-    calls_.push_back(std::make_unique<OpCall>(client_));
+    calls_.push_back(std::make_unique<OpCall>());
     free_calls_.push_back(calls_.back().get());
   }
   OpCall& call = *free_calls_.back();
   free_calls_.pop_back();
   FSR_CHECK(free_calls_.size() < calls_.size(), "more calls are free than were made");
   call.request = &request;
-  call.finished = call.hid = call.restarted = false;
-  if (client_.options.impersonate) {
-    call.who.uid = request.who.uid;
-    call.who.gid = request.who.gid;
-  } else {
-    call.who = client_.options.self;
-  }
+  call.finished = false;
+  call.begin(client_);
   call.submitting = true;
   run(call);
   call.submitting = false;

@@ -16,29 +16,31 @@ namespace fsr::nfs {
 
 // One operation in flight. Reused.
 struct OpCall final : SharedCall {
-  explicit OpCall(Nfs3Client& c) : client_(c) {}
+  Nfs3Client* performer = nullptr;  // the client
   Identity who;
   bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a reply to a write showed that the server restarted
   Batch batch;             // of a listing
 
-  Nfs3Client& client() const { return client_; }
-  NfsState& files() const { return client_.files; }
-  Rpc& ask(Proc proc) { return client_.request(proc, who); }
+  Nfs3Client& client() const { return *performer; }
+  NfsState& files() const { return performer->files; }
+  Rpc& ask(Proc proc) {
+    Rpc& rpc = performer->request(proc, who);
+    rpc.call = this;
+    return rpc;
+  }
+  void begin(Nfs3Client& client);  // the operation of `request`
   // Sends a request with these arguments. co_await returns its reply, which is valid until the next co_await.
   template <class... Parameters, class... Arguments>
   Nfs3Client::ReplyAwaiter send(Proc proc, void (*encode)(XdrEncoder&, Parameters...), const Arguments&... arguments) {
     Rpc& rpc = ask(proc);
     XdrEncoder out(rpc.head);
     encode(out, arguments...);
-    return client_.send(rpc);
+    return performer->send(rpc);
   }
   // For code that is shared with version 4, in which an operation may begin again. Here it is performed once.
   bool begins_again(int) const { return false; }
   void never_again() {}
-
- private:
-  Nfs3Client& client_;
 };
 
 class Nfs3Session final : public TargetSession {

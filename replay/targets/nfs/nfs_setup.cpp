@@ -19,10 +19,15 @@ constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, wh
 
 class Setup {
  public:
-  Setup(const wire::Url& url, Clock& clock, int64_t timeout, Identity self)
-      : url_(url), local_(local_port(url)), clock_(clock), timeout_(std::min(timeout, 10 * kSecond)), self_(std::move(self)) {}
+  Setup(const wire::Url& url, const NfsOptions& o)
+      : url_(url),
+        addresses_(o.local),
+        local_(local_port(url)),
+        clock_(*o.clock),
+        timeout_(std::min(o.timeout, 10 * kSecond)),
+        self_(o.self) {}
 
-  std::vector<wire::Address> at(uint16_t port) const { return wire::resolve(url_.host, port, local_); }
+  std::vector<wire::Address> at(uint16_t port) const { return addresses_.from(wire::resolve(url_.host, port, local_), 0); }
 
   // Returns the port of a program, from the URL or else from the portmapper.
   uint16_t port(std::string_view option, uint32_t program, uint32_t version, const char* name) {
@@ -88,6 +93,7 @@ class Setup {
   }
 
   const wire::Url& url_;
+  const wire::LocalAddresses addresses_;
   const wire::LocalPort local_;
   Clock& clock_;
   int64_t timeout_;
@@ -125,6 +131,8 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   o.impersonate = options.impersonate;
   o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  o.clients = ClientShare::of(url);
+  o.local = wire::LocalAddresses::of(url);
   o.self = own_identity();
   if (url.option("uid") || url.option("gid")) o.self.groups.clear();
   o.self.uid = uint32_t(url.number("uid", 0, UINT32_MAX, o.self.uid));
@@ -134,14 +142,17 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   url.allow_options({"version", "vers", "proto", "sec", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout",
-                     "nconnect", "nlmport", "nolock", "resvport"});
+                     "nconnect", "nlmport", "nolock", "resvport", "clients", "client-share", "source"});
   NfsOptions o = common_options(url, options);
-  Setup setup(url, *o.clock, o.timeout, o.self);
+  Setup setup(url, o);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();
   o.server = setup.at(port);
   setup.limits(&o, port);
   o.lock_manager = setup.lock_manager();
+  if (2 * o.clients.clients > kMostReserved && !url.option("resvport"))
+    for (auto* addresses : {&o.server, &o.lock_manager})
+      for (wire::Address& address : *addresses) address.local = wire::LocalPort::any;
   return o;
 }
 

@@ -11,6 +11,7 @@
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: as the server prefers
 //     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all
 //                         together
+//     clients=, source=   clients, each with connections of its own, and the addresses of this host that they connect from
 //     timeout=            seconds after which a request fails; default 60
 //     resvport=           1: connect from ports below 1024, 0: from any; default: below 1024 if this process may
 #pragma once
@@ -25,6 +26,11 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options);
 wire::LocalPort local_port(const wire::Url& url);
 // Returns what to add to the message of a refusal that may be due to the port that the connection came from.
 std::string port_advice(wire::LocalPort local);
+constexpr uint32_t kMostReserved = 256;  // clients that connect from ports below 1024, of which there are some 350
+// What to add to the message of a server that takes fewer clients than asked for.
+constexpr char kGaneshaLimits[] =
+    "; NFS-Ganesha takes RPC_Max_Connections connections (NFS_CORE_PARAM; 1024 unless set, 10,000 at most), each of "
+    "which takes one of its open files (LimitNOFILE=), as each open file does";
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options);
 
 }  // namespace fsr::nfs

@@ -13,6 +13,7 @@
 
 #include "base/target.hpp"
 #include "nfs/nfs3.hpp"
+#include "targets/client_share.hpp"
 #include "targets/id_map.hpp"
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
@@ -69,13 +70,14 @@ struct Counters {
 
 struct NfsOptions {
   std::vector<wire::Address> server;
-  wire::LocalAddresses local;               // later versions: own addresses of the connections
+  wire::LocalAddresses local;               // own addresses of the connections
   std::vector<wire::Address> lock_manager;  // version 3 only; empty: none
   FileHandle root;
   std::optional<FileSystemId> root_system;                // objects on other file systems are not touched
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
   unsigned connections = 1;                               // version 3: of each session; later versions: of the target
-  uint32_t slots = 64;                                    // of a session in version 4, as Linux requests (max_session_slots)
+  ClientShare clients;
+  uint32_t slots = 64;  // of a session in version 4, as Linux requests (max_session_slots)
   Identity self;
   int64_t timeout = 0;  // ns of a request
   Clock* clock = nullptr;

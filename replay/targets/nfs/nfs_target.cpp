@@ -5,6 +5,7 @@
 
 #include "base/lost_locks.hpp"
 #include "mix/procedures.hpp"
+#include "targets/nfs/nfs3_clients.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/nfs3_session.hpp"
 #include "targets/nfs/nfs_setup.hpp"
@@ -26,9 +27,12 @@ const OpMapping kMappings[] = {kMapping, nfs4::k41Mapping, nfs4::k42Mapping};
 
 class NfsTarget final : public Target {
  public:
-  NfsTarget(wire::Url url, const NfsOptions& options) : url_(std::move(url)), state_(std::make_shared<NfsState>(options)) {}
+  NfsTarget(wire::Url url, const NfsOptions& options) : url_(std::move(url)), state_(std::make_shared<NfsState>(options)) {
+    if (options.clients.is_one_of_many()) clients_ = std::make_shared<Nfs3Clients>(state_);
+  }
 
   ~NfsTarget() override {
+    clients_.reset();
     give_up_locks();
     remove_hidden_names();
   }
@@ -41,6 +45,7 @@ class NfsTarget final : public Target {
   const OpMapping* mapping() const override { return &kMapping; }
 
   std::unique_ptr<TargetSession> open_session() override {
+    if (clients_) return std::make_unique<Nfs3ClientsSession>(clients_);
     try {
       return std::make_unique<Nfs3Session>(state_);
     } catch (const std::runtime_error& e) {
@@ -84,6 +89,10 @@ class NfsTarget final : public Target {
     } while (!found && !reply.eof);
     return !found;
   }
+
+  uint32_t number_of_clients() const override { return state_->options.clients.clients; }
+  std::vector<ClientFigures> client_figures() override { return clients_ ? clients_->figures() : std::vector<ClientFigures>(); }
+  const EndedOverTime* ended_over_time() const override { return clients_ ? clients_->ended_over_time() : nullptr; }
 
   std::vector<std::pair<std::string, uint64_t>> counters() const override {
     const Counters& c = state_->counters;
@@ -154,6 +163,7 @@ class NfsTarget final : public Target {
 
   wire::Url url_;
   std::shared_ptr<NfsState> state_;
+  std::shared_ptr<Nfs3Clients> clients_;  // null: there is only one
 };
 
 // Returns the version that the URL names, by version= or vers= (as for mount(8)). nfs4:// and 4 mean 4.1.

@@ -200,6 +200,7 @@ void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (reply_.done == 0) return sequence_failed(rpc);
   release(rpc, true);
   renewed_ = options.clock->now();
+  if (!recovering_) heard_ = renewed_;
   // A server sets these flags until the last revoked state id is freed, so that only the first time counts.
   const uint32_t alarms = reply_.sequence_flags & (kStateRevoked | kRestartReclaimNeeded);
   if (alarms & ~alarms_) suspect(rpc.epoch);

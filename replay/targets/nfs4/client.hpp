@@ -35,20 +35,21 @@ struct OpCall;
 
 struct Counters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> delayed{0};      // requests repeated after NFS4ERR_DELAY
-  std::atomic<uint64_t> grace{0};        // requests repeated after NFS4ERR_GRACE
-  std::atomic<uint64_t> repeated{0};     // operations begun again after the server forgot session or state
-  std::atomic<uint64_t> lost{0};         // operations that the server may or may not have performed
-  std::atomic<uint64_t> sessions{0};     // sessions made after the first
-  std::atomic<uint64_t> reclaimed{0};    // open files and locks that were reclaimed from a restarted server
-  std::atomic<uint64_t> reopened{0};     // open files that could not be reclaimed, and were opened anew
-  std::atomic<uint64_t> relocked{0};     // locks that could not be reclaimed, and were granted anew
-  std::atomic<uint64_t> lost_opens{0};   // open files that could not be restored
-  std::atomic<uint64_t> lost_locks{0};   // locks that could not be restored
-  std::atomic<uint64_t> delegations{0};  // delegations that the server gave without a request, and that were returned
-  std::atomic<uint64_t> mounted{0};      // clients that unmounted and mounted anew
-  std::atomic<uint64_t> stayed{0};       // times that no client could unmount, because all had open files
-  std::atomic<uint64_t> renewals{0};     // renewals of the lease while idle
+  std::atomic<uint64_t> delayed{0};       // requests repeated after NFS4ERR_DELAY
+  std::atomic<uint64_t> grace{0};         // requests repeated after NFS4ERR_GRACE
+  std::atomic<uint64_t> repeated{0};      // operations begun again after the server forgot session or state
+  std::atomic<uint64_t> lost{0};          // operations that the server may or may not have performed
+  std::atomic<uint64_t> sessions{0};      // sessions made after the first
+  std::atomic<uint64_t> reclaimed{0};     // open files and locks that were reclaimed from a restarted server
+  std::atomic<uint64_t> reopened{0};      // open files that could not be reclaimed, and were opened anew
+  std::atomic<uint64_t> relocked{0};      // locks that could not be reclaimed, and were granted anew
+  std::atomic<uint64_t> lost_opens{0};    // open files that could not be restored
+  std::atomic<uint64_t> lost_locks{0};    // locks that could not be restored
+  std::atomic<uint64_t> broken_opens{0};  // OPENs that failed with EIO, as if the server had no descriptor for them
+  std::atomic<uint64_t> delegations{0};   // delegations that the server gave without a request, and that were returned
+  std::atomic<uint64_t> mounted{0};       // clients that unmounted and mounted anew
+  std::atomic<uint64_t> stayed{0};        // times that no client could unmount, because all had open files
+  std::atomic<uint64_t> renewals{0};      // renewals of the lease while idle
   std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
 
@@ -224,9 +225,11 @@ class Nfs4Client : public WatchedClient {
   int64_t recovery_until_ = 0;  // time until which requests of a recovery are repeated
   uint32_t alarms_ = 0;         // SequenceFlags of the last reply
   uint64_t epoch_ = 1;
-  uint64_t remounts_ = 0;     // times that leave() has succeeded
-  uint64_t lost_leases_ = 0;  // times that the server had forgotten this client
-  std::string problem_;       // why the set-up failed
+  uint64_t remounts_ = 0;                   // times that leave() has succeeded
+  uint64_t lost_leases_ = 0;                // times that the server had forgotten this client
+  int64_t heard_ = 0;                       // time of the last reply
+  int64_t forgotten_heard_ = 0, back_ = 0;  // ClientFigures::heard, back
+  std::string problem_;                     // why the set-up failed
   ServerFeatures offers_;
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 

@@ -77,6 +77,8 @@ void Nfs4Client::name_owner() {
 void Nfs4Client::add_figures(ClientFigures* figures) const {
   figures->reconnects = channels_.reconnects() - remounts_;
   figures->lost_leases = lost_leases_;
+  figures->heard = forgotten_heard_;
+  figures->back = back_;
   figures->is_down = !up_ && !is_new_;  // a client that mounts anew is not lost
 }
 
@@ -152,7 +154,11 @@ Detached Nfs4Client::recover() {
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   unknown_ |= new_client;
-  lost_leases_ += !is_new_ && new_client;
+  if (!is_new_ && new_client) {
+    ++lost_leases_;
+    forgotten_heard_ = heard_;
+    back_ = 0;
+  }
   const bool anew = unknown_ || suspicious_;
   if (anew && recovery) recovery->forgotten();
   if (!error && unknown_ && recovery) error = co_await recovery->reclaim();
@@ -162,6 +168,7 @@ Detached Nfs4Client::recover() {
   recovery_error_ = error;
   if (!error) {
     up_ = !ending_;
+    if (unknown_ && !is_new_) back_ = options.clock->now();
     suspicious_ = unknown_ = is_new_ = false;
     if (anew) ++epoch_;
   }

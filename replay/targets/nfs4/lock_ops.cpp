@@ -52,14 +52,21 @@ Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t st
   co_return reply.error;
 }
 
+// If another client opened the file, the owner has locks through an open instance of this one (lock_homes.hpp).
+HandleId open_for_locks(OpCall& call, const Owner& owner) {
+  const Op& op = call.op();
+  const LockState* ours = call.states().open(op.handle) ? nullptr : call.states().locks(op.object, owner);
+  return ours ? ours->open : op.handle;
+}
+
 Task do_lock(OpCall& call) {
   nfs::LockRequest wish;
   if (int error = nfs::lock_request(call.op(), &wish)) co_return error;
-  const HandleId handle = call.op().handle;
+  const Owner owner{wish.owner.id, wish.owner.flock ? Owner::flock : Owner::record};
+  const HandleId handle = open_for_locks(call, owner);
   const OpenState* known = call.states().open(handle);
   if (!known) co_return EBADF;
   const OpenState open = *known;
-  const Owner owner{wish.owner.id, wish.owner.flock ? Owner::flock : Owner::record};
   if (wish.action == nfs::LockRequest::test)
     co_return co_await test_lock(call, open, owner, wish.start, wish.end, wish.exclusive);
   if (wish.action == nfs::LockRequest::unlock) co_return co_await unlock(call, open, owner, wish.start, wish.end);

@@ -17,16 +17,17 @@ namespace {
 constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is that of Linux
 constexpr uint32_t kReaddirSize = 65536;
 constexpr uint32_t kMostChurn = 100'000;  // clients a second
-constexpr uint32_t kMostReserved = 256;   // clients that connect from ports below 1024, of which there are some 350
 
 Fidelity stated_41(const Op& op, bool privileged) { return nfs4_fidelity(op, {}, privileged); }
 Fidelity stated_42(const Op& op, bool privileged) { return nfs4_fidelity(op, {kOk, kOk, kOk, kOk}, privileged); }
 
+constexpr char kBrokenOpens[] =
+    "OPENs that failed with an I/O error; NFS-Ganesha needs a descriptor for each open file and each connection (LimitNOFILE=)";
+
 class Nfs4Target final : public Target {
  public:
-  Nfs4Target(std::string name, const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients,
-             uint32_t churn)
-      : name_(std::move(name)), shared_(std::make_shared<Shared>(o, minor_version, path, clients, churn)) {}
+  Nfs4Target(std::string name, const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t churn)
+      : name_(std::move(name)), shared_(std::make_shared<Shared>(o, minor_version, path, churn)) {}
 
   std::string name() const override { return name_; }
 
@@ -45,6 +46,7 @@ class Nfs4Target final : public Target {
 
   uint32_t number_of_clients() const override { return shared_->number_of_clients(); }
   std::vector<ClientFigures> client_figures() override { return shared_->figures(); }
+  const EndedOverTime* ended_over_time() const override { return shared_->ended_over_time(); }
 
   bool empty() override { return root_is_empty(*this, *shared_->client.options.clock); }
 
@@ -68,6 +70,7 @@ class Nfs4Target final : public Target {
                                                          {"unexpected replies", c.wire.unexpected},
                                                          {"requests delayed by the server", c.delayed},
                                                          {"requests delayed by its grace period", c.grace},
+                                                         {kBrokenOpens, c.broken_opens},
                                                          {"delegations returned", c.delegations},
                                                          {"lease renewals", c.renewals},
                                                          {"clients mounted anew", c.mounted},
@@ -112,21 +115,21 @@ constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
   url.allow_options({"version", "vers", "proto", "sec", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect",
-                     "resvport", "clients", "slots", "source", "churn"});
+                     "resvport", "clients", "client-share", "slots", "source", "churn"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.readdir_max = kReaddirSize;
   o.slots = uint32_t(url.number("slots", 1, o.slots, o.slots));
-  const uint32_t clients = uint32_t(url.number("clients", 1, kMostClients, 1));
+  const uint32_t clients = o.clients.clients;
   const uint32_t churn = uint32_t(url.number("churn", 1, kMostChurn, 0));
-  if (churn && clients == 1) throw std::runtime_error("churn=: needs several clients (clients=)");
+  if (churn && !o.clients.is_one_of_many()) throw std::runtime_error("churn=: needs several clients (clients=)");
   const uint16_t port = url.port ? url.port : uint16_t(url.number("nfsport", 1, 65535, nfs::kNfsPort));
-  const wire::LocalPort local = clients > kMostReserved && !url.option("resvport") ? wire::LocalPort::any : nfs::local_port(url);
+  const wire::LocalPort local =
+      clients > nfs::kMostReserved && !url.option("resvport") ? wire::LocalPort::any : nfs::local_port(url);
   o.server = wire::resolve(url.host, port, local);
-  o.local = wire::LocalAddresses::of(url);
   try {
-    return std::make_unique<Nfs4Target>(url.text.substr(0, url.text.find('?')), o, minor_version, url.path, clients, churn);
+    return std::make_unique<Nfs4Target>(url.text.substr(0, url.text.find('?')), o, minor_version, url.path, churn);
   } catch (const std::runtime_error& e) {
     throw std::runtime_error(url.host + ":" + std::to_string(port) + ": NFS version 4." + std::to_string(minor_version) + ": " +
                              e.what());

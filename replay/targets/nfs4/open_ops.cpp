@@ -18,6 +18,12 @@ uint32_t share_access(uint32_t flags) {
   return (mask & R_OK ? kShareRead : 0u) | (mask & W_OK ? kShareWrite : 0u);
 }
 
+// Returns the error of a COMPOUND whose OPEN failed.
+int failed_open(OpCall& call, const Reply& reply) {
+  call.client().counters.broken_opens += reply.error == EIO;
+  return reply.error;
+}
+
 // Returns a delegation at once, because this client requests none and offers no way to recall one.
 Task return_delegation(OpCall& call, const FileHandle& handle, const Stateid& delegation) {
   ++call.client().counters.delegations;
@@ -67,7 +73,7 @@ Task do_open(OpCall& call) {
   rpc.compound.getattr();
   if (op.handle == 0) rpc.compound.close(kCurrent);  // the recorded open failed, and no release follows
   const Reply& reply = co_await call.send(rpc);
-  if (reply.done <= kOpenAt) co_return reply.error;
+  if (reply.done <= kOpenAt) co_return failed_open(call, reply);
   if ((op.open_flags & O_TRUNC) && !reply.error) call.files().settled(op.object, 0, UINT64_MAX);
   call.files().learn_links(op.object, reply.attr);
   call.request->outcome.attr = reply.attr;
@@ -103,7 +109,8 @@ Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, con
   if (!reply.error) map_result(call, reply);
   if (!reply.error && (set.valid & kAttrSize)) call.files().settled(op.object, set.size, UINT64_MAX);
   *made = reply.handle;
-  if (reply.done <= kOpenAt || !stays) co_return reply.error;
+  if (reply.done <= kOpenAt) co_return failed_open(call, reply);
+  if (!stays) co_return reply.error;
   if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // closing the file needs a handle
   co_return co_await keep_open(call, reply, reply.handle);
 }
@@ -170,10 +177,10 @@ Task do_releasedir(OpCall& call) {
 
 Task do_flush(OpCall& call) {
   const Op& op = call.op();
-  const OpenState* known = call.states().open(op.handle);
+  const Owner owner{op.owner, Owner::record};
+  const OpenState* known = call.states().open(open_for_locks(call, owner));
   if (!known) co_return EBADF;
   const OpenState open = *known;
-  const Owner owner{op.owner, Owner::record};
   if (op.owner == 0 || !call.states().locks(open.object, owner)) co_return 0;
   co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
 }

@@ -152,9 +152,11 @@ int find_file(OpCall& call, HandleId handle, ObjectId object, File* file) {
   if (!call.files().opens.get(handle, &known)) return EBADF;
   if (known.listing) return EISDIR;
   const OpenState* state = call.states().open(handle);
+  Mount* other = state ? nullptr : call.shared->opener(handle);  // of the source of a copy
+  if (other) state = other->states.open(handle);
   if (!state) return EBADF;
   if (state->lost) return EIO;
-  *file = {known.object, state->handle, state->stateid, state->who, known.flags};
+  *file = {known.object, state->handle, other ? kAnonymous : state->stateid, state->who, known.flags};
   return 0;
 }
 

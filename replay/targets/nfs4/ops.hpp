@@ -68,6 +68,8 @@ struct File {
 int find_file(OpCall& call, HandleId handle, ObjectId object, File* file);
 // Creates a regular file by OPEN. It stays open if the operation has a handle.
 Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made);
+// Returns the open instance through which this client asks for the owner's locks.
+HandleId open_for_locks(OpCall& call, const Owner& owner);
 Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
 
 // --- requests that the parts shared with version 3 make ---

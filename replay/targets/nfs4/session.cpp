@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "targets/client_limits.hpp"
+#include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs4/ops.hpp"
 #include "util/clock_ns.hpp"
 
@@ -16,16 +17,13 @@ namespace {
 
 constexpr unsigned kMostAttempts = 4;
 constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = kSecond;  // ns without a client more
-constexpr char kGaneshaLimit[] =
-    "; NFS-Ganesha takes RPC_Max_Connections connections (NFS_CORE_PARAM; 1024 unless set, 10,000 at most), and as many as its "
-    "limit of open "
-    "files";
 
 }  // namespace
 
-Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn)
+Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t churn)
     : ClientConnection(files, lock_waits_, o, minor_version, path), files(client.options), churn_(churn), next_churn_(INT64_MAX) {
-  if (clients == 1) return;
+  const uint32_t clients = o.clients.clients;
+  if (!o.clients.is_one_of_many()) return;
   allow_clients(uint64_t(clients) * o.connections);
   int error = 0;
   Nfs4Client* first = &client;
@@ -37,7 +35,7 @@ Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::stri
     return;
   }
   end_clients(kEndPatience);
-  throw std::runtime_error(clients_problem(connected, clients, error) + kGaneshaLimit);
+  throw std::runtime_error(clients_problem(connected, clients, error) + nfs::kGaneshaLimits);
 }
 
 Shared::~Shared() {
@@ -48,7 +46,7 @@ Shared::~Shared() {
 // Asks the next client that can to unmount.
 void Shared::advance(int64_t now) {
   if (churn_ && now >= next_churn_) {
-    const int64_t period = kSecond / churn_;
+    const int64_t period = kSecond * client.options.clients.ranks / churn_;
     next_churn_ = next_churn_ + kSecond < now ? now + period : next_churn_ + period;
     uint32_t asked = 0;
     while (asked < number_of_clients() && !at(turn_ = (turn_ + 1) % number_of_clients()).leave()) ++asked;

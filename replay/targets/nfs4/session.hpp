@@ -24,8 +24,8 @@ struct Mount final : Nfs4Client {
 
 // State that the sessions of a target share. File handles are the same for all clients.
 struct Shared final : ClientConnection<Mount> {
-  // Makes `clients` clients, of which `churn` a second unmount and mount anew. Throws std::runtime_error, one line.
-  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t clients, uint32_t churn);
+  // Makes the clients, of which `churn` a second unmount and mount anew, in all ranks. Throws std::runtime_error, one line.
+  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path, uint32_t churn);
   ~Shared() override;
   void advance(int64_t now) override;
   wire::Channel::Interest interest(int64_t deadline) override {
@@ -36,6 +36,9 @@ struct Shared final : ClientConnection<Mount> {
 
   Clock& clock() const override { return *client.options.clock; }
   RetryWaits& lock_waits() override { return lock_waits_; }
+  bool holds_locks(uint32_t number, ObjectId object, uint64_t owner) override {
+    return at(number).states.locks(object, Owner{owner, Owner::record});
+  }
 
  private:
   const uint32_t churn_;

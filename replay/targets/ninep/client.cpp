@@ -159,10 +159,15 @@ void NinepClient::advance(int64_t now) {
   }
   parked_.wake_late(now);
   channel_.poll(now, -1);
+  if (is_lost() && now >= return_at_) {
+    return_at_ = now + kReturnPause;
+    attach_alone();
+  }
 }
 
 wire::Channel::Interest NinepClient::interest(int64_t deadline) const {
   if (!rpcs_.used.empty()) deadline = std::min(deadline, rpcs_.used.front().until);
+  if (is_lost()) deadline = std::min(deadline, return_at_);
   return channel_.interest(parked_.next(deadline));
 }
 

@@ -46,7 +46,7 @@ struct Settings {
   std::optional<Dialect> dialect;  // none: the best that the server speaks
   int64_t timeout = 0;             // ns that an operation may wait for replies
   bool privileged = false, impersonate = false;
-  uint32_t clients = 1;
+  ClientShare clients;
 };
 
 constexpr int64_t kFlushTimeout = 1'000'000'000;  // ns for the reply to the Tflush of a late request
@@ -175,6 +175,7 @@ class NinepClient : public WatchedClient {
   void drop(Fid& fid);
   Task shake();
   Detached shake_hands();
+  bool is_lost() const { return watch && generation_ && !is_ready() && !shaking_ && !connecting_ && !ending_; }
   Detached attach_alone();
   Task agree();
   Task attach(OpCall* call, uint32_t uid, FidRef* found);
@@ -192,6 +193,7 @@ class NinepClient : public WatchedClient {
   int shake_error_ = 0;
   bool connecting_ = false;  // attach_alone() is running
   int connect_error_ = 0;
+  int64_t return_at_ = 0;  // time of the next attempt to replace a lost connection without an operation
   uint64_t generation_ = 0;
   std::string problem_;  // why the set-up failed
   std::string unknown_words_;

@@ -46,6 +46,7 @@ Task lock_fid(OpCall& call, const Open& open, FidRef* fid) {
     int error = co_await call.tree().find(call, open.object, &file);
     if (!error) error = co_await open_copy(call, file, O_RDWR, &opened);
     if (error == EACCES || error == EISDIR || error == EROFS) error = co_await open_copy(call, file, O_RDONLY, &opened);
+    if (error && !open.fid) co_return error;
     if (error) opened = open.fid;  // the object may have no name, so that it can't be opened again
     o = call.tree().object(open.object);
     if (!o) co_return ESTALE;
@@ -70,6 +71,17 @@ Task ask_getlock(OpCall& call, FidRef fid, uint8_t type, Range range, uint64_t o
   rpc.out().u32(fid->number).u8(type).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
+}
+
+// Finds the file of a lock request. If another client has it open, the owner has locks at this one (lock_homes.hpp), and the open
+// instance gets no fid.
+Task find_lock_file(OpCall& call, Open* open) {
+  const Open* known = call.tree().open(call.op().handle);
+  if (!known || !known->fid || &known->fid->client == &call.client())
+    co_return co_await call.tree().find_open(call, call.op().handle, open);
+  *open = *known;
+  open->fid = nullptr;
+  co_return 0;
 }
 
 Object::Locks* locks_of(OpCall& call, ObjectId object) {
@@ -123,7 +135,7 @@ Task do_record_lock(OpCall& call) {
   const uint8_t type = op.mode == F_RDLCK ? kLockRead : op.mode == F_WRLCK ? kLockWrite : kUnlock;
   Open open;
   FidRef fid;
-  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (int error = co_await find_lock_file(call, &open)) co_return error;
   const int64_t until = lock_until(op, clock_of(call).now(), call.client().settings.timeout);
   for (;;) {
     if (int error = co_await lock_fid(call, open, &fid)) co_return error;

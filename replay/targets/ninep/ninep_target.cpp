@@ -54,9 +54,9 @@ std::optional<Dialect> wanted_dialect(const wire::Url& url) {
 }
 
 Settings settings_of(const wire::Url& url, const TargetOptions& options, bool local) {
-  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout", "clients", "source"});
+  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout", "clients", "client-share", "source"});
   Settings s;
-  s.clients = uint32_t(url.number("clients", 1, kMostClients, 1));
+  s.clients = ClientShare::of(url);
   s.clock = options.clock;
   s.privileged = options.privileged;
   s.impersonate = options.impersonate;
@@ -92,7 +92,7 @@ constexpr OpMapping kMappings[] = {{"9P2000.L", fidelity_in<Dialect::l>, ninep_r
 
 class NinepTarget final : public Target {
  public:
-  NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s, s.clients)) {}
+  NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
   // Releases the open instances of files with hidden names, so that these are removed.
   ~NinepTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
@@ -123,6 +123,7 @@ class NinepTarget final : public Target {
 
   uint32_t number_of_clients() const override { return shared_->number_of_clients(); }
   std::vector<ClientFigures> client_figures() override { return shared_->figures(); }
+  const EndedOverTime* ended_over_time() const override { return shared_->ended_over_time(); }
 
   bool empty() override { return root_is_empty(*this, *shared_->client.settings.clock); }
 

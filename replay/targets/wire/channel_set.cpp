@@ -9,16 +9,24 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/clock.hpp"
 #include "targets/wait.hpp"
 
 namespace fsr::wire {
+
+constexpr int64_t kLookAgain = 1'000'000;  // ns between two looks at sockets that no descriptor stands for
 
 ChannelSet::ChannelSet(unsigned number, const std::vector<Address>& addresses, const Protocol& protocol,
                        const ChannelOptions& options, Clock& clock, ChannelCounters& counters)
     : clock_(clock), dealt_(number), watched_(number) {
   for (unsigned i = 0; i < number; ++i)
     channels_.push_back(std::make_unique<Channel>(addresses, protocol, options, clock, counters));
-  if (number > 1 && (epoll_ = epoll_create1(EPOLL_CLOEXEC)) < 0) throw std::system_error(errno, std::generic_category(), "epoll");
+  if (number > 1 && !has_epoll()) throw std::system_error(errno, std::generic_category(), "epoll");
+}
+
+bool ChannelSet::has_epoll() const {
+  if (epoll_ < 0) epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  return epoll_ >= 0;
 }
 
 ChannelSet::~ChannelSet() {
@@ -29,6 +37,7 @@ Channel& ChannelSet::add(const std::vector<Address>& addresses, const Protocol& 
                          ChannelCounters& counters) {
   options.lazy = true;
   channels_.push_back(std::make_unique<Channel>(addresses, protocol, options, clock_, counters));
+  watched_.emplace_back();
   return *channels_.back();
 }
 
@@ -63,6 +72,7 @@ Channel::Woken ChannelSet::poll(int64_t deadline, int wake) {
 
 Channel::Interest ChannelSet::interest(int64_t deadline) const {
   if (size() == 1) return channels_[0]->interest(deadline);
+  if (!has_epoll()) return {-1, 0, std::min(deadline, clock_.now() + kLookAgain)};  // no descriptor is left
   for (size_t i = 0; i < size(); ++i) {
     const Channel::Interest wanted = channels_[i]->interest(deadline);
     deadline = std::min(deadline, wanted.deadline);

@@ -52,7 +52,9 @@ bool is_ours(const LocalAddress& address) {
 
 LocalAddresses LocalAddresses::of(const Url& url) {
   const std::string* range = url.option("source");
-  return range ? LocalAddresses(*range) : LocalAddresses();
+  LocalAddresses addresses = range ? LocalAddresses(*range) : LocalAddresses();
+  addresses.share_ = ClientShare::of(url);
+  return addresses;
 }
 
 LocalAddresses::LocalAddresses(const std::string& range) {
@@ -96,8 +98,12 @@ LocalAddress LocalAddresses::nth(uint64_t n) const {
 
 std::vector<Address> LocalAddresses::from(std::vector<Address> server, uint64_t number) const {
   if (size() == 0) return server;
+  number = share_.number(uint32_t(number));
   const LocalAddress address = own_.empty() ? nth(number % size_) : own_[number % own_.size()];
   std::erase_if(server, [&](const Address& to) { return to.storage.ss_family != address.family; });
+  if (server.empty())
+    throw std::runtime_error(std::string("source=: the server has no IPv") + (address.family == AF_INET ? "4" : "6") +
+                             " address");
   for (Address& to : server) to.from = address;
   return server;
 }

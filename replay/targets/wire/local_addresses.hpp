@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "targets/client_share.hpp"
 #include "targets/wire/address.hpp"
 #include "targets/wire/url.hpp"
 
@@ -20,13 +21,15 @@ class LocalAddresses {
   // Returns those of the option source=.
   static LocalAddresses of(const Url& url);
 
-  // Returns `server` with the local address of the client `number`.
+  // Returns `server` with the local address of this process's client `number`. Throws std::runtime_error, one line, if the server
+  // has no address of that family.
   std::vector<Address> from(std::vector<Address> server, uint64_t number) const;
   uint64_t size() const { return own_.empty() ? size_ : own_.size(); }  // 0: any
 
  private:
   LocalAddress nth(uint64_t n) const;  // of the range
 
+  ClientShare share_;
   std::vector<LocalAddress> own_;  // of interfaces; empty: the whole range
   LocalAddress first_;
   uint64_t size_ = 0;

@@ -15,6 +15,8 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   "$tests/target_conformance" "${small/4.1/4.2}&rsize=4096&wsize=4096" || failed=1
   mkdir "$NFS_VFS_DIR/several"
   "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
+  mkdir "$NFS_VFS_DIR/clients"
+  "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/clients}&clients=3" || failed=1
   four=$(traced connects connect fsreplay target stat "$NFS4_VFS_URL&nconnect=4" >/dev/null; grep -c "htons($NFS_PORT)" connects)
   if [ "$four" = 4 ]; then
     echo "ok - nconnect=4 makes four connections"

@@ -25,7 +25,8 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
     fi
   done
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/small}&rsize=4096&wsize=4096" || failed=1
-  mkdir "$NFS_VFS_DIR/several"
+  mkdir "$NFS_VFS_DIR/several" "$NFS_VFS_DIR/clients"
+  "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/clients}&clients=3" || failed=1
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
   connections() {  # to the port of NFS, of one session
     traced connects connect fsreplay target stat "$NFS_VFS_URL&nconnect=$1" >/dev/null || return 1

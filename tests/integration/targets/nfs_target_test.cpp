@@ -513,6 +513,11 @@ TEST_CASE("the target asks the portmapper for ports, and reports a failure in on
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
 }
 
+TEST_CASE("three clients have locks and connections of their own, and use each other's files") {
+  Mounted m("&clients=3");
+  check_clients(m);
+}
+
 TEST_CASE("the client reclaims its locks after a restart of the server, except a lock that another client took meanwhile") {
   Mounted m;
   ObjectId file = m.create("file", 1);

@@ -143,7 +143,8 @@ inline void check_read_only(Target& target) {
   CHECK(session.perform({.kind = OpKind::null}).error == 0);
 }
 
-// Three clients: what one of them made and opened, the others use; locks of one are another's to the server.
+// Three clients: what one of them made and opened, the others use; locks of one are another's to the server. A copy between files
+// that two of them opened is right, and an owner that has a file open at two of them does not exclude itself.
 inline void check_clients(TargetOnServer& t) {
   REQUIRE(t.target->number_of_clients() == 3);
   const std::unique_ptr<TargetSession> session = t.target->open_session();
@@ -155,6 +156,9 @@ inline void check_clients(TargetOnServer& t) {
     return request.outcome.error;
   };
   const ObjectId file = t.next++;
+  auto lock_as = [&](uint64_t owner, HandleId handle, uint32_t type) {
+    return by(handle, {.kind = OpKind::setlk, .mode = type, .object = file, .handle = handle, .length = 10, .owner = owner});
+  };
   auto lock = [&](uint64_t stream, HandleId handle, uint32_t type) {
     return by(stream, {.kind = OpKind::setlk, .mode = type, .object = file, .handle = handle, .length = 10, .owner = handle});
   };
@@ -172,6 +176,24 @@ inline void check_clients(TargetOnServer& t) {
   CHECK(lock(2, 2, F_WRLCK) == EAGAIN);
   CHECK(lock(0, 1, F_UNLCK) == 0);
   CHECK(lock(2, 2, F_WRLCK) == 0);
+  CHECK(lock(2, 2, F_UNLCK) == 0);
+  CHECK(lock_as(9, 1, F_WRLCK) == 0);
+  CHECK(lock_as(9, 2, F_WRLCK) == 0);
+  CHECK(lock_as(8, 2, F_WRLCK) == EAGAIN);
+  CHECK(by(0, {.kind = OpKind::flush, .object = file, .handle = 2, .owner = 9}) == 0);
+  CHECK(lock_as(8, 2, F_WRLCK) == 0);
+  CHECK(lock_as(8, 1, F_UNLCK) == 0);
+  const ObjectId copy = t.next++;
+  REQUIRE(by(2, {.kind = OpKind::create,
+                 .mode = 0644,
+                 .open_flags = O_RDWR,
+                 .object = copy,
+                 .parent = kDir,
+                 .handle = 3,
+                 .name = "copy"}) == 0);
+  CHECK(by(0, {.kind = OpKind::copy_file_range, .object = file, .object2 = copy, .handle = 1, .handle2 = 3, .length = 4}) == 0);
+  CHECK(t.read(3, 0, 10) == "text");
+  CHECK(by(0, {.kind = OpKind::release, .handle = 3}) == 0);
   CHECK(by(0, {.kind = OpKind::release, .handle = 2}) == 0);
   CHECK(by(0, {.kind = OpKind::release, .handle = 1}) == 0);
   CHECK(by(2, {.kind = OpKind::rename, .object = file, .parent = kDir, .parent2 = kDir, .name = "shared", .name2 = "moved"}) ==
