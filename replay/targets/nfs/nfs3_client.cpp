@@ -15,12 +15,13 @@ namespace fsr::nfs {
 namespace {
 
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns before a request is repeated
+constexpr unsigned kControlCalls = 2;                                    // requests that make and end a security context
 constexpr size_t kOverhead = 4096;                                       // bytes of a reply beside its data
 
 wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   wire::ChannelOptions c;
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
-  c.depth = depth;
+  c.depth = depth + kControlCalls;
   c.request_timeout = o.timeout;
   return c;
 }
@@ -29,13 +30,23 @@ wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) { client->end(*this, error); }
+void Rpc::sent_again() {
+  if (client->gss_ && lock == LockProc::none) client->gss_->seal_again(*this, sealed);
+}
 
 Nfs3Client::Nfs3Client(NfsState& state, unsigned calls) : files(state), options(state.options), depth_(calls * Lanes::kMost) {
+  if (options.security)
+    gss_.emplace(*options.security, Procedure{kNfsProgram, kNfs3, uint32_t(Proc::null)}, options.timeout, *options.clock,
+                 files.counters.gss);
   channels_.emplace(options.connections, options.server, kRpcProtocol, channel_options(options, depth_), *options.clock,
                     files.counters.wire);
 }
 
 Nfs3Client::~Nfs3Client() {
+  if (gss_) {
+    gss_->end((*channels_)[0]);
+    (*channels_)[0].poll(INT64_MIN, -1);
+  }
   channels_.reset();
   again_.clear();
   lock_waits.wake();
@@ -81,10 +92,12 @@ void Nfs3Client::begin(Rpc& rpc) {
     rpc.channel = lock_channel_;
   }
   end_call(rpc.head, rpc.payload.size() + rpc.padding);
+  if (gss_) rpc.sealed.begin();
   transmit(rpc);
 }
 
 void Nfs3Client::transmit(Rpc& rpc) {
+  if (gss_ && rpc.lock == LockProc::none) return gss_->send(*rpc.channel, rpc, rpc.sealed);
   rpc.channel->open(rpc);  // never full, because the depth suffices for all requests
   change_xid(rpc.head, rpc.tag());
   rpc.channel->send(rpc);
@@ -92,6 +105,14 @@ void Nfs3Client::transmit(Rpc& rpc) {
 
 void Nfs3Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
+  if (gss_) {
+    const rpc::GssClient::Opened opened = gss_->open(*rpc.channel, rpc, rpc.sealed, &message);
+    if (opened == rpc::GssClient::Opened::sent_again) return;
+    if (opened == rpc::GssClient::Opened::forged) {
+      rpc.channel->reject();
+      return end(rpc, EBADMSG);
+    }
+  }
   XdrDecoder in(message);
   const RpcStatus status = decode_reply_head(in);
   int error = rpc_errno(status);

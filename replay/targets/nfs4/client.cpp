@@ -70,6 +70,10 @@ void Rpc::failed(int error) {
   client->end(*this, error);
 }
 
+void Rpc::sent_again() {
+  if (client->gss_) client->gss_->seal_again(*this, sealed);
+}
+
 Rpc& Nfs4Client::bare_request(size_t channel) {
   Rpc& rpc = rpcs_.take(this, static_cast<OpCall*>(nullptr));
   rpc.bound_for = &channels_[channel];
@@ -98,6 +102,7 @@ void Nfs4Client::begin(Rpc& rpc) {
   touch();
   rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
   counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_add(1, std::memory_order_relaxed);
+  if (gss_) rpc.sealed.begin();
   start(rpc);
 }
 
@@ -125,6 +130,7 @@ void Nfs4Client::transmit(Rpc& rpc) {
     rpc.compound.place(session_, slots_[rpc.slot].sequence, rpc.slot, uint32_t(slots_.size() - 1), !rpc.harmless());
   }
   rpc.channel = rpc.bound_for ? rpc.bound_for : &channels_.next();
+  if (gss_) return gss_->send(*rpc.channel, rpc, rpc.sealed);
   rpc.channel->open(rpc);
   rpc.compound.end(rpc.tag(), rpc.payload.size() + rpc.padding);
   rpc.channel->send(rpc);
@@ -177,7 +183,10 @@ void Nfs4Client::retire(Rpc& rpc) {
 
 void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   silent_ = false;
-  if (!decode_reply(message, rpc.compound.ops(), &reply_)) {
+  using Opened = rpc::GssClient::Opened;
+  const Opened opened = gss_ ? gss_->open(*rpc.channel, rpc, rpc.sealed, &message) : Opened::plain;
+  if (opened == Opened::sent_again) return;
+  if (opened == Opened::forged || !decode_reply(message, rpc.compound.ops(), &reply_)) {
     rpc.channel->reject();
     if (rpc.slot != Rpc::kNoSlot) retire(rpc);
     if (rpc.call && !rpc.harmless()) rpc.call->harmful = true;
@@ -331,7 +340,7 @@ void Nfs4Client::end_all(Which which, int error) {
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
-    const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0;
+    const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
     if (!waited) rpc->channel->forget(*rpc);
     if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
     end(*rpc, error);
