@@ -29,7 +29,10 @@ wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
 }  // namespace
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
-void Rpc::failed(int error) { client->end(*this, error); }
+void Rpc::failed(int error) {
+  if (client->gss_) client->gss_->ended(sealed);
+  client->end(*this, error);
+}
 void Rpc::sent_again() {
   if (client->gss_ && lock == LockProc::none) client->gss_->seal_again(*this, sealed);
 }

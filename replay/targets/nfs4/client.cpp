@@ -65,6 +65,7 @@ OpNum subject_of(std::span<const OpNum> ops) {
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 
 void Rpc::failed(int error) {
+  if (client->gss_) client->gss_->ended(sealed);
   if (slot != kNoSlot) sendings() ? client->retire(*this) : client->release(*this, false);
   if (call && sendings() && !harmless()) call->harmful = true;
   client->end(*this, error);
@@ -342,6 +343,7 @@ void Nfs4Client::end_all(Which which, int error) {
     if (rpc->serial != serial) continue;
     const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
     if (!waited) rpc->channel->forget(*rpc);
+    if (!waited && gss_) gss_->ended(rpc->sealed);
     if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
     end(*rpc, error);
   }

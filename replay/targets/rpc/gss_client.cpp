@@ -2,14 +2,15 @@
 #include "targets/rpc/gss_client.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/clock.hpp"
 #include "nfs/xdr.hpp"
-#include "util/check.hpp"
 #include "util/clock_ns.hpp"
+#include "util/debug_log.hpp"
 
 namespace fsr::rpc {
 
@@ -18,7 +19,7 @@ using nfs::XdrEncoder;
 
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRpcVersion = 2, kVersion = 1;
 enum Control : uint32_t { kData = 0, kInit = 1, kContinueInit = 2, kDestroy = 3 };  // rpc_gss_proc_t
 constexpr uint32_t kComplete = 0, kContinueNeeded = 1;                              // major statuses
 constexpr uint32_t kAccepted = 0, kDenied = 1, kSuccess = 0, kAuthError = 1;
@@ -100,31 +101,58 @@ void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call
     if (x.wanted != SIZE_MAX) x.wanted = security_.service == Service::none ? x.wanted + kLongestVerifier : SIZE_MAX;
   }
   const int64_t now = clock_.now();
-  if (!next_ && now >= failed_until_ && (!usable(now) || now >= context_->renewal)) begin_context(channel, now + timeout_);
-  if (!usable(now)) {
+  Context context = with_room(now);
+  const bool due = context ? now >= context->renewal : contexts_.size() < kMostContexts;
+  if (due && !next_ && now >= failed_until_) {
+    replaced_ = context;
+    begin_context(channel, now + timeout_);
+  }
+  if (!context) {
     x.forget_sendings();
-    if (!next_) {
+    if (!next_ && contexts_.empty()) {
       ++counters_.failed;
       return x.failed(failure_);
     }
     waiting_.push_back({&channel, &x, &call});
     return;
   }
-  call.context = context_;
+  call.context = std::move(context);
   channel.open(x);
   const bool sealed = seal(x, call);
   channel.send(x);
   if (sealed) return;
   channel.forget(x);  // no byte was sent
-  context_.reset();
+  forget(call.context);
+  release(call);
   if (call.refusals++ < kMostRefusals) return send(channel, x, call);
   ++counters_.failed;
   x.failed(EKEYEXPIRED);
 }
 
 void GssClient::seal_again(wire::Exchange& x, SealedCall& call) {
-  if (context_) call.context = context_;
+  if (Context context = with_room(clock_.now())) {
+    release(call);
+    call.context = std::move(context);
+  }
   seal(x, call);
+}
+
+void GssClient::ended(SealedCall& call) {
+  release(call);
+  if (!waiting_.empty()) send_waiting();
+}
+
+void GssClient::release(SealedCall& call) {
+  if (call.context) call.context->window.answered(call.sequence);
+  call.context.reset();
+}
+
+// Returns a context that may be used for a call. Null: none, or the windows of all are full.
+GssClient::Context GssClient::with_room(int64_t now) {
+  std::erase_if(contexts_, [&](const Context& c) { return now >= c->expires || c->window.exhausted(); });
+  for (const Context& c : contexts_)
+    if (c->window.has_room()) return c;
+  return nullptr;
 }
 
 bool GssClient::withdraw(const wire::Exchange& x) {
@@ -158,7 +186,7 @@ bool GssClient::put_head(std::vector<uint8_t>* out, std::span<const uint8_t> hea
 bool GssClient::seal(wire::Exchange& x, SealedCall& call) {
   GssContext& context = *call.context;
   const std::span<const uint8_t> plain = call.plain, arguments = plain.subspan(arguments_of(plain));
-  call.sequence = ++context.sequence;
+  call.sequence = context.window.take();
   uint8_t number[4];
   put_u32(number, call.sequence);
   std::vector<uint8_t>& out = x.head;
@@ -197,9 +225,11 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
   if (type != nfs::kReply || !in.ok()) return Opened::forged;
   if (status == kDenied) {
     const uint32_t why = in.u32(), number = in.u32();
-    const bool of_context = number == kCredentialProblem || number == kContextProblem || call.context != context_;
+    const bool of_context = number == kCredentialProblem || number == kContextProblem ||
+                            std::find(contexts_.begin(), contexts_.end(), call.context) == contexts_.end();
     if (why == kAuthError && of_context && call.refusals++ < kMostRefusals) {
-      if (context_ == call.context) context_.reset();
+      forget(call.context);
+      release(call);
       ++counters_.refused;
       send(channel, x, call);
       return Opened::sent_again;
@@ -219,7 +249,7 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
   x.payload = call.payload;
   x.padding = call.padding;
   call.begin();
-  call.context.reset();
+  ended(call);
   return Opened::plain;
 }
 
@@ -249,6 +279,13 @@ bool GssClient::open_results(const SealedCall& call, std::span<const uint8_t>* m
 
 // --- the context ---
 
+// Returns the first words of a call of the procedure NULL.
+std::vector<uint8_t> GssClient::null_head() const {
+  std::vector<uint8_t> head;
+  for (uint32_t word : {0u, 0u, nfs::kCall, kRpcVersion, null_.program, null_.version, null_.number}) XdrEncoder(head).u32(word);
+  return head;
+}
+
 void GssClient::begin_context(wire::Channel& channel, int64_t until) {
   until_ = until;
   next_ = std::make_shared<GssContext>(security_);
@@ -263,9 +300,7 @@ void GssClient::send_token(wire::Channel& channel, std::string_view token) {
   control_.channel = &channel;
   control_.until = until_;
   channel.open(control_);
-  const uint32_t words[] = {0, 0, nfs::kCall, 2, null_.program, null_.version, null_.number};
-  std::vector<uint8_t> head;
-  for (uint32_t word : words) XdrEncoder(head).u32(word);
+  const std::vector<uint8_t> head = null_head();
   put_head(&control_.head, head, control_.tag(), next_->handle.empty() ? kInit : kContinueInit, *next_, 0);
   XdrEncoder(control_.head).opaque(token);
   nfs::end_call(control_.head, 0);
@@ -288,18 +323,21 @@ void GssClient::token_came(std::span<const uint8_t> message) {
   next_->handle = in.opaque(kLongestVerifier);
   const uint32_t major = in.u32();
   in.u32();  // the minor status is the server's own
-  next_->window = in.u32();
+  const uint32_t window = in.u32();
   const std::string_view token = in.opaque(kLongestToken);
   if (!in.ok()) return give_up("the answer is not a reply of RPCSEC_GSS", EACCES);
   try {
     std::string more;
     if (!token.empty()) more = next_->next_token(token);
     if (major == kContinueNeeded) return send_token(*control_.channel, more);
-    uint8_t window[4];
-    put_u32(window, next_->window);
+    next_->window.begin(window);
+    uint8_t length[4];
+    put_u32(length, window);
     if (major != kComplete || !next_->established()) return give_up(refusal(0, security_), EACCES);
-    if (flavour != kGssFlavour || !next_->checksum_holds(window, verifier))
+    if (flavour != kGssFlavour || !next_->checksum_holds(length, verifier))
       return give_up("the reply that makes the security context is forged", EACCES);
+    if (logs(LogArea::wire, LogLevel::debug))
+      log_line(LogArea::wire, fmt::format("security context for {} s, window {}", next_->lifetime(), window));
     established(clock_.now());
   } catch (const GssError& e) {
     give_up(e.what(), e.error);
@@ -311,14 +349,22 @@ void GssClient::established(int64_t now) {
   next_->expires = now + lifetime;
   // A new ticket may have come by then, for example by kinit. Otherwise the same is used, and asked for again, until its end.
   next_->renewal = now + std::max(lifetime / 5 * 4, std::min(lifetime, kLeastRenewal));
-  if (begun_) ++counters_.contexts;
+  if (begun_ && (replaced_ || contexts_.empty())) ++counters_.contexts;
   begun_ = true;
   problem_.clear();
-  context_ = std::move(next_);
+  forget(replaced_);
+  contexts_.insert(contexts_.begin(), std::move(next_));
   next_.reset();
-  std::deque<Waiting> waiting;
-  waiting.swap(waiting_);
-  for (const Waiting& w : waiting) send(*w.channel, *w.x, *w.call);
+  send_waiting();
+}
+
+// Sends calls that wait as far as there is room. Without any context, sending one makes a context, or fails.
+void GssClient::send_waiting() {
+  while (!waiting_.empty() && (with_room(clock_.now()) || (contexts_.empty() && !next_))) {
+    const Waiting next = waiting_.front();
+    waiting_.pop_front();
+    send(*next.channel, *next.x, *next.call);
+  }
 }
 
 // The token is not sent again as it is, because the server would take it for a replay.
@@ -329,7 +375,7 @@ void GssClient::control_failed(int error) {
   next_.reset();
   failed_until_ = clock_.now() + kPause;
   failure_ = error;
-  if (!usable(clock_.now())) fail_waiting(error);
+  if (contexts_.empty()) fail_waiting(error);
 }
 
 void GssClient::give_up(const std::string& why, int error) {
@@ -338,7 +384,7 @@ void GssClient::give_up(const std::string& why, int error) {
   failure_ = error;
   problem_ = why;
   counters_.set_problem(why);
-  if (!usable(clock_.now())) fail_waiting(error);
+  if (contexts_.empty()) fail_waiting(error);
 }
 
 void GssClient::fail_waiting(int error) {
@@ -351,17 +397,20 @@ void GssClient::fail_waiting(int error) {
 }
 
 void GssClient::end(wire::Channel& channel) {
-  if (!usable(clock_.now()) || !channel.up() || channel.full()) return;
-  farewell_.one_way = true;
-  farewell_.until = clock_.now() + kEndTime;
-  channel.open(farewell_);
-  std::vector<uint8_t> head;
-  for (uint32_t word : {0u, 0u, nfs::kCall, 2u, null_.program, null_.version, null_.number}) XdrEncoder(head).u32(word);
-  const bool sound = put_head(&farewell_.head, head, farewell_.tag(), kDestroy, *context_, ++context_->sequence);
-  nfs::end_call(farewell_.head, 0);
-  channel.send(farewell_);
-  if (!sound) channel.forget(farewell_);
-  context_.reset();
+  const std::vector<uint8_t> head = null_head();
+  const int64_t now = clock_.now();
+  for (; !contexts_.empty(); contexts_.pop_back()) {
+    GssContext& context = *contexts_.back();
+    if (now >= context.expires || !channel.up() || channel.full()) continue;
+    Control& farewell = farewells_.emplace_back();
+    farewell.one_way = true;
+    farewell.until = now + kEndTime;
+    channel.open(farewell);
+    const bool sound = put_head(&farewell.head, head, farewell.tag(), kDestroy, context, context.window.take());
+    nfs::end_call(farewell.head, 0);
+    channel.send(farewell);
+    if (!sound) channel.forget(farewell);
+  }
 }
 
 }  // namespace fsr::rpc

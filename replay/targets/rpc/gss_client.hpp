@@ -7,10 +7,12 @@
 // can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made kPause later.
 //
 // A call that is sent again on a new connection needs another sequence number, because the server drops numbers that it has seen.
+// If the window of a context is full of unanswered calls, a further context is made, kMostContexts in all. Then calls wait.
 //
 // Used by one thread at a time, as its channels are.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -43,7 +45,7 @@ class GssCounters {
   std::string problem_;
 };
 
-// What a request keeps while it is sent sealed.
+// State of a request while it is sent sealed.
 struct SealedCall {
   std::vector<uint8_t> plain;  // the call with AUTH_SYS, as encoded by its protocol; empty: Exchange::head is that
   std::string_view payload;    // Exchange::payload and padding of the plain call
@@ -60,6 +62,7 @@ struct SealedCall {
 class GssClient {
  public:
   static constexpr int64_t kPause = 1'000'000'000;  // ns from a failure to the next attempt
+  static constexpr size_t kMostContexts = 16;
 
   // `null`: the procedure NULL of the program. `timeout`: ns in which a context must be made.
   GssClient(const Security& security, const nfs::Procedure& null, int64_t timeout, Clock& clock, GssCounters& counters);
@@ -70,6 +73,8 @@ class GssClient {
   void seal_again(wire::Exchange& x, SealedCall& call);
   // Withdraws a call that waits for a context. False: it does not wait.
   bool withdraw(const wire::Exchange& x);
+  // Called for a call that was sent, and will have no reply.
+  void ended(SealedCall& call);
 
   enum class Opened {
     plain,       // *message is the plain reply, which is valid until the next call of open()
@@ -79,7 +84,7 @@ class GssClient {
   // Handles the reply to a sealed call. `x` becomes the plain call again.
   Opened open(wire::Channel& channel, wire::Exchange& x, SealedCall& call, std::span<const uint8_t>* message);
 
-  // Tells the server that the context is no longer needed. The channel must be polled once more.
+  // Tells the server that the contexts are no longer needed. The channel must be polled once more.
   void end(wire::Channel& channel);
   const std::string& problem() const {
     return problem_;
@@ -99,13 +104,18 @@ class GssClient {
     SealedCall* call;
   };
 
-  bool usable(int64_t now) const { return context_ && now < context_->expires && context_->sequence < kLastSequence; }
+  using Context = std::shared_ptr<GssContext>;
+  Context with_room(int64_t now);
+  void forget(const Context& context) { std::erase(contexts_, context); }
+  std::vector<uint8_t> null_head() const;
   void begin_context(wire::Channel& channel, int64_t until);
   void send_token(wire::Channel& channel, std::string_view token);
   void token_came(std::span<const uint8_t> message);
   void established(int64_t now);
   void control_failed(int error);
   void give_up(const std::string& why, int error);
+  void send_waiting();
+  void release(SealedCall& call);
   void fail_waiting(int error);
   // Writes the call up to its arguments. False: the context has expired.
   bool put_head(std::vector<uint8_t>* out, std::span<const uint8_t> head, uint32_t xid, uint32_t procedure, GssContext& context,
@@ -113,16 +123,16 @@ class GssClient {
   bool seal(wire::Exchange& x, SealedCall& call);
   bool open_results(const SealedCall& call, std::span<const uint8_t>* message, size_t results);
 
-  static constexpr uint32_t kLastSequence = 0x7fff0000;  // the limit is 2^31 (RFC 2203, 5.3.3.1)
-
   const Security security_;
   const nfs::Procedure null_;
   const int64_t timeout_;
   Clock& clock_;
   GssCounters& counters_;
-  std::shared_ptr<GssContext> context_;  // null: none yet, or refused
-  std::shared_ptr<GssContext> next_;     // the one that is being made
-  Control control_, farewell_;
+  std::vector<Context> contexts_;  // the first with room is used
+  Context next_;                   // the one that is being made
+  Context replaced_;               // the one that it replaces; null: none
+  Control control_;
+  std::deque<Control> farewells_;
   int64_t until_ = 0;         // ns: time until which next_ must be made
   int64_t failed_until_ = 0;  // ns: time before which no further attempt is made
   int failure_ = 0;           // errno of the last

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "targets/rpc/security.hpp"
+#include "targets/rpc/sequence_window.hpp"
 
 namespace fsr::rpc {
 
@@ -50,8 +51,7 @@ class GssContext {
 
   // Set by the owner:
   std::string handle;                // the server's name of this context
-  uint32_t window = 0;               // sequence numbers that the server tells apart
-  uint32_t sequence = 0;             // the last that was used
+  SequenceWindow window;             // of the calls
   int64_t expires = 0, renewal = 0;  // ns; a new context is due from `renewal` on
 
  private:
