@@ -19,6 +19,8 @@ TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
   CHECK(line(KRB5_FCC_NOFILE, cache).find("no ticket (library's words); run kinit") != std::string::npos);
   CHECK(line(KRB5_FCC_NOFILE, keytab).find("keytab=/k has no usable key") != std::string::npos);
   CHECK(line(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN, cache).find("nfs/server") != std::string::npos);
+  CHECK(std::string(kerberos_problem(int32_t(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN), "krbtgt/B@A not found", cache).what())
+            .find("no tickets for the realm of server") != std::string::npos);
   CHECK(line(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, keytab).find("does not know the user user") != std::string::npos);
   CHECK(line(12345, cache).find("no security context for nfs/server") != std::string::npos);
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", cache).error == EKEYEXPIRED);

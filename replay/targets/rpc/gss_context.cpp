@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
+#include <krb5.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -101,6 +102,7 @@ std::string GssContext::next_token(std::string_view from_server) {
                                                GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &l.lifetime);
   if (GSS_ERROR(major)) fail(major, minor, l.security);
   l.established = major == GSS_S_COMPLETE;
+  if (l.established && l.lifetime == 0) throw kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", l.security);
   return std::string(out.view());
 }
 

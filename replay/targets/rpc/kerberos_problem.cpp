@@ -34,6 +34,9 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
     case int32_t(KRB5KRB_AP_ERR_TKT_NYV):
       return line("the clocks of this host, the KDC and the server differ too much", "set them by NTP");
     case int32_t(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN):
+      if (text.find("krbtgt/") != std::string::npos)  // the ticket of another realm
+        return line("the KDC gives no tickets for the realm of " + security.host,
+                    "check the realm of the ticket (klist), [domain_realm] in krb5.conf, and the trust between the realms");
       return line("the KDC does not know the service " + service,
                   "give the server's full name in the URL, or add that principal to the KDC and to the server's keytab");
     case int32_t(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN):

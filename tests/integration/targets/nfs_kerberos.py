@@ -9,10 +9,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+import faults  # noqa: E402
+import wires  # noqa: E402
 from lower_fs import Cases, built, put_on_path  # noqa: E402
+from proxy import Proxy  # noqa: E402
 
 GANESHA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers", "ganesha")
-LIFE = 5  # seconds of a brief ticket
+LIFE = 6  # seconds of a brief ticket
+FILES = 60  # at least, of a stream
 VERSIONS = {"3": "NFS_VFS_URL", "4.1": "NFS4_VFS_URL"}
 
 
@@ -39,11 +44,17 @@ class Mix:
 
     def __init__(self, name, target, seconds, **environment):
         self.path = os.path.join(os.environ["KERBEROS_DIR"], name + ".json")
-        os.mkdir(os.path.join(os.environ["NFS_VFS_DIR"], name))
+        self.directory = os.path.join(os.environ["NFS_VFS_DIR"], name)
+        os.mkdir(self.directory)
         with open(self.path, "w", encoding="utf-8") as out:
-            self.process = subprocess.Popen(["fsreplay", "mix:sfs97-v3", target.replace("/vfs", f"/vfs/{name}"), "--streams", "2", "--load", "60",
+            self.process = subprocess.Popen(["fsreplay", "mix:sfs97-v3", target.replace("/vfs", f"/vfs/{name}"), "--streams", "1", "--load", "60",
                                              "--duration", f"{seconds}s", "--json", "-q"], stdout=out, stderr=subprocess.STDOUT,
                                             env=dict(os.environ, **environment))
+
+    def await_preparation(self):
+        while sum(len(files) for _, _, files in os.walk(self.directory)) < FILES and self.process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.5)  # into the run
 
     def report(self):
         self.process.wait()
@@ -77,13 +88,17 @@ def alike(cases):
             cases.case(f"{version}: sec={sec}", done.returncode == 0, done.stderr)
 
 
-def tickets(cases):
+def begin_tickets():
     runs = {}
     for version in VERSIONS:
         runs[version] = (
             Mix("renewed" + version, url(version, f"sec=krb5i&keytab={keytab()}&principal=root/brief"), LIFE + 1),
             Mix("expired" + version, url(version, "sec=krb5"), LIFE + 1,
                 **kinit(f"FILE:{os.environ['KERBEROS_DIR']}/brief{version}", "root/brief")))
+    return runs
+
+
+def tickets(cases, runs):
     for version, (renewed, expired) in runs.items():
         report = renewed.report()
         cases.case(f"{version}: a keytab renews a ticket in mid-run, and no operation fails",
@@ -94,9 +109,22 @@ def tickets(cases):
                    bool(told) and 0 < report.get("failed", 0) and report.get("exit_status") != 0, seen(report))
 
 
+def tampering(cases):
+    port = int(os.environ["NFS_PORT"])
+    proxy = Proxy(wires.Rpc(), faults.Fault(), port, port + 100)
+    mix = Mix("tampering", url("3", "sec=krb5i").replace(f"nfsport={port}", f"nfsport={port + 100}"), 2)
+    mix.await_preparation()
+    proxy.fault = faults.Damage(faults.flip, 10)
+    report = mix.report()
+    noticed = counter(report, "malformed replies") + counter(report, "unexpected replies")
+    cases.case("3: replies that were changed on their way are noticed and counted under krb5i",
+               proxy.fault.times > 5 and noticed >= 0.8 * proxy.fault.times, f"{proxy.fault.times} changed: {seen(report)}")
+
+
 def restart(cases):
     runs = {version: Mix("restart" + version, url(version, "sec=krb5p"), 3) for version in VERSIONS}
-    time.sleep(1)  # into the run
+    for mix in runs.values():
+        mix.await_preparation()
     subprocess.run([GANESHA, "--stop"], check=True)
     subprocess.run([GANESHA, "--start"], check=True)
     for version, mix in runs.items():
@@ -118,10 +146,12 @@ def words(cases):
     own = lambda options, **more: lambda version: url(version, options, **more)  # noqa: E731
     refused("no ticket", own("sec=krb5"), "no ticket", "run kinit", KRB5CCNAME=f"FILE:{directory}/none")
     old = kinit(f"FILE:{directory}/old", "-l", "1s", "root/localhost")
-    while subprocess.run(["klist", "-s"], env=old, check=False).returncode == 0:
+    while stat(url("3", "sec=krb5"), **old).returncode == 0:
         time.sleep(0.1)
     refused("an expired ticket", own("sec=krb5"), "the ticket has expired", "kinit", KRB5CCNAME=old["KRB5CCNAME"])
-    refused("a host of another realm", own("sec=krb5", host="ip6-localhost"), "no KDC of the realm", "krb5.conf")
+    with open(f"{directory}/krb5.conf", encoding="utf-8") as here, open(f"{directory}/elsewhere.conf", "w", encoding="utf-8") as elsewhere:
+        elsewhere.write(here.read() + "[domain_realm]\n  localhost = NOWHERE.FSREPLAY\n")
+    refused("a host of another realm", own("sec=krb5"), "no tickets for the realm of localhost", "domain_realm", KRB5_CONFIG=f"{directory}/elsewhere.conf")
     refused("an unknown service", own("sec=krb5", host="127.0.0.1"), "does not know the service nfs/127.0.0.1", "full name")
     refused("a user that the keytab lacks", own(f"sec=krb5&keytab={keytab()}&principal=other"), "keytab=", "no usable key", "klist -k")
     refused("no such keytab", own("sec=krb5&keytab=/none"), "keytab=/none: No such file")
@@ -130,6 +160,8 @@ def words(cases):
     refused("a user by number", own("sec=krb5&uid=1"), "uid=: with sec=krb5", "principal=")
     refused("sec=sys where the export wants Kerberos", own("sec=sys", export="/krb5p"), "the export does not allow sec=sys", "krb5p")
     refused("sec=krb5 where the export wants krb5p", own("sec=krb5", export="/krb5p"), "the export does not allow sec=krb5", "krb5p")
+    done = subprocess.run(["fsreplay", "mix:sfs97-v3", url("4.1", "sec=krb5"), "--uid", "recorded"], capture_output=True, text=True, check=False)
+    cases.case("recorded users", done.returncode == 2 and "leave --uid out" in done.stderr, done.stderr)
     # The KDC has a new key of the server, whose keytab is the old one.
     subprocess.run(["kadmin.local", "ktadd", "-k", f"{directory}/other.keytab", "nfs/localhost"], check=True, stdout=subprocess.DEVNULL,
                    env=dict(os.environ, KRB5_KDC_PROFILE=f"{directory}/kdc.conf"))
@@ -141,8 +173,10 @@ def words(cases):
 def inside():
     put_on_path()
     cases = Cases()
+    runs = begin_tickets()
     alike(cases)
-    tickets(cases)
+    tampering(cases)
+    tickets(cases, runs)
     restart(cases)
     words(cases)
     return cases.status()
