@@ -95,7 +95,6 @@ void Nfs3Client::begin(Rpc& rpc) {
     rpc.channel = lock_channel_;
   }
   end_call(rpc.head, rpc.payload.size() + rpc.padding);
-  if (gss_) rpc.sealed.begin();
   transmit(rpc);
 }
 

@@ -103,7 +103,6 @@ void Nfs4Client::begin(Rpc& rpc) {
   touch();
   rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
   counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_add(1, std::memory_order_relaxed);
-  if (gss_) rpc.sealed.begin();
   start(rpc);
 }
 
@@ -343,7 +342,7 @@ void Nfs4Client::end_all(Which which, int error) {
     if (rpc->serial != serial) continue;
     const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
     if (!waited) rpc->channel->forget(*rpc);
-    if (!waited && gss_) gss_->ended(rpc->sealed);
+    if (gss_) gss_->ended(rpc->sealed);
     if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
     end(*rpc, error);
   }

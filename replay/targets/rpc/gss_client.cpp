@@ -138,6 +138,8 @@ void GssClient::seal_again(wire::Exchange& x, SealedCall& call) {
 }
 
 void GssClient::ended(SealedCall& call) {
+  call.plain.clear();
+  call.refusals = 0;
   release(call);
   if (!waiting_.empty()) send_waiting();
 }
@@ -219,10 +221,14 @@ bool GssClient::seal(wire::Exchange& x, SealedCall& call) {
 
 GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, SealedCall& call,
                                   std::span<const uint8_t>* message) {
+  const auto forged = [&] {
+    ended(call);
+    return Opened::forged;
+  };
   XdrDecoder in(*message);
   in.u32();  // xid
   const uint32_t type = in.u32(), status = in.u32();
-  if (type != nfs::kReply || !in.ok()) return Opened::forged;
+  if (type != nfs::kReply || !in.ok()) return forged();
   if (status == kDenied) {
     const uint32_t why = in.u32(), number = in.u32();
     const bool of_context = number == kCredentialProblem || number == kContextProblem ||
@@ -241,14 +247,13 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
     const uint32_t accepted = in.u32();
     uint8_t number[4];
     put_u32(number, call.sequence);
-    if (!in.ok() || flavour != kGssFlavour || !call.context->checksum_holds(number, checksum)) return Opened::forged;
+    if (!in.ok() || flavour != kGssFlavour || !call.context->checksum_holds(number, checksum)) return forged();
     if (accepted == kSuccess && security_.service != Service::none && !open_results(call, message, message->size() - in.left()))
-      return Opened::forged;
+      return forged();
   }
   x.head.swap(call.plain);
   x.payload = call.payload;
   x.padding = call.padding;
-  call.begin();
   ended(call);
   return Opened::plain;
 }

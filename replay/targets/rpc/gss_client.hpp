@@ -53,10 +53,6 @@ struct SealedCall {
   std::shared_ptr<GssContext> context;
   uint32_t sequence = 0;
   unsigned refusals = 0;  // times that the server refused the context
-  void begin() {          // called for each new request
-    plain.clear();
-    refusals = 0;
-  }
 };
 
 class GssClient {
@@ -73,7 +69,7 @@ class GssClient {
   void seal_again(wire::Exchange& x, SealedCall& call);
   // Withdraws a call that waits for a context. False: it does not wait.
   bool withdraw(const wire::Exchange& x);
-  // Called for a call that was sent, and will have no reply.
+  // Called for a call that ends without a reply.
   void ended(SealedCall& call);
 
   enum class Opened {
