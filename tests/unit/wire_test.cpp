@@ -23,12 +23,14 @@ namespace {
 // A message as ONC RPC frames it: a mark, the tag, the message type, then any content.
 struct Call final : Exchange {
   std::string answer;
-  int error = -1;  // -1: no reply yet
+  int error = -1;      // -1: no reply yet
+  unsigned again = 0;  // times that the channel said that it sends the call again
   void replied(std::span<const uint8_t> message) override {
     answer.assign(message.begin() + 8, message.end());
     error = 0;
   }
   void failed(int e) override { error = e; }
+  void sent_again() override { ++again; }
 };
 
 std::string be32(uint32_t v) { return {char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; }
@@ -174,6 +176,7 @@ TEST_CASE("the channel repeats an idempotent request only a few times") {
   }
   CHECK(call.error == ECONNRESET);
   CHECK(f.counters.resent == Channel::kMaxSendings - 1);
+  CHECK(call.again == Channel::kMaxSendings - 1);
 }
 
 TEST_CASE("the channel fails a request that misses its deadline, and closes the connection") {

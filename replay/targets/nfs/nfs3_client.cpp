@@ -16,6 +16,7 @@ namespace fsr::nfs {
 namespace {
 
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns before a request is repeated
+constexpr unsigned kControlCalls = 2;                                    // requests that make and end a security context
 constexpr size_t kOverhead = 4096;                                       // bytes of a reply beside its data
 
 constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of several clients
@@ -23,7 +24,7 @@ constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of se
 wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   wire::ChannelOptions c;
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
-  c.depth = depth;
+  c.depth = depth + kControlCalls;
   c.request_timeout = o.timeout;
   return c;
 }
@@ -38,7 +39,13 @@ wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) 
 }  // namespace
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
-void Rpc::failed(int error) { client->end(*this, error); }
+void Rpc::failed(int error) {
+  if (client->gss_) client->gss_->ended(sealed);
+  client->end(*this, error);
+}
+void Rpc::sent_again() {
+  if (client->gss_ && lock == LockProc::none) client->gss_->seal_again(*this, sealed);
+}
 
 Nfs3Client::Nfs3Client(NfsState& state, unsigned calls)
     : files(state),
@@ -46,6 +53,7 @@ Nfs3Client::Nfs3Client(NfsState& state, unsigned calls)
       lock_waits(own_lock_waits_),
       lock_caller(state.lock_caller),
       depth_(calls * Lanes::kMost) {
+  protect();
   channels_.emplace(options.connections, options.server, kRpcProtocol, channel_options(options, depth_), *options.clock,
                     files.counters.wire);
 }
@@ -58,14 +66,25 @@ Nfs3Client::Nfs3Client(NfsState& state, RetryWaits& waits, uint32_t k)
       machine_("fsreplay-" + std::to_string(options.clients.number(k))),
       depth_(kDepthOfClient),
       is_set_up_(k == 0) {
+  protect();
   channels_.emplace(options.connections, options.local.from(options.server, k), kRpcProtocol,
                     channel_options_of_client(options, k), *options.clock, files.counters.wire);
 }
 
 Nfs3Client::~Nfs3Client() { end_everything(); }
 
+void Nfs3Client::protect() {
+  if (options.security)
+    gss_.emplace(*options.security, Procedure{kNfsProgram, kNfs3, uint32_t(Proc::null)}, options.timeout, *options.clock,
+                 files.counters.gss);
+}
+
 void Nfs3Client::end_everything() {
   ending_ = ended_ = true;
+  if (gss_ && channels_) {
+    gss_->end((*channels_)[0]);
+    (*channels_)[0].poll(INT64_MIN, -1);
+  }
   channels_.reset();
   again_.clear();
   own_lock_waits_.wake();
@@ -120,6 +139,7 @@ void Nfs3Client::begin(Rpc& rpc) {
 }
 
 void Nfs3Client::transmit(Rpc& rpc) {
+  if (gss_ && rpc.lock == LockProc::none) return gss_->send(*rpc.channel, rpc, rpc.sealed);
   rpc.channel->open(rpc);  // never full, because the depth suffices for all requests
   change_xid(rpc.head, rpc.tag());
   rpc.channel->send(rpc);
@@ -127,6 +147,14 @@ void Nfs3Client::transmit(Rpc& rpc) {
 
 void Nfs3Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
+  if (gss_) {
+    const rpc::GssClient::Opened opened = gss_->open(*rpc.channel, rpc, rpc.sealed, &message);
+    if (opened == rpc::GssClient::Opened::sent_again) return;
+    if (opened == rpc::GssClient::Opened::forged) {
+      rpc.channel->reject();
+      return end(rpc, EBADMSG);
+    }
+  }
   XdrDecoder in(message);
   const RpcStatus status = decode_reply_head(in);
   int error = rpc_errno(status);

@@ -34,12 +34,14 @@ struct ClientReply : Reply {
 struct Rpc final : RpcBase<Nfs3Client, OpCall, Rpc> {
   wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
+  rpc::SealedCall sealed;                                  // used with Kerberos
   LockProc lock = LockProc::none;                          // none: an NFS request; otherwise a request to the lock manager
   bool reclaim = false;                                    // a lock is requested again after a restart
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns; used if the server asks to retry later
 
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
+  void sent_again() override;
 };
 
 class Nfs3Client : public WatchedClient {
@@ -104,6 +106,7 @@ class Nfs3Client : public WatchedClient {
   bool delay(Rpc& rpc);
   void send_delayed();
   void watch_locks();
+  void protect();  // makes gss_, if requests are to be sealed
   Detached reclaim_locks();
   Task lock_again(HeldLocks::Held held);
   bool is_lost() const { return watch && is_set_up_ && !connecting_ && !ending_ && channels_ && !channels_->up(); }
@@ -120,9 +123,11 @@ class Nfs3Client : public WatchedClient {
   ClientReply reply_;
   RpcList<Rpc> rpcs_;
   std::vector<Rpc*> delayed_;
-  std::deque<HeldLocks::Held> again_;         // locks to request again
-  unsigned reclaiming_ = 0;                   // coroutines that do so
-  bool locks_up_ = false;                     // lock_channel_ was connected at the last poll()
+  std::deque<HeldLocks::Held> again_;  // locks to request again
+  unsigned reclaiming_ = 0;            // coroutines that do so
+  bool locks_up_ = false;              // lock_channel_ was connected at the last poll()
+  // Seals requests to the NFS program; none: AUTH_SYS. Requests to the lock manager stay AUTH_SYS, as those of Linux's client do.
+  std::optional<rpc::GssClient> gss_;
   wire::Channel* lock_channel_ = nullptr;     // one of channels_; null: no lock was requested yet
   std::optional<wire::ChannelSet> channels_;  // none: the session ends
 };

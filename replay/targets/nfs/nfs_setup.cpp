@@ -54,7 +54,8 @@ class Setup {
     }
   }
 
-  FileHandle mount() {
+  // Asks for the export's handle. This stays AUTH_SYS, as that of Linux's client; the reply names the flavours of the export.
+  FileHandle mount(const std::optional<rpc::Security>& security) {
     const uint16_t mount_port = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
     std::string what = url_.host + ":" + std::to_string(mount_port) + ": MOUNT of '" + url_.path + "'";
     RpcClient client(what, at(mount_port), timeout_, clock_);
@@ -63,12 +64,13 @@ class Setup {
         kMount, self_, [&](XdrEncoder& out) { encode_mount(out, url_.path); },
         [&](XdrDecoder& in) { return decode_mount(in, &reply); });
     if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status) + advice(reply.status));
+    check_flavours(what, reply.flavours, security ? rpc::pseudo_flavour(security->service) : rpc::kAuthSysFlavour);
     return reply.root;
   }
 
   void limits(NfsOptions* o, uint16_t port) {
     std::string what = url_.host + ":" + std::to_string(port) + ": NFS version 3";
-    RpcClient client(what, o->server, timeout_, clock_);
+    RpcClient client(what, o->server, timeout_, clock_, o->security);
     Reply reply;
     client.call(
         Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
@@ -86,6 +88,17 @@ class Setup {
   }
 
  private:
+  // Throws if the server names the flavours of the export, and the wanted one is none of them. A server that names AUTH_NONE may
+  // take others too.
+  static void check_flavours(const std::string& what, const std::vector<uint32_t>& offered, uint32_t wanted) {
+    const auto has = [&](uint32_t flavour) { return std::find(offered.begin(), offered.end(), flavour) != offered.end(); };
+    if (offered.empty() || has(wanted) || (wanted == rpc::kAuthSysFlavour && has(0))) return;
+    std::string names;
+    for (uint32_t flavour : offered) names += (names.empty() ? "" : ", ") + rpc::flavour_name(flavour);
+    throw std::runtime_error(what + ": the export does not allow sec=" + rpc::flavour_name(wanted) + ", but sec=" + names +
+                             "; give one of these");
+  }
+
   // Returns advice for statuses with which servers refuse a source port, among other reasons.
   std::string advice(uint32_t status) const {
     const bool refused = status == 1 || status == 2 || status == 13;
@@ -122,15 +135,15 @@ std::string port_advice(wire::LocalPort local) {
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   if (url.path.size() > kLongestMountPath) throw std::runtime_error("bad URL '" + url.text + "': the path is too long");
   if (!url.user.empty()) throw std::runtime_error("bad URL '" + url.text + "': NFS has no user names, give uid= and gid=");
-  for (const auto& [name, value] : {std::pair("proto", "tcp"), {"sec", "sys"}})
-    if (const std::string* given = url.option(name); given && *given != value)
-      throw std::runtime_error("bad URL '" + url.text + "': only " + name + "=" + value + " is supported");
+  if (const std::string* proto = url.option("proto"); proto && *proto != "tcp")
+    throw std::runtime_error("bad URL '" + url.text + "': only proto=tcp is supported");
   NfsOptions o;
   o.clock = options.clock;
   o.privileged = options.privileged;
   o.impersonate = options.impersonate;
   o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  o.security = rpc::security_of(url, options.impersonate);
   o.clients = ClientShare::of(url);
   o.local = wire::LocalAddresses::of(url);
   o.self = own_identity();
@@ -141,12 +154,13 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 }
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options({"version", "vers", "proto", "sec", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout",
-                     "nconnect", "nlmport", "nolock", "resvport", "clients", "client-share", "source"});
+  url.allow_options({"version",  "vers",   "proto",     "sec",     "nfsport",      "mountport", "uid",
+                     "gid",      "rsize",  "wsize",     "timeout", "nconnect",     "nlmport",   "nolock",
+                     "resvport", "keytab", "principal", "clients", "client-share", "source"});
   NfsOptions o = common_options(url, options);
   Setup setup(url, o);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
-  o.root = setup.mount();
+  o.root = setup.mount(o.security);
   o.server = setup.at(port);
   setup.limits(&o, port);
   o.lock_manager = setup.lock_manager();

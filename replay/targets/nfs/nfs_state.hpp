@@ -18,6 +18,7 @@
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/uncommitted.hpp"
+#include "targets/rpc/gss_client.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/local_addresses.hpp"
 
@@ -55,6 +56,7 @@ struct Open {
 
 struct Counters {
   wire::ChannelCounters wire;
+  rpc::GssCounters gss;
   std::atomic<uint64_t> delayed{0};                      // requests repeated after NFS3ERR_JUKEBOX
   std::atomic<uint64_t> stuck_listings{0};               // listings that failed because they made no progress
   std::atomic<uint64_t> hidden{0};                       // removals while open, done as a rename
@@ -79,7 +81,8 @@ struct NfsOptions {
   ClientShare clients;
   uint32_t slots = 64;  // of a session in version 4, as Linux requests (max_session_slots)
   Identity self;
-  int64_t timeout = 0;  // ns of a request
+  std::optional<rpc::Security> security;  // none: AUTH_SYS
+  int64_t timeout = 0;                    // ns of a request
   Clock* clock = nullptr;
   bool privileged = false;
   bool impersonate = false;

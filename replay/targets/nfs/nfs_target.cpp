@@ -96,23 +96,25 @@ class NfsTarget final : public Target {
 
   std::vector<std::pair<std::string, uint64_t>> counters() const override {
     const Counters& c = state_->counters;
-    return {{"reconnects", c.wire.reconnects},
-            {"requests sent again", c.wire.resent},
-            {"requests lost with a connection", c.wire.broken},
-            {"requests without an answer", c.wire.timeouts},
-            {"requests with no server to go to", c.wire.unreachable},
-            {"malformed replies", c.wire.malformed},
-            {"unexpected replies", c.wire.unexpected},
-            {"requests delayed by the server", c.delayed},
-            {"listings that made no progress", c.stuck_listings},
-            {"open files removed by renaming", c.hidden},
-            {"hidden names left behind", c.hidden_left},
-            {"files of which the server lost data", c.lost_files},
-            {"bytes of that written again", c.bytes_again},
-            {"files of which lost data could not be written again", c.lost_for_good},
-            {"locks reclaimed", c.locks_again},
-            {kLocksLost, c.locks_lost},
-            {"operations on unknown objects", c.unknown}};
+    std::vector<std::pair<std::string, uint64_t>> all = {{"reconnects", c.wire.reconnects},
+                                                         {"requests sent again", c.wire.resent},
+                                                         {"requests lost with a connection", c.wire.broken},
+                                                         {"requests without an answer", c.wire.timeouts},
+                                                         {"requests with no server to go to", c.wire.unreachable},
+                                                         {"malformed replies", c.wire.malformed},
+                                                         {"unexpected replies", c.wire.unexpected},
+                                                         {"requests delayed by the server", c.delayed},
+                                                         {"listings that made no progress", c.stuck_listings},
+                                                         {"open files removed by renaming", c.hidden},
+                                                         {"hidden names left behind", c.hidden_left},
+                                                         {"files of which the server lost data", c.lost_files},
+                                                         {"bytes of that written again", c.bytes_again},
+                                                         {"files of which lost data could not be written again", c.lost_for_good},
+                                                         {"locks reclaimed", c.locks_again},
+                                                         {kLocksLost, c.locks_lost},
+                                                         {"operations on unknown objects", c.unknown}};
+    if (state_->options.security) c.gss.list(&all);
+    return all;
   }
 
   std::vector<std::pair<std::string, uint64_t>> requests() const override {
@@ -122,7 +124,9 @@ class NfsTarget final : public Target {
   }
 
  private:
-  RpcClient client(int64_t timeout) const { return RpcClient(name(), state_->options.server, timeout, *state_->options.clock); }
+  RpcClient client(int64_t timeout) const {
+    return RpcClient(name(), state_->options.server, timeout, *state_->options.clock, state_->options.security);
+  }
 
   // Releases the locks that are left, because a server keeps those of an unmonitored client until it restarts.
   void give_up_locks() {

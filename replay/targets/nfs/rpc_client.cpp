@@ -18,24 +18,37 @@ constexpr size_t kLongestReply = 1 << 20;
 
 struct Waiting final : wire::Exchange {
   const std::function<bool(XdrDecoder&)>* decode = nullptr;
+  rpc::GssClient* gss = nullptr;  // null: AUTH_SYS
+  wire::Channel* channel = nullptr;
+  rpc::SealedCall sealed;
   bool done = false;
   std::string problem;
   wire::LocalPort local = wire::LocalPort::any;
 
   void replied(std::span<const uint8_t> message) override {
+    using Opened = rpc::GssClient::Opened;
+    const Opened opened = gss ? gss->open(*channel, *this, sealed, &message) : Opened::plain;
+    if (opened == Opened::sent_again) return;
     done = true;
+    if (opened == Opened::forged) {
+      problem = "the reply is forged";
+      return;
+    }
     XdrDecoder in(message);
     RpcStatus status = decode_reply_head(in);
     if (status != RpcStatus::success)
-      problem = rpc_message(status) + (status == RpcStatus::authentication ? port_advice(local) : "");
+      problem = gss && !gss->problem().empty()
+                    ? gss->problem()
+                    : rpc_message(status) + (status == RpcStatus::authentication ? port_advice(local) : "");
     else if (!(*decode)(in))
       problem = "malformed reply";
   }
   void failed(int error) override {
     done = true;
-    problem = error == ETIMEDOUT    ? "no reply"
-              : error == ECONNRESET ? "server closed the connection: not an RPC service?"
-                                    : strerror(error);
+    problem = gss && !gss->problem().empty() ? gss->problem()
+              : error == ETIMEDOUT           ? "no reply"
+              : error == ECONNRESET          ? "server closed the connection: not an RPC service?"
+                                             : strerror(error);
   }
 };
 
@@ -50,13 +63,22 @@ wire::ChannelOptions channel_options(int64_t timeout) {
 
 }  // namespace
 
-RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock) try
+RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock,
+                     const std::optional<rpc::Security>& security) try
     : what_(what),
       local_(server.at(0).local),
+      security_(security),
+      timeout_(timeout),
       clock_(clock),
       channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
 } catch (const std::runtime_error& e) {
   throw std::runtime_error(what + ": " + e.what());
+}
+
+RpcClient::~RpcClient() {
+  if (!gss_) return;
+  gss_->end(channel_);
+  channel_.poll(INT64_MIN, -1);
 }
 
 void RpcClient::call(const Procedure& procedure, const Identity& who, const std::function<void(XdrEncoder&)>& encode,
@@ -64,15 +86,25 @@ void RpcClient::call(const Procedure& procedure, const Identity& who, const std:
   Waiting x;
   x.decode = &decode;
   x.local = local_;
-  channel_.open(x);
-  begin_call(x.head, x.tag(), procedure, who);
+  begin_call(x.head, 0, procedure, who);
   XdrEncoder out(x.head);
   encode(out);
   end_call(x.head, 0);
-  channel_.send(x);
+  if (security_ && !gss_)
+    gss_.emplace(*security_, Procedure{procedure.program, procedure.version, 0}, timeout_, clock_, gss_counters_);
+  if (gss_) {
+    x.gss = &*gss_;
+    x.channel = &channel_;
+    gss_->send(channel_, x, x.sealed);
+  } else {
+    channel_.open(x);
+    change_xid(x.head, x.tag());
+    channel_.send(x);
+  }
   const int64_t begun = clock_.now();
   while (!x.done && !clock_.given_up(begun)) channel_.poll(clock_.look_again(INT64_MAX), -1);
   if (!x.done) {
+    if (gss_) gss_->withdraw(x);
     channel_.reset();
     x.problem = "interrupted";
   }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nfs/rpc.hpp"
+#include "targets/rpc/gss_client.hpp"
 #include "targets/wire/channel.hpp"
 
 namespace fsr::nfs {
@@ -14,7 +16,10 @@ namespace fsr::nfs {
 class RpcClient {
  public:
   // Connects. Throws std::runtime_error with one line: `what` and the reason. `what`: name of the server or program.
-  RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock);
+  // `security`: of the calls. None: AUTH_SYS.
+  RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock,
+            const std::optional<rpc::Security>& security = {});
+  ~RpcClient();
 
   // Calls a procedure and decodes its results. Throws the same kind of error if there is no reply, if the server refuses the
   // call, or if `decode` returns false.
@@ -24,8 +29,12 @@ class RpcClient {
  private:
   std::string what_;
   const wire::LocalPort local_;
+  const std::optional<rpc::Security> security_;
+  const int64_t timeout_;
   Clock& clock_;
   wire::ChannelCounters counters_;
+  rpc::GssCounters gss_counters_;
+  std::optional<rpc::GssClient> gss_;  // made for the program of the first call
   wire::Channel channel_;
 };
 

@@ -8,6 +8,7 @@
 #include "nfs/rpc.hpp"
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nlm4.hpp"
+#include "targets/rpc/security.hpp"
 
 namespace fsr::nfs {
 
@@ -21,6 +22,17 @@ uint32_t program_of(std::span<const uint8_t> call) {
   XdrDecoder in(call);
   in.skip(4 * 4);  // fragment's mark, xid, message type, RPC version
   return in.u32();
+}
+
+// Reads credential and verifier of a call. False: a security context protects the arguments, and the results.
+bool skip_credentials(XdrDecoder& in) {
+  const bool has_context = in.u32() == rpc::kGssFlavour;
+  const std::string_view body = in.opaque(kMostOpaque);
+  in.u32();
+  in.opaque(kMostOpaque);
+  XdrDecoder credential({reinterpret_cast<const uint8_t*>(body.data()), body.size()});
+  credential.skip(3 * 4);  // version, procedure, sequence number
+  return !has_context || credential.u32() == uint32_t(rpc::Service::none);
 }
 
 // Operations of a COMPOUND (RFC 8881) up to the first whose arguments are not skipped here, which is mostly the one that matters.
@@ -64,12 +76,9 @@ std::string RpcProtocol::request_name(std::span<const uint8_t> head) const {
   XdrDecoder in(head);
   in.skip(4 * 4);  // fragment's mark, xid, message type, RPC version
   const uint32_t program = in.u32(), version = in.u32(), number = in.u32();
-  for (int i = 0; i < 2; ++i) {  // credential, verifier
-    in.u32();
-    in.opaque(kMostOpaque);
-  }
+  const bool is_plain = skip_credentials(in);
   if (!in.ok()) return "no call";
-  if (program == kNfsProgram && version == 4 && number == 1) return compound_names(in);
+  if (program == kNfsProgram && version == 4 && number == 1) return is_plain ? compound_names(in) : "compound";
   if (program == kNfsProgram && number < nfs_procedures(version).size() && version < 4) return nfs_procedures(version)[number];
   const char* name = program == kGetPort.program ? "portmap"
                      : program == kMountProgram  ? "mount"
@@ -82,7 +91,9 @@ std::string RpcProtocol::reply_status(std::span<const uint8_t> head, std::span<c
   XdrDecoder in(message);
   const RpcStatus rpc = decode_reply_head(in);
   if (rpc != RpcStatus::success) return rpc_message(rpc);
-  if (in.left() < 4) return "ok";
+  XdrDecoder call(head);
+  call.skip(7 * 4);  // as far as the procedure
+  if (in.left() < 4 || !skip_credentials(call)) return "ok";
   const bool portmap = program_of(head) == kGetPort.program;
   return fmt::format("{} {}", portmap ? "port" : "status", in.u32());
 }

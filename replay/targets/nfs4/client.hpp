@@ -14,6 +14,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct OpCall;
 
 struct Counters {
   wire::ChannelCounters wire;
+  rpc::GssCounters gss;
   std::atomic<uint64_t> delayed{0};       // requests repeated after NFS4ERR_DELAY
   std::atomic<uint64_t> grace{0};         // requests repeated after NFS4ERR_GRACE
   std::atomic<uint64_t> repeated{0};      // operations begun again after the server forgot session or state
@@ -55,6 +57,7 @@ struct Counters {
 
 struct Rpc final : RpcBase<Nfs4Client, OpCall, Rpc> {
   Compound compound;
+  rpc::SealedCall sealed;              // used with Kerberos
   wire::Channel* bound_for = nullptr;  // channel to use; null: any
   wire::Channel* channel = nullptr;    // channel that it was sent on
   bool guarded = false;                // a second OPEN or SETXATTR fails if the first was performed
@@ -71,6 +74,7 @@ struct Rpc final : RpcBase<Nfs4Client, OpCall, Rpc> {
   bool harmless() const { return effect >= compound.ops().size(); }
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
+  void sent_again() override;
 };
 
 // Restores the state that the server forgot.
@@ -168,6 +172,7 @@ class Nfs4Client : public WatchedClient {
   // --- requests (client.cpp) ---
   Rpc& bare_request(size_t channel = 0);  // without SEQUENCE
   void start(Rpc& rpc);
+  void make_gss();
   void transmit(Rpc& rpc);
   bool can_send() const { return !free_slots_.empty() && !channels_.full(); }
   void pump();
@@ -234,6 +239,7 @@ class Nfs4Client : public WatchedClient {
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 
   Reply reply_;
+  std::optional<rpc::GssClient> gss_;  // none: AUTH_SYS
   RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;   // requests that wait for a slot, by waits_until
   bool pumping_ = false;       // pump() is running

@@ -28,6 +28,11 @@ constexpr size_t kNamesAtOnce = 8;  // names of the export's path in one request
 constexpr unsigned kMostAttempts = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
+std::string wrong_security(const nfs::NfsOptions& o) {
+  const std::string given = rpc::flavour_name(o.security ? rpc::pseudo_flavour(o.security->service) : rpc::kAuthSysFlavour);
+  return "the export does not allow sec=" + given + "; give another sec= (sys, krb5, krb5i, krb5p), or export with sec=" + given;
+}
+
 bool of_no_use(uint32_t status) { return status == kNotSupported || status == kIllegalOp; }
 
 }  // namespace
@@ -39,6 +44,7 @@ Nfs4Client::Nfs4Client(const nfs::NfsOptions& o, uint32_t minor, const std::stri
       counters(*own_counters_),
       channels_(o.connections, o.local.from(o.server, 0), nfs::kRpcProtocol, channel_options(false), *o.clock, counters.wire) {
   name_owner();
+  make_gss();
   const int64_t begun = o.clock->now();
   const int64_t until = begun + std::min(o.timeout, kSetUpTimeout);
   bool done = false;
@@ -64,9 +70,15 @@ Nfs4Client::Nfs4Client(Nfs4Client* first, uint32_t k)
       channels_(options.connections, options.local.from(options.server, k), nfs::kRpcProtocol, channel_options(true),
                 *options.clock, counters.wire) {
   name_owner();
+  make_gss();
 }
 
 Nfs4Client::~Nfs4Client() { end_everything(); }
+
+void Nfs4Client::make_gss() {
+  if (options.security)
+    gss_.emplace(*options.security, nfs::Procedure{nfs::kNfsProgram, kNfs4, 0}, options.timeout, *options.clock, counters.gss);
+}
 
 void Nfs4Client::name_owner() {
   std::random_device random;
@@ -213,10 +225,10 @@ Task Nfs4Client::mount(const std::string& path) {
     if (reply.error) {
       problem_ = reply.error == ENOENT            ? "no such export"
                  : reply.error == EACCES          ? "access denied by the server"
-                 : reply.status == kWrongSecurity ? "the server requires other security than AUTH_SYS; export with sec=sys"
+                 : reply.status == kWrongSecurity ? wrong_security(options)
                                                   : strerror(reply.error);
       problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
-      if (reply.error == ENOENT || reply.error == EACCES || reply.error == EPERM)
+      if (reply.error == ENOENT || reply.error == EACCES || (reply.error == EPERM && reply.status != kWrongSecurity))
         problem_ += nfs::port_advice(options.server[0].local);
       co_return reply.error;
     }
@@ -279,14 +291,15 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   if (error) {
-    problem_ = reply_.rpc != nfs::RpcStatus::success    ? nfs::rpc_message(reply_.rpc)
+    problem_ = gss_ && !gss_->problem().empty()         ? gss_->problem()
+               : reply_.rpc != nfs::RpcStatus::success  ? nfs::rpc_message(reply_.rpc)
                : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
                : error == ECONNRESET                    ? "server closed the connection: not an RPC service?"
                : error == ETIMEDOUT                     ? "no reply"
                : error == EPROTO                        ? "the server's limits for a session are too low"
                : reply_.status                          ? "no session: " + status_name(reply_.status)
                                                         : strerror(error);
-    if (reply_.rpc == nfs::RpcStatus::authentication) problem_ += nfs::port_advice(options.server[0].local);
+    if (reply_.rpc == nfs::RpcStatus::authentication && !gss_) problem_ += nfs::port_advice(options.server[0].local);
   } else {
     error = co_await complete_reclaim();
     if (!error) error = co_await mount(path);
@@ -309,6 +322,7 @@ Task Nfs4Client::give_up_session() {
   Rpc& client = bare_request();
   client.compound.destroy_clientid(clientid_);
   co_await send(client);
+  if (gss_) gss_->end(channels_[0]);
   co_return 0;
 }
 

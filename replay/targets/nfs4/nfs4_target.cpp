@@ -82,6 +82,7 @@ class Nfs4Target final : public Target {
                                                          {"bytes of that written again", f.bytes_again},
                                                          {"files of which lost data could not be written again", f.lost_for_good},
                                                          {"operations on unknown objects", f.unknown}};
+    if (shared_->client.options.security) shared_->client.counters.gss.list(&all);
     if (shared_->client.minor_version >= 2) add_refusals(all);
     return all;
   }
@@ -115,7 +116,7 @@ constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
   url.allow_options({"version", "vers", "proto", "sec", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect",
-                     "resvport", "clients", "client-share", "slots", "source", "churn"});
+                     "resvport", "clients", "client-share", "slots", "source", "churn", "keytab", "principal"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));

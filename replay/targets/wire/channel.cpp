@@ -150,6 +150,7 @@ void Channel::drop(int error) {
   while (Exchange* x = old.front()) {
     old.remove(x);
     if (!options_.stateful && (x->sendings_ == 0 || (x->idempotent && x->sendings_ < kMaxSendings))) {
+      if (x->sendings_ > 0) x->sent_again();
       under_way_.push_back(x);
       if (!unsent_) unsent_ = x;
     } else {

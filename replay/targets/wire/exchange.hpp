@@ -30,8 +30,12 @@ class Exchange {
   // may have performed the request. Others: the server can't be reached, and no byte was sent.
   virtual void failed(int error) = 0;
 
+  // Called before the request is sent again on a new connection. May encode it anew.
+  virtual void sent_again() {}
+
   uint32_t tag() const { return tag_; }
   unsigned sendings() const { return sendings_; }  // number of connections on which at least a byte was sent
+  void forget_sendings() { sendings_ = 0; }        // called for a request that is to be sent anew, and waits before that
 
  protected:
   Exchange() = default;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/rpc/gss_context.hpp"
+
+#include <errno.h>
+#include <gssapi/gssapi_ext.h>
+#include <gssapi/gssapi_krb5.h>
+#include <krb5.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "targets/rpc/kerberos_problem.hpp"
+
+namespace fsr::rpc {
+
+namespace {
+
+// Credentials of a keytab are in one cache of this process, which two threads must not fill at a time.
+std::mutex credentials_mutex;
+
+gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
+gss_buffer_desc buffer(std::span<const uint8_t> bytes) { return {bytes.size(), const_cast<uint8_t*>(bytes.data())}; }
+
+// Memory that the library allocates.
+struct Buffer {
+  gss_buffer_desc memory = GSS_C_EMPTY_BUFFER;
+  ~Buffer() {
+    OM_uint32 minor;
+    gss_release_buffer(&minor, &memory);
+  }
+  std::string_view view() const { return {static_cast<const char*>(memory.value), memory.length}; }
+};
+
+std::string text_of(OM_uint32 status, int type) {
+  OM_uint32 minor, more = 0;
+  Buffer text;
+  if (gss_display_status(&minor, status, type, gss_mech_krb5, &more, &text.memory) != GSS_S_COMPLETE) return {};
+  return std::string(text.view());
+}
+
+[[noreturn]] void fail(OM_uint32 major, OM_uint32 minor, const Security& security) {
+  std::string text = minor ? text_of(minor, GSS_C_MECH_CODE) : text_of(major, GSS_C_GSS_CODE);
+  throw kerberos_problem(int32_t(minor), text, security);
+}
+
+}  // namespace
+
+struct GssContext::Library {
+  explicit Library(const Security& s) : security(s) {}
+  ~Library() {
+    OM_uint32 minor;
+    gss_delete_sec_context(&minor, &context, GSS_C_NO_BUFFER);
+    gss_release_name(&minor, &server);
+    gss_release_cred(&minor, &credentials);
+  }
+
+  // Gets credentials and the server's name.
+  void begin() {
+    OM_uint32 minor, major;
+    const std::string service = "nfs@" + security.host;
+    gss_buffer_desc text = buffer(std::string_view(service));
+    if ((major = gss_import_name(&minor, &text, GSS_C_NT_HOSTBASED_SERVICE, &server))) fail(major, minor, security);
+    if (security.keytab.empty() && security.principal.empty()) return;  // the default credentials
+    gss_name_t user = GSS_C_NO_NAME;
+    text = buffer(std::string_view(security.principal));
+    if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor, security);
+    const std::string cache = "MEMORY:fsreplay." + std::to_string(getpid());
+    gss_key_value_element_desc elements[] = {{"client_keytab", security.keytab.c_str()}, {"ccache", cache.c_str()}};
+    const gss_key_value_set_desc from = {2, elements};
+    gss_OID_set_desc kerberos = {1, gss_mech_krb5};
+    major = gss_acquire_cred_from(&minor, user, GSS_C_INDEFINITE, &kerberos, GSS_C_INITIATE,
+                                  security.keytab.empty() ? nullptr : &from, &credentials, nullptr, nullptr);
+    OM_uint32 ignored;
+    gss_release_name(&ignored, &user);
+    if (major) fail(major, minor, security);
+  }
+
+  const Security security;
+  gss_ctx_id_t context = GSS_C_NO_CONTEXT;
+  gss_name_t server = GSS_C_NO_NAME;
+  gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
+  bool begun = false, established = false;
+  OM_uint32 lifetime = 0;
+};
+
+bool kerberos_built_in() { return true; }
+
+GssContext::GssContext(const Security& security) : library_(std::make_unique<Library>(security)) {}
+GssContext::~GssContext() = default;
+
+std::string GssContext::next_token(std::string_view from_server) {
+  std::lock_guard lock(credentials_mutex);
+  Library& l = *library_;
+  if (!l.begun) l.begin();
+  l.begun = true;
+  gss_buffer_desc in = buffer(from_server);
+  Buffer out;
+  OM_uint32 minor;
+  const OM_uint32 major = gss_init_sec_context(&minor, l.credentials, &l.context, l.server, gss_mech_krb5,
+                                               GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, GSS_C_INDEFINITE,
+                                               GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &l.lifetime);
+  if (GSS_ERROR(major)) fail(major, minor, l.security);
+  l.established = major == GSS_S_COMPLETE;
+  if (l.established && l.lifetime == 0) throw kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", l.security);
+  return std::string(out.view());
+}
+
+bool GssContext::established() const { return library_->established; }
+uint32_t GssContext::lifetime() const { return library_->lifetime; }
+
+bool GssContext::add_checksum(std::span<const uint8_t> bytes, std::vector<uint8_t>* to) const {
+  gss_buffer_desc in = buffer(bytes);
+  Buffer out;
+  OM_uint32 minor;
+  if (gss_get_mic(&minor, library_->context, GSS_C_QOP_DEFAULT, &in, &out.memory) != GSS_S_COMPLETE) return false;
+  to->insert(to->end(), out.view().begin(), out.view().end());
+  return true;
+}
+
+bool GssContext::checksum_holds(std::span<const uint8_t> bytes, std::string_view checksum) const {
+  gss_buffer_desc in = buffer(bytes), mic = buffer(checksum);
+  OM_uint32 minor;
+  // The supplementary bits of old and repeated tokens do not matter, because RPCSEC_GSS counts requests itself.
+  return !GSS_ERROR(gss_verify_mic(&minor, library_->context, &in, &mic, nullptr));
+}
+
+bool GssContext::add_encrypted(std::span<const std::span<const uint8_t>> pieces, std::vector<uint8_t>* to) const {
+  gss_iov_buffer_desc parts[4] = {};
+  parts[0].type = GSS_IOV_BUFFER_TYPE_HEADER;
+  parts[1].type = GSS_IOV_BUFFER_TYPE_DATA;
+  for (const auto& piece : pieces) parts[1].buffer.length += piece.size();
+  parts[2].type = GSS_IOV_BUFFER_TYPE_PADDING;
+  parts[3].type = GSS_IOV_BUFFER_TYPE_TRAILER;
+  OM_uint32 minor;
+  int encrypted = 1;
+  if (gss_wrap_iov_length(&minor, library_->context, 1, GSS_C_QOP_DEFAULT, &encrypted, parts, 4) != GSS_S_COMPLETE) return false;
+  const size_t begin = to->size();
+  size_t size = begin;
+  for (const gss_iov_buffer_desc& part : parts) size += part.buffer.length;
+  to->resize(size);
+  uint8_t* at = to->data() + begin;
+  for (gss_iov_buffer_desc& part : parts) {
+    part.buffer.value = at;
+    at += part.buffer.length;
+  }
+  at = static_cast<uint8_t*>(parts[1].buffer.value);
+  for (const auto& piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
+  return gss_wrap_iov(&minor, library_->context, 1, GSS_C_QOP_DEFAULT, &encrypted, parts, 4) == GSS_S_COMPLETE && encrypted;
+}
+
+std::span<uint8_t> GssContext::decrypt(std::span<uint8_t> encrypted) const {
+  gss_iov_buffer_desc parts[2] = {};
+  parts[0].type = GSS_IOV_BUFFER_TYPE_STREAM;
+  parts[0].buffer = buffer(std::span<const uint8_t>(encrypted));
+  parts[1].type = GSS_IOV_BUFFER_TYPE_DATA;
+  OM_uint32 minor;
+  int was_encrypted = 0;
+  const OM_uint32 major = gss_unwrap_iov(&minor, library_->context, &was_encrypted, nullptr, parts, 2);
+  if (GSS_ERROR(major) || !was_encrypted) return {};
+  return {static_cast<uint8_t*>(parts[1].buffer.value), parts[1].buffer.length};
+}
+
+}  // namespace fsr::rpc

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/rpc/security.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "targets/rpc/gss_context.hpp"
+
+namespace fsr::rpc {
+
+std::string flavour_name(uint32_t flavour) {
+  if (flavour == 0) return "none";
+  if (flavour == kAuthSysFlavour) return "sys";
+  for (const auto& [service, name] :
+       {std::pair(Service::none, "krb5"), {Service::integrity, "krb5i"}, {Service::privacy, "krb5p"}})
+    if (flavour == pseudo_flavour(service)) return name;
+  return std::to_string(flavour);
+}
+
+std::optional<Security> security_of(const wire::Url& url, bool impersonate) {
+  auto refuse = [&](const std::string& why) { throw std::runtime_error("bad URL '" + url.text + "': " + why); };
+  const std::string* sec = url.option("sec");
+  const std::string *keytab = url.option("keytab"), *principal = url.option("principal");
+  if (!sec || *sec == "sys") {
+    for (const char* name : {"keytab", "principal"})
+      if (url.option(name)) refuse(std::string(name) + "=: belongs to sec=krb5, sec=krb5i or sec=krb5p");
+    return {};
+  }
+  Security security;
+  if (*sec == "krb5i")
+    security.service = Service::integrity;
+  else if (*sec == "krb5p")
+    security.service = Service::privacy;
+  else if (*sec != "krb5")
+    refuse("sec=" + *sec + ": expected sys, krb5, krb5i or krb5p");
+  if (!kerberos_built_in())
+    refuse("sec=" + *sec + ": this build has no Kerberos; build it with libkrb5-dev (Fedora: krb5-devel)");
+  if (impersonate) refuse("sec=" + *sec + ": the user of each request is that of the ticket; leave --uid out, or use sec=sys");
+  for (const char* name : {"uid", "gid"})
+    if (url.option(name)) refuse(std::string(name) + "=: with sec=" + *sec + ", the user is that of the ticket; give principal=");
+  security.host = url.host;
+  if (principal) security.principal = *principal;
+  if (keytab) {
+    security.keytab = *keytab;
+    if (access(keytab->c_str(), R_OK) < 0) refuse("keytab=" + *keytab + ": " + strerror(errno));
+  }
+  return security;
+}
+
+}  // namespace fsr::rpc

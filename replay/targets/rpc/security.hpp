@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the requests of an NFS target are protected, as its URL says:
+//
+//   sec=                sys: AUTH_SYS, the default; krb5, krb5i, krb5p: RPCSEC_GSS with Kerberos 5
+//   keytab=, principal= with Kerberos: a file of keys, and the user whose tickets are used; default: the caller's cache
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "targets/wire/url.hpp"
+
+namespace fsr::rpc {
+
+// rpc_gss_service_t (RFC 2203): what is done for each request.
+enum class Service : uint32_t { none = 1, integrity = 2, privacy = 3 };
+
+struct Security {
+  Service service = Service::none;
+  std::string host;       // the server's principal is nfs/HOST
+  std::string keytab;     // file; empty: tickets of the caller's cache
+  std::string principal;  // the user's; empty: that of the cache, or the first of the keytab
+};
+
+constexpr uint32_t kAuthSysFlavour = 1, kGssFlavour = 6;
+// Returns the pseudo flavour by which MOUNT and SECINFO name a service (RFC 2623).
+constexpr uint32_t pseudo_flavour(Service service) { return 390002 + uint32_t(service); }
+std::string flavour_name(uint32_t flavour);  // "sys", "krb5", ...; a number if it has no name
+
+// Reads the options of the URL. None: AUTH_SYS. Throws std::runtime_error, one line. `impersonate`: operations are to be
+// performed as their recorded users.
+std::optional<Security> security_of(const wire::Url& url, bool impersonate);
+
+}  // namespace fsr::rpc

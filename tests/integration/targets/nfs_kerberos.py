@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NFSv3 and NFSv4.1 with Kerberos, with a KDC and a server of the test's own: what every target must do alike under sec=krb5p; a
+ticket that a keytab renews in mid-run, and one that runs out; a server that restarts in mid-run; what can't work, in words."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
+import faults  # noqa: E402
+import wires  # noqa: E402
+from lower_fs import Cases, built, put_on_path  # noqa: E402
+from proxy import Proxy  # noqa: E402
+
+GANESHA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers", "ganesha")
+LIFE = 6  # seconds of a brief ticket
+FILES = 60  # at least, of a stream
+VERSIONS = {"3": "NFS_VFS_URL", "4.1": "NFS4_VFS_URL"}
+
+
+def url(version, options, export="/vfs", host="localhost"):
+    return os.environ[VERSIONS[version]].replace("/vfs", export).replace("localhost", host) + "&" + options
+
+
+def kinit(cache, *arguments):
+    subprocess.run(["kinit", "-c", cache, "-k", "-t", keytab(), *arguments], check=True)
+    return dict(os.environ, KRB5CCNAME=cache)
+
+
+def keytab():
+    return os.path.join(os.environ["KERBEROS_DIR"], "user.keytab")
+
+
+def stat(target, **environment):
+    return subprocess.run(["fsreplay", "target", "stat", target], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, **environment))
+
+
+class Mix:
+    """A mix in the background."""
+
+    def __init__(self, name, target, seconds, **environment):
+        self.path = os.path.join(os.environ["KERBEROS_DIR"], name + ".json")
+        self.directory = os.path.join(os.environ["NFS_VFS_DIR"], name)
+        os.mkdir(self.directory)
+        with open(self.path, "w", encoding="utf-8") as out:
+            self.process = subprocess.Popen(["fsreplay", "mix:sfs97-v3", target.replace("/vfs", f"/vfs/{name}"), "--streams", "1", "--load", "60",
+                                             "--duration", f"{seconds}s", "--json", "-q"], stdout=out, stderr=subprocess.STDOUT,
+                                            env=dict(os.environ, **environment))
+
+    def await_preparation(self):
+        while sum(len(files) for _, _, files in os.walk(self.directory)) < FILES and self.process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.5)  # into the run
+
+    def report(self):
+        self.process.wait()
+        with open(self.path, encoding="utf-8") as out:
+            text = out.read()
+        return json.loads(text) if text.startswith("{") else {"counters": {}, "text": text}
+
+
+def counter(report, begin):
+    return sum(count for name, count in report["counters"].items() if name.startswith(begin))
+
+
+def seen(report):
+    return f"{report.get('failed')} failed, {report.get('not_clean')}, {report['counters']} {report.get('text', '')}"
+
+
+def alike(cases):
+    """Every case of the conformance tests, in both versions at once."""
+    runs = {}
+    for version in VERSIONS:
+        os.mkdir(os.path.join(os.environ["NFS_VFS_DIR"], "conformance" + version))
+        runs[version] = subprocess.Popen([built("tests/integration/target_conformance"),
+                                          url(version, "sec=krb5p", "/krb5p/conformance" + version), "--privileged"],
+                                         stdout=subprocess.PIPE, text=True)
+    for version, run in runs.items():
+        out, _ = run.communicate()
+        print("\n".join(line.replace(" - ", f" - {version}, krb5p: ", 1) for line in out.splitlines() if line.startswith(("ok", "not ok"))))
+        cases.case(f"{version}: the conformance tests end well under krb5p", run.returncode == 0, str(run.returncode))
+        for sec in ("sys", "krb5", "krb5i"):
+            done = stat(url(version, f"sec={sec}"))
+            cases.case(f"{version}: sec={sec}", done.returncode == 0, done.stderr)
+
+
+def begin_tickets():
+    runs = {}
+    for version in VERSIONS:
+        runs[version] = (
+            Mix("renewed" + version, url(version, f"sec=krb5i&keytab={keytab()}&principal=root/brief"), LIFE + 1),
+            Mix("expired" + version, url(version, "sec=krb5"), LIFE + 1,
+                **kinit(f"FILE:{os.environ['KERBEROS_DIR']}/brief{version}", "root/brief")))
+    return runs
+
+
+def tickets(cases, runs):
+    for version, (renewed, expired) in runs.items():
+        report = renewed.report()
+        cases.case(f"{version}: a keytab renews a ticket in mid-run, and no operation fails",
+                   counter(report, "security contexts made anew") > 0 and report.get("failed") == 0, seen(report))
+        report = expired.report()
+        told = [name for name in report["counters"] if "the ticket has expired" in name and "kinit" in name]
+        cases.case(f"{version}: a ticket that runs out in mid-run is told with the remedy",
+                   bool(told) and 0 < report.get("failed", 0) and report.get("exit_status") != 0, seen(report))
+
+
+def tampering(cases):
+    port = int(os.environ["NFS_PORT"])
+    proxy = Proxy(wires.Rpc(), faults.Fault(), port, port + 100)
+    mix = Mix("tampering", url("3", "sec=krb5i").replace(f"nfsport={port}", f"nfsport={port + 100}"), 2)
+    mix.await_preparation()
+    proxy.fault = faults.Damage(faults.flip, 10)
+    report = mix.report()
+    noticed = counter(report, "malformed replies") + counter(report, "unexpected replies")
+    cases.case("3: replies that were changed on their way are noticed and counted under krb5i",
+               proxy.fault.times > 5 and noticed >= 0.8 * proxy.fault.times, f"{proxy.fault.times} changed: {seen(report)}")
+
+
+def restart(cases):
+    runs = {version: Mix("restart" + version, url(version, "sec=krb5p"), 3) for version in VERSIONS}
+    for mix in runs.values():
+        mix.await_preparation()
+    subprocess.run([GANESHA, "--stop"], check=True)
+    subprocess.run([GANESHA, "--start"], check=True)
+    for version, mix in runs.items():
+        report = mix.report()
+        lost = counter(report, "requests lost with a connection") + counter(report, "operations that the server may")
+        cases.case(f"{version}: contexts that a restarted server forgot are made anew, and no operation is lost for it",
+                   counter(report, "security contexts made anew") > 0 and report.get("failed", 1) <= lost, seen(report))
+
+
+def words(cases):
+    def refused(name, target, *expected, **environment):
+        for version in VERSIONS:
+            done = stat(target(version), **environment)
+            line = done.stderr.strip()
+            cases.case(f"{version}: {name}", done.returncode == 2 and "\n" not in line and all(e in line for e in expected),
+                       f"status {done.returncode}: {line}")
+
+    directory = os.environ["KERBEROS_DIR"]
+    own = lambda options, **more: lambda version: url(version, options, **more)  # noqa: E731
+    refused("no ticket", own("sec=krb5"), "no ticket", "run kinit", KRB5CCNAME=f"FILE:{directory}/none")
+    old = kinit(f"FILE:{directory}/old", "-l", "1s", "root/localhost")
+    while stat(url("3", "sec=krb5"), **old).returncode == 0:
+        time.sleep(0.1)
+    refused("an expired ticket", own("sec=krb5"), "the ticket has expired", "kinit", KRB5CCNAME=old["KRB5CCNAME"])
+    with open(f"{directory}/krb5.conf", encoding="utf-8") as here, open(f"{directory}/elsewhere.conf", "w", encoding="utf-8") as elsewhere:
+        elsewhere.write(here.read() + "[domain_realm]\n  localhost = NOWHERE.FSREPLAY\n")
+    refused("a host of another realm", own("sec=krb5"), "no tickets for the realm of localhost", "domain_realm", KRB5_CONFIG=f"{directory}/elsewhere.conf")
+    refused("an unknown service", own("sec=krb5", host="127.0.0.1"), "does not know the service nfs/127.0.0.1", "full name")
+    refused("a user that the keytab lacks", own(f"sec=krb5&keytab={keytab()}&principal=other"), "keytab=", "no usable key", "klist -k")
+    refused("no such keytab", own("sec=krb5&keytab=/none"), "keytab=/none: No such file")
+    refused("an unknown value", own("sec=kerberos"), "sec=kerberos: expected sys, krb5, krb5i or krb5p")
+    refused("a keytab without Kerberos", own("keytab=/none"), "keytab=: belongs to sec=krb5")
+    refused("a user by number", own("sec=krb5&uid=1"), "uid=: with sec=krb5", "principal=")
+    refused("sec=sys where the export wants Kerberos", own("sec=sys", export="/krb5p"), "the export does not allow sec=sys", "krb5p")
+    refused("sec=krb5 where the export wants krb5p", own("sec=krb5", export="/krb5p"), "the export does not allow sec=krb5", "krb5p")
+    done = subprocess.run(["fsreplay", "mix:sfs97-v3", url("4.1", "sec=krb5"), "--uid", "recorded"], capture_output=True, text=True, check=False)
+    cases.case("recorded users", done.returncode == 2 and "leave --uid out" in done.stderr, done.stderr)
+    # The KDC has a new key of the server, whose keytab is the old one.
+    subprocess.run(["kadmin.local", "ktadd", "-k", f"{directory}/other.keytab", "nfs/localhost"], check=True, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, KRB5_KDC_PROFILE=f"{directory}/kdc.conf"))
+    new = kinit(f"FILE:{directory}/new", "root/localhost")
+    refused("a server whose keytab is old", own("sec=krb5"), "rejects the Kerberos ticket for nfs/localhost", "keytab",
+            KRB5CCNAME=new["KRB5CCNAME"])
+
+
+def inside():
+    put_on_path()
+    cases = Cases()
+    runs = begin_tickets()
+    alike(cases)
+    tampering(cases)
+    tickets(cases, runs)
+    restart(cases)
+    words(cases)
+    return cases.status()
+
+
+if sys.argv[1:] == ["--inside"]:
+    sys.exit(inside())
+os.environ.update(NFS_KERBEROS="1", KERBEROS_LIFE=str(LIFE))
+os.execv(GANESHA, [GANESHA, os.path.abspath(__file__), "--inside"])

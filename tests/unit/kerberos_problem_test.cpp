@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/rpc/kerberos_problem.hpp"
+
+#include <errno.h>
+#include <krb5.h>
+
+#include "catch.hpp"
+
+using namespace fsr::rpc;
+
+TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
+  const Security cache{.host = "server"}, keytab{.host = "server", .keytab = "/k", .principal = "user"};
+  auto line = [](int64_t code, const Security& security) {
+    return std::string(kerberos_problem(int32_t(code), "library's words", security).what());
+  };
+  CHECK(line(KRB5KRB_AP_ERR_SKEW, cache) ==
+        "Kerberos: the clocks of this host, the KDC and the server differ too much (library's words); set them by NTP");
+  CHECK(line(KRB5_KDCREP_SKEW, keytab) == line(KRB5KRB_AP_ERR_SKEW, cache));
+  CHECK(line(KRB5_FCC_NOFILE, cache).find("no ticket (library's words); run kinit") != std::string::npos);
+  CHECK(line(KRB5_FCC_NOFILE, keytab).find("keytab=/k has no usable key") != std::string::npos);
+  CHECK(line(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN, cache).find("nfs/server") != std::string::npos);
+  CHECK(std::string(kerberos_problem(int32_t(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN), "krbtgt/B@A not found", cache).what())
+            .find("no tickets for the realm of server") != std::string::npos);
+  CHECK(line(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, keytab).find("does not know the user user") != std::string::npos);
+  CHECK(line(12345, cache).find("no security context for nfs/server") != std::string::npos);
+  CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", cache).error == EKEYEXPIRED);
+  CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EACCES);
+}
+
+TEST_CASE("flavours have the names of sec=") {
+  CHECK(flavour_name(1) == "sys");
+  CHECK(flavour_name(pseudo_flavour(Service::none)) == "krb5");
+  CHECK(flavour_name(390004) == "krb5i");
+  CHECK(flavour_name(390005) == "krb5p");
+  CHECK(flavour_name(6) == "6");
+}
