@@ -57,8 +57,8 @@ void KnockOnTracker::collect(const Op& op) {
 }
 
 // Collects again what `op` touches if it failed in the capture alone, because it has changed the target's tree.
-void KnockOnTracker::collect_changed(const Op& op, bool succeeded) {
-  if (!op.error || !succeeded) return;
+void KnockOnTracker::collect_changed(const Op& op, int error) {
+  if (!op.error || error) return;
   Op done = op;
   done.error = 0;
   collect(done);
@@ -76,23 +76,61 @@ bool KnockOnTracker::spread(uint32_t cause) {
   return any;
 }
 
-// Marks what `op` names and touches, but not the directories of its names. If only results differ, the objects are there all the
-// same, and so are their names.
-void KnockOnTracker::mark(uint32_t cause, const Op& op, bool succeeded) {
-  const bool is_there = !op.error && succeeded;
+// True: a side that ends so lacks an object, a name or an open instance.
+static bool is_missing(int error) { return error == ENOENT || error == ESTALE || error == EBADF; }
+
+// True: `op` makes an object known, and only if it succeeds.
+static bool introduces(const Op& op) {
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::tmpfile:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::link:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Marks what `op` changed on one side alone, but not the directories of its names. If something is there on one side alone, that
+// is marked, too. Any other error (EIO, a time limit) says nothing about what was only looked at. If only results differ, the
+// objects and their names are there all the same.
+void KnockOnTracker::mark(uint32_t cause, const Op& op, int error) {
+  const bool only_results = !op.error && !error;
+  const bool absent = is_missing(op.error) != is_missing(error) || (introduces(op) && !op.error != !error);
+  bool object_marked = false, name_marked = false;
   for (const Access& access : accesses_) {
     if (!access.key || unchanged_.size() >= kMostRemembered) continue;
     const KeyParts key = parts_of_key(access.key);
-    const bool facet = key.of == KeyParts::facet;
+    const bool facet = key.of == KeyParts::facet, shared = access.mode == Access::shared;
     if (facet && !key.object) continue;  // a resource for all objects
-    if (is_there && !(facet && (!key.existence || op.kind == OpKind::readlink))) continue;
-    if (access.mode == Access::shared && facet && key.object != op.object && key.object != op.object2) continue;
+    if (only_results ? !(facet && (!key.existence || op.kind == OpKind::readlink)) : shared && !absent) continue;
+    const bool own = facet && (key.object == op.object || key.object == op.object2);
+    if (shared && facet && !own) continue;
     unchanged_.try_emplace(access.key, cause);
+    object_marked |= own;
+    name_marked |= key.of == KeyParts::name;
   }
-  for (const ObjectId object : {op.object, op.object2})
-    if (object) diverged_.insert(object);
-  if (!op.object && !op.name.empty()) diverged_.insert(key_of_name(op.parent, op.name));
-  marked_.store(true, std::memory_order_relaxed);
+  if (diverged_.size() < kMostRemembered) {
+    for (const ObjectId object : {op.object, op.object2})
+      if (object && object_marked) diverged_.insert(object);
+    if (!op.object && name_marked) diverged_.insert(key_of_name(op.parent, op.name));
+  }
+  marked_.store(!unchanged_.empty(), std::memory_order_relaxed);
+}
+
+// Forgets a mark, and its object if that was the last one.
+void KnockOnTracker::unmark(uint64_t key) {
+  if (unchanged_.erase(key) == 0) return;
+  const KeyParts parts = parts_of_key(key);
+  if (parts.of == KeyParts::name) diverged_.erase(key);
+  if (parts.of != KeyParts::facet) return;
+  const auto keys = keys_of_object(parts.object);
+  if (std::none_of(keys.begin(), keys.end(), [this](uint64_t other) { return unchanged_.contains(other); }))
+    diverged_.erase(parts.object);
 }
 
 void KnockOnTracker::forget_object(ObjectId object) {
@@ -100,7 +138,7 @@ void KnockOnTracker::forget_object(ObjectId object) {
   diverged_.erase(object);
 }
 
-void KnockOnTracker::differed(const Op& op, bool succeeded) {
+void KnockOnTracker::differed(const Op& op, int error) {
   if (!marks_differences_) return;
   const std::lock_guard lock(mutex_);
   if (causes_.size() >= kMostRemembered) return;
@@ -108,8 +146,8 @@ void KnockOnTracker::differed(const Op& op, bool succeeded) {
   cause.differed = true;
   causes_.push_back(std::move(cause));
   collect(op);
-  collect_changed(op, succeeded);
-  mark(uint32_t(causes_.size() - 1), op, succeeded);
+  collect_changed(op, error);
+  mark(uint32_t(causes_.size() - 1), op, error);
 }
 
 // True: a file that succeeds to do `op` is empty behind it.
@@ -119,21 +157,24 @@ static bool empties(const Op& op) {
   return (op.kind == OpKind::open || op.kind == OpKind::create) && (op.open_flags & O_TRUNC);
 }
 
+static bool removes(const Op& op) { return op.kind == OpKind::unlink || op.kind == OpKind::rmdir; }
+
 void KnockOnTracker::agreed(const Op& op) {
   if (!marked_.load(std::memory_order_relaxed) || !marks_differences_) return;
-  const bool names = changes_names(op), empty = empties(op);
-  if (!names && !empty) return;
   const std::lock_guard lock(mutex_);
   collect(op);
+  const bool empty = empties(op);
   for (const Access& access : accesses_) {
     const KeyParts key = parts_of_key(access.key);
-    if (access.mode != Access::exclusive || !(key.content ? empty : names && key.of == KeyParts::name)) continue;
-    unchanged_.erase(access.key);
-    diverged_.erase(access.key);
+    const bool name = key.of == KeyParts::name, handle = key.of == KeyParts::other;
+    const bool shown = name ? !op.error || op.error == ENOENT : (handle || key.existence) && !op.error;
+    const bool made = access.mode == Access::exclusive && (name ? !op.error : key.content && empty);
+    const auto known = unchanged_.find(access.key);
+    // That an object is there says nothing about a change of it that was left out.
+    if (known != unchanged_.end() && (made || (shown && causes_[known->second].differed))) unmark(access.key);
   }
-  const bool removes = op.kind == OpKind::unlink || op.kind == OpKind::rmdir;
-  if (removes) forget_object(op.object);
-  if (op.kind == OpKind::rename && !(op.flags & RENAME_EXCHANGE)) forget_object(op.object2);
+  if (!op.error && removes(op)) forget_object(op.object);
+  if (!op.error && op.kind == OpKind::rename && !(op.flags & RENAME_EXCHANGE)) forget_object(op.object2);
   marked_.store(!unchanged_.empty(), std::memory_order_relaxed);
 }
 
@@ -184,18 +225,24 @@ bool KnockOnTracker::would_remove(const Op& op) {
   return cause && !causes_[*cause].differed;
 }
 
-bool KnockOnTracker::follows(const Op& op, bool succeeded) {
+bool KnockOnTracker::follows(const Op& op, int error) {
   std::lock_guard lock(mutex_);
   if (unchanged_.empty()) return false;
   const std::optional<uint32_t> cause = cause_of(op);
   if (!cause) return false;
   if (!first_ || causes_[*cause].seq < causes_[*first_].seq) first_ = cause;
-  collect_changed(op, succeeded);
-  if (marks_differences_)
-    mark(*cause, op, succeeded);
+  const bool differed = causes_[*cause].differed;
+  after_differences_ += differed;
+  if (differed && removes(op) && !op.error && is_missing(error)) {  // it is there on neither side now
+    forget_object(op.object);
+    unmark(key_of_name(op.parent, op.name));
+    return true;
+  }
+  collect_changed(op, error);
+  if (differed)
+    mark(*cause, op, error);
   else
     spread(*cause);
-  after_differences_ += causes_[*cause].differed;
   return true;
 }
 

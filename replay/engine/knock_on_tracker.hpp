@@ -55,14 +55,13 @@ class KnockOnTracker {
   // operations with a higher number are consequences.
   void not_done_elsewhere(const Op& op);
   // True: the differing outcome of `op` is a consequence. Then what `op` should have changed counts as not done, too. If `op`
-  // failed in the capture and succeeded on the target, what it changed there counts as a difference, too. `succeeded`: on the
-  // target.
-  bool follows(const Op& op, bool succeeded);
+  // failed in the capture and succeeded on the target, what it changed there counts as a difference, too. `error`: on the target.
+  bool follows(const Op& op, int error);
   // Call it if the outcome of `op` differed and follows() is false. Without Marks::differences, this function and the next two do
   // nothing.
-  void differed(const Op& op, bool succeeded);
-  // Call it if the outcome of `op` was as recorded. Names that it made or removed differ no longer, nor does what it removed or
-  // made empty.
+  void differed(const Op& op, int error);
+  // Call it if the outcome of `op` was as recorded. It shows that the objects, names and open instances that it used are there in
+  // both trees. What it removed or made empty differs no longer.
   void agreed(const Op& op);
   // Forgets what differed of an object that was made again under this name.
   void made_again(ObjectId object, ObjectId parent, std::string_view name);
@@ -80,11 +79,12 @@ class KnockOnTracker {
 
   void add(Source cause, const Op& op);
   void collect(const Op& op);
-  void collect_changed(const Op& op, bool succeeded);
+  void collect_changed(const Op& op, int error);
   std::optional<uint32_t> cause_of(const Op& op);
   // Marks what the accesses change as not done because of causes_[cause]. False: nothing was, or an earlier cause stands there.
   bool spread(uint32_t cause);
-  void mark(uint32_t cause, const Op& op, bool succeeded);
+  void mark(uint32_t cause, const Op& op, int error);
+  void unmark(uint64_t key);
   void forget_object(ObjectId object);
 
   const bool marks_differences_;
@@ -96,7 +96,7 @@ class KnockOnTracker {
   std::unordered_map<uint64_t, uint32_t> unchanged_;  // key of what should have been changed, and index of the earliest cause
   std::optional<uint32_t> first_;
   LeftOut left_out_;
-  std::unordered_set<uint64_t> diverged_;  // object ids, and keys of names without an object
+  std::unordered_set<uint64_t> diverged_;  // objects with a mark, and keys of marked names without an object
   uint64_t after_differences_ = 0;
 };
 

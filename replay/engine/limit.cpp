@@ -154,10 +154,11 @@ class Judge {
 }  // namespace
 
 // The longest operation may have been the last one, whose own time is no delay of the schedule.
-int64_t late_at_end(const RunResult& run) {
-  if (run.planned == 0) return 0;
-  return std::max<int64_t>(0, run.elapsed - run.planned - run.stood_still - std::max(run.service.max(), run.failing.max()));
+int64_t late_after(const RunResult& run, int64_t end) {
+  return std::max<int64_t>(0, run.elapsed - end - run.stood_still - std::max(run.service.max(), run.failing.max()));
 }
+
+int64_t late_at_end(const RunResult& run) { return run.planned == 0 ? 0 : late_after(run, run.planned); }
 
 void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }
 

@@ -11,5 +11,7 @@ void find_limit(const RunOptions& options, RunResult& result);
 
 // Returns the ns by which the last operations were issued late, at least. 0: in time, or the run had no schedule.
 int64_t late_at_end(const RunResult& run);
+// The same for a schedule that ended `end` ns after the run began; negative: before it.
+int64_t late_after(const RunResult& run, int64_t end);
 
 }  // namespace fsr

@@ -128,8 +128,8 @@ Match Verifier::check(const Op& op, const Outcome& got, bool other_user, int64_t
     if (knock_on_) knock_on_->agreed(op);
     return Match::matched;
   }
-  if (knock_on_ && knock_on_->follows(op, got.error == 0)) return Match::followed;
-  if (knock_on_) knock_on_->differed(op, got.error == 0);
+  if (knock_on_ && knock_on_->follows(op, got.error)) return Match::followed;
+  if (knock_on_) knock_on_->differed(op, got.error);
   ++total_;
   note(op, got, issued);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };

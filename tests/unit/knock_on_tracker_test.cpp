@@ -15,16 +15,16 @@ TEST_CASE("operations on a file that was not created count as knock-on differenc
   KnockOnTracker c;
   Op mkdir = name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5);
   mkdir.seq = 7;
-  CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3), false));
+  CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3), EIO));
   c.not_done(mkdir);
   CHECK_FALSE(c.first());
-  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6), false));  // same thread, another name
-  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6), false));
-  CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5), false));
-  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::write, 10, 3), false));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::getattr, 10), false));
-  CHECK(c.follows(name_op({8, 9, 2}, OpKind::rmdir, 1, "d", 5), false));
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6), EIO));  // same thread, another name
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6), EIO));
+  CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5), EIO));
+  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), EIO));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::write, 10, 3), EIO));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::getattr, 10), EIO));
+  CHECK(c.follows(name_op({8, 9, 2}, OpKind::rmdir, 1, "d", 5), EIO));
   REQUIRE(c.first());
   CHECK(c.first()->seq == 7);
   CHECK(c.first()->kind == OpKind::mkdir);
@@ -36,14 +36,14 @@ TEST_CASE("knock-on differences follow attributes, content and names separately"
   Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
   set.name = "user.x";
   c.not_done(set);
-  CHECK(c.follows(object_op({2, 3, 2}, OpKind::listxattr, 10), false));
-  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::read, 10), false));
-  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::getattr, 10), false));
+  CHECK(c.follows(object_op({2, 3, 2}, OpKind::listxattr, 10), EIO));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::read, 10), EIO));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::getattr, 10), EIO));
   c.not_done(object_op({4, 5, 1}, OpKind::fallocate, 11));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11), false));
-  CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11), false));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11), EIO));
+  CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11), EIO));
   c.not_done(object_op({8, 9, 1}, OpKind::getattr, 12));  // other operations do not depend on a getattr
-  CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12), false));
+  CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12), EIO));
 }
 
 TEST_CASE("what another process leaves out has consequences in later operations only, and an earlier cause counts") {
@@ -52,15 +52,15 @@ TEST_CASE("what another process leaves out has consequences in later operations 
   mkdir.seq = 20;
   lookup.seq = 15;
   c.not_done_elsewhere(mkdir);  // told long before its time
-  CHECK_FALSE(c.follows(lookup, false));
+  CHECK_FALSE(c.follows(lookup, EIO));
   CHECK(c.left_out().count == 0);
   lookup.seq = 25;
-  CHECK(c.follows(lookup, false));
+  CHECK(c.follows(lookup, EIO));
   CHECK((c.first() && c.first()->seq == 20));
   mkdir.seq = 10;
   c.not_done(mkdir);
   lookup.seq = 15;
-  CHECK(c.follows(lookup, false));
+  CHECK(c.follows(lookup, EIO));
   CHECK((c.first() && c.first()->seq == 10));
   CHECK(c.left_out().count == 1);
 }
@@ -109,9 +109,9 @@ TEST_CASE("the removal of a directory is a knock-on difference if its content wa
   CHECK_FALSE(c.would_remove(other));
   other.error = ENOTEMPTY;
   CHECK_FALSE(c.would_remove(other));
-  CHECK_FALSE(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
-  CHECK(c.follows(rmdir, true));
-  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
+  CHECK_FALSE(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), EIO));
+  CHECK(c.follows(rmdir, 0));
+  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), EIO));
 }
 
 TEST_CASE("with differences as causes, what follows on an object or name is a consequence until it is removed or made again") {
@@ -138,7 +138,7 @@ TEST_CASE("with differences as causes, what follows on an object or name is a co
   c.made_again(11, 5, "b");
   CHECK(verifier.check(object_op({16, 17, 2}, OpKind::getattr, 11), missing, false, 0) == Match::differed);
   CHECK(verifier.check(name_op({18, 19, 2}, OpKind::unlink, 5, "b", 11), ok, false, 0) == Match::matched);
-  CHECK(c.diverged() == 3);  // 10, 12, 20
+  CHECK(c.diverged() == 2);  // 12, 20; 10 is on neither side
 }
 
 TEST_CASE("a directory that is missing has consequences in all that is below it") {
@@ -171,8 +171,57 @@ TEST_CASE("a difference does not hide whether an operation can be expressed") {
   KnockOnTracker c(KnockOnTracker::Marks::differences);
   Op rmdir = name_op({2, 3, 1}, OpKind::rmdir, 1, "d", 5);
   rmdir.error = ENOTEMPTY;
-  CHECK_FALSE(c.follows(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), false));
-  c.differed(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), false);
+  CHECK_FALSE(c.follows(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), EIO));
+  c.differed(name_op({0, 1, 1}, OpKind::mkdir, 5, "x", 6), EIO);
   CHECK_FALSE(c.would_remove(rmdir));  // it is issued
   CHECK(c.left_out().count == 0);
+}
+
+TEST_CASE("an error that says nothing about what is there hides no later difference") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Verifier verifier(true, 10, &c);
+  const Outcome missing{.error = ENOENT}, ok;
+  const Op statfs = object_op({2, 3, 1}, OpKind::statfs, kRootObject);
+  CHECK(verifier.check(statfs, Outcome{.error = ETIMEDOUT}, false, 0) == Match::differed);
+  CHECK(verifier.check(name_op({4, 5, 1}, OpKind::lookup, kRootObject, "f", 10), missing, false, 0) == Match::differed);
+
+  CHECK(verifier.check(object_op({6, 7, 1}, OpKind::getxattr, 11), Outcome{.error = EIO}, false, 0) == Match::differed);
+  CHECK(verifier.check(object_op({8, 9, 1}, OpKind::open, 11, 3), missing, false, 0) == Match::differed);
+
+  CHECK(verifier.check(object_op({10, 11, 1}, OpKind::write, 12, 4), Outcome{.error = EIO}, false, 0) == Match::differed);
+  CHECK(verifier.check(object_op({12, 13, 1}, OpKind::getattr, 12), missing, false, 0) == Match::differed);
+  Op read = object_op({14, 15, 1}, OpKind::read, 12, 4);
+  read.length = read.result = 100;
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::followed);  // what was not written
+}
+
+TEST_CASE("an outcome as recorded shows that an object is there again") {
+  KnockOnTracker c(KnockOnTracker::Marks::differences);
+  Verifier verifier(true, 10, &c);
+  const Outcome missing{.error = ENOENT}, ok;
+  const Op lookup = name_op({2, 3, 1}, OpKind::lookup, 5, "a", 10);
+  CHECK(verifier.check(lookup, missing, false, 0) == Match::differed);
+  CHECK(verifier.check(lookup, missing, false, 0) == Match::followed);
+  CHECK(c.diverged() == 1);
+  CHECK(verifier.check(lookup, ok, false, 0) == Match::matched);
+  CHECK(c.diverged() == 0);
+  CHECK(verifier.check(object_op({4, 5, 1}, OpKind::getattr, 10), missing, false, 0) == Match::differed);
+  Op truncate = object_op({6, 7, 1}, OpKind::open, 11, 4);
+  truncate.open_flags = O_TRUNC;
+  CHECK(verifier.check(truncate, ok, false, 0) == Match::matched);
+  CHECK(c.diverged() == 1);
+}
+
+TEST_CASE("consequences of what was left out are the same with differences as causes") {
+  const Op fallocate = object_op({0, 1, 1}, OpKind::fallocate, 10, 3), write = object_op({2, 3, 1}, OpKind::write, 10, 3);
+  for (const auto marks : {KnockOnTracker::Marks::left_out, KnockOnTracker::Marks::differences}) {
+    KnockOnTracker c(marks);
+    c.not_done(fallocate);
+    Verifier verifier(true, 10, &c);
+    const Outcome broken{.error = EIO};
+    CHECK(verifier.check(write, broken, false, 0) == Match::followed);
+    CHECK(verifier.check(object_op({4, 5, 1}, OpKind::getattr, 10, 3), broken, false, 0) == Match::differed);
+    CHECK(verifier.check(object_op({6, 7, 1}, OpKind::open, 10, 4), broken, false, 0) == Match::differed);
+    CHECK(c.after_differences() == 0);
+  }
 }

@@ -5,11 +5,12 @@
 
 namespace fsr {
 
-CheckpointUse::CheckpointUse(const LiveState& state) : state_(state) {
+CheckpointUse::CheckpointUse(const LiveState& state, bool locks) : state_(state) {
   state_.each_name([this](ObjectId parent, std::string_view name, ObjectId object, uint32_t) {
     if (object) paths_.learn(parent, name, object);
   });
   state_.each_open([this](const LiveOpen& open) { opens_[open.object].push_back(open); });
+  if (!locks) return;
   state_.each_lock([this](const LiveLock& lock) { locks_[lock.object].push_back(lock); });
 }
 

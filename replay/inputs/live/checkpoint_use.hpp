@@ -15,7 +15,8 @@ namespace fsr {
 
 class CheckpointUse {
  public:
-  explicit CheckpointUse(const LiveState& state);  // must outlive this object
+  // `state`: must outlive this object. `locks`: false: leaves them out, because taking one changes the target.
+  CheckpointUse(const LiveState& state, bool locks);
 
   // Returns the part of the state that belongs to objects which `window` uses and no earlier window has used, with the
   // directories above them.

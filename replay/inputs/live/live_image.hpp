@@ -44,8 +44,9 @@ class LiveImage {
   // `known`: that of the run, used by the caller's thread. `differences`: of the run. All must outlive this object.
   LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options, const CredentialMap* credentials,
             ObjectSet& known, KnockOnTracker& differences, const std::atomic<int>* stop);
-  // Open instances and locks of this state are opened and taken when their objects are first used. Must outlive this object.
-  void begin_with(const LiveState& state) { checkpoint_.emplace(state); }
+  // Open instances and locks of this state are opened and taken when their objects are first used; locks only if `locks`. Must
+  // outlive this object.
+  void begin_with(const LiveState& state, bool locks) { checkpoint_.emplace(state, locks); }
   // Call in order. `later`: operations that started after the window, while its operations were in flight. Their objects did not
   // exist before the window, although it may show them.
   void prepare(std::span<const Op> window, std::span<const Op> later);

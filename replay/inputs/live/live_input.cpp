@@ -84,7 +84,7 @@ class LiveInput final : public Input, public GeneratedLoad {
     options.live = [this](const std::atomic<bool>& ended) { source_->heed(ended); };
     options.from = source_->first_start();
     if (options.from != INT64_MAX) {
-      files_->begin_with(reader_.initial());
+      files_->begin_with(reader_.initial(), !options_.read_only);
       options.from -= options_.lag;
       options.late = source_->age();
     }
@@ -98,6 +98,8 @@ class LiveInput final : public Input, public GeneratedLoad {
     Target& used = options_.read_only ? only_read : options_.resync ? *watch_ : target;
     RunResult result = fsr::run(*source_, used, clock, options);
     source_->stop();
+    // The schedule may have ended before the run began, which late_at_end() does not know.
+    if (options.from != INT64_MAX) late_ = late_after(result, source_->last_start() - options.from - options.late);
     over_ = true;
     return result;
   }
@@ -123,7 +125,7 @@ class LiveInput final : public Input, public GeneratedLoad {
         section->dropped = closing->dropped;
         if (!closing->clean && !closing->dropped) section->capture_failed = closing->reason;
       }
-      section->late = late_at_end(report.result);
+      section->late = late_;
       section->late_ends = reader_.late_ends();
     }
     if (over_) report.whole = section->status.operations;
@@ -150,6 +152,7 @@ class LiveInput final : public Input, public GeneratedLoad {
   std::optional<LiveImage> files_;
   std::optional<MissingWatch> watch_;
   std::optional<LiveSource> source_;
+  int64_t late_ = 0;  // see LiveSection
   bool begun_ = false, over_ = false;
 };
 

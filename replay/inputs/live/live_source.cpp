@@ -187,6 +187,7 @@ bool LiveSource::next(OpBatch& batch) {
     std::swap(batch, window_);
     window_.clear();
     lag_.passes_on(batch.ops.size());
+    for (const Op& op : batch.ops) last_start_ = std::max(last_start_, op.start);
     const std::lock_guard lock(mutex_);
     status_.operations += came;
     status_.files = image_.counts();

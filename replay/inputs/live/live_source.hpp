@@ -32,6 +32,7 @@ class LiveSource final : public OpSource {
   // Waits for the first operations. Returns the start of the first one; INT64_MAX: the stream has ended before.
   int64_t first_start();
   int64_t age() const { return clock_.now() - began_; }  // of the first operation, ns
+  int64_t last_start() const { return last_start_; }     // of the operations passed on, recorded; after the run
   // `ended`: see RunOptions::live.
   void heed(const std::atomic<bool>& ended) { run_ended_ = &ended; }
   bool next(OpBatch& batch) override;
@@ -63,7 +64,8 @@ class LiveSource final : public OpSource {
 
   OpBatch window_, gathered_;  // gathered_: what has come after the window
   bool stream_ended_ = false;
-  int64_t first_ = 0, began_ = 0;    // start of the first operation (recorded), and when it started or came (clock), ns
+  int64_t first_ = 0, began_ = 0;  // start of the first operation (recorded), and when it started or came (clock), ns
+  int64_t last_start_ = 0;
   int64_t last_end_ = 0, come_ = 0;  // recorded end of all that was passed on, and when the last came (clock), ns
   bool told_ = true;                 // the planner knows that these have ended
   bool leaves_out_ = false;          // operations that change nothing, until the lag is smaller
