@@ -61,7 +61,7 @@ class KnockOnTracker {
   // nothing.
   void differed(const Op& op, int error);
   // Call it if the outcome of `op` was as recorded. It shows that the objects, names and open instances that it used are there in
-  // both trees. What it removed or made empty differs no longer.
+  // both trees. An object that it removed, or a file that it emptied, differs no longer.
   void agreed(const Op& op);
   // Forgets what differed of an object that was made again under this name.
   void made_again(ObjectId object, ObjectId parent, std::string_view name);
