@@ -107,16 +107,16 @@ class EndedOverTime {
   }
   // Returns the time after `at` until nine tenths of the rate of the ten seconds before are reached, for a second. 0: never.
   int64_t until_old_rate(int64_t at) const {
-    constexpr size_t kSecond = 10, kBefore = 100;  // steps
+    constexpr size_t kWindow = 10, kBefore = 100;  // steps
     const size_t middle = size_t(std::max<int64_t>(at - begun_, 0) / kStep);
     size_t first = middle - std::min(middle, kBefore);
     while (first < std::min(middle, ended_.size()) && !ended_[first]) ++first;  // before the run
     uint64_t before = 0;
     for (size_t i = first; i < std::min(middle, ended_.size()); ++i) before += ended_[i];
-    for (size_t end = middle + 1 + kSecond; middle > first && end <= ended_.size(); ++end) {
+    for (size_t end = middle + 1 + kWindow; middle > first && end <= ended_.size(); ++end) {
       uint64_t sum = 0;
-      for (size_t i = end - kSecond; i < end; ++i) sum += ended_[i];
-      if (10 * sum * (middle - first) >= 9 * before * kSecond) return begun_ + int64_t(end) * kStep - at;
+      for (size_t i = end - kWindow; i < end; ++i) sum += ended_[i];
+      if (10 * sum * (middle - first) >= 9 * before * kWindow) return begun_ + int64_t(end) * kStep - at;
     }
     return 0;
   }
