@@ -15,6 +15,7 @@ namespace fsr::nfs {
 namespace {
 
 constexpr size_t kLongestReply = 1 << 20;
+constexpr unsigned kDepth = 3;  // the call, and those that make and end a security context
 
 struct Waiting final : wire::Exchange {
   const std::function<bool(XdrDecoder&)>* decode = nullptr;
@@ -55,7 +56,7 @@ struct Waiting final : wire::Exchange {
 wire::ChannelOptions channel_options(int64_t timeout) {
   wire::ChannelOptions options;
   options.max_message = kLongestReply;
-  options.depth = 1;
+  options.depth = kDepth;
   options.request_timeout = options.connect_timeout = timeout;
   options.one_attempt = true;
   return options;
