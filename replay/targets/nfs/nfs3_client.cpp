@@ -280,7 +280,9 @@ void Nfs3Client::end_all(Which which) {
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
-    if (std::erase(delayed_, rpc) == 0) rpc->channel->forget(*rpc);
+    const bool waited = std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
+    if (!waited) rpc->channel->forget(*rpc);
+    if (gss_) gss_->ended(rpc->sealed);
     end(*rpc, ECANCELED);
   }
 }

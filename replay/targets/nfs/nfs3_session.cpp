@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/nfs3_session.hpp"
 
+#include <utility>
+
 #include "base/clock.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "util/check.hpp"
@@ -50,6 +52,8 @@ Submit Nfs3Session::submit(TargetRequest& request) {
 void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   sink_ = &sink;
   const uint64_t before = completions_;
+  for (OpCall* call : std::exchange(early_, {})) deliver(*call);
+  if (completions_ != before) deadline = INT64_MIN;
   bool woken;
   do woken = client_.poll(deadline, wake) == wire::Channel::Woken::yes;
   while (completions_ == before && !woken && client_.options.clock->now() < deadline);
@@ -66,9 +70,14 @@ void Nfs3Session::finish(OpCall& call, int error) {
   request.outcome.error = error;
   request.outcome.completed = client_.options.clock->now();
   call.finished = true;
-  if (call.submitting || !sink_) return;  // no sink: the session ends
+  if (call.submitting) return;
+  if (!sink_) return early_.push_back(&call);
+  deliver(call);
+}
+
+void Nfs3Session::deliver(OpCall& call) {
   ++completions_;
-  sink_->completed(request);
+  sink_->completed(*call.request);
   free_calls_.push_back(&call);
 }
 

@@ -55,10 +55,13 @@ class Nfs3Session final : public TargetSession {
  private:
   Detached run(OpCall& call);
   void finish(OpCall& call, int error);
+  void deliver(OpCall& call);
 
   std::shared_ptr<NfsState> state_;
   std::vector<std::unique_ptr<OpCall>> calls_;
   std::vector<OpCall*> free_calls_;
+  // Calls that ended outside of poll(), which delivers them. A security context that can't be made for one call ends others too.
+  std::vector<OpCall*> early_;
   Completion* sink_ = nullptr;  // null: outside of poll()
   uint64_t completions_ = 0;
   Nfs3Client client_;  // last member: its end resumes coroutines, which refer to the other members
