@@ -197,7 +197,10 @@ void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     return conclude(rpc);
   }
   if (reply_.rpc != nfs::RpcStatus::success) {
-    release(rpc, false);
+    // The server did not perform this sending, but perhaps one before, which has used the slot.
+    const bool done_perhaps = rpc.sendings() > 1;
+    done_perhaps ? retire(rpc) : release(rpc, false);
+    if (rpc.call && done_perhaps && !rpc.harmless()) rpc.call->harmful = true;
     return conclude(rpc);
   }
   // The server performed the request and did not keep its reply: repeat it.

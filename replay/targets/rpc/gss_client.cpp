@@ -95,6 +95,7 @@ GssClient::GssClient(const Security& security, const nfs::Procedure& null, int64
 
 void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call) {
   if (call.plain.empty()) {
+    x.begin_anew(0);
     call.plain.swap(x.head);
     call.payload = x.payload;
     call.padding = x.padding;
@@ -108,7 +109,6 @@ void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call
     begin_context(channel, now + timeout_);
   }
   if (!context) {
-    x.forget_sendings();
     if (!next_ && contexts_.empty()) {
       ++counters_.failed;
       return x.failed(failure_);
@@ -236,6 +236,7 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
     if (why == kAuthError && of_context && call.refusals++ < kMostRefusals) {
       forget(call.context);
       release(call);
+      x.begin_anew(x.sendings() - 1);  // a denial says nothing of the sendings before
       ++counters_.refused;
       send(channel, x, call);
       return Opened::sent_again;

@@ -34,8 +34,13 @@ class Exchange {
   virtual void sent_again() {}
 
   uint32_t tag() const { return tag_; }
-  unsigned sendings() const { return sendings_; }  // number of connections on which at least a byte was sent
-  void forget_sendings() { sendings_ = 0; }        // called for a request that is to be sent anew, and waits before that
+  // Number of connections on which at least a byte was sent.
+  unsigned sendings() const { return unsigned(earlier_) + sendings_; }
+  // Called for a request that is to be sent anew. `earlier`: sendings so far that the server may have performed.
+  void begin_anew(unsigned earlier) {
+    earlier_ = uint8_t(earlier);
+    sendings_ = 0;
+  }
 
  protected:
   Exchange() = default;
@@ -54,7 +59,8 @@ class Exchange {
   int64_t deadline_ = 0;
   int64_t sent_ = 0;  // time of sending, for debug lines only
   uint32_t tag_ = 0;
-  uint8_t sendings_ = 0;
+  uint8_t sendings_ = 0;  // since the last Channel::send()
+  uint8_t earlier_ = 0;   // before that
 };
 
 // A list of exchanges in the order of sending. Does not own them.
