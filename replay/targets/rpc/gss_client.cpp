@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "nfs/xdr.hpp"
@@ -110,7 +111,7 @@ void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call
   }
   if (!context) {
     if (!next_ && contexts_.empty()) {
-      ++counters_.failed;
+      count_failure();
       return x.failed(failure_);
     }
     waiting_.push_back({&channel, &x, &call});
@@ -120,12 +121,13 @@ void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call
   channel.open(x);
   const bool sealed = seal(x, call);
   channel.send(x);
+  if (sealed && std::exchange(call.refused, false)) ++counters_.refused;
   if (sealed) return;
   channel.forget(x);  // no byte was sent
   forget(call.context);
   release(call);
   if (call.refusals++ < kMostRefusals) return send(channel, x, call);
-  ++counters_.failed;
+  count_failure();
   x.failed(EKEYEXPIRED);
 }
 
@@ -140,6 +142,7 @@ void GssClient::seal_again(wire::Exchange& x, SealedCall& call) {
 void GssClient::ended(SealedCall& call) {
   call.plain.clear();
   call.refusals = 0;
+  call.refused = false;
   release(call);
   if (!waiting_.empty()) send_waiting();
 }
@@ -233,15 +236,21 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
     const uint32_t why = in.u32(), number = in.u32();
     const bool of_context = number == kCredentialProblem || number == kContextProblem ||
                             std::find(contexts_.begin(), contexts_.end(), call.context) == contexts_.end();
-    if (why == kAuthError && of_context && call.refusals++ < kMostRefusals) {
+    const bool again = why == kAuthError && of_context && call.refusals++ < kMostRefusals;
+    if (again) {
       forget(call.context);
       release(call);
       x.begin_anew(x.sendings() - 1);  // a denial says nothing of the sendings before
-      ++counters_.refused;
+      call.refused = true;
       send(channel, x, call);
       return Opened::sent_again;
     }
     if (why == kAuthError) problem_ = refusal(number, security_);
+    if (why == kAuthError && of_context) {  // new contexts don't help
+      forget(call.context);
+      pause(EACCES);
+      count_failure();
+    }
   } else {
     const uint32_t flavour = in.u32();
     const std::string_view checksum = in.opaque(kLongestVerifier);
@@ -379,25 +388,32 @@ void GssClient::control_failed(int error) {
   const bool again = (error == ECONNRESET || error == ENOTCONN) && clock_.now() < until_;
   if (again) return begin_context(*control_.channel, until_);
   next_.reset();
-  failed_until_ = clock_.now() + kPause;
-  failure_ = error;
+  pause(error);
   if (contexts_.empty()) fail_waiting(error);
 }
 
 void GssClient::give_up(const std::string& why, int error) {
   next_.reset();
+  problem_ = why;
+  pause(error);
+  if (contexts_.empty()) fail_waiting(error);
+}
+
+void GssClient::pause(int error) {
   failed_until_ = clock_.now() + kPause;
   failure_ = error;
-  problem_ = why;
-  counters_.set_problem(why);
-  if (contexts_.empty()) fail_waiting(error);
+}
+
+void GssClient::count_failure() {
+  ++counters_.failed;
+  if (!problem_.empty()) counters_.set_problem(problem_);
 }
 
 void GssClient::fail_waiting(int error) {
   while (!waiting_.empty()) {
     const Waiting next = waiting_.front();
     waiting_.pop_front();
-    ++counters_.failed;
+    count_failure();
     next.x->failed(error);
   }
 }

@@ -35,7 +35,7 @@ class GssCounters {
  public:
   std::atomic<uint64_t> contexts{0};  // contexts made after the first of a client
   std::atomic<uint64_t> refused{0};   // calls sent again, because the server did not know the context any more
-  std::atomic<uint64_t> failed{0};    // calls that failed because no context could be made
+  std::atomic<uint64_t> failed{0};    // calls that failed because no context could be made, or none was accepted
   void set_problem(const std::string& line);
   // Appends the counters to those of a target, with the reason of the last failure in the name.
   void list(std::vector<std::pair<std::string, uint64_t>>* all) const;
@@ -53,6 +53,7 @@ struct SealedCall {
   std::shared_ptr<GssContext> context;
   uint32_t sequence = 0;
   unsigned refusals = 0;  // times that the server refused the context
+  bool refused = false;   // it did, and the call was not sent again yet
 };
 
 class GssClient {
@@ -110,6 +111,8 @@ class GssClient {
   void established(int64_t now);
   void control_failed(int error);
   void give_up(const std::string& why, int error);
+  void pause(int error);
+  void count_failure();
   void send_waiting();
   void release(SealedCall& call);
   void fail_waiting(int error);
