@@ -385,7 +385,7 @@ void GssClient::send_waiting() {
 // The token is not sent again as it is, because the server would take it for a replay.
 void GssClient::control_failed(int error) {
   if (!next_) return;
-  const bool again = (error == ECONNRESET || error == ENOTCONN) && clock_.now() < until_;
+  const bool again = contexts_.empty() && (error == ECONNRESET || error == ENOTCONN) && clock_.now() < until_;
   if (again) return begin_context(*control_.channel, until_);
   next_.reset();
   pause(error);
@@ -399,9 +399,12 @@ void GssClient::give_up(const std::string& why, int error) {
   if (contexts_.empty()) fail_waiting(error);
 }
 
+// An attempt may break the connection, or wait for the KDC. So there are few as long as the contexts hold.
 void GssClient::pause(int error) {
-  failed_until_ = clock_.now() + kPause;
+  const int64_t now = clock_.now();
+  failed_until_ = now + kPause;
   failure_ = error;
+  for (const Context& c : contexts_) c->renewal = std::max(c->renewal, now + std::max(kPause, (c->expires - now) / 4));
 }
 
 void GssClient::count_failure() {

@@ -5,6 +5,7 @@
 // A context is made anew before it expires, in the background, and after the server has refused it (CREDPROBLEM, CTXPROBLEM), as
 // a restarted server does. Calls that were refused so were not performed, and are sent again with the new context. If no context
 // can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made kPause later.
+// As long as another context holds, it is made after a quarter of the time that is left to that.
 //
 // A call that is sent again on a new connection needs another sequence number, because the server drops numbers that it has seen.
 // If the window of a context is full of unanswered calls, a further context is made, kMostContexts in all. Then calls wait.
