@@ -80,12 +80,8 @@ void GssCounters::list(std::vector<std::pair<std::string, uint64_t>>* all) const
   all->emplace_back("requests that failed without a security context" + (problem_.empty() ? "" : " (" + problem_ + ")"), failed);
 }
 
-void GssClient::Control::replied(std::span<const uint8_t> message) {
-  if (client) client->token_came(message);
-}
-void GssClient::Control::failed(int error) {
-  if (client) client->control_failed(error);
-}
+void GssClient::Control::replied(std::span<const uint8_t> message) { client ? client->token_came(message) : void(gone = true); }
+void GssClient::Control::failed(int error) { client ? client->control_failed(error) : void(gone = true); }
 
 GssClient::GssClient(const Security& security, const nfs::Procedure& null, int64_t timeout, Clock& clock, GssCounters& counters)
     : security_(security), null_(null), timeout_(timeout), clock_(clock), counters_(counters) {
@@ -422,6 +418,8 @@ void GssClient::fail_waiting(int error) {
 }
 
 void GssClient::end(wire::Channel& channel) {
+  std::erase_if(farewells_, [](const Control& c) { return c.gone; });
+  begun_ = false;
   const std::vector<uint8_t> head = null_head();
   const int64_t now = clock_.now();
   for (; !contexts_.empty(); contexts_.pop_back()) {
@@ -434,7 +432,9 @@ void GssClient::end(wire::Channel& channel) {
     const bool sound = put_head(&farewell.head, head, farewell.tag(), kDestroy, context, context.window.take());
     nfs::end_call(farewell.head, 0);
     channel.send(farewell);
-    if (!sound) channel.forget(farewell);
+    if (sound) continue;
+    channel.forget(farewell);
+    farewell.gone = true;
   }
 }
 

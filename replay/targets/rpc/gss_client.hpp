@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -82,7 +83,7 @@ class GssClient {
   // Handles the reply to a sealed call. `x` becomes the plain call again.
   Opened open(wire::Channel& channel, wire::Exchange& x, SealedCall& call, std::span<const uint8_t>* message);
 
-  // Tells the server that the contexts are no longer needed. The channel must be polled once more.
+  // Tells the server that the contexts are no longer needed. The channel must be polled once more. The next call begins anew.
   void end(wire::Channel& channel);
   const std::string& problem() const {
     return problem_;
@@ -93,6 +94,7 @@ class GssClient {
   struct Control final : wire::Exchange {
     GssClient* client = nullptr;  // null: nobody waits for the reply
     wire::Channel* channel = nullptr;
+    bool gone = false;  // used without a client: it was sent, or can't be
     void replied(std::span<const uint8_t> message) override;
     void failed(int error) override;
   };
@@ -132,11 +134,11 @@ class GssClient {
   Context next_;                   // the one that is being made
   Context replaced_;               // the one that it replaces; null: none
   Control control_;
-  std::deque<Control> farewells_;
+  std::list<Control> farewells_;
   int64_t until_ = 0;         // ns: time until which next_ must be made
   int64_t failed_until_ = 0;  // ns: time before which no further attempt is made
   int failure_ = 0;           // errno of the last
-  bool begun_ = false;        // a context was made before
+  bool begun_ = false;        // a context was made since the last end()
   std::string problem_;
   std::deque<Waiting> waiting_;
   std::vector<uint8_t> opened_;  // the last plain reply
