@@ -66,6 +66,13 @@ std::string refusal(uint32_t status, const Security& security) {
          "; compare the server's keytab (klist -k), its clock, and whether it runs with Kerberos";
 }
 
+// Says why a request for a context has no answer. Linux's server closes the connection if no daemon handles the request.
+std::string unanswered(int error) {
+  if (error != ECONNRESET && error != ENOTCONN && error != ETIMEDOUT) return strerror(error);
+  return std::string("the server ") + (error == ETIMEDOUT ? "does not answer" : "closes the connection at") +
+         " a request for a security context; check that it runs gssproxy or rpc.svcgssd";
+}
+
 }  // namespace
 
 void GssCounters::set_problem(const std::string& line) {
@@ -383,9 +390,7 @@ void GssClient::control_failed(int error) {
   if (!next_) return;
   const bool again = contexts_.empty() && (error == ECONNRESET || error == ENOTCONN) && clock_.now() < until_;
   if (again) return begin_context(*control_.channel, until_);
-  next_.reset();
-  pause(error);
-  if (contexts_.empty()) fail_waiting(error);
+  give_up(unanswered(error), error);
 }
 
 void GssClient::give_up(const std::string& why, int error) {
