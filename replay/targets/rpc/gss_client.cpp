@@ -108,7 +108,7 @@ void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call
   const int64_t now = clock_.now();
   Context context = with_room(now);
   const bool due = context ? now >= context->renewal : contexts_.size() < kMostContexts;
-  if (due && !next_ && now >= failed_until_) {
+  if (due && !next_ && now >= (contexts_.empty() ? failed_until_ : beside_until_)) {
     replaced_ = context;
     begin_context(channel, now + timeout_);
   }
@@ -403,7 +403,7 @@ void GssClient::give_up(const std::string& why, int error) {
 // An attempt may break the connection, or wait for the KDC. So there are few as long as the contexts hold.
 void GssClient::pause(int error) {
   const int64_t now = clock_.now();
-  failed_until_ = now + kPause;
+  (contexts_.empty() ? failed_until_ : beside_until_) = now + kPause;
   failure_ = error;
   for (const Context& c : contexts_) c->renewal = std::max(c->renewal, now + std::max(kPause, (c->expires - now) / 4));
 }

@@ -136,7 +136,8 @@ class GssClient {
   Control control_;
   std::list<Control> farewells_;
   int64_t until_ = 0;         // ns: time until which next_ must be made
-  int64_t failed_until_ = 0;  // ns: time before which no further attempt is made
+  int64_t failed_until_ = 0;  // ns: time before which no further attempt is made while there is no context
+  int64_t beside_until_ = 0;  // ns: the same while there is one
   int failure_ = 0;           // errno of the last
   bool begun_ = false;        // a context was made since the last end()
   std::string problem_;
