@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/clock.hpp"
 #include "targets/lanes.hpp"
@@ -56,6 +57,7 @@ Nfs3Client::Nfs3Client(NfsState& state, unsigned calls)
   protect();
   channels_.emplace(options.connections, options.server, kRpcProtocol, channel_options(options, depth_), *options.clock,
                     files.counters.wire);
+  make_context();
 }
 
 Nfs3Client::Nfs3Client(NfsState& state, RetryWaits& waits, uint32_t k)
@@ -69,6 +71,7 @@ Nfs3Client::Nfs3Client(NfsState& state, RetryWaits& waits, uint32_t k)
   protect();
   channels_.emplace(options.connections, options.local.from(options.server, k), kRpcProtocol,
                     channel_options_of_client(options, k), *options.clock, files.counters.wire);
+  if (k == 0) make_context();
 }
 
 Nfs3Client::~Nfs3Client() { end_everything(); }
@@ -77,6 +80,11 @@ void Nfs3Client::protect() {
   if (options.security)
     gss_.emplace(*options.security, Procedure{kNfsProgram, kNfs3, uint32_t(Proc::null)}, options.timeout, *options.clock,
                  files.counters.gss);
+}
+
+void Nfs3Client::make_context() {
+  if (gss_ && !gss_->prepare((*channels_)[0]))
+    throw std::runtime_error(gss_->problem().empty() ? "interrupted" : gss_->problem());
 }
 
 void Nfs3Client::end_everything() {

@@ -106,7 +106,8 @@ class Nfs3Client : public WatchedClient {
   bool delay(Rpc& rpc);
   void send_delayed();
   void watch_locks();
-  void protect();  // makes gss_, if requests are to be sealed
+  void protect();       // makes gss_, if requests are to be sealed
+  void make_context();  // the first of gss_, on the first connection; throws std::runtime_error, one line
   Detached reclaim_locks();
   Task lock_again(HeldLocks::Held held);
   bool is_lost() const { return watch && is_set_up_ && !connecting_ && !ending_ && channels_ && !channels_->up(); }

@@ -95,6 +95,13 @@ GssClient::GssClient(const Security& security, const nfs::Procedure& null, int64
   control_.client = this;
 }
 
+bool GssClient::prepare(wire::Channel& channel) {
+  const int64_t begun = clock_.now();
+  begin_context(channel, begun + timeout_);
+  while (next_ && !clock_.given_up(begun)) channel.poll(clock_.look_again(INT64_MAX), -1);
+  return !contexts_.empty();
+}
+
 // --- calls ---
 
 void GssClient::send(wire::Channel& channel, wire::Exchange& x, SealedCall& call) {

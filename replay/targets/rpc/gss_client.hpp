@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the calls of one client to one program with RPCSEC_GSS, version 1 (RFC 2203), and checks and opens the replies. It makes
-// the security context by the procedure NULL on the client's connection when the first call is sent; calls wait meanwhile.
+// the security context by the procedure NULL on the client's connection, when prepare() or the first call asks for it. Calls wait
+// meanwhile.
 //
-// A context is made anew before it expires, in the background, and after the server has refused it (CREDPROBLEM, CTXPROBLEM), as
-// a restarted server does. Calls that were refused so were not performed, and are sent again with the new context. If no context
-// can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made kPause later.
-// As long as another context holds, it is made after a quarter of the time that is left to that.
+// A context is made anew before it expires, while calls go on with the old one, and after the server has refused it (CREDPROBLEM,
+// CTXPROBLEM), as a restarted server does. Calls that were refused so were not performed, and are sent again with the new
+// context. If no context can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made
+// kPause later. As long as another context holds, it is made after a quarter of the time that is left to that.
 //
 // A call that is sent again on a new connection needs another sequence number, because the server drops numbers that it has seen.
 // If the window of a context is full of unanswered calls, a further context is made, kMostContexts in all. Then calls wait.
+//
+// The ticket for a new context comes from the library, which may ask the KDC. The calling thread, and all others that ask for a
+// context, wait meanwhile. So that time is part of the response time of the call that asks, and of those after it.
 //
 // Used by one thread at a time, as its channels are.
 #pragma once
@@ -66,6 +70,9 @@ class GssClient {
   // `null`: the procedure NULL of the program. `timeout`: ns in which a context must be made.
   GssClient(const Security& security, const nfs::Procedure& null, int64_t timeout, Clock& clock, GssCounters& counters);
 
+  // Makes the first context before any call, so that no call waits for it. False: there is none, and problem() says why. Empty:
+  // the user has ended the program.
+  bool prepare(wire::Channel& channel);
   // Sends a plain call on the channel, at once or when there is a context. The exchange must not have a tag yet.
   void send(wire::Channel& channel, wire::Exchange& x, SealedCall& call);
   // Seals a call anew that the channel sends again on a new connection.
