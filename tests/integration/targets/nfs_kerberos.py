@@ -83,8 +83,8 @@ def alike(cases):
         out, _ = run.communicate()
         print("\n".join(line.replace(" - ", f" - {version}, krb5p: ", 1) for line in out.splitlines() if line.startswith(("ok", "not ok"))))
         cases.case(f"{version}: the conformance tests end well under krb5p", run.returncode == 0, str(run.returncode))
-        for sec in ("sys", "krb5", "krb5i"):
-            done = stat(url(version, f"sec={sec}"))
+        for sec, export in (("sys", "/vfs"), ("krb5", "/vfs"), ("krb5i", "/krb5i")):  # the last takes nothing else
+            done = stat(url(version, f"sec={sec}", export))
             cases.case(f"{version}: sec={sec}", done.returncode == 0, done.stderr)
 
 
@@ -129,7 +129,8 @@ def restart(cases):
     subprocess.run([GANESHA, "--start"], check=True)
     for version, mix in runs.items():
         report = mix.report()
-        lost = counter(report, "requests lost with a connection") + counter(report, "operations that the server may")
+        # Version 3 does not tell the requests of a security context from those of operations in this counter.
+        lost = counter(report, "requests lost with a connection" if version == "3" else "operations that the server may")
         cases.case(f"{version}: contexts that a restarted server forgot are made anew, and no operation is lost for it",
                    counter(report, "security contexts made anew") > 0 and report.get("failed", 1) <= lost, seen(report))
 
@@ -139,7 +140,8 @@ def words(cases):
         for version in VERSIONS:
             done = stat(target(version), **environment)
             line = done.stderr.strip()
-            cases.case(f"{version}: {name}", done.returncode == 2 and "\n" not in line and all(e in line for e in expected),
+            texts = [e[version] if isinstance(e, dict) else e for e in expected]
+            cases.case(f"{version}: {name}", done.returncode == 2 and "\n" not in line and all(e in line for e in texts),
                        f"status {done.returncode}: {line}")
 
     directory = os.environ["KERBEROS_DIR"]
@@ -158,8 +160,10 @@ def words(cases):
     refused("an unknown value", own("sec=kerberos"), "sec=kerberos: expected sys, krb5, krb5i or krb5p")
     refused("a keytab without Kerberos", own("keytab=/none"), "keytab=: belongs to sec=krb5")
     refused("a user by number", own("sec=krb5&uid=1"), "uid=: with sec=krb5", "principal=")
-    refused("sec=sys where the export wants Kerberos", own("sec=sys", export="/krb5p"), "the export does not allow sec=sys", "krb5p")
-    refused("sec=krb5 where the export wants krb5p", own("sec=krb5", export="/krb5p"), "the export does not allow sec=krb5", "krb5p")
+    # Only version 3 tells a client which flavors an export allows.
+    for sec, export in (("sys", "krb5p"), ("krb5", "krb5p"), ("krb5i", "krb5p"), ("krb5p", "krb5i")):
+        refused(f"sec={sec} where the export wants {export}", own(f"sec={sec}", export=f"/{export}"),
+                {"3": f"the export does not allow sec={sec}, but sec={export}", "4.1": f"the export does not allow sec={sec}; give another"})
     done = subprocess.run(["fsreplay", "mix:sfs97-v3", url("4.1", "sec=krb5"), "--uid", "recorded"], capture_output=True, text=True, check=False)
     cases.case("recorded users", done.returncode == 2 and "leave --uid out" in done.stderr, done.stderr)
     # The KDC has a new key of the server, whose keytab is the old one.
