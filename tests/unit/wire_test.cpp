@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "catch.hpp"
 #include "nfs/rpc.hpp"
+#include "scripted_server.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/url.hpp"
@@ -33,64 +34,10 @@ struct Call final : Exchange {
   void sent_again() override { ++again; }
 };
 
-std::string be32(uint32_t v) { return {char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; }
-std::string framed(const std::string& message, bool last = true) {
-  return be32(uint32_t(message.size()) | uint32_t(last) << 31) + message;
-}
 std::string reply_to(uint32_t tag, const std::string& text) { return framed(be32(tag) + be32(1) + text); }
 
-struct Server {
-  int listener = socket(AF_INET, SOCK_STREAM, 0), connection = -1;
-  uint16_t port = 0;
-  Server() { listen_again(); }
-  void listen_again() {
-    int on = 1;
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in a{.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof a;
-    REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&a), size) == 0);
-    REQUIRE(listen(listener, 5) == 0);
-    getsockname(listener, reinterpret_cast<sockaddr*>(&a), &size);
-    port = ntohs(a.sin_port);
-  }
-  ~Server() {
-    hang_up();
-    close(listener);
-  }
-  void leave() {
-    close(listener);
-    hang_up();
-  }
-  void come_back() {
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    listen_again();
-  }
-  void accept_one() { connection = accept(listener, nullptr, nullptr); }
-  void hang_up() {
-    if (connection >= 0) close(connection);
-    connection = -1;
-  }
-  void say(const std::string& bytes) {
-    REQUIRE(::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()));
-  }
-  // Returns the tags of the next `count` requests.
-  std::vector<uint32_t> hear(size_t count) {
-    std::vector<uint32_t> tags;
-    while (tags.size() < count) {
-      uint8_t head[8];
-      REQUIRE(recv(connection, head, 8, MSG_WAITALL) == 8);
-      nfs::XdrDecoder in({head, 8});
-      uint32_t size = in.u32() & 0x7fffffff;
-      tags.push_back(in.u32());
-      std::string rest(size - 4, 0);
-      REQUIRE(recv(connection, rest.data(), rest.size(), MSG_WAITALL) == ssize_t(rest.size()));
-    }
-    return tags;
-  }
-};
-
 struct Fixture {
-  Server server;
+  ScriptedServer server;
   VirtualClock clock;
   ChannelCounters counters;
   ChannelOptions options{.max_message = 100'000, .depth = 8, .request_timeout = 60 * kSecond};
