@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "catch.hpp"
 #include "nfs/rpc.hpp"
 #include "scripted_server.hpp"
+#include "targets/nfs/rpc_client.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/rpc/gss_client.hpp"
 #include "targets/wire/url.hpp"
@@ -362,4 +364,33 @@ TEST_CASE("the first context after an end is no new one") {
     f.hear(3);
   }
   CHECK(f.counters.contexts == 0);
+}
+
+TEST_CASE("a client of one call at a time renews its context beside a call") {
+  ScriptedServer server;
+  VirtualClock clock;
+  clock.advance_to(kSecond);
+  const nfs::Procedure procedure{100003, 3, 1};
+  const Security security{Service::integrity, "server", "", ""};
+  std::vector<uint32_t> controls;
+  std::thread peer([&] {
+    server.accept_one();
+    for (unsigned calls = 0; calls < 4; ++calls) {
+      const Heard heard = parsed(server.hear());
+      controls.push_back(heard.control);
+      server.say(heard.control ? context_made(heard.xid, 8, checksum_of(be32(8))) : answer_to(heard, "results!"));
+    }
+  });
+  unsigned answers = 0;
+  {
+    nfs::RpcClient client("server", wire::resolve("127.0.0.1", server.port), 60 * kSecond, clock, security);
+    for (int times = 0; times < 2; ++times) {
+      client.call(
+          procedure, {}, [](nfs::XdrEncoder&) {}, [&](nfs::XdrDecoder&) { return ++answers > 0; });
+      clock.advance_to(clock.now() + int64_t(kLifetime) * kSecond * 9 / 10);
+    }
+    peer.join();
+  }
+  CHECK(answers == 2);
+  CHECK(controls == std::vector<uint32_t>{1, 0, 1, 0});
 }

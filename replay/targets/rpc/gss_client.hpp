@@ -3,10 +3,10 @@
 // the security context by the procedure NULL on the client's connection, when prepare() or the first call asks for it. Calls wait
 // meanwhile.
 //
-// A context is made anew before it expires, while calls go on with the old one, and after the server has refused it (CREDPROBLEM,
-// CTXPROBLEM), as a restarted server does. Calls that were refused so were not performed, and are sent again with the new
-// context. If no context can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made
-// kPause later. As long as another context holds, it is made after a quarter of the time that is left to that.
+// A context is made anew before it expires, while calls go on with the old one. It is also made anew after the server has refused
+// it (CREDPROBLEM, CTXPROBLEM), as a restarted server does. A sending that was refused so was not performed; the call is sent
+// again. If no context can be made, calls fail with the errno of GssError, and problem() says why. The next attempt is made
+// kPause later. As long as another context holds, it is made after a quarter of the time that is left to that, at least kPause.
 //
 // A call that is sent again on a new connection needs another sequence number, because the server drops numbers that it has seen.
 // If the window of a context is full of unanswered calls, a further context is made, kMostContexts in all. Then calls wait.
