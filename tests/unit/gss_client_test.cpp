@@ -2,6 +2,7 @@
 // Tests RPCSEC_GSS with a scripted server on loopback and contexts that need no Kerberos. Both sides know their one "key".
 #include <errno.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "catch.hpp"
 #include "nfs/rpc.hpp"
 #include "scripted_server.hpp"
+#include "targets/nfs/nfs3_session.hpp"
 #include "targets/nfs/rpc_client.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/rpc/gss_client.hpp"
@@ -25,6 +27,7 @@ namespace {
 
 constexpr uint32_t kLifetime = 1000;  // seconds
 constexpr uint8_t kKey = 0x5a;
+bool no_ticket = false;  // no new context can be made
 
 std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 std::string checksum_of(std::string_view bytes) {
@@ -47,6 +50,7 @@ bool fsr::rpc::kerberos_built_in() { return true; }
 GssContext::GssContext(const Security&) : library_(std::make_unique<Library>()) {}
 GssContext::~GssContext() = default;
 std::string GssContext::next_token(std::string_view from_server) {
+  if (no_ticket) throw GssError("no ticket", EKEYEXPIRED);
   library_->established = from_server == "welcome";
   return from_server.empty() ? "hello" : "";
 }
@@ -393,4 +397,43 @@ TEST_CASE("a client of one call at a time renews its context beside a call") {
   }
   CHECK(answers == 2);
   CHECK(controls == std::vector<uint32_t>{1, 0, 1, 0});
+}
+
+TEST_CASE("operations that wait for a context end when another operation finds that there is none") {
+  ScriptedServer server;
+  VirtualClock clock;
+  clock.advance_to(kSecond);
+  nfs::NfsOptions options;
+  options.server = wire::resolve("127.0.0.1", server.port);
+  options.root.size = 8;
+  options.read_max = options.write_max = options.readdir_max = 4096;
+  options.security = {Service::integrity, "server", "", ""};
+  options.timeout = 60 * kSecond;
+  options.clock = &clock;
+  std::thread peer([&] {
+    server.accept_one();
+    server.say(context_made(parsed(server.hear()).xid, 1, checksum_of(be32(1))));
+  });
+  nfs::Nfs3Session session(std::make_shared<nfs::NfsState>(options));
+  peer.join();
+
+  struct Ended final : Completion {
+    std::vector<const TargetRequest*> all;
+    void completed(TargetRequest& request) override { all.push_back(&request); }
+  } ended;
+  Op op;
+  op.kind = OpKind::statfs;
+  op.object = kRootObject;
+  TargetRequest sent, waits, last;
+  for (TargetRequest* request : {&sent, &waits, &last}) request->op = &op;
+  CHECK(session.submit(sent) == Submit::queued);
+  no_ticket = true;
+  CHECK(session.submit(waits) == Submit::queued);  // the window is full
+  clock.advance_to(clock.now() + int64_t(kLifetime) * kSecond);
+  CHECK(session.submit(last) == Submit::completed);
+  no_ticket = false;
+  CHECK(last.outcome.error == EKEYEXPIRED);
+  session.poll(clock.now(), -1, ended);
+  REQUIRE(std::count(ended.all.begin(), ended.all.end(), &waits) == 1);
+  CHECK(waits.outcome.error == EKEYEXPIRED);
 }
