@@ -194,7 +194,8 @@ class Lantest {
   AfpSessions log_in(const wire::Url& url) {
     const afp::Settings login = afp::settings_of(url, {.clock = &clock_}, options_.password_given ? &options_.password : nullptr);
     if (login.clients.is_one_of_many())
-      throw std::runtime_error("clients=" + std::to_string(login.clients.clients) + ": lantest has one a session; use --sessions");
+      throw std::runtime_error("clients=" + std::to_string(login.clients.clients) +
+                               ": lantest has one a session; use --sessions");
     std::string proc = options_.proc;
     std::error_code error;
     if (!ranks_.several() && proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
