@@ -180,7 +180,7 @@ TEST_CASE("a difference does not hide whether an operation can be expressed") {
 TEST_CASE("an error that says nothing about what is there hides no later difference") {
   KnockOnTracker c(KnockOnTracker::Marks::differences);
   Verifier verifier(true, 10, &c);
-  const Outcome missing{.error = ENOENT}, ok;
+  const Outcome missing{.error = ENOENT};
   const Op statfs = object_op({2, 3, 1}, OpKind::statfs, kRootObject);
   CHECK(verifier.check(statfs, Outcome{.error = ETIMEDOUT}, false, 0) == Match::differed);
   CHECK(verifier.check(name_op({4, 5, 1}, OpKind::lookup, kRootObject, "f", 10), missing, false, 0) == Match::differed);
