@@ -84,7 +84,7 @@ RpcStatus decode_reply_head(XdrDecoder& in) {
     return why == 0 ? RpcStatus::rpc_mismatch : RpcStatus::authentication;
   }
   if (reply != kAccepted) return RpcStatus::malformed;
-  in.u32();  // the verifier's flavour: with AUTH_SYS there is nothing to verify
+  in.u32();  // the verifier's flavor: with AUTH_SYS there is nothing to verify
   in.opaque(kLongestAuth);
   uint32_t status = in.u32();
   if (!in.ok() || status > 5) return RpcStatus::malformed;

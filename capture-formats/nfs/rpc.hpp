@@ -2,7 +2,7 @@
 // ONC RPC version 2 (RFC 5531) over TCP, the client's side.
 //
 // A message on the stream is one or more fragments, each after four bytes: the top bit marks the last, the others are its length.
-//   call:  xid, 0, 2, program, version, procedure, credential (flavour, body), verifier (0, empty), arguments
+//   call:  xid, 0, 2, program, version, procedure, credential (flavor, body), verifier (0, empty), arguments
 //   reply: xid, 1, 0 accepted, verifier, 0 success, results   (or 1..5: why not; or 1 denied, why)
 #pragma once
 

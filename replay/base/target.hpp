@@ -23,6 +23,7 @@
 namespace fsr {
 
 class Clock;
+class EndedOverTime;
 
 // Name of the file in a target's root that marks a tree made by fsreplay.
 constexpr const char* kMarkerName = ".fsreplay";

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/link_copies.hpp"
+#include "base/restart_figures.hpp"
 #include "base/target.hpp"
 #include "op_source.hpp"
 #include "plan/file_uses.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/client_figures.hpp"
+#include "base/restart_figures.hpp"
 #include "report/section.hpp"
 
 namespace fsr {

@@ -22,6 +22,7 @@
 
 #include "base/client_figures.hpp"
 #include "base/clock.hpp"
+#include "base/restart_figures.hpp"
 #include "targets/client_watch.hpp"
 #include "targets/lock_homes.hpp"
 #include "targets/retry_waits.hpp"

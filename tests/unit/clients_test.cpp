@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/client_figures.hpp"
+#include "base/restart_figures.hpp"
 #include "catch.hpp"
 #include "cli/rank_clients.hpp"
 #include "report/clients_section.hpp"

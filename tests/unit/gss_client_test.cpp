@@ -93,7 +93,7 @@ Heard parsed(const std::string& message) {
   Heard heard;
   heard.xid = in.u32();
   for (unsigned words = 5; words > 0; --words) in.u32();
-  REQUIRE(in.u32() == kGssFlavour);
+  REQUIRE(in.u32() == kGssFlavor);
   in.u32();  // length of the credential
   REQUIRE(in.u32() == 1);
   heard.control = in.u32();
@@ -105,7 +105,7 @@ Heard parsed(const std::string& message) {
 }
 
 std::string accepted(uint32_t xid, const std::string& verifier, const std::string& results) {
-  return framed(be32(xid) + be32(1) + be32(0) + be32(kGssFlavour) + opaque(verifier) + be32(0) + results);
+  return framed(be32(xid) + be32(1) + be32(0) + be32(kGssFlavor) + opaque(verifier) + be32(0) + results);
 }
 std::string denied(uint32_t xid, uint32_t why) { return framed(be32(xid) + be32(1) + be32(1) + be32(1) + be32(why)); }
 std::string context_made(uint32_t xid, uint32_t window, const std::string& verifier) {
@@ -233,7 +233,7 @@ TEST_CASE("a reply that is not the server's is refused, and its number is free a
             f.say(framed(be32(heard.xid) + be32(1) + be32(0) + be32(0) + be32(0) + be32(0) + results));
             break;  // AUTH_NONE
           case 2:
-            f.say(framed(be32(heard.xid) + be32(1) + be32(0) + be32(kGssFlavour) + be32(UINT32_MAX)));
+            f.say(framed(be32(heard.xid) + be32(1) + be32(0) + be32(kGssFlavor) + be32(UINT32_MAX)));
             break;
           case 3:
             f.say(accepted(heard.xid, verifier, sealed(heard, "results!", heard.sequence + 1)));

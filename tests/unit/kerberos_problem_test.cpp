@@ -27,10 +27,10 @@ TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EACCES);
 }
 
-TEST_CASE("flavours have the names of sec=") {
-  CHECK(flavour_name(1) == "sys");
-  CHECK(flavour_name(pseudo_flavour(Service::none)) == "krb5");
-  CHECK(flavour_name(390004) == "krb5i");
-  CHECK(flavour_name(390005) == "krb5p");
-  CHECK(flavour_name(6) == "6");
+TEST_CASE("flavors have the names of sec=") {
+  CHECK(flavor_name(1) == "sys");
+  CHECK(flavor_name(pseudo_flavor(Service::none)) == "krb5");
+  CHECK(flavor_name(390004) == "krb5i");
+  CHECK(flavor_name(390005) == "krb5p");
+  CHECK(flavor_name(6) == "6");
 }

@@ -49,7 +49,7 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   c.program = in.u32();
   c.version = in.u32();
   c.procedure = in.u32();
-  const uint32_t flavour = in.u32();
+  const uint32_t flavor = in.u32();
   const std::string_view credential = in.opaque(kLongestAuth);
   in.u32();
   in.opaque(kLongestAuth);
@@ -58,7 +58,7 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3 && c.version != nfs4::kNfs4)
     return sink_.note(ImportNotes::lost, "calls of NFS version 2", 1);
   if (c.program != nfs::kNfsProgram && !mount) return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
-  if (flavour == kAuthSys) {
+  if (flavor == kAuthSys) {
     XdrDecoder who(span_of(credential));
     who.u32();
     who.opaque(255);

@@ -5,7 +5,7 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr uint32_t kTcp = 6, kHighestPort = 65535, kMostFlavours = 64;
+constexpr uint32_t kTcp = 6, kHighestPort = 65535, kMostFlavors = 64;
 
 }  // namespace
 
@@ -27,9 +27,9 @@ bool decode_mount(XdrDecoder& in, MountReply* reply) {
   reply->status = in.u32();
   if (reply->status != 0) return in.ok();
   if (!decode_handle(in, &reply->root)) return false;
-  uint32_t flavours = in.u32();
-  if (flavours > kMostFlavours) return false;
-  for (uint32_t i = 0; i < flavours; ++i) reply->flavours.push_back(in.u32());
+  uint32_t flavors = in.u32();
+  if (flavors > kMostFlavors) return false;
+  for (uint32_t i = 0; i < flavors; ++i) reply->flavors.push_back(in.u32());
   return in.ok();
 }
 

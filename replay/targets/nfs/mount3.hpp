@@ -28,7 +28,7 @@ void encode_mount(XdrEncoder& out, std::string_view path);
 struct MountReply {
   uint32_t status = 0;  // 0: granted; else similar to an errno
   FileHandle root;
-  std::vector<uint32_t> flavours;  // of authentication, in the server's order of preference
+  std::vector<uint32_t> flavors;  // of authentication, in the server's order of preference
 };
 bool decode_mount(XdrDecoder& in, MountReply* reply);
 std::string mount_message(uint32_t status);

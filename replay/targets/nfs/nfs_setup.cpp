@@ -54,7 +54,7 @@ class Setup {
     }
   }
 
-  // Asks for the export's handle. This stays AUTH_SYS, as that of Linux's client; the reply names the flavours of the export.
+  // Asks for the export's handle. This stays AUTH_SYS, as that of Linux's client; the reply names the flavors of the export.
   FileHandle mount(const std::optional<rpc::Security>& security) {
     const uint16_t mount_port = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
     std::string what = url_.host + ":" + std::to_string(mount_port) + ": MOUNT of '" + url_.path + "'";
@@ -64,7 +64,7 @@ class Setup {
         kMount, self_, [&](XdrEncoder& out) { encode_mount(out, url_.path); },
         [&](XdrDecoder& in) { return decode_mount(in, &reply); });
     if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status) + advice(reply.status));
-    check_flavours(what, reply.flavours, security ? rpc::pseudo_flavour(security->service) : rpc::kAuthSysFlavour);
+    check_flavors(what, reply.flavors, security ? rpc::pseudo_flavor(security->service) : rpc::kAuthSysFlavor);
     return reply.root;
   }
 
@@ -88,14 +88,14 @@ class Setup {
   }
 
  private:
-  // Throws if the server names the flavours of the export, and the wanted one is none of them. A server that names AUTH_NONE may
+  // Throws if the server names the flavors of the export, and the wanted one is none of them. A server that names AUTH_NONE may
   // take others too.
-  static void check_flavours(const std::string& what, const std::vector<uint32_t>& offered, uint32_t wanted) {
-    const auto has = [&](uint32_t flavour) { return std::find(offered.begin(), offered.end(), flavour) != offered.end(); };
-    if (offered.empty() || has(wanted) || (wanted == rpc::kAuthSysFlavour && has(0))) return;
+  static void check_flavors(const std::string& what, const std::vector<uint32_t>& offered, uint32_t wanted) {
+    const auto has = [&](uint32_t flavor) { return std::find(offered.begin(), offered.end(), flavor) != offered.end(); };
+    if (offered.empty() || has(wanted) || (wanted == rpc::kAuthSysFlavor && has(0))) return;
     std::string names;
-    for (uint32_t flavour : offered) names += (names.empty() ? "" : ", ") + rpc::flavour_name(flavour);
-    throw std::runtime_error(what + ": the export does not allow sec=" + rpc::flavour_name(wanted) + ", but sec=" + names +
+    for (uint32_t flavor : offered) names += (names.empty() ? "" : ", ") + rpc::flavor_name(flavor);
+    throw std::runtime_error(what + ": the export does not allow sec=" + rpc::flavor_name(wanted) + ", but sec=" + names +
                              "; give one of these");
   }
 

@@ -26,7 +26,7 @@ uint32_t program_of(std::span<const uint8_t> call) {
 
 // Reads credential and verifier of a call. False: a security context protects the arguments, and the results.
 bool skip_credentials(XdrDecoder& in) {
-  const bool has_context = in.u32() == rpc::kGssFlavour;
+  const bool has_context = in.u32() == rpc::kGssFlavor;
   const std::string_view body = in.opaque(kMostOpaque);
   in.u32();
   in.opaque(kMostOpaque);

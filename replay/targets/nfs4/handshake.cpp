@@ -29,7 +29,7 @@ constexpr unsigned kMostAttempts = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
 std::string wrong_security(const nfs::NfsOptions& o) {
-  const std::string given = rpc::flavour_name(o.security ? rpc::pseudo_flavour(o.security->service) : rpc::kAuthSysFlavour);
+  const std::string given = rpc::flavor_name(o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor);
   return "the export does not allow sec=" + given + "; give another sec= (sys, krb5, krb5i, krb5p), or export with sec=" + given;
 }
 

@@ -30,7 +30,7 @@ struct OpenState {
 struct LockState {
   HandleId open = 0;  // the handle through which the owner's first lock was set
   Stateid stateid;
-  bool known = true;  // the server knows it
+  bool known = true;  // to the server
 };
 
 class States final : public Recovery {

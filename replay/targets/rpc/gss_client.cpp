@@ -59,7 +59,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) { return {reinterpret_c
 
 std::string refusal(uint32_t status, const Security& security) {
   const std::string number = " (authentication status " + std::to_string(status) + ")";
-  const std::string sec = "sec=" + flavour_name(pseudo_flavour(security.service));
+  const std::string sec = "sec=" + flavor_name(pseudo_flavor(security.service));
   if (status == kTooWeak)
     return "the server refuses " + sec + number + "; compare the flavors of the export (SecType, sec=) with sec=";
   return "the server rejects the Kerberos ticket for nfs/" + security.host + number +
@@ -179,7 +179,7 @@ bool GssClient::put_head(std::vector<uint8_t>* out, std::span<const uint8_t> hea
   out->assign(head.begin(), head.end());
   put_u32(out->data() + 4, xid);
   XdrEncoder put(*out);
-  put.u32(kGssFlavour);
+  put.u32(kGssFlavor);
   put_opaque(out, [&] {
     put.u32(kVersion);
     put.u32(procedure);
@@ -189,7 +189,7 @@ bool GssClient::put_head(std::vector<uint8_t>* out, std::span<const uint8_t> hea
     return true;
   });
   const bool established = procedure == kData || procedure == kDestroy;
-  put.u32(established ? kGssFlavour : 0);
+  put.u32(established ? kGssFlavor : 0);
   return put_opaque(out, [&] {
     if (!established) return true;
     const std::span<const uint8_t> signed_bytes(out->data() + 4, out->size() - 4 - 8);  // from the xid to the credential's end
@@ -262,12 +262,12 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
       count_failure();
     }
   } else {
-    const uint32_t flavour = in.u32();
+    const uint32_t flavor = in.u32();
     const std::string_view checksum = in.opaque(kLongestVerifier);
     const uint32_t accepted = in.u32();
     uint8_t number[4];
     put_u32(number, call.sequence);
-    if (!in.ok() || flavour != kGssFlavour || !call.context->checksum_holds(number, checksum)) return forged();
+    if (!in.ok() || flavor != kGssFlavor || !call.context->checksum_holds(number, checksum)) return forged();
     if (accepted == kSuccess && security_.service != Service::none && !open_results(call, message, message->size() - in.left()))
       return forged();
   }
@@ -340,7 +340,7 @@ void GssClient::token_came(std::span<const uint8_t> message) {
     const uint32_t why = in.u32(), number = in.u32();
     return give_up(refusal(why == kAuthError ? number : 0, security_), EACCES);
   }
-  const uint32_t flavour = in.u32();
+  const uint32_t flavor = in.u32();
   const std::string_view verifier = in.opaque(kLongestVerifier);
   const uint32_t accepted = in.u32();
   if (!in.ok() || type != nfs::kReply || status != kAccepted) return give_up("the answer is not an RPC reply", EACCES);
@@ -359,7 +359,7 @@ void GssClient::token_came(std::span<const uint8_t> message) {
     uint8_t length[4];
     put_u32(length, window);
     if (major != kComplete || !next_->established()) return give_up(refusal(0, security_), EACCES);
-    if (flavour != kGssFlavour || !next_->checksum_holds(length, verifier))
+    if (flavor != kGssFlavor || !next_->checksum_holds(length, verifier))
       return give_up("the reply that makes the security context is forged", EACCES);
     if (logs(LogArea::wire, LogLevel::debug))
       log_line(LogArea::wire, fmt::format("security context for {} s, window {}", next_->lifetime(), window));

@@ -99,7 +99,7 @@ class GssClient {
  private:
   // A request of its own, on the procedure NULL.
   struct Control final : wire::Exchange {
-    GssClient* client = nullptr;  // null: nobody waits for the reply
+    GssClient* client = nullptr;  // null: the reply is of no interest
     wire::Channel* channel = nullptr;
     bool gone = false;  // used without a client: it was sent, or can't be
     void replied(std::span<const uint8_t> message) override;

@@ -10,13 +10,13 @@
 
 namespace fsr::rpc {
 
-std::string flavour_name(uint32_t flavour) {
-  if (flavour == 0) return "none";
-  if (flavour == kAuthSysFlavour) return "sys";
+std::string flavor_name(uint32_t flavor) {
+  if (flavor == 0) return "none";
+  if (flavor == kAuthSysFlavor) return "sys";
   for (const auto& [service, name] :
        {std::pair(Service::none, "krb5"), {Service::integrity, "krb5i"}, {Service::privacy, "krb5p"}})
-    if (flavour == pseudo_flavour(service)) return name;
-  return std::to_string(flavour);
+    if (flavor == pseudo_flavor(service)) return name;
+  return std::to_string(flavor);
 }
 
 std::optional<Security> security_of(const wire::Url& url, bool impersonate) {

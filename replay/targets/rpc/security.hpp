@@ -23,10 +23,10 @@ struct Security {
   std::string principal;  // the user's; empty: that of the cache, or the first of the keytab
 };
 
-constexpr uint32_t kAuthSysFlavour = 1, kGssFlavour = 6;
-// Returns the pseudo flavour by which MOUNT and SECINFO name a service (RFC 2623).
-constexpr uint32_t pseudo_flavour(Service service) { return 390002 + uint32_t(service); }
-std::string flavour_name(uint32_t flavour);  // "sys", "krb5", ...; a number if it has no name
+constexpr uint32_t kAuthSysFlavor = 1, kGssFlavor = 6;
+// Returns the pseudo flavor by which MOUNT and SECINFO name a service (RFC 2623).
+constexpr uint32_t pseudo_flavor(Service service) { return 390002 + uint32_t(service); }
+std::string flavor_name(uint32_t flavor);  // "sys", "krb5", ...; a number if it has no name
 
 // Reads the options of the URL. None: AUTH_SYS. Throws std::runtime_error, one line. `impersonate`: operations are to be
 // performed as their recorded users.

@@ -60,7 +60,7 @@ class Exchange {
   int64_t sent_ = 0;  // time of sending, for debug lines only
   uint32_t tag_ = 0;
   uint8_t sendings_ = 0;  // since the last Channel::send()
-  uint8_t earlier_ = 0;   // before that
+  uint8_t earlier_ = 0;   // sendings before the last Channel::send()
 };
 
 // A list of exchanges in the order of sending. Does not own them.
