@@ -2,7 +2,6 @@
 #include "filter.hpp"
 
 #include <fnmatch.h>
-#include <pwd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +9,7 @@
 
 #include "op_kinds.hpp"
 #include "trace/paths.hpp"
+#include "util/account.hpp"
 
 namespace fsr::shim {
 
@@ -21,13 +21,6 @@ constexpr size_t kKeptRemoved = 1 << 16;  // deleted objects that may still be o
 bool number_of(const std::string& text, uint64_t* out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-uint64_t user_id(const std::string& text) {
-  uint64_t id;
-  if (number_of(text, &id) && id <= UINT32_MAX) return id;
-  if (const passwd* entry = getpwnam(text.c_str())) return entry->pw_uid;
-  throw std::invalid_argument("uid=" + text + ": no such user");
 }
 
 }  // namespace
@@ -112,7 +105,9 @@ void OpFilter::add(std::string_view given, bool exclude) {
     rest.remove_prefix(std::min(rest.size(), comma + 1));
     uint64_t number;
     if (rule.key == Key::uid) {
-      rule.numbers.push_back(user_id(value));
+      const auto id = user_id(value);
+      if (!id) throw std::invalid_argument("uid=" + value + ": no such user");
+      rule.numbers.push_back(*id);
     } else if (rule.key == Key::op) {
       try {
         rule.numbers.push_back(uint64_t(op_kind_named(value)));

@@ -3,25 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
+#include "util/account.hpp"
+
 namespace fsr {
 
-// Parses "7" or "7:8". False: `text` is neither.
-static bool parse_pair(std::string_view text, uint32_t* uid, int64_t* gid) {
-  const char* end = text.data() + text.size();
-  auto [after, error] = std::from_chars(text.data(), end, *uid);
-  if (error != std::errc()) return false;
-  *gid = -1;
-  if (after == end) return true;
-  if (*after != ':') return false;
-  uint32_t group;
-  auto [last, failed] = std::from_chars(after + 1, end, group);
-  if (failed != std::errc() || last != end) return false;
-  *gid = group;
+// Parses "7" or "7:8", or names in their place. False: `text` is neither.
+static bool parse_pair(const std::string& text, uint32_t* uid, int64_t* gid) {
+  const size_t colon = text.find(':');
+  const auto user = user_id(text.substr(0, colon));
+  const auto group = colon == text.npos ? std::nullopt : group_id(text.substr(colon + 1));
+  if (!user || (colon != text.npos && !group)) return false;
+  *uid = *user;
+  *gid = group ? int64_t(*group) : -1;
   return true;
 }
 
@@ -38,7 +36,7 @@ CredentialMap CredentialMap::parse(const std::string& text, const std::string& n
     int64_t gid;
     Entry entry;
     if (!(words >> to) || words >> more || !parse_pair(from, &uid, &gid) || !parse_pair(to, &entry.uid, &entry.gid))
-      throw std::runtime_error(fmt::format("{}:{}: expected 'uid[:gid] newuid[:newgid]'", name, number));
+      throw std::runtime_error(fmt::format("{}:{}: expected 'uid[:gid] newuid[:newgid]', by number or name", name, number));
     if (gid < 0)
       map.users_[uid] = entry;
     else

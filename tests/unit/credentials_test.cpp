@@ -17,8 +17,16 @@ TEST_CASE("the user map changes the users in the file, and keeps all others") {
   CHECK(map.map(3, 4).gid == 4);
 }
 
+TEST_CASE("a user map takes names of this host") {
+  const CredentialMap map = CredentialMap::parse("root:root 7\n8 root:daemon", "users");
+  CHECK(map.map(0, 0).uid == 7);
+  CHECK(map.map(8, 3).uid == 0);
+  CHECK(map.map(8, 3).gid == 1);  // Debian's policy has given daemon this number for ever
+}
+
 TEST_CASE("a message on a bad line of a user map has the number of the line") {
-  for (const char* bad : {"1000", "1000 a", "1000: 5", "-1 5", "1 2 3", "99999999999 1"})
-    CHECK_THROWS_WITH(CredentialMap::parse(std::string("1 2\n") + bad, "users"), "users:2: expected 'uid[:gid] newuid[:newgid]'");
+  for (const char* bad : {"1000", "1000 no-such-user", "1000:no-such-group 5", "1000: 5", "-1 5", "1 2 3", "99999999999 1"})
+    CHECK_THROWS_WITH(CredentialMap::parse(std::string("1 2\n") + bad, "users"),
+                      "users:2: expected 'uid[:gid] newuid[:newgid]', by number or name");
   CHECK_THROWS_WITH(CredentialMap::from_file("/no/such"), "/no/such: can't be read");
 }

@@ -7,27 +7,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
+
+#include "util/account.hpp"
 
 namespace fsr::fsbench {
 
 namespace {
 
-std::optional<unsigned> number(const std::string& text) {
-  unsigned value;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-gid_t group_id(const std::string& name) {
-  if (auto id = number(name)) return *id;
-  const group* found = getgrnam(name.c_str());
-  if (!found) throw std::runtime_error("can't find group " + name);
-  return found->gr_gid;
+gid_t known_group(const std::string& name) {
+  const auto id = group_id(name);
+  if (!id) throw std::runtime_error("can't find group " + name);
+  return *id;
 }
 
 }  // namespace
@@ -36,13 +28,13 @@ void become(const std::string& user, const std::string& group) {
   uid_t uid = geteuid();
   gid_t gid = getegid();
   if (!user.empty()) {
-    const auto id = number(user);
-    const passwd* found = id ? getpwuid(*id) : getpwnam(user.c_str());
-    if (!found && !id) throw std::runtime_error("can't find user " + user);
-    uid = found ? found->pw_uid : *id;
-    gid = found ? found->pw_gid : group_id("nogroup");
+    const auto id = user_id(user);
+    if (!id) throw std::runtime_error("can't find user " + user);
+    const passwd* found = getpwuid(*id);
+    uid = *id;
+    gid = found ? found->pw_gid : known_group("nogroup");
   }
-  if (!group.empty()) gid = group_id(group);
+  if (!group.empty()) gid = known_group(group);
   // If the group list of root remained, it would still allow what the user may not do.
   if ((geteuid() == 0 && setgroups(1, &gid) != 0) || setgid(gid) != 0)
     throw std::runtime_error(fmt::format("can't set gid to {}: {}", gid, strerror(errno)));

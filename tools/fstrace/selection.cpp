@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "op_kinds.hpp"
+#include "util/account.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -41,7 +42,7 @@ void Selection::add_options(Command& command) {
       .often(op_kind_names());
   command.add("--process", given_.processes, "take only operations of these processes: numbers or globs of commands")
       .separated_by_commas();
-  command.add("--uid", given_.uids, "take only operations of these users, by number").separated_by_commas();
+  command.add("--uid", given_.uids, "take only operations of these users, by number or name").separated_by_commas();
   command.add("--path", given_.paths, "take only operations on paths that match this glob; * also matches /").repeatable();
 }
 
@@ -64,9 +65,9 @@ void Selection::parse() {
       commands_.push_back(text);
   }
   for (const std::string& text : given_.uids) {
-    uint32_t uid;
-    if (!whole_number(text, &uid)) throw std::runtime_error("--uid " + text + ": expected a number");
-    uids_.push_back(uid);
+    const auto uid = user_id(text);
+    if (!uid) throw std::runtime_error("--uid " + text + ": expected a number, or the name of a user of this host");
+    uids_.push_back(*uid);
   }
   paths_ = given_.paths;
 }

@@ -187,7 +187,7 @@ def main():
         for options, wanted in (
                 (["--op", "read,write"], lambda o: o["kind"] in ("read", "write")),
                 (["--process", "1003,1004"], lambda o: o["pid"] in (1003, 1004)),
-                (["--process", "make_t*", "--uid", "0"], lambda o: True),
+                (["--process", "make_t*", "--uid", "root"], lambda o: True),
                 (["--path", "d1/*"], lambda o: o.get("path", "").startswith("d1/")),
                 (["--from", "500ms", "--to", "1s"], lambda o: 500_000_000 <= o["start"] < 1_000_000_000)):
             ops = [o for o in dumped(made) if wanted(o)]
@@ -226,7 +226,7 @@ def main():
         case("nothing on stderr elsewhere", quiet.stderr)
         for arguments, words in ((["--by", "colour"], "--by colour: expected some of op, process"), (["--interval", "0s"], "above 0"),
                                  (["--by", "op,op"], "given twice"), (["--from", "2s", "--to", "1s"], "--to must be later than --from"),
-                                 (["--json", "--csv"], "--help"), (["--uid", "root"], "expected a number")):
+                                 (["--json", "--csv"], "--help"), (["--uid", "no-such-user"], "a user of this host")):
             wrong = subprocess.run([FSTRACE, "stat", *arguments, made], capture_output=True, text=True, check=False)
             case(f"refused: {' '.join(arguments)}", "" if wrong.returncode == 2 and words in wrong.stderr and
                  wrong.stderr.count("\n") == 1 and not wrong.stdout else f"{wrong.returncode}: {wrong.stderr}")
