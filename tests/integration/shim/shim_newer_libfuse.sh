@@ -42,7 +42,7 @@ export FSR_BUILD=$PWD/build
 
 # $1: transport, $2: what the header says of it
 answers() {
-  FSR_CAPTURE_OPTIONS="--transport $1" "$FSR_SOURCE/tests/integration/shim/shim_probes.py" >probes.log
+  FSR_CAPTURE_OPTIONS="--transport $1" "$FSR_SOURCE/tests/integration/shim/shim_probes.py" --kinds ext4 >probes.log
   sed "s|^\(not ok\|ok\) - |&$1: |" probes.log
   failures_=$((failures_ + $(grep -c '^not ok - ' probes.log)))
   check "$1: captured" build/shim/fsshim capture d -o "$1.zst" --transport "$1" -- python3 -c '

@@ -4,7 +4,7 @@
 systems: the answers must be the same. Each probe (folder probes/) returns something printable or fails with an errno; probes run in
 a directory of their own.
 
-usage: shim_probes.py [PROBE...]      all probes, or those named
+usage: shim_probes.py [--kinds KIND,...] [PROBE...]      all probes, or those named, on tmpfs, ext4 and xfs
        shim_probes.py --in DIR [PROBE...]   answers of one directory (what the former runs)
 """
 import os
@@ -79,10 +79,13 @@ def main():
             print(f"{name}\t{answer}")
         return 0
     cases = Cases()
+    only, kinds = sys.argv[1:], KINDS
+    if only[:1] == ["--kinds"]:
+        kinds, only = only[1].split(","), only[2:]
     with Scratch() as scratch:
-        for kind in KINDS:
-            run_on(cases, scratch, kind, sys.argv[1:])
-    if len(sys.argv) == 1:
+        for kind in kinds:
+            run_on(cases, scratch, kind, only)
+    if not only:
         cases.case("there are a hundred probes, and at most five that the kernel decides", len(PROBES) >= 100 and len(IMPOSED) <= 5,
                    f"{len(PROBES)} probes, {len(IMPOSED)} of them the kernel's")
     return cases.status()
