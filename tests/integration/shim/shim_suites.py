@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public conformance suites on a directory and on the same directory beneath the shim: what passes without the shim passes with it.
 
-usage: shim_suites.py                 all of it, on every file system
-       shim_suites.py SUITE DIR       one suite in DIR; a JSON object of results on stdout (what the former runs)
+usage: shim_suites.py [--thorough]              all of it, on every file system; with four times the work on disks, by hand
+       shim_suites.py SUITE DIR OPERATIONS       one suite in DIR; a JSON object of results on stdout (what the former runs)
 """
 import concurrent.futures
 import json
@@ -18,10 +18,11 @@ from lower_fs import Cases, Scratch, built, fstrace_program, run, shim_program  
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ("tmpfs", "ext4", "xfs")
-FSX_OPERATIONS = 10_000
+FSX_OPERATIONS = {"tmpfs": 10_000, "ext4": 2_500, "xfs": 2_500}  # those of a disk wait for it
+THOROUGH = 10_000
 STRESS_SECONDS = 4
 # Sockets' paths have little room: suites see their directory as /mnt, in a mount namespace of their own.
-IN_MNT = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" /mnt && exec "$2" "$3" "$4" /mnt', "sh"]
+IN_MNT = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" /mnt && exec "$2" "$3" "$4" /mnt "$5"', "sh"]
 STRESSORS = """access chattr chdir chmod chown dentry dir dirdeep dirmany dnotify fallocate fcntl file-ioctl filename flock fpunch fsize
 fstat getdent handle hdd inode-flags inotify io iomix lease link locka lockf lockofd mknod open rename symlink sync-file touch utime
 xattr""".split()
@@ -38,18 +39,18 @@ def suite_program(name):
     return built(f"tests/integration/suites/bin/{name}")
 
 
-def pjdfstest(directory):
+def pjdfstest(directory, _):
     done = subprocess.run([suite_program("pjdfstest"), "-c", f"{HERE}/suites/pjdfstest.toml", "-p", directory], cwd=directory,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     results = dict(re.findall(r"^([\w:]+)\s+(ok|FAILED|skipped)$", done.stdout, re.M))
     return {name: {"ok": "pass", "FAILED": "fail", "skipped": "skip"}[word] for name, word in results.items()}
 
 
-def fsx(directory, seeds=range(6), weights="fsx.toml"):
+def fsx(directory, operations, seeds=range(6), weights="fsx.toml"):
     def one(seed):
         place = f"{directory}/{seed}"
         os.mkdir(place)
-        done = subprocess.run([suite_program("fsx"), "-q", "-f", f"{HERE}/suites/{weights}", "-N", str(FSX_OPERATIONS), "-S", str(seed),
+        done = subprocess.run([suite_program("fsx"), "-q", "-f", f"{HERE}/suites/{weights}", "-N", operations, "-S", str(seed),
                                "-P", place, f"{place}/file"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             print(done.stdout[-2000:], file=sys.stderr)
@@ -58,9 +59,9 @@ def fsx(directory, seeds=range(6), weights="fsx.toml"):
         return {f"seed {seed}": result for seed, result in zip(seeds, pool.map(one, seeds))}
 
 
-def fsx_sendfile(directory):
+def fsx_sendfile(directory, operations):
     """What sendfile reads after a store through a mapping is old for a moment where mappings are the lower file's."""
-    return fsx(directory, range(6, 10), "fsx_sendfile.toml")
+    return fsx(directory, operations, range(6, 10), "fsx_sendfile.toml")
 
 
 def stress_ng(directory, stressors):
@@ -77,7 +78,7 @@ def stress_ng(directory, stressors):
     return results, "pass" if done.returncode == 0 else "fail"
 
 
-def stress(directory):
+def stress(directory, _):
     results, whole = stress_ng(directory, STRESSORS)
     # A stressor whom a signal of another one reaches before it begins does nothing and succeeds: that says nothing of the file system.
     for silent in [s for s, result in results.items() if result == "skip"]:
@@ -100,8 +101,8 @@ def compare(cases, suite, kind, native, shim):
 
 
 def main():
-    if len(sys.argv) == 3:
-        json.dump(SUITES[sys.argv[1]](sys.argv[2]), sys.stdout)
+    if len(sys.argv) == 4:
+        json.dump(SUITES[sys.argv[1]](*sys.argv[2:]), sys.stdout)
         return 0
     cases = Cases()
     if not os.path.exists(suite_program("fsx")):
@@ -116,7 +117,8 @@ def main():
                 for directory in (native, shimmed):
                     os.mkdir(directory)
                     os.chmod(directory, 0o777)
-                me = [sys.executable, os.path.abspath(__file__), suite]
+                operations = THOROUGH if sys.argv[1:] == ["--thorough"] else FSX_OPERATIONS[kind]
+                me = [sys.executable, os.path.abspath(__file__), suite, str(operations)]
                 one = subprocess.run([*IN_MNT, native, *me], stdout=subprocess.PIPE, text=True, check=True)
                 two = subprocess.run([shim_program(), "capture", shimmed, "-o", trace, *OPTIONS.get(suite, []), "--", *IN_MNT, shimmed, *me],
                                      stdout=subprocess.PIPE, text=True, check=False)
