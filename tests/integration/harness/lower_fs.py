@@ -71,6 +71,14 @@ class Scratch:
         os.mkdir(point)
         if kind == "tmpfs":
             run("mount", "-t", "tmpfs", "-o", ",".join([f"size={size}", *options]), "none", point)
+        elif kind == "overlay":  # both layers in memory
+            layers = f"{self.path}/{name}-layers"
+            os.mkdir(layers)
+            run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", layers)
+            for layer in ("lower", "upper", "work"):
+                os.mkdir(f"{layers}/{layer}")
+            places = [f"lowerdir={layers}/lower", f"upperdir={layers}/upper", f"workdir={layers}/work"]
+            run("mount", "-t", "overlay", "-o", ",".join([*places, *options]), "none", point)
         else:
             if not os.path.isdir(ram):
                 os.mkdir(ram)

@@ -32,7 +32,8 @@ DIFFERENTIAL = built("tests/integration/shim/differential/differential")
 UNCHECKED = {"dots": '"." and ".." in a path take no search permission of their own',
              "special-files": "who may only read or only write a FIFO or a device may do neither",
              "watches": "inotify_add_watch(2) succeeds on files and directories that the caller may search for but not read"}
-SHORT = {"auto": ["--seed", "1", "--calls", "15000", "--without", ",".join(UNCHECKED)], "kernel": ["--seed", "1000", "--calls", "9000"]}
+WITHOUT_UNCHECKED = ["--without", ",".join(UNCHECKED)]
+SHORT = {"auto": ["--seed", "1", "--calls", "15000", *WITHOUT_UNCHECKED], "kernel": ["--seed", "1000", "--calls", "9000"]}
 # What random runs have found, and what it was.
 FOUND = {"io_uring-workers": """# a worker that is older than the credentials of the request has others
 root setfsuid uid=1002
@@ -162,6 +163,8 @@ def main():
     with Scratch() as scratch:
         if sys.argv[1:]:
             kind, permissions, *options = sys.argv[1:]
+            if permissions == "auto" and not {"--without", "--script"} & set(options):
+                options += WITHOUT_UNCHECKED
             run_on(cases, scratch, scratch.mount(kind), permissions, options)
         else:
             check_known(cases)
