@@ -151,7 +151,10 @@ struct ClientConnection : SharedConnection {
   }
   void ended(const SharedCall& call) override {
     if (!watch_) return;
-    if (const Op& op = call.op(); op.handle && is_of_lock_owner(op)) homes_.end(op.object, op.owner, holds_locks_of(op));
+    const Op& op = call.op();
+    if (op.handle && is_of_lock_owner(op)) homes_.end(op.object, op.owner, holds_locks_of(op));
+    if (op.kind == OpKind::release)
+      homes_.closed(op.object, [&](uint64_t owner, uint32_t number) { return holds_locks(number, op.object, owner); });
     ClientFigures& figures = figures_[call.client_number];
     const Outcome& outcome = call.request->outcome;
     if (outcome.error == ECONNRESET || outcome.error == ETIMEDOUT)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -29,6 +30,14 @@ class LockHomes {
     if (it == homes_.end()) return;
     Home& home = it->second;
     if (--home.asked == 0 && !holds(home.client)) homes_.erase(it);
+  }
+  // After an open file of the object was closed, which ends locks that no request named. `holds(owner, k)`: as above.
+  template <class Holds>
+  void closed(ObjectId object, Holds holds) {
+    for (auto it = homes_.lower_bound({object, 0}); it != homes_.end() && it->first.first == object;) {
+      const Home& home = it->second;
+      it = home.asked == 0 && !holds(it->first.second, home.client) ? homes_.erase(it) : std::next(it);
+    }
   }
   size_t size() const { return homes_.size(); }
 

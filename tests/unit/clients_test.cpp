@@ -133,6 +133,26 @@ TEST_CASE("the locks of an owner on a file stay at one client while it has some 
   CHECK(homes.size() == 0);
 }
 
+TEST_CASE("locks that end with the last open file leave no home behind") {
+  LockHomes homes;
+  bool open = true;
+  for (const uint64_t owner : {7, 8}) {
+    homes.begin(1, owner, 2, [](uint32_t) { return false; });
+    homes.end(1, owner, [](uint32_t) { return true; });
+  }
+  homes.begin(1, 9, 2, [](uint32_t) { return false; });  // under way
+  homes.begin(2, 7, 2, [](uint32_t) { return false; });
+  homes.end(2, 7, [](uint32_t) { return true; });
+  const auto holds = [&](uint64_t owner, uint32_t) { return open && owner == 8; };
+  homes.closed(1, holds);
+  CHECK(homes.size() == 3);
+  open = false;
+  homes.closed(1, holds);
+  CHECK(homes.size() == 2);
+  homes.end(1, 9, [](uint32_t) { return false; });
+  CHECK(homes.size() == 1);
+}
+
 TEST_CASE("ranks share the clients of a target by their numbers") {
   auto share = [](const std::string& url) { return ClientShare::of(wire::parse_url(url)); };
   const std::string url = "nfs://host/export?version=4.1&clients=10";
