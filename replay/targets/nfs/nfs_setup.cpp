@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/nfs_setup.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -128,8 +130,8 @@ std::string port_advice(wire::LocalPort local) {
   if (local == wire::LocalPort::any)
     return "; does the server want a port below 1024, which resvport=0 rules out? Leave resvport out, or " + open_export;
   if (wire::reserved_ports_allowed()) return "";
-  return "; does the server want a port below 1024, for which this process lacks permission? Run as root, " +
-         std::string(kAllowPorts) + ", or " + open_export;
+  return fmt::format("; does the server want a port below 1024, for which this process lacks permission? Run as root, {}, or {}",
+                     kAllowPorts, open_export);
 }
 
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
