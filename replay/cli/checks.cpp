@@ -75,9 +75,9 @@ std::vector<std::string> layers_of(const MountEntry& mount) {
   auto add = [&](const std::string& text) {
     std::istringstream list(text);
     for (std::string layer; std::getline(list, layer, ':');)
-      if (layer.starts_with("/")) layers.push_back(layer);
+      if (!layer.empty()) layers.push_back(layer);
   };
-  if (is_fuse(mount)) add(mount.source);
+  if (is_fuse(mount) && mount.source.starts_with("/")) add(mount.source);
   if (mount.type != "overlay") return layers;
   std::istringstream options(mount.options);
   for (std::string option; std::getline(options, option, ',');)

@@ -142,6 +142,59 @@ def overlay():
     subprocess.run(["umount", "layers"], check=True)
 
 
+def fuse_server():
+    """The captured directory by way of a FUSE server (bindfs), which shows it with another device, and the other way round."""
+    fresh()
+    os.mkdir("through")
+    os.mkdir("apart")
+    captured_one, another_name = b"is, contains or lies in", b"may be the captured directory by another name"
+    for mounted, captured, target, lazy, trust in (("share", "share", "through", captured_one, captured_one), ("share/old", "share", "through/new", captured_one, captured_one),
+                                                   ("share", "through", "share", captured_one, captured_one), ("apart", "share", "through", b"", another_name)):
+        subprocess.run(["bindfs", mounted, "through"], check=True)
+        shim = subprocess.run(["fsshim", "capture", captured, "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
+        for image, words in (("lazy", lazy), ("trust", trust)):
+            done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], input=shim.stdout,
+                                  capture_output=True, check=False, timeout=30)
+            cases.case(f"bindfs of {mounted}: {captured} is captured, {target} is {'refused' if words else 'accepted'}, {image}",
+                       done.returncode == (2 if words else 0) and words in done.stderr and not os.path.exists("share/old/new"), done)
+        subprocess.run(["umount", "through"], check=True)
+
+
+def says_nothing_of_itself():
+    """A trace that does not say which directory it captured: no copy is trusted without --force, and an empty target gets it."""
+    fresh()
+    with open("strace", "w", encoding="ascii") as file:
+        file.write(f"7 1700000000.000000 openat(AT_FDCWD, \"{os.getcwd()}/share/made\", O_WRONLY|O_CREAT, 0644) = 3 <0.000100>\n"
+                   "7 1700000000.001000 write(3, \"x\", 1) = 1 <0.000100>\n7 1700000000.002000 close(3) = 0 <0.000100>\n")
+    subprocess.run(["fstrace", "import", "strace", "-o", "nothing.zst", "--directory", f"{os.getcwd()}/share"], check=True, capture_output=True)
+    for target, image, words in (("share", "trust", "does not say which directory"), ("alone", "lazy", "")):
+        with open("nothing.zst", "rb") as file:
+            done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], stdin=file, capture_output=True, text=True,
+                                  check=False, timeout=30)
+        cases.case(f"an imported trace, {image}: {'refused' if words else 'accepted'}", done.returncode == (2 if words else 0) and words in done.stderr
+                   and not os.path.exists("share/made"), done)
+
+
+def ends_at_a_difference():
+    """--on-error stop ends at the first difference, whether the operation failed or not, and not at its consequences."""
+    load = "cd share; for i in $(seq 20); do cat old/a1 >/dev/null; cat old/a3 >/dev/null; sleep 0.05; done; echo x >new; cat new; touch last"
+    for name, words in (("lacking", "the first operation that failed"), ("odd", "the first outcome that differed")):
+        fresh()
+        shutil.copytree("share", f"stop-{name}", symlinks=True)
+        if name == "lacking":
+            os.unlink("stop-lacking/old/a1")
+        else:
+            os.truncate("stop-odd/old/a1", 5)
+        _, done, report, _ = live(f"file:stop-{name}", "--image", "trust", "--on-error", "stop", load=load)
+        cases.case(f"--on-error stop, {name}: the run ends at the first difference and says so", done.returncode == 1 and words in str(report.get("not_clean"))
+                   and 0 < report["differed"] < 3 and not os.path.exists(f"stop-{name}/last"), (report.get("not_clean"), report.get("mismatches")))
+    fresh()
+    shutil.copytree("share", "stop-not", symlinks=True)
+    _, done, report, _ = live("file:stop-not", "--image", "trust", "--read-only", "--on-error", "stop", load=load + "; cat old/a2 >/dev/null")
+    cases.case("--on-error stop: what follows from operations that were not issued ends nothing", done.returncode == 4 and report["followed"] > 0
+               and report["differed"] == 0 and "--on-error" not in str(report.get("not_clean")), (report.get("not_clean"), report.get("mismatches")))
+
+
 def slow_ends():
     """A lock that is waited for longer than the lag, and a run that --duration ends while nothing comes."""
     fresh()
@@ -312,6 +365,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())
