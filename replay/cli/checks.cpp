@@ -86,8 +86,7 @@ std::vector<std::string> layers_of(const MountEntry& mount) {
   return layers;
 }
 
-// True: one of the directories lies on an overlay or on a FUSE server, and the other one shares a directory of which that is
-// made.
+// True: one of the directories lies on an overlay or a FUSE server, and the other one shares a directory below that.
 bool through_layers(const DirectoryIdentity& target, const DirectoryIdentity& captured) {
   if (target.machine.empty() || target.machine != captured.machine) return false;
   std::ifstream mountinfo("/proc/self/mountinfo");

@@ -30,7 +30,7 @@ namespace fsr {
 
 inline constexpr const char* kDoneWithoutReply = "operations done although their reply was lost";
 
-// What the server has under a name.
+// The object that the server has under a name.
 struct Sighting {
   uint32_t type = 0;              // S_IFMT bits; 0: there is no such name
   uint64_t size = 0;              // bytes
