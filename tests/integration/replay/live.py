@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A capture that is replayed while it goes on: by a pipe, onto an empty directory, a copy and an NFS server, with readers and writers
 that die."""
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -27,6 +30,12 @@ def same(name, target, directory, *options, **how):
     compared = alike("share", directory, *(["--content"] if "--content" in how.get("capture", ()) else []))
     cases.case(f"{name}: the trees are alike", compared.returncode == 0, compared.stdout[-500:] + compared.stderr[-500:])
     return report
+
+
+def text_of(file):
+    with contextlib.suppress(FileNotFoundError), open(file, encoding="utf-8") as text:
+        return text.read()
+    return ""
 
 
 def onto_directories():
@@ -56,7 +65,7 @@ while [ ! -e ../removed ]; do read x <old/a1; sleep 0.01; done
 while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/dev/null; sleep 0.05; done"""
     fresh()
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shim:
-        replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--json", "-q"], stdin=shim.stdout,
+        replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--page", "resync.html", "--json", "-q"], stdin=shim.stdout,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         shim.stdout.close()
         wait_for(lambda: os.path.exists("again/lost/f5") and os.path.exists("again/still/z"), replay)
@@ -65,11 +74,15 @@ while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/de
         with open("removed", "wb"):
             pass
         wait_for(lambda: all(os.path.exists(f"again/{name}") for name in ("lost/f1", "lost/f2", "lost/f3", "lost/f4", "lost/f5", "still/x")), replay)
+        reasons = re.compile("Still running. Not clean so far: [^<]* outcomes differed")
+        told = wait_for(lambda: reasons.search(text_of("resync.html")), replay)
         with open("enough", "wb"):
             pass
         out, said = replay.communicate(timeout=60)
         shim.wait(timeout=30)
     report = json.loads(out or "{}")
+    cases.case("the page says why the run is not clean so far, and later why it was not", told and "Still running" not in text_of("resync.html")
+               and "Not clean: " in text_of("resync.html"), text_of("resync.html")[:300])
     cases.case("resync: differences are counted", replay.returncode == 1 and report["differed"] > 0, (said, report.get("not_clean")))
     lost = {name: os.listdir(f"again/{name}") if os.path.exists(f"again/{name}") else None for name in ("lost", "still")}
     cases.case("resync: what went missing is made again", sorted(lost["lost"] or []) == [f"f{i}" for i in range(1, 6)] and "x" in (lost["still"] or []), lost)
@@ -261,10 +274,21 @@ def pipe_alone():
     for stdout, stderr, words in ((subprocess.PIPE, subprocess.STDOUT, "would get into the trace"), (subprocess.DEVNULL, subprocess.PIPE, "expected a pipe")):
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=stdout, stderr=stderr, text=True, check=False, timeout=30)
         cases.case(f"refused: {words}", done.returncode == 2 and words in (done.stdout or "") + (done.stderr or ""), done)
-    for options, words in ((("--rotate", "1M"), "a stream has no pieces"), (("--background",), "not possible with --background")):
+    for options, words in ((("--rotate", "1M"), "a stream has no pieces"), (("--background",), "not possible with --background"),
+                           (("--block-time", "5ms"), "expected 10ms to 1s")):
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False, timeout=30)
         cases.case(f"{options[0]} is refused", done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done)
+    ours, theirs = socket.socketpair()  # as sshd gives it to a command
+    with ours, open("socket.zst", "wb") as file:
+        done = subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--block-time", "20ms", "--", "sh", "-c", "cat share/old/a1; sleep 0.1; cat share/old/a2"],
+                                stdout=theirs, stderr=subprocess.PIPE)
+        theirs.close()
+        while part := ours.recv(1 << 16):
+            file.write(part)
+        said = done.stderr.read()
+    verified = subprocess.run(["fstrace", "verify", "socket.zst"], capture_output=True, text=True, check=False)
+    cases.case("a socket takes the trace as a pipe does", done.wait(timeout=30) == 0 and verified.returncode == 0, (said, verified))
     with open("share/inside", "wb") as file:
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=file, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=30)
