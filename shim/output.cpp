@@ -49,6 +49,10 @@ std::string default_name(const std::string& directory) {
 
 int make_file(int directory, const std::string& path) {
   int fd = openat(directory, base_name(path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  struct stat there;
+  if (fd < 0 && errno == EEXIST && fstatat(directory, base_name(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISFIFO(there.st_mode))
+    throw CaptureError(path + ": is a pipe; lead standard output into it, and give -o -");
   if (fd < 0 && errno == EEXIST) throw CaptureError(path + ": exists already; give another file with -o, or remove this file");
   if (fd < 0) throw failed(path, errno);
   fchmod(fd, 0600);

@@ -29,7 +29,7 @@ bool shows_in_names(const Op& op) {
 static bool is_made(const Op& op, const Sighting& seen) {
   switch (op.kind) {
     case OpKind::mkdir:
-      return S_ISDIR(seen.type);
+      return S_ISDIR(seen.type) && seen.links <= 2;  // more links are those of directories in it
     case OpKind::symlink:
       return S_ISLNK(seen.type) && seen.text == op.data;
     default: {
@@ -44,6 +44,7 @@ LostReply judge(const Op& op, const Sighting& name, const Sighting& name2) {
   switch (op.kind) {
     case OpKind::unlink:
     case OpKind::rmdir:
+      if (!name.is_object) return LostReply::unknown;  // perhaps it was never there
       return !name.type ? LostReply::done : there ? LostReply::not_done : LostReply::unknown;
     case OpKind::link:
       return !name2.type ? LostReply::not_done : there2 ? LostReply::done : LostReply::unknown;

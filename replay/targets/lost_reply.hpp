@@ -34,7 +34,8 @@ inline constexpr const char* kDoneWithoutReply = "operations done although their
 struct Sighting {
   uint32_t type = 0;              // S_IFMT bits; 0: there is no such name
   uint64_t size = 0;              // bytes
-  std::optional<bool> is_object;  // it is the operation's object; none: not known
+  uint64_t links = 0;             // 0: not known
+  std::optional<bool> is_object;  // it is the operation's object; none: the client does not know that object
   std::string text;               // of a symbolic link
 };
 

@@ -32,12 +32,12 @@ std::string text(std::string v) {
   v.resize((v.size() + 3) / 4 * 4);
   return size + v;
 }
-std::string attributes(uint32_t type, uint64_t size = 0) {
-  return be32(1) + be32(type) + be32(0755) + be32(1) + be32(0) + be32(0) + number(size) + number(size) + number(0) + number(1) +
-         number(9) + std::string(24, '\0');
+std::string attributes(uint32_t type, uint64_t size = 0, uint32_t links = 1) {
+  return be32(1) + be32(type) + be32(0755) + be32(links) + be32(0) + be32(0) + number(size) + number(size) + number(0) +
+         number(1) + number(9) + std::string(24, '\0');
 }
-std::string found(const std::string& handle, uint32_t type, uint64_t size = 0) {
-  return be32(kOk) + text(handle) + attributes(type, size) + be32(0);
+std::string found(const std::string& handle, uint32_t type, uint64_t size = 0, uint32_t links = 1) {
+  return be32(kOk) + text(handle) + attributes(type, size, links) + be32(0);
 }
 std::string not_found() { return be32(kNoEntry) + be32(0); }
 std::string changed(uint32_t status) { return be32(status) + be32(0) + be32(0); }  // of MKDIR that fails, REMOVE
@@ -221,6 +221,14 @@ TEST_CASE("an operation is not done if the name is another object than it leaves
   SECTION("a file instead of a directory") {
     f.lose(OpKind::mkdir, Proc::mkdir);
     CHECK(f.lookups({found("file", kFile)}) == Proc::null);
+  }
+  SECTION("a directory with others in it") {
+    f.lose(OpKind::mkdir, Proc::mkdir);
+    CHECK(f.lookups({found("dir!", kDirectory, 4096, 3)}) == Proc::null);
+  }
+  SECTION("no name, of a file that the client does not know") {
+    f.lose(OpKind::unlink, Proc::remove);
+    CHECK(f.lookups({not_found()}) == Proc::null);
   }
   SECTION("a file with content instead of a new one") {
     f.op.open_flags = O_RDWR | O_CREAT | O_EXCL;

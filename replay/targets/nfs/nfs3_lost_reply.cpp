@@ -14,11 +14,13 @@ static Task see(OpCall& call, ObjectId directory, std::string_view name, Sightin
   FileHandle dir;
   if (int error = find_object(call, directory, &dir)) co_return error;
   call.auxiliary();
+  FileHandle known;
+  if (call.files().objects.visit(call.op().object, [&](const Object& o) { known = o.handle; })) seen->is_object = false;
   const ClientReply* reply = &co_await call.send(Proc::lookup, encode_name, dir, name);
   if (reply->error) co_return reply->error == ENOENT ? 0 : reply->error;
   if (differ(reply->system, call.client().options.root_system)) co_return EXDEV;
   const FileHandle found = reply->handle;
-  call.files().objects.visit(call.op().object, [&](const Object& o) { seen->is_object = o.handle.view() == found.view(); });
+  if (seen->is_object) seen->is_object = known.view() == found.view();
   if (!reply->attr.valid) {  // LOOKUP may leave them out
     call.auxiliary();
     reply = &co_await call.send(Proc::getattr, encode_handle, found);
@@ -26,6 +28,7 @@ static Task see(OpCall& call, ObjectId directory, std::string_view name, Sightin
   }
   seen->type = reply->attr.mode & S_IFMT;
   seen->size = reply->attr.size;
+  seen->links = reply->attr.nlink;
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   reply = &co_await call.send(Proc::readlink, encode_handle, found);

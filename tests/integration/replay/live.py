@@ -279,6 +279,9 @@ def pipe_alone():
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False, timeout=30)
         cases.case(f"{options[0]} is refused", done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done)
+    os.mkfifo("fifo")
+    done = subprocess.run(["fsshim", "capture", "share", "-o", "fifo", "--", "true"], capture_output=True, text=True, check=False, timeout=30)
+    cases.case("a named pipe is refused with what to do", done.returncode == 2 and "fifo: is a pipe; lead standard output into it" in done.stderr, done)
     ours, theirs = socket.socketpair()  # as sshd gives it to a command
     with ours, open("socket.zst", "wb") as file:
         done = subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--block-time", "20ms", "--", "sh", "-c", "cat share/old/a1; sleep 0.1; cat share/old/a2"],
