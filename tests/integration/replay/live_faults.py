@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 
@@ -208,9 +209,14 @@ class Ssh:
             file.write(f"ListenAddress 127.0.0.1:{self.PORT}\nHostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\nPidFile none\nStrictModes no\n"
                        "UsePAM no\nPermitUserRC no\nPasswordAuthentication no\nClientAliveInterval 1\nClientAliveCountMax 1\n")
         self.server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-E", "sshd.log", "-f", f"{here}/sshd.conf"])
+        wait_for(self.listens, self.server)
         self.command = ["ssh", "-F", "none", "-i", "user", "-p", str(self.PORT), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
                         "-o", f"UserKnownHostsFile={here}/known", "-o", "GlobalKnownHostsFile=none", "-o", "LogLevel=ERROR", "-o", "ServerAliveInterval=1",
                         "-o", "ServerAliveCountMax=1", "root@127.0.0.1"]
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.PORT)) == 0
 
     def end(self):
         self.server.terminate()
