@@ -128,6 +128,7 @@ SinkOptions Capture::sink_options(OpFilter& filter) {
           .max_time = setup_.options.max_time,
           .rotate_bytes = setup_.options.rotate,
           .stream = setup_.output.is_stream(),
+          .block_time = setup_.options.block_time,
           .keep = setup_.options.keep,
           .filter = filter.empty() ? nullptr : &filter,
           .pieces = &setup_.output,

@@ -19,7 +19,8 @@ using namespace fsr::shim;
 
 constexpr uint64_t kLeastPiece = 64 << 10;
 constexpr uint64_t kLeastKernelRing = 64 << 10, kMostKernelRing = 1 << 30;
-constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;  // ns
+constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;    // ns
+constexpr int64_t kLeastBlock = 10'000'000, kMostBlock = 1'000'000'000;  // ns
 
 // A parser of units.hpp that refuses nothing at all.
 template <class Parser>
@@ -99,6 +100,10 @@ static int run(int argc, char** argv) {
   capture_command
       .add_with("--ring", capture.ring, some(parse_duration),
                 "hold operations in memory for this time while the trace's disk stalls (default 1s)")
+      .stands_for("TIME");
+  capture_command
+      .add_with("--block-time", capture.block_time, some(parse_duration),
+                "write a block of the trace after this time (default 400ms; with -o -: 100ms)")
       .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "end when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "end after this time: 90s, 1h");
@@ -187,6 +192,8 @@ static int run(int argc, char** argv) {
       throw CaptureError("--rotate: expected pieces of at least 64k, found " + format_size(capture.rotate));
     if (capture.ring < kLeastRing || capture.ring > kMostRing)
       throw CaptureError("--ring: expected 1ms to 60s, found " + format_duration(capture.ring));
+    if (capture.block_time && (capture.block_time < kLeastBlock || capture.block_time > kMostBlock))
+      throw CaptureError("--block-time: expected 10ms to 1s, found " + format_duration(capture.block_time));
     if (capture.kernel_ring < kLeastKernelRing || capture.kernel_ring > kMostKernelRing ||
         !std::has_single_bit(capture.kernel_ring))
       throw CaptureError("--kernel-ring: expected a power of two from 64k to 1G, found " + format_size(capture.kernel_ring));

@@ -49,6 +49,10 @@ std::string default_name(const std::string& directory) {
 
 int make_file(int directory, const std::string& path) {
   int fd = openat(directory, base_name(path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  struct stat there;
+  if (fd < 0 && errno == EEXIST && fstatat(directory, base_name(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISFIFO(there.st_mode))
+    throw CaptureError(path + ": is a pipe; lead standard output into it, and give -o -");
   if (fd < 0 && errno == EEXIST) throw CaptureError(path + ": exists already; give another file with -o, or remove this file");
   if (fd < 0) throw failed(path, errno);
   fchmod(fd, 0600);
@@ -61,8 +65,8 @@ int take_standard_output(int root_fd) {
   struct stat s;
   if (fstat(STDOUT_FILENO, &s) != 0) throw failed(name, errno);
   if (isatty(STDOUT_FILENO)) throw CaptureError(name + ": standard output is a terminal; pipe it into a program, or give a file");
-  if (!S_ISREG(s.st_mode) && !S_ISFIFO(s.st_mode))
-    throw CaptureError(name + ": expected a pipe or an empty file as standard output");
+  if (!S_ISREG(s.st_mode) && !S_ISFIFO(s.st_mode) && !S_ISSOCK(s.st_mode))
+    throw CaptureError(name + ": expected a pipe, a socket or an empty file as standard output");
   struct stat other;
   if (fstat(STDERR_FILENO, &other) == 0 && other.st_dev == s.st_dev && other.st_ino == s.st_ino)
     throw CaptureError(name + ": messages on standard error would get into the trace; lead them elsewhere");
@@ -77,8 +81,8 @@ int take_standard_output(int root_fd) {
   }
   // A reader that stands still must not hold this process for ever (TraceWriter). The pipe is opened anew for that, because
   // others may use the old descriptor.
-  const int fd = S_ISREG(s.st_mode) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                                    : open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  const int fd = S_ISFIFO(s.st_mode) ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                                     : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw failed(name, errno);
   return fd;
 }

@@ -16,13 +16,15 @@
 
 namespace fsr::shim {
 
-// With the time in a ring and in the merger, the file is at most a second behind.
 static bool is_file(int fd) {
   struct stat s;
   return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-static WriterOptions writer_options(bool stream) { return {.block_ns = stream ? 100'000'000 : 400'000'000}; }
+// With the usual time, and the time in a ring and in the merger, a file is at most a second behind.
+static WriterOptions writer_options(const SinkOptions& options) {
+  return {.block_ns = options.block_time ? options.block_time : options.stream ? 100'000'000 : 400'000'000};
+}
 constexpr int64_t kLookTime = 250'000'000;   // ns between two looks at the room that is left on the trace's file system
 constexpr int64_t kGap = 1'000'000'000;      // ns between drops that count as one span
 constexpr size_t kMostSpans = 256;           // in a closing statement; the last one takes in the rest
@@ -32,7 +34,7 @@ TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
     : header_(header),
       options_(std::move(options)),
       watch_fd_(is_file(fd) ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1),  // a pipe ends with its last descriptor
-      writer_(std::make_unique<TraceWriter>(fd, header, writer_options(options_.stream))),
+      writer_(std::make_unique<TraceWriter>(fd, header, writer_options(options_))),
       rotate_at_(options_.rotate_bytes) {}
 
 TraceSink::~TraceSink() {

@@ -34,6 +34,7 @@ struct SinkOptions {
   int64_t max_time = 0;       // time at which recording ends, ns since the epoch; 0: no limit
   uint64_t rotate_bytes = 0;  // bytes of a piece at which a new one begins; 0: no limit
   bool stream = false;        // another program reads the trace meanwhile: write sooner
+  int64_t block_time = 0;     // ns after which a block is written; 0: the usual time
   unsigned keep = 0;          // number of pieces to keep, with the one being written; 0: all
   OpFilter* filter = nullptr;
   PieceFiles* pieces = nullptr;  // null: the trace stays one file

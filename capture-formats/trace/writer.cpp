@@ -2,6 +2,8 @@
 #include "writer.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,9 +25,20 @@ constexpr int kReaderStands = 30'000;  // ms without progress after which the re
 
 struct TraceWriter::Impl {
   Impl(int output, const TraceHeader& h, const WriterOptions& o)
-      : fd(output), clock_unit(h.clock_unit), options(o), encoder(h.clock_unit, o.attributes), zstd(o.level) {}
+      : fd(output),
+        socket(is_socket(output)),
+        clock_unit(h.clock_unit),
+        options(o),
+        encoder(h.clock_unit, o.attributes),
+        zstd(o.level) {}
+
+  static bool is_socket(int fd) {
+    struct stat s;
+    return fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
+  }
 
   int fd;
+  const bool socket;
   const int64_t clock_unit;
   const WriterOptions options;
   BlockEncoder encoder;
@@ -46,7 +59,7 @@ struct TraceWriter::Impl {
   bool dead = false;
   bool torn = false;  // the file ends within a section, so that nothing can follow
 
-  // Waits until the reader of a pipe has taken something. False, and errno: it did not.
+  // Waits until the reader of a pipe or socket has taken something. False, and errno: it did not.
   bool has_room() const {
     pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
     const int n = poll(&ready, 1, kReaderStands);
@@ -58,7 +71,9 @@ struct TraceWriter::Impl {
   void put(std::string_view bytes) {
     size_t done = 0;
     while (done < bytes.size()) {
-      ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+      // A socket can't be opened anew to make it non-blocking for this process alone, as a pipe can.
+      ssize_t n = socket ? send(fd, bytes.data() + done, bytes.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL)
+                         : write(fd, bytes.data() + done, bytes.size() - done);
       if (n < 0 && (errno == EINTR || (errno == EAGAIN && has_room()))) continue;
       if (n <= 0) {
         int error = n < 0 ? errno : ENOSPC;

@@ -63,26 +63,35 @@ bool through_capture(const std::string& directory, const TraceHeader& header) {
   return mount && mount->type == "fuse.fsshim" && mount->source == header.directory;
 }
 
-// Returns the directories of which an overlay is made (Documentation/filesystems/overlayfs.rst). Commas in paths are not known.
-std::vector<std::string> layers_of(const MountEntry& overlay) {
+// True: the mount is of a FUSE server, which may pass requests through to another directory of this machine.
+bool is_fuse(const MountEntry& mount) {
+  return (mount.type == "fuse" || mount.type.starts_with("fuse.")) && mount.type != "fuse.fsshim";
+}
+
+// Returns the directories of which an overlay is made (Documentation/filesystems/overlayfs.rst), or those that a FUSE server
+// names as its source (bindfs, mergerfs). Commas and colons in paths are not known.
+std::vector<std::string> layers_of(const MountEntry& mount) {
   std::vector<std::string> layers;
-  std::istringstream options(overlay.options);
-  for (std::string option; std::getline(options, option, ',');) {
-    if (!option.starts_with("lowerdir") && !option.starts_with("upperdir")) continue;
-    std::istringstream list(option.substr(std::min(option.find('='), option.size() - 1) + 1));
+  auto add = [&](const std::string& text) {
+    std::istringstream list(text);
     for (std::string layer; std::getline(list, layer, ':');)
       if (!layer.empty()) layers.push_back(layer);
-  }
+  };
+  if (is_fuse(mount) && mount.source.starts_with("/")) add(mount.source);
+  if (mount.type != "overlay") return layers;
+  std::istringstream options(mount.options);
+  for (std::string option; std::getline(options, option, ',');)
+    if (option.starts_with("lowerdir") || option.starts_with("upperdir"))
+      add(option.substr(std::min(option.find('='), option.size() - 1) + 1));
   return layers;
 }
 
-// True: one of the directories lies on an overlay, and the other one shares a layer of it.
-bool through_overlay(const DirectoryIdentity& target, const DirectoryIdentity& captured) {
+// True: one of the directories lies on an overlay or a FUSE server, and the other one shares a directory below that.
+bool through_layers(const DirectoryIdentity& target, const DirectoryIdentity& captured) {
   if (target.machine.empty() || target.machine != captured.machine) return false;
   std::ifstream mountinfo("/proc/self/mountinfo");
   const std::string text{std::istreambuf_iterator<char>(mountinfo), {}};
   for (const MountEntry& mount : parse_mountinfo(text)) {
-    if (mount.type != "overlay") continue;
     const bool target_on = target.self.device == mount.dev, captured_on = captured.self.device == mount.dev;
     if (target_on == captured_on) continue;
     for (const std::string& layer : layers_of(mount)) {
@@ -112,7 +121,7 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     const DirectoryRelation to_captured = directory_relation(target, header.identity);
     same = (header.host == host && inside(place, resolved(header.directory))) || to_captured == DirectoryRelation::same ||
            to_captured == DirectoryRelation::inside || (to_captured == DirectoryRelation::contains && !missing) ||
-           through_capture(place, header) || through_overlay(target, header.identity);
+           through_capture(place, header) || through_layers(target, header.identity);
   }
   if (same)
     throw std::runtime_error(url +
@@ -176,6 +185,10 @@ void refuse_own_server(const std::string& url, const TraceHeader& header) {
   bool missing = false;
   const std::string machine = directory_identity("/", missing).machine;
   const bool here = header.host == name || (!machine.empty() && header.identity.machine == machine);
+  if (header.identity.machine.empty() && (here || header.host.empty()))
+    throw std::runtime_error(url +
+                             ": the trace does not say which directory it captured, and the target may be that one; name another "
+                             "target, or give --force if it is not");
   std::string server = host_of(url, true);
   bool same = false;
   if (url.find("://") == std::string::npos) {
@@ -188,6 +201,8 @@ void refuse_own_server(const std::string& url, const TraceHeader& header) {
     same = mount->source == header.mount_source &&
            (!server.empty() || (here && fstat(fd.get(), &there) == 0 && stat(header.directory.c_str(), &captured) == 0 &&
                                 there.st_ino == captured.st_ino));
+    // The FUSE server of the target need not say what is behind it.
+    same |= here && server.empty() && is_fuse(*mount) && mount->dev != header.identity.self.device;
   }
   const std::set<std::string> there = addresses_of(server);
   auto meets = [&](const std::set<std::string>& others) {

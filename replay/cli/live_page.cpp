@@ -89,6 +89,8 @@ Report LivePage::so_far(const Report& report) const {
   RunResult& r = out.result;
   add_counts(r, counts_);
   r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet
+  r.after_differences = report.result.after_differences;
+  out.counters = report.counters;
   r.elapsed = series_.intervals().back().to;
   return out;
 }

@@ -160,8 +160,9 @@ void Replay::report_interval(const Interval& interval) {
 
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {
   input->describe_so_far(report);
+  if (cluster.size() == 1) report.counters = target->counters();
   if (csv) csv->add(round, series);
-  if (metrics) metrics->add(interval, series, report.sections);
+  if (metrics) metrics->add(interval, series, report.sections, report.counters);
   if (page) page->add(interval, series, report);
 }
 

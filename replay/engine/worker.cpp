@@ -429,7 +429,8 @@ bool Worker::compare(const Node& node) {
         ++kind.differed;
         add(counters_.differed, 1);
         failed |= outcome.error != 0;
-        if (outcome.error != 0 && run_.options.stop_on_error) {
+        // If a difference without an error went by, errors that follow from it would be mere consequences.
+        if (run_.options.stop_on_error && (outcome.error != 0 || run_.knock_on.marks_differences())) {
           result_.stopped_on_error = true;
           run_.cancel.store(true, std::memory_order_relaxed);
         }

@@ -56,8 +56,10 @@ class RunPart {
     const std::string reasons = run_.text("not_clean");
     std::vector<std::string> sentences;
     limit(sentences);
-    if (running_)
-      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
+    if (running_ && !reasons.empty())
+      page_.verdict(HtmlPage::Mark::bad, "Still running. Not clean so far: " + one_line(reasons) + ".", sentences);
+    else if (running_)
+      page_.verdict(HtmlPage::Mark::open, "Still running; clean so far.", sentences);
     else if (reasons.empty())
       page_.verdict(HtmlPage::Mark::good, "Clean: every operation was issued and had the expected outcome.", sentences);
     else

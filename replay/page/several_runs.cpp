@@ -73,7 +73,9 @@ class Page {
       running = running || run.chosen.running;
       std::string text = run.chosen.run.text("not_clean");
       std::replace(text.begin(), text.end(), '\n', ';');
-      if (!text.empty()) reasons.push_back(fmt::format("Run {}, {}: {}.", run.chosen.number(), label_text(run.chosen.run), text));
+      if (!text.empty())
+        reasons.push_back(fmt::format("Run {}{}, {}: {}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
+                                      label_text(run.chosen.run), text));
     }
     const size_t bad = reasons.size();
     if (bad > kMostReasons) {
@@ -81,7 +83,7 @@ class Page {
       reasons.push_back(fmt::format("And {} more, in the table of all runs.", bad - kMostReasons));
     }
     if (running)
-      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
+      page_.verdict(bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
     else if (bad)
       page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons);
     else

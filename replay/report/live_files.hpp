@@ -37,7 +37,8 @@ class MetricsFile {
  public:
   MetricsFile(const std::string& path, const std::string& input, const std::string& target);
   void add(const Interval& interval, const SeriesInterval& series,
-           const std::vector<std::shared_ptr<const ReportSection>>& sections = {});
+           const std::vector<std::shared_ptr<const ReportSection>>& sections = {},
+           const std::vector<std::pair<std::string, uint64_t>>& of_target = {});
   void finish(const RunResult& result);  // adds what is known only when a run has ended
   std::string failure() const { return failure_; }
 

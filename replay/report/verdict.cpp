@@ -84,7 +84,9 @@ Verdict verdict(const Report& report) {
   if (steals(r.stolen, r.elapsed, kMostStolen)) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
-  if (r.stopped_on_error) v.reasons.push_back("run ended at the first operation that failed (--on-error stop)");
+  if (r.stopped_on_error)
+    v.reasons.push_back(r.failed() ? "run ended at the first operation that failed (--on-error stop)"
+                                   : "run ended at the first outcome that differed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back("run interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   v.status = v.reasons.empty() ? 0 : 1;

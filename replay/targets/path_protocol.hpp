@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common parts of protocols that address files by paths on a connection that may break. An operation that is interrupted by the
-// break begins again, unless the server may have done something that it must not do twice. An operation also begins again if it
-// did not find a name because a rename moved it meanwhile.
+// break begins again, unless the server may have done something that it must not do twice. Then the names on the server may tell
+// (lost_reply.hpp). An operation also begins again if it did not find a name because a rename moved it meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "base/lost_locks.hpp"
 #include "targets/client_connection.hpp"
 #include "targets/client_limits.hpp"
+#include "targets/lost_reply.hpp"
 #include "util/clock_ns.hpp"
 
 namespace fsr {
@@ -23,21 +24,23 @@ namespace fsr {
 // Counters that all path protocols have. Protocols derive their own type from it.
 struct PathCounters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> repeated{0};        // operations begun again after their connection broke
-  std::atomic<uint64_t> lost{0};            // operations that failed because their connection broke
-  std::atomic<uint64_t> moved{0};           // operations begun again because a name on their path was moved meanwhile
-  std::atomic<uint64_t> reopened{0};        // open files opened again after a reconnect
-  std::atomic<uint64_t> lost_locks{0};      // files whose locks ended with a connection or session
-  std::atomic<uint64_t> stuck_listings{0};  // listings that failed because they made no progress
-  std::atomic<uint64_t> hidden{0};          // removals while open, done as a rename
-  std::atomic<uint64_t> hidden_left{0};     // hidden names that could not be removed
-  std::atomic<uint64_t> unknown{0};         // operations on an object whose id no earlier operation bound
+  std::atomic<uint64_t> repeated{0};            // operations begun again after their connection broke
+  std::atomic<uint64_t> lost{0};                // operations that failed because their connection broke
+  std::atomic<uint64_t> done_without_reply{0};  // operations that were done, although their reply was lost
+  std::atomic<uint64_t> moved{0};               // operations begun again because a name on their path was moved meanwhile
+  std::atomic<uint64_t> reopened{0};            // open files opened again after a reconnect
+  std::atomic<uint64_t> lost_locks{0};          // files whose locks ended with a connection or session
+  std::atomic<uint64_t> stuck_listings{0};      // listings that failed because they made no progress
+  std::atomic<uint64_t> hidden{0};              // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};         // hidden names that could not be removed
+  std::atomic<uint64_t> unknown{0};             // operations on an object whose id no earlier operation bound
 
   // Returns the counters with their names, for Target::counters().
   std::vector<std::pair<std::string, uint64_t>> named() const {
     return {{"reconnects", wire.reconnects},
             {"operations begun again after a reconnect", repeated},
             {"operations lost with a connection", lost},
+            {kDoneWithoutReply, done_without_reply},
             {"operations begun again after a rename", moved},
             {"open files opened again", reopened},
             {kFilesWithoutLocks, lost_locks},
@@ -87,8 +90,9 @@ struct PathConnection final : ClientConnection<Client> {
 };
 
 struct RepeatableCall : SharedCall {
-  bool harmful = false;  // a request that must not be made twice may have been performed
-  bool made = false;     // the object has been created: an operation that begins again skips this step
+  bool harmful = false;     // a request that must not be made twice may have been performed
+  bool sent_twice = false;  // it began again nevertheless
+  bool made = false;        // the object has been created: an operation that begins again skips this step
 };
 
 // Performs an operation by `perform(call)`, and repeats it as the head of this file says. Returns an errno. Static, because clang
@@ -103,6 +107,15 @@ static Task repeat_call(OpCall& call, PathConnection<Client, Tree>& shared, Perf
     if (error) break;
     const uint64_t moves = shared.tree.moves();
     error = co_await perform(call);
+    if constexpr (requires(Sighting * seen) { see(call, ObjectId(), std::string_view(), seen); })
+      if (is_in_doubt(call, error)) {
+        bool again = false;
+        error = co_await settle(call, error, &shared.client.counters.done_without_reply, &again);
+        if (again && attempts < kMostAttempts) {
+          ++shared.client.counters.repeated;
+          continue;
+        }
+      }
     if (!error || call.cancelled || attempts >= kMostAttempts) break;
     if (connection_broke(error) && !call.harmful) {
       ++shared.client.counters.repeated;

@@ -149,6 +149,7 @@ SinkOptions WitnessCapture::sink_options() {
           .max_time = options_.max_time,
           .rotate_bytes = options_.rotate,
           .stream = output_.is_stream(),
+          .block_time = options_.block_time,
           .keep = options_.keep,
           .filter = options_.filter.empty() ? nullptr : &options_.filter,
           .pieces = &output_,

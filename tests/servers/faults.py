@@ -170,6 +170,26 @@ class CutAt(Fault):
         return link.wire.framed(body)
 
 
+class CutAndForget(CutAt):
+    """NFSv4.1: the connection ends instead of the reply to such a request, and the server no longer knows the session when the request
+    comes again, as after a restart."""
+
+    def __init__(self, which):
+        super().__init__(which, after=True)
+        self.forgotten = set()
+
+    def request(self, link, body):
+        if body[:4] in self.forgotten:
+            self.forgotten.remove(body[:4])
+            link.answer(link.wire.failed(body, 10052))
+            return None
+        before = self.times
+        body = super().request(link, body)
+        if self.times > before:
+            self.forgotten.add(body[:4])
+        return body
+
+
 class LoseSession(Fault):
     """NFSv4.1: the session is unknown once for each number of `which`, as in CutAt: before the request, or `after` it was done."""
 

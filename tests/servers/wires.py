@@ -56,6 +56,11 @@ class Rpc(Wire):
     """ONC RPC: NFS."""
     head = 8
     RENAME = 100003, 3, 14  # program, version, procedure
+    CHANGES_NAMES = {8, 9, 10, 11, 12, 13, 14, 15}  # CREATE to LINK
+
+    def changes_names(self, body):
+        program, version, procedure = struct.unpack_from(">3I", body, 12)
+        return (program, version) == (100003, 3) and procedure in self.CHANGES_NAMES
 
     def listing_start(self, body):
         readdir, readdirplus = (100003, 3, 16), (100003, 3, 17)
@@ -85,6 +90,10 @@ class Rpc4(Rpc):
     """NFSv4, whose set-up goes the same way."""
     greeting = 8
     OPEN, LOCK, PUTFH, READDIR, SETATTR, EXCHANGE_ID, SEQUENCE, RECLAIM_COMPLETE = 18, 12, 22, 26, 34, 42, 53, 58
+    CREATE, LINK, REMOVE, RENAME4, SAVEFH = 6, 11, 28, 29, 32
+
+    def changes_names(self, body):
+        return any(number in (self.CREATE, self.LINK, self.REMOVE, self.RENAME4) for number, _, _ in self.operations(body))
 
     def operations(self, body):
         """(number, where its arguments begin, index) of each operation of a COMPOUND, up to the first that is not known here."""
@@ -98,6 +107,8 @@ class Rpc4(Rpc):
                 at += 36
             elif number == self.PUTFH:
                 at = opaque_end(body, at + 8) - 4
+            elif number == self.SAVEFH:
+                at += 4
             else:
                 return
 
@@ -144,6 +155,10 @@ class NineP(Wire):
         return body[:1] + struct.pack("<H", chance.getrandbits(16)) + body[3:]
 
     TVERSION, TREADDIR, TCLUNK, TXATTRCREATE = 100, 40, 120, 32
+    TLCREATE, TSYMLINK, TLINK, TMKDIR, TRENAMEAT, TUNLINKAT = 14, 16, 70, 72, 74, 76
+
+    def changes_names(self, body):
+        return body[0] in (self.TLCREATE, self.TSYMLINK, self.TLINK, self.TMKDIR, self.TRENAMEAT, self.TUNLINKAT)
 
     def listing_start(self, body):
         return (7, bytes(8)) if body[0] == self.TREADDIR else None

@@ -131,7 +131,10 @@ class LiveInput final : public Input, public GeneratedLoad {
     if (over_) report.whole = section->status.operations;
     report.sections = {section};
   }
-  void describe_so_far(Report& report) override { describe(report); }
+  void describe_so_far(Report& report) override {
+    describe(report);
+    report.result.after_differences = differences_.after_differences();
+  }
 
   std::string outlook() const override { return "a capture that goes on"; }
   void take_share(unsigned, unsigned, bool) override {

@@ -13,7 +13,7 @@ Rpc& OpCall::ask_at(Command command, uint32_t did, bool harmless) {
 
 void AfpSession::begin(SharedCall& shared_call) {
   OpCall& call = static_cast<OpCall&>(shared_call);
-  call.harmful = call.made = false;
+  call.harmful = call.sent_twice = call.made = false;
   call.until = 0;
   call.performer = &shared_->at(call.client_number);
   run(call);

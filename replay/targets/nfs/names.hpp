@@ -74,6 +74,17 @@ static Task exchange(OpCall& call, const FileHandle& from, const FileHandle& to)
   co_return error ? error : last;
 }
 
+// Forgets the names that an operation has removed. It is done, but its reply was lost (lost_reply.hpp).
+template <class OpCall>
+void forget_names(OpCall& call) {
+  const Op& op = call.op();
+  if (op.kind == OpKind::rename) {
+    if (op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);
+  } else if (op.kind == OpKind::rmdir || !call.files().is_open(op.object)) {  // an open file has got a hidden name
+    call.files().unlinked(op.object);
+  }
+}
+
 // Performs a rename between two directories.
 template <class OpCall>
 static Task rename_between(OpCall& call, const FileHandle& from, const FileHandle& to) {

@@ -42,6 +42,7 @@ wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) {
   if (client->gss_) client->gss_->ended(sealed);
+  if (call && error == ECONNRESET && !idempotent) call->harmful = true;
   client->end(*this, error);
 }
 void Rpc::sent_again() {

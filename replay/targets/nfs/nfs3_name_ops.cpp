@@ -62,8 +62,8 @@ Task do_lookup(OpCall& call) {
   co_return co_await look_up(call, dir);
 }
 
-// Creates a file. O_EXCL becomes GUARDED, because EXCLUSIVE has no mode. They differ only if a request is sent twice, and this
-// client never sends a CREATE twice.
+// Creates a file. O_EXCL becomes GUARDED, because EXCLUSIVE has no mode. They differ only if a request is sent twice, which this
+// client does only after a lookup of the name (lost_reply.hpp).
 Task do_create(OpCall& call) {
   const Op& op = call.op();
   Attr set = mode_of(call, op.mode & 07777);

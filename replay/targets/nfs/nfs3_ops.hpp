@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by NFSv3 procedures. nfs3_ops.cpp says which are exact, approximate and impossible. Each coroutine returns
-// an errno. The coroutines are in nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
+// an errno. The coroutines are in nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_lock_ops.cpp, nfs3_dir_ops.cpp and
+// nfs3_lost_reply.cpp.
 // file_writes.hpp, lost_data.hpp, names.hpp and lock_request.hpp have the parts that version 4 shares.
 #pragma once
 
@@ -14,6 +15,8 @@ namespace fsr::nfs {
 Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged);  // `locks`: the server has a lock manager
 const char* nfs3_requests(OpKind kind);
 Task perform(OpCall& call);
+// Goes on with an operation that lost a reply and ended with `error`, as lost_reply.hpp says.
+Task after_lost_reply(OpCall& call, int error);
 
 Task do_null(OpCall& call);
 Task do_getattr(OpCall& call);

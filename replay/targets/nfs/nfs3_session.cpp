@@ -17,7 +17,7 @@ constexpr unsigned kMostCalls = 128;  // operations in flight
 
 void OpCall::begin(Nfs3Client& client) {
   performer = &client;
-  hid = restarted = false;
+  hid = restarted = harmful = sent_twice = false;
   if (client.options.impersonate) {
     who.uid = request->who.uid;
     who.gid = request->who.gid;
@@ -61,7 +61,8 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
 }
 
 Detached Nfs3Session::run(OpCall& call) {
-  const int error = co_await perform(call);
+  int error = co_await perform(call);
+  if (call.harmful) error = co_await after_lost_reply(call, error);
   finish(call, error);
 }
 

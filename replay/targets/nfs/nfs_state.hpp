@@ -67,6 +67,8 @@ struct Counters {
   std::atomic<uint64_t> locks_again{0};                  // locks granted again after their connection broke
   std::atomic<uint64_t> locks_lost{0};                   // locks not granted again
   std::atomic<uint64_t> unknown{0};                      // operations on an object whose id no earlier operation bound
+  std::atomic<uint64_t> repeated{0};                     // operations begun again after a lost reply
+  std::atomic<uint64_t> done_without_reply{0};           // operations done although their reply was lost
   std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls by procedure; a repeated call is counted once
 };
 

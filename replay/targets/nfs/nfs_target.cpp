@@ -5,6 +5,7 @@
 
 #include "base/lost_locks.hpp"
 #include "mix/procedures.hpp"
+#include "targets/lost_reply.hpp"
 #include "targets/nfs/nfs3_clients.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/nfs3_session.hpp"
@@ -99,6 +100,8 @@ class NfsTarget final : public Target {
     std::vector<std::pair<std::string, uint64_t>> all = {{"reconnects", c.wire.reconnects},
                                                          {"requests sent again", c.wire.resent},
                                                          {"requests lost with a connection", c.wire.broken},
+                                                         {kDoneWithoutReply, c.done_without_reply},
+                                                         {"operations begun again after a reconnect", c.repeated},
                                                          {"requests without an answer", c.wire.timeouts},
                                                          {"requests with no server to go to", c.wire.unreachable},
                                                          {"malformed replies", c.wire.malformed},

@@ -6,8 +6,8 @@
 // (shared_session.hpp). The NFS session has one or several connections (nconnect). Each request except those that make the
 // session begins with SEQUENCE in a slot. If a request must not be performed twice, the server is asked to keep its reply there.
 // After a break, a request is sent again with the same sequence number and counted, and the server performs it once. If the
-// server forgot the session by a restart, it is not known whether such a request was performed. Its operation fails and is
-// counted as lost. All other operations begin again.
+// server forgot the session by a restart, it is not known whether such a request was performed. The names on the server may tell
+// (lost_reply.hpp); otherwise its operation fails and is counted as lost. All other operations begin again.
 #pragma once
 
 #include <array>
@@ -37,21 +37,22 @@ struct OpCall;
 struct Counters {
   wire::ChannelCounters wire;
   rpc::GssCounters gss;
-  std::atomic<uint64_t> delayed{0};       // requests repeated after NFS4ERR_DELAY
-  std::atomic<uint64_t> grace{0};         // requests repeated after NFS4ERR_GRACE
-  std::atomic<uint64_t> repeated{0};      // operations begun again after the server forgot session or state
-  std::atomic<uint64_t> lost{0};          // operations that the server may or may not have performed
-  std::atomic<uint64_t> sessions{0};      // sessions made after the first
-  std::atomic<uint64_t> reclaimed{0};     // open files and locks that were reclaimed from a restarted server
-  std::atomic<uint64_t> reopened{0};      // open files that could not be reclaimed, and were opened anew
-  std::atomic<uint64_t> relocked{0};      // locks that could not be reclaimed, and were granted anew
-  std::atomic<uint64_t> lost_opens{0};    // open files that could not be restored
-  std::atomic<uint64_t> lost_locks{0};    // locks that could not be restored
-  std::atomic<uint64_t> broken_opens{0};  // OPENs that failed with EIO, as if the server had no descriptor for them
-  std::atomic<uint64_t> delegations{0};   // delegations that the server gave without a request, and that were returned
-  std::atomic<uint64_t> mounted{0};       // clients that unmounted and mounted anew
-  std::atomic<uint64_t> stayed{0};        // times that no client could unmount, because all had open files
-  std::atomic<uint64_t> renewals{0};      // renewals of the lease while idle
+  std::atomic<uint64_t> delayed{0};             // requests repeated after NFS4ERR_DELAY
+  std::atomic<uint64_t> grace{0};               // requests repeated after NFS4ERR_GRACE
+  std::atomic<uint64_t> repeated{0};            // operations begun again after the server forgot session or state
+  std::atomic<uint64_t> lost{0};                // operations that the server may or may not have performed
+  std::atomic<uint64_t> done_without_reply{0};  // operations that it has performed, although their reply was lost
+  std::atomic<uint64_t> sessions{0};            // sessions made after the first
+  std::atomic<uint64_t> reclaimed{0};           // open files and locks that were reclaimed from a restarted server
+  std::atomic<uint64_t> reopened{0};            // open files that could not be reclaimed, and were opened anew
+  std::atomic<uint64_t> relocked{0};            // locks that could not be reclaimed, and were granted anew
+  std::atomic<uint64_t> lost_opens{0};          // open files that could not be restored
+  std::atomic<uint64_t> lost_locks{0};          // locks that could not be restored
+  std::atomic<uint64_t> broken_opens{0};        // OPENs that failed with EIO, as if the server had no descriptor for them
+  std::atomic<uint64_t> delegations{0};         // delegations that the server gave without a request, and that were returned
+  std::atomic<uint64_t> mounted{0};             // clients that unmounted and mounted anew
+  std::atomic<uint64_t> stayed{0};              // times that no client could unmount, because all had open files
+  std::atomic<uint64_t> renewals{0};            // renewals of the lease while idle
   std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
 

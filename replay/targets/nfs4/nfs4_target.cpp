@@ -7,6 +7,7 @@
 #include "mix/procedures.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/client_limits.hpp"
+#include "targets/lost_reply.hpp"
 #include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs4/ops.hpp"
 
@@ -58,6 +59,7 @@ class Nfs4Target final : public Target {
                                                          {"sessions made again", c.sessions},
                                                          {"operations begun again", c.repeated},
                                                          {"operations lost with a session", c.lost},
+                                                         {kDoneWithoutReply, c.done_without_reply},
                                                          {"open files and locks reclaimed", c.reclaimed},
                                                          {"open files opened again", c.reopened},
                                                          {"locks taken anew", c.relocked},

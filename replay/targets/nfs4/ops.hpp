@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by COMPOUNDs. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
-// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp.
-// Version 3 shares the parts in nfs/.
+// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp, lock_ops.cpp and
+// lost_reply.cpp. Version 3 shares the parts in nfs/.
 #pragma once
 
 #include "nfs/access.hpp"
 #include "targets/guards.hpp"
+#include "targets/lost_reply.hpp"
 #include "targets/nfs/file_writes.hpp"
 #include "targets/nfs4/session.hpp"
 
@@ -71,6 +72,10 @@ Task create_file(OpCall& call, const FileHandle& dir, std::string_view name, con
 // Returns the open instance through which this client asks for the owner's locks.
 HandleId open_for_locks(OpCall& call, const Owner& owner);
 Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
+
+// --- for settle() in lost_reply.hpp ---
+Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen);
+Task take_as_done(OpCall& call);
 
 // --- requests that the parts shared with version 3 make ---
 using nfs::Written;

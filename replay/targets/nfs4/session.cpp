@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "targets/client_limits.hpp"
+#include "targets/lost_reply.hpp"
 #include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs4/ops.hpp"
 #include "util/clock_ns.hpp"
@@ -66,7 +67,7 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   } else {
     call.who = o.self;
   }
-  call.harmful = false;
+  call.harmful = call.sent_twice = false;
   call.attempts = 0;
   call.made = {};
   call.verifier = 0;
@@ -84,6 +85,13 @@ Detached Nfs4Session::run(OpCall& call) {
     const uint64_t epoch = client.epoch();
     error = co_await perform(call);
     if (error == kStateLost) client.suspect(epoch);
+    if (is_in_doubt(call, error)) {
+      bool again = false;
+      error = co_await settle(call, error, &client.counters.done_without_reply, &again);
+      if (!again || ++call.attempts >= kMostAttempts) break;
+      ++client.counters.repeated;
+      continue;
+    }
     if ((!connection_broke(error) && error != kStateLost) || call.harmful || call.cancelled || ++call.attempts >= kMostAttempts)
       break;
     ++client.counters.repeated;

@@ -51,7 +51,8 @@ struct Shared final : ClientConnection<Mount> {
 struct OpCall final : SharedCall {
   Shared* shared = nullptr;
   Identity who;
-  bool harmful = false;  // a request that must not be made twice may have been performed
+  bool harmful = false;     // a request that must not be made twice may have been performed
+  bool sent_twice = false;  // it began again nevertheless (lost_reply.hpp)
   unsigned attempts = 0;
   // Steps that an operation that begins again does not repeat:
   FileHandle made;         // handle of the file that it has created

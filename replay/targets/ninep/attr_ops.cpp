@@ -153,15 +153,20 @@ Task do_access(OpCall& call) {
   co_return (mask & ~granted) ? EACCES : 0;
 }
 
-Task do_readlink(OpCall& call) {
-  FidRef fid;
-  if (int error = co_await find_object(call, &fid)) co_return error;
+Task read_link(OpCall& call, FidRef link, std::string* text) {
   Rpc& rpc = call.ask(call.client().linux() ? Type::readlink : Type::stat);
-  rpc.out().u32(fid->number);
+  rpc.out().u32(link->number);
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.error;
   if (!call.client().linux() && !S_ISLNK(reply.attr.mode)) co_return EINVAL;
-  call.buffer = reply.data;
+  *text = reply.data;
+  co_return 0;
+}
+
+Task do_readlink(OpCall& call) {
+  FidRef fid;
+  if (int error = co_await find_object(call, &fid)) co_return error;
+  if (int error = co_await read_link(call, fid, &call.buffer)) co_return error;
   call.request->outcome.data = call.buffer;
   call.request->outcome.result = call.buffer.size();
   co_return 0;

@@ -10,6 +10,11 @@
 
 namespace fsr::ninep {
 
+Task walk_one(OpCall& call, FidRef dir, std::string_view name, FidRef* found) {
+  const std::string_view names[] = {name};
+  co_return co_await call.client().walk(&call, dir, names, found);
+}
+
 namespace {
 
 Task find_parent(OpCall& call, FidRef* dir) {
@@ -17,20 +22,15 @@ Task find_parent(OpCall& call, FidRef* dir) {
   co_return co_await call.tree().find_dir(call, call.op().parent, dir);
 }
 
-Task walk_one(OpCall& call, FidRef dir, std::string_view name, FidRef* found) {
-  const std::string_view names[] = {name};
-  co_return co_await call.client().walk(&call, dir, names, found);
-}
-
-void map_result(OpCall& call, uint8_t qid_type, FidRef fid = nullptr) {
+void map_result(OpCall& call, const auto& qid, FidRef fid = nullptr) {
   const Op& op = call.op();
-  call.tree().map_id(op.object, op.parent, op.name, qid_type, call.uid, std::move(fid));
+  call.tree().map_id(op.object, op.parent, op.name, qid, call.uid, std::move(fid));
 }
 
 // Sends a request that creates a name in 9P2000.L, and takes the qid from the reply, which has nothing else.
 Task made(OpCall& call, Rpc& rpc) {
   const Reply& reply = co_await call.client().send(rpc);
-  if (!reply.error) map_result(call, reply.qid_type);
+  if (!reply.error) map_result(call, reply);
   co_return reply.error;
 }
 
@@ -38,7 +38,7 @@ Task made(OpCall& call, Rpc& rpc) {
 Task make_special(OpCall& call, FidRef dir, uint32_t mode, std::string_view extension) {
   FidRef fid;
   if (int error = co_await create_in(call, dir, call.op().name, mode, kOpenRead, extension, &fid)) co_return error;
-  map_result(call, fid->qid_type);
+  map_result(call, *fid);
   co_return 0;
 }
 
@@ -218,7 +218,7 @@ Task do_lookup(OpCall& call) {
   if (int error = co_await find_parent(call, &dir)) co_return error;
   if (int error = co_await walk_one(call, dir, call.op().name, &fid)) co_return error;
   if (int error = co_await stat(call, fid, &call.request->outcome.attr)) co_return error;
-  map_result(call, fid->qid_type, fid);
+  map_result(call, *fid, fid);
   co_return 0;
 }
 
@@ -299,7 +299,7 @@ Task do_link(OpCall& call) {
     error = co_await create_in(call, dir, op.name2, kLinkMode | 0777, kOpenRead, extension, &fid);
   }
   if (error) co_return error;
-  call.tree().map_id(op.object, op.parent2, op.name2, file->qid_type, call.uid);
+  call.tree().map_id(op.object, op.parent2, op.name2, *file, call.uid);
   if (unnamed) co_await drop_hidden(call);
   co_return 0;
 }

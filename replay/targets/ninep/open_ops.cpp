@@ -50,7 +50,7 @@ void keep_open(OpCall& call, FidRef fid) {
 
 void created(OpCall& call, std::string_view name, FidRef fid) {
   const Op& op = call.op();
-  call.tree().map_id(op.object, op.parent, name, fid->qid_type, call.uid);
+  call.tree().map_id(op.object, op.parent, name, *fid, call.uid);
   keep_open(call, std::move(fid));
 }
 
@@ -96,6 +96,7 @@ Task create_named(OpCall& call, std::string_view name) {
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.error;
   fid->qid_type = reply.qid_type;
+  fid->qid_path = reply.qid_path;
   fid->iounit = reply.size;
   created(call, name, fid);
   co_return 0;
@@ -128,6 +129,15 @@ Task do_open(OpCall& call) {
   if (op.kind == OpKind::opendir && !(fid->qid_type & kQidDir)) co_return ENOTDIR;
   if (int error = co_await open_copy(call, fid, op.open_flags, &opened)) co_return error;
   keep_open(call, opened);
+  co_return 0;
+}
+
+Task open_made(OpCall& call) {
+  const Op& op = call.op();
+  FidRef dir, fid;
+  if (int error = co_await call.tree().find_dir(call, op.parent, &dir)) co_return error;
+  if (int error = co_await open_found(call, dir, op.name, &fid)) co_return error;
+  created(call, op.name, fid);
   co_return 0;
 }
 

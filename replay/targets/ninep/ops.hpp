@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by 9P requests. ops.cpp says which are exact, approximate and impossible in each dialect. Each coroutine
-// returns an errno. The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
-// lock_ops.cpp.
+// returns an errno. The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp,
+// lock_ops.cpp and lost_reply.cpp.
 #pragma once
 
 #include "targets/guards.hpp"
@@ -64,6 +64,9 @@ Task write_zeros(OpCall& call, uint64_t length);
 Task create_in(OpCall& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made);
 Task open_copy(OpCall& call, FidRef fid, uint32_t flags, FidRef* opened);
+Task open_made(OpCall& call);  // opens the file that the operation, a create, has made before
+Task walk_one(OpCall& call, FidRef dir, std::string_view name, FidRef* found);
+Task read_link(OpCall& call, FidRef link, std::string* text);
 // Members of a Twstat (9P2000 and .u). A member with its default value is not changed.
 struct Wstat {
   uint32_t mode = UINT32_MAX, atime = UINT32_MAX, mtime = UINT32_MAX;
@@ -76,5 +79,9 @@ Task remove_hidden(OpCall& call, ObjectId parent, const std::string& name);  // 
 // Releases all locks of `owner` on the server.
 Task unlock_all(OpCall& call, ObjectId object, uint64_t owner);
 Task unlock_through(OpCall& call, ObjectId object, HandleId handle);  // releases the locks set through the open instance
+
+// --- for settle() in lost_reply.hpp ---
+Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen);
+Task take_as_done(OpCall& call);
 
 }  // namespace fsr::ninep

@@ -12,7 +12,7 @@ void NinepSession::begin(SharedCall& shared_call) {
   call.performer = &shared_->at(call.client_number);
   call.uid = s.impersonate ? call.request->who.uid : s.uid;
   call.gid = s.impersonate ? call.request->who.gid : s.gid;
-  call.harmful = call.made = false;
+  call.harmful = call.sent_twice = call.made = false;
   call.until = 0;
   run(call);
 }

@@ -139,11 +139,13 @@ Task Tree::find_or_open(OpCall& call, HandleId handle, ObjectId id, uint32_t acc
   co_return co_await open_copy(call, fid, found->flags, &found->fid);
 }
 
-void Tree::map_id(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid) {
+void Tree::map_id(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint64_t qid_path, uint32_t uid,
+                  FidRef fid) {
   if (id == kNoObject || id == kRootObject) return;
   Object& o = add_name(id, parent, name);
   o.type_known = true;
   o.qid_type = qid_type;
+  o.qid_path = qid_path;
   if (fid) keep(id, uid, std::move(fid));
 }
 

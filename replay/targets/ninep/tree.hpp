@@ -77,6 +77,7 @@ struct Open {
 struct Object : KnownObject {
   bool type_known = false;
   uint8_t qid_type = 0;
+  uint64_t qid_path = 0;  // the server's number of the object
   // Locks of the replayed owners of one client. Their conflicts are found here, as by a Linux client, before the server is asked.
   // All of them use one fid on the server, because servers with one lock for a whole file would otherwise make them exclude each
   // other.
@@ -126,14 +127,17 @@ class Tree final : public KnownTree<Object, Open> {
   // `access`: the O_ACCMODE bits for that.
   Task find_or_open(OpCall& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
 
-  // Adds an object that was found or created. `fid`: its fid, not open; may be null.
-  void map_id(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
+  // Adds an object that was found or created. `qid`: a reply or fid with its qid. `fid`: its fid, not open; may be null.
+  void map_id(ObjectId id, ObjectId parent, std::string_view name, const auto& qid, uint32_t uid, FidRef fid = nullptr) {
+    map_id(id, parent, name, qid.qid_type, qid.qid_path, uid, std::move(fid));
+  }
   // `yes`: the server returns attributes of an open file without a name. Some (diod 1.0, QEMU's) can't. On these, a file that
   // loses its last name while it is open gets a hidden name until its last release. Asked when it is first needed.
   enum class Knows : uint8_t { unasked, yes, no } stats_nameless = Knows::unasked;
   bool must_hide(ObjectId id) { return stats_nameless != Knows::yes && would_be_nameless(id); }
 
  private:
+  void map_id(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint64_t qid_path, uint32_t uid, FidRef fid);
   static constexpr size_t kFidsOfClient = 16;
   struct Key {
     ObjectId object;

@@ -71,6 +71,20 @@ def once(directory):
         time.sleep(0.02)
 
 
+def names(directory):
+    """What is recorded: changes of names, each of which fails if it is done twice."""
+    os.chdir(directory)
+    for i in range(4):
+        os.mkdir(f"dir{i}")
+        os.close(os.open(f"dir{i}/new", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
+        os.symlink("text", f"dir{i}/symlink")
+        os.link(f"dir{i}/new", f"dir{i}/second")
+        os.rename(f"dir{i}/new", f"kept{i}")
+        os.unlink(f"dir{i}/second")
+        os.unlink(f"dir{i}/symlink")
+        os.rmdir(f"dir{i}")
+
+
 class Beside:
     """One kind of target, through a proxy to the server that runs beside us."""
 
@@ -285,6 +299,22 @@ class Beside:
                 break
         self.cases.case(f"{self.kind}: after a restart all is reclaimed before anything is opened or locked anew", not problem, problem)
 
+    def lost_replies(self, trace):
+        """Changes of names of which the request, or the reply, is lost with the connection, and with NFSv4.1 the session."""
+        def number():
+            return nth(lambda wire, body: wire.changes_names(body), 11, 3)  # of 32
+
+        for fault in (faults.CutAndForget(number()),) if self.kind == "nfs4" else (faults.CutAt(number(), after=True), faults.CutAt(number())):
+            between = self.proxy(fault)
+            problem, report = self.ended(self.start(trace, timeout=20), 60)
+            between.close()
+            done = report.get("counters", {}).get("operations done although their reply was lost")
+            kept = sorted(os.listdir(os.path.join(self.directory, f"link{self.made}")))
+            if not problem and (report["differed"] or fault.times < 5 or (fault.after and not done)
+                                or kept != [".fsreplay"] + [f"kept{i}" for i in range(4)]):
+                problem = f"{fault.times} faults, {report['differed']} differ: {report.get('mismatches')} {report.get('counters')} {kept}"
+            self.cases.case(f"{self.kind}: changes of names whose {'replies' if fault.after else 'requests'} are lost are done once", not problem, problem)
+
     def not_twice(self, trace, fault, what, lost=0):
         between = self.proxy(fault)
         problem, report = self.ended(self.start(trace, timeout=20), 60)
@@ -312,15 +342,15 @@ def impossible(report):
     return sum(kind["impossible"] for kind in report["kinds"].values())
 
 
-def nth(matches, most=4):
-    """For CutAt and LoseSession: numbers those requests that match; every second is let pass."""
+def nth(matches, most=4, every=2):
+    """For CutAt and LoseSession: numbers those requests that match; only one of `every` is not let pass."""
     seen = [0]
 
     def number(wire, body):
         if not matches(wire, body):
             return None
         seen[0] += 1
-        return seen[0] if seen[0] % 2 and seen[0] < 2 * most else None
+        return seen[0] if seen[0] % every == 1 and seen[0] < every * most else None
     return number
 
 
@@ -342,10 +372,12 @@ def sets_attribute():
     return matches
 
 
-def beside_server(kind, runs, work_trace, once_trace):
+def beside_server(kind, runs, work_trace, once_trace, names_trace):
     cases = Cases()
     target = Beside(kind, cases)
     target.listings()
+    if kind != "afp":
+        target.lost_replies(names_trace)
     if kind == "afp":
         for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
             target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),
@@ -373,8 +405,8 @@ def beside_server(kind, runs, work_trace, once_trace):
 
 def main():
     arguments = sys.argv[1:]
-    if arguments[:1] in (["--work"], ["--once"]):
-        return (work if arguments[0] == "--work" else once)(arguments[1])
+    if arguments[:1] in (["--work"], ["--once"], ["--names"]):
+        return {"--work": work, "--once": once, "--names": names}[arguments[0]](arguments[1])
     if arguments[:1] == ["--beside"]:
         return beside_server(arguments[1], int(arguments[2]), *arguments[3:])
     runs = RUNS
@@ -382,7 +414,7 @@ def main():
         runs, arguments = int(arguments[1]), arguments[2:]
     with Scratch() as scratch:
         traces = []
-        for name in ("work", "once"):
+        for name in ("work", "once", "names"):
             place = scratch.mount("tmpfs") if name == "work" else f"{scratch.path}/tmpfs/{name}"
             os.makedirs(place, exist_ok=True)
             traces.append(f"{scratch.path}/{name}.zst")

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A capture that is replayed while it goes on: by a pipe, onto an empty directory, a copy and an NFS server, with readers and writers
 that die."""
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -27,6 +30,12 @@ def same(name, target, directory, *options, **how):
     compared = alike("share", directory, *(["--content"] if "--content" in how.get("capture", ()) else []))
     cases.case(f"{name}: the trees are alike", compared.returncode == 0, compared.stdout[-500:] + compared.stderr[-500:])
     return report
+
+
+def text_of(file):
+    with contextlib.suppress(FileNotFoundError), open(file, encoding="utf-8") as text:
+        return text.read()
+    return ""
 
 
 def onto_directories():
@@ -56,7 +65,7 @@ while [ ! -e ../removed ]; do read x <old/a1; sleep 0.01; done
 while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/dev/null; sleep 0.05; done"""
     fresh()
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shim:
-        replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--json", "-q"], stdin=shim.stdout,
+        replay = subprocess.Popen(["fsreplay", "-", "file:again", "--live", "--lag", "500ms", "--resync", "--page", "resync.html", "--json", "-q"], stdin=shim.stdout,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         shim.stdout.close()
         wait_for(lambda: os.path.exists("again/lost/f5") and os.path.exists("again/still/z"), replay)
@@ -65,11 +74,15 @@ while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/de
         with open("removed", "wb"):
             pass
         wait_for(lambda: all(os.path.exists(f"again/{name}") for name in ("lost/f1", "lost/f2", "lost/f3", "lost/f4", "lost/f5", "still/x")), replay)
+        reasons = re.compile("Still running. Not clean so far: [^<]* outcomes differed")
+        told = wait_for(lambda: reasons.search(text_of("resync.html")), replay)
         with open("enough", "wb"):
             pass
         out, said = replay.communicate(timeout=60)
         shim.wait(timeout=30)
     report = json.loads(out or "{}")
+    cases.case("the page says why the run is not clean so far, and later why it was not", told and "Still running" not in text_of("resync.html")
+               and "Not clean: " in text_of("resync.html"), text_of("resync.html")[:300])
     cases.case("resync: differences are counted", replay.returncode == 1 and report["differed"] > 0, (said, report.get("not_clean")))
     lost = {name: os.listdir(f"again/{name}") if os.path.exists(f"again/{name}") else None for name in ("lost", "still")}
     cases.case("resync: what went missing is made again", sorted(lost["lost"] or []) == [f"f{i}" for i in range(1, 6)] and "x" in (lost["still"] or []), lost)
@@ -142,6 +155,59 @@ def overlay():
     subprocess.run(["umount", "layers"], check=True)
 
 
+def fuse_server():
+    """The captured directory by way of a FUSE server (bindfs), which shows it with another device, and the other way round."""
+    fresh()
+    os.mkdir("through")
+    os.mkdir("apart")
+    captured_one, another_name = b"is, contains or lies in", b"may be the captured directory by another name"
+    for mounted, captured, target, lazy, trust in (("share", "share", "through", captured_one, captured_one), ("share/old", "share", "through/new", captured_one, captured_one),
+                                                   ("share", "through", "share", captured_one, captured_one), ("apart", "share", "through", b"", another_name)):
+        subprocess.run(["bindfs", mounted, "through"], check=True)
+        shim = subprocess.run(["fsshim", "capture", captured, "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
+        for image, words in (("lazy", lazy), ("trust", trust)):
+            done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], input=shim.stdout,
+                                  capture_output=True, check=False, timeout=30)
+            cases.case(f"bindfs of {mounted}: {captured} is captured, {target} is {'refused' if words else 'accepted'}, {image}",
+                       done.returncode == (2 if words else 0) and words in done.stderr and not os.path.exists("share/old/new"), done)
+        subprocess.run(["umount", "through"], check=True)
+
+
+def says_nothing_of_itself():
+    """A trace that does not say which directory it captured: no copy is trusted without --force, and an empty target gets it."""
+    fresh()
+    with open("strace", "w", encoding="ascii") as file:
+        file.write(f"7 1700000000.000000 openat(AT_FDCWD, \"{os.getcwd()}/share/made\", O_WRONLY|O_CREAT, 0644) = 3 <0.000100>\n"
+                   "7 1700000000.001000 write(3, \"x\", 1) = 1 <0.000100>\n7 1700000000.002000 close(3) = 0 <0.000100>\n")
+    subprocess.run(["fstrace", "import", "strace", "-o", "nothing.zst", "--directory", f"{os.getcwd()}/share"], check=True, capture_output=True)
+    for target, image, words in (("share", "trust", "does not say which directory"), ("alone", "lazy", "")):
+        with open("nothing.zst", "rb") as file:
+            done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], stdin=file, capture_output=True, text=True,
+                                  check=False, timeout=30)
+        cases.case(f"an imported trace, {image}: {'refused' if words else 'accepted'}", done.returncode == (2 if words else 0) and words in done.stderr
+                   and not os.path.exists("share/made"), done)
+
+
+def ends_at_a_difference():
+    """--on-error stop ends at the first difference, whether the operation failed or not, and not at its consequences."""
+    load = "cd share; for i in $(seq 20); do cat old/a1 >/dev/null; cat old/a3 >/dev/null; sleep 0.05; done; echo x >new; cat new; touch last"
+    for name, words in (("lacking", "the first operation that failed"), ("odd", "the first outcome that differed")):
+        fresh()
+        shutil.copytree("share", f"stop-{name}", symlinks=True)
+        if name == "lacking":
+            os.unlink("stop-lacking/old/a1")
+        else:
+            os.truncate("stop-odd/old/a1", 5)
+        _, done, report, _ = live(f"file:stop-{name}", "--image", "trust", "--on-error", "stop", load=load)
+        cases.case(f"--on-error stop, {name}: the run ends at the first difference and says so", done.returncode == 1 and words in str(report.get("not_clean"))
+                   and 0 < report["differed"] < 3 and not os.path.exists(f"stop-{name}/last"), (report.get("not_clean"), report.get("mismatches")))
+    fresh()
+    shutil.copytree("share", "stop-not", symlinks=True)
+    _, done, report, _ = live("file:stop-not", "--image", "trust", "--read-only", "--on-error", "stop", load=load + "; cat old/a2 >/dev/null")
+    cases.case("--on-error stop: what follows from operations that were not issued ends nothing", done.returncode == 4 and report["followed"] > 0
+               and report["differed"] == 0 and "--on-error" not in str(report.get("not_clean")), (report.get("not_clean"), report.get("mismatches")))
+
+
 def slow_ends():
     """A lock that is waited for longer than the lag, and a run that --duration ends while nothing comes."""
     fresh()
@@ -208,10 +274,24 @@ def pipe_alone():
     for stdout, stderr, words in ((subprocess.PIPE, subprocess.STDOUT, "would get into the trace"), (subprocess.DEVNULL, subprocess.PIPE, "expected a pipe")):
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=stdout, stderr=stderr, text=True, check=False, timeout=30)
         cases.case(f"refused: {words}", done.returncode == 2 and words in (done.stdout or "") + (done.stderr or ""), done)
-    for options, words in ((("--rotate", "1M"), "a stream has no pieces"), (("--background",), "not possible with --background")):
+    for options, words in ((("--rotate", "1M"), "a stream has no pieces"), (("--background",), "not possible with --background"),
+                           (("--block-time", "5ms"), "expected 10ms to 1s")):
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               check=False, timeout=30)
         cases.case(f"{options[0]} is refused", done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done)
+    os.mkfifo("fifo")
+    done = subprocess.run(["fsshim", "capture", "share", "-o", "fifo", "--", "true"], capture_output=True, text=True, check=False, timeout=30)
+    cases.case("a named pipe is refused with what to do", done.returncode == 2 and "fifo: is a pipe; lead standard output into it" in done.stderr, done)
+    ours, theirs = socket.socketpair()  # as sshd gives it to a command
+    with ours, open("socket.zst", "wb") as file:
+        done = subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--block-time", "20ms", "--", "sh", "-c", "cat share/old/a1; sleep 0.1; cat share/old/a2"],
+                                stdout=theirs, stderr=subprocess.PIPE)
+        theirs.close()
+        while part := ours.recv(1 << 16):
+            file.write(part)
+        said = done.stderr.read()
+    verified = subprocess.run(["fstrace", "verify", "socket.zst"], capture_output=True, text=True, check=False)
+    cases.case("a socket takes the trace as a pipe does", done.wait(timeout=30) == 0 and verified.returncode == 0, (said, verified))
     with open("share/inside", "wb") as file:
         done = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "true"], stdout=file, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=30)
@@ -312,6 +392,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())

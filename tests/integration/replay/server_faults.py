@@ -147,6 +147,8 @@ def comes_back(cases, server, kind, trace):
     cases.case(f"{kind}: killed, started again, silent for {SILENCE} s: the replay ends, its outcomes as recorded or counted",
                status in (0, 1, 4) and report["issued"] > 0 and report["violations"] == 0 and report["differed"] <= explained
                and explained > 0 and report["matched"] + report["differed"] >= 0.999 * report["issued"], told(status, report))
+    lost = [m for m in report.get("mismatches", []) if m["got"] == "ECONNRESET" and m["kind"] in ("create", "rename", "unlink")]
+    cases.case(f"{kind}: names tell what became of operations whose replies were lost", kind == "afp" or not lost, lost)
 
 
 def full(cases, server, kind, trace):
