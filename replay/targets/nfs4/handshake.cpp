@@ -100,6 +100,7 @@ wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   c.lazy = c.frugal = one_of_many;
   c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
+  c.security = options.transport(nfs::kNfsProgram, kNfs4);
   return c;
 }
 
