@@ -76,8 +76,11 @@ class Link:
 
     def serve(self):
         try:
-            self.begin()
-            self.pass_on()
+            if self.proxy.context:
+                self.begin()
+                self.pass_on()
+            else:
+                self.pass_clear_text()
         except (OSError, struct.error):
             self.proxy.failures += 1
         self.end()
@@ -106,9 +109,9 @@ class Link:
                 self.flush()  # the alert
                 raise
         self.flush()
+        self.server = self.proxy.connect()
         self.proxy.handshakes += 1
         self.proxy.with_alpn += self.tls.selected_alpn_protocol() == "sunrpc"
-        self.server = self.proxy.connect()
 
     def take(self):
         octets = self.client.recv(1 << 18)
@@ -142,6 +145,9 @@ class Link:
         self.client.sendall(octets)
 
     def pass_on(self):
+        while self.receive():  # what came together with the end of the handshake
+            pass
+        self.flush()
         while True:
             ready = select.select([self.client, self.server], [], [])[0]
             if self.client in ready:
@@ -157,6 +163,15 @@ class Link:
                 self.flush()
                 if self.says_goodbye:
                     return self.say_goodbye()
+
+    def pass_clear_text(self):
+        self.server = self.proxy.connect()
+        while True:
+            for stream in select.select([self.client, self.server], [], [])[0]:
+                octets = stream.recv(1 << 18)
+                if not octets:
+                    return
+                (self.server if stream is self.client else self.client).sendall(octets)
 
     def receive(self):
         try:
@@ -189,7 +204,7 @@ class Link:
 
 
 class TlsProxy:
-    """Listens on `port` of loopback for a server on `server_port`."""
+    """Listens on `port` of loopback for a server on `server_port`. `context`: of TLS; None: passes clear text on."""
 
     def __init__(self, context, server_port, port):
         self.context, self.server_port = context, server_port

@@ -5,13 +5,13 @@
 #include <gnutls/x509.h>
 #include <time.h>
 
-#include <algorithm>
+#include "util/units.hpp"
 
 namespace fsr::rpc {
 
 namespace {
 
-// The server's certificate, as far as it can be read. Its texts are the server's, so that only plain characters are shown.
+// The server's certificate, as far as it can be read. Its texts are the server's, and so escaped.
 class ServerCertificate {
  public:
   explicit ServerCertificate(gnutls_session_t session) {
@@ -29,7 +29,7 @@ class ServerCertificate {
   std::string issuer() const {
     char text[kLongestText];
     size_t size = sizeof text;
-    return is_readable_ && gnutls_x509_crt_get_issuer_dn(crt_, text, &size) == 0 ? shown({text, size}) : "unknown";
+    return is_readable_ && gnutls_x509_crt_get_issuer_dn(crt_, text, &size) == 0 ? escape_text({text, size}) : "unknown";
   }
   std::string ends() const { return date(is_readable_ ? gnutls_x509_crt_get_expiration_time(crt_) : -1); }
   std::string begins() const { return date(is_readable_ ? gnutls_x509_crt_get_activation_time(crt_) : -1); }
@@ -41,12 +41,12 @@ class ServerCertificate {
       size_t size = sizeof text;
       const int type = gnutls_x509_crt_get_subject_alt_name(crt_, i, text, &size, nullptr);
       if (type < 0) break;
-      const std::string name = type == GNUTLS_SAN_IPADDRESS ? "an address" : shown({text, size});
+      const std::string name = type == GNUTLS_SAN_IPADDRESS ? "an address" : escape_text({text, size});
       all += (all.empty() ? "" : ", ") + name;
     }
     size_t size = sizeof text;
     if (all.empty() && is_readable_ && gnutls_x509_crt_get_dn_by_oid(crt_, GNUTLS_OID_X520_COMMON_NAME, 0, 0, text, &size) == 0)
-      all = shown({text, size});
+      all = escape_text({text, size});
     return all.empty() ? "no name" : all;
   }
 
@@ -54,11 +54,6 @@ class ServerCertificate {
   static constexpr size_t kLongestText = 512;
   static constexpr unsigned kMostNames = 8;
 
-  static std::string shown(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    return text;
-  }
   static std::string date(time_t t) {
     tm parts{};
     char text[32];

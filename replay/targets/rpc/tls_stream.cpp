@@ -197,6 +197,7 @@ TlsStream::Progress TlsStream::shake_hands() {
   call_ = null_call(xid_, null_, kAuthNoneFlavor);
   answer_.clear();
   step_ = Step::calls;
+  waits("TLS: no reply to the first call under TLS; see the server's log");
   return Progress::ready;
 }
 

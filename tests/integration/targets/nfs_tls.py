@@ -5,6 +5,7 @@ whose connections end in several ways, and whose server stands still in a handsh
 nothing but TLS records is on the wire."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -192,6 +193,37 @@ def allowed(cases, certificates, good, mutual, options):
                and report.get("failed") == 0, seen(report))
 
 
+def encrypted_captures(cases, server, options):
+    """What an import says of traffic that it can't read."""
+    directory = os.environ["GANESHA_DIR"]
+    pcap = os.path.join(directory, "encrypted.pcap")
+    dump = subprocess.Popen(["tcpdump", "-i", "lo", "-s", "0", "-B", "32768", "-w", pcap, "-Z", "root", "-U", "tcp"], stderr=subprocess.PIPE, text=True)
+    dump.stderr.readline()  # "listening on lo"
+    plain = {version: os.environ[name] for version, name in (("3", "NFS_VFS_URL"), ("4.1", "NFS4_VFS_URL"))}
+    before = server.nfs.handshakes
+    for version in ("3", "4.1"):
+        for target, name in ((plain[version] + "&sec=krb5i", "seen" + version), (plain[version] + "&sec=krb5p", "unseen" + version),
+                             (server.url(version, options), "tls" + version)):
+            done = subprocess.run(["fsreplay", "target", "put", target, name], input="x" * 5000, capture_output=True, text=True, check=False)
+            cases.case(f"{version}: a file is written to be captured: {name}", done.returncode == 0, done.stderr)
+    size = -1
+    while size != os.path.getsize(pcap) or size == 0:  # the kernel hands packets over in blocks, after a second at the latest
+        size = os.path.getsize(pcap)
+        time.sleep(1.2)
+    dump.terminate()
+    dump.communicate()
+    trace = os.path.join(directory, "encrypted.zst")
+    done = subprocess.run(["fstrace", "import", pcap, "-o", trace], capture_output=True, text=True, check=False)
+    names = subprocess.run(["fstrace", "dump", trace], capture_output=True, text=True, check=False).stdout
+    said = done.stdout + done.stderr
+    cases.case("an import has the calls of krb5i, and no other", all(f"seen{v}" in names for v in plain)
+               and not any(n + v in names for v in plain for n in ("unseen", "tls")), names + said)
+    connections = re.search(r"(\d+) NFS connections with TLS", said)
+    cases.case("an import counts connections with TLS", connections and int(connections[1]) >= server.nfs.handshakes - before > 0, said)
+    for counted in ("TLS records of NFS connections", "calls that Kerberos has encrypted (sec=krb5p)", "calls with Kerberos, whose user"):
+        cases.case(f"an import counts {counted}", re.search(r"[1-9]\d* " + re.escape(counted), said.replace(",", "")), said)
+
+
 def inside():
     put_on_path()
     cases = Cases()
@@ -205,6 +237,7 @@ def inside():
     allowed(cases, certificates, good, mutual, options)
     endings(cases, certificates, options)
     standstill(cases, certificates, options)
+    encrypted_captures(cases, good, options)
     for server in (good, mutual):
         cases.case("nothing but TLS records on the wire", server.sum("records") > 1000 and server.sum("strange_records") == 0
                    and server.sum("clear_calls") == 0, f"{server.sum('strange_records')} of {server.sum('records')}")
