@@ -206,8 +206,8 @@ class Link:
 class TlsProxy:
     """Listens on `port` of loopback for a server on `server_port`. `context`: of TLS; None: passes clear text on."""
 
-    def __init__(self, context, server_port, port):
-        self.context, self.server_port = context, server_port
+    def __init__(self, context, server_port, port, server_host="127.0.0.1"):
+        self.context, self.server = context, (server_host, server_port)
         self.hangs = threading.Semaphore(0)  # handshakes that are to stand still
         self.hung = self.clear_calls = self.strange_records = self.records = self.handshakes = self.with_alpn = self.failures = 0
         self.links = []
@@ -215,7 +215,7 @@ class TlsProxy:
         threading.Thread(target=self.listen, daemon=True).start()
 
     def connect(self):
-        server = socket.create_connection(("127.0.0.1", self.server_port))
+        server = socket.create_connection(self.server)
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return server
 

@@ -8,6 +8,7 @@
 namespace fsr::capture {
 
 using nfs::XdrDecoder;
+using Form = PendingCall::Form;
 
 namespace {
 
@@ -70,7 +71,8 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   const bool mount = c.program == kMountProgram && c.version == 3 && c.procedure == kMountProcedure;
   if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3 && c.version != nfs4::kNfs4)
     return sink_.note(ImportNotes::lost, "calls of NFS version 2", 1);
-  if (c.program != nfs::kNfsProgram && !mount) return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
+  if (c.program != nfs::kNfsProgram && !mount && flavor != kAuthTls)
+    return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
   if (flavor == kAuthSys) {
     XdrDecoder who(span_of(credential));
     who.u32();
@@ -78,7 +80,7 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
     c.uid = who.u32();
     c.gid = who.u32();
   }
-  c.asks_for_tls = flavor == kAuthTls;
+  if (flavor == kAuthTls) c.form = Form::asks_for_tls;
   if (flavor == kGss) {
     XdrDecoder context(span_of(credential));
     context.u32();  // version
@@ -86,11 +88,17 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
     context.u32();  // sequence number
     const uint32_t service = context.u32();
     if (!context.ok()) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
-    if (purpose != kGssData) return sink_.note(ImportNotes::ignored, "calls that make or end a security context of Kerberos", 1);
-    if (service == kGssPrivacy) return sink_.note(ImportNotes::lost, "calls that Kerberos has encrypted (sec=krb5p)", 1);
-    c.has_checksum = service == kGssIntegrity;
-    if (c.has_checksum && !open_body(&in, &bytes)) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
-    sink_.note(ImportNotes::changed, "calls with Kerberos, whose user is not in the input (taken for root)", 1);
+    if (purpose != kGssData) {
+      c.form = Form::counted;
+      sink_.note(ImportNotes::ignored, "calls that make or end a security context of Kerberos", 1);
+    } else if (service == kGssPrivacy) {
+      c.form = Form::counted;
+      sink_.note(ImportNotes::lost, "calls that Kerberos has encrypted (sec=krb5p)", 1);
+    } else {
+      sink_.note(ImportNotes::changed, "calls with Kerberos, whose user is not in the input (taken for root)", 1);
+      if (service == kGssIntegrity) c.form = Form::with_checksum;
+      if (service == kGssIntegrity && !open_body(&in, &bytes)) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
+    }
   }
   c.arguments = bytes.substr(bytes.size() - in.left());
   pending_.add(flow, xid, std::move(c));
@@ -102,7 +110,8 @@ void NfsCalls::reply(const FlowKey& flow, int64_t time, std::string_view bytes) 
   PendingCall call;
   if (!pending_.take(flow.reverse(), xid, &call))
     return sink_.note(ImportNotes::ignored, "replies whose call was not captured, or belongs to another RPC program", 1);
-  if (call.asks_for_tls) {
+  if (call.form == Form::counted) return;
+  if (call.form == Form::asks_for_tls) {
     XdrDecoder head(span_of(bytes));
     head.skip(4 * 4);  // xid, type, accepted, flavor
     if (head.opaque(kLongestAuth) == kStartTls) with_tls_.insert({flow, flow.reverse()});
@@ -110,7 +119,8 @@ void NfsCalls::reply(const FlowKey& flow, int64_t time, std::string_view bytes) 
   }
   const nfs::RpcStatus status = nfs::decode_reply_head(in);
   if (status != nfs::RpcStatus::success) return sink_.note(ImportNotes::lost, "calls that RPC refused", 1);
-  if (call.has_checksum && !open_body(&in, &bytes)) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
+  if (call.form == Form::with_checksum && !open_body(&in, &bytes))
+    return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
   if (call.program == kMountProgram)
     mounted(in);
   else if (call.version == nfs4::kNfs4)
