@@ -20,7 +20,7 @@ class TlsRecords {
   uint64_t records() const { return records_; }
 
  private:
-  uint64_t records_ = 0;  // whose heads were seen
+  uint64_t records_ = 0;  // records whose heads were seen
   bool in_step_ = false;
   uint64_t body_ = 0;  // bytes of the present record to come
   std::string head_;   // of the next record, as far as it has come

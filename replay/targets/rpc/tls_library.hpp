@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rpc/tls.cpp needs of the TLS library. tls_stream.cpp and tls_credentials.cpp have it by GnuTLS; tls_absent.cpp stands for
+// The TLS library, as rpc/tls.cpp needs it. tls_stream.cpp and tls_credentials.cpp have it by GnuTLS; tls_absent.cpp stands for
 // them in a build without it.
 #pragma once
 

@@ -272,7 +272,7 @@ void Channel::account_sent(size_t bytes) {
   }
 }
 
-// Sends by secure_. What that has taken counts as sent.
+// Sends by secure_. Bytes that it has taken count as sent.
 void Channel::flush_secure() {
   while (secure_ && (unsent_ || secure_->has_unsent()) && !blocked_) {
     iovec vectors[kVectors];

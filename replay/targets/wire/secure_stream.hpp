@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a channel may have between its messages and its socket, such as TLS. The channel owns the socket and waits for it. No
+// A layer that a channel may have between its messages and its socket, such as TLS. The channel owns the socket and waits for it. No
 // function here blocks. Used by one thread.
 #pragma once
 
