@@ -4,7 +4,7 @@
 // At the start of a connection, and after missing bytes, the next message is searched byte by byte. A message is a mark of a
 // possible size, and the head of a call or of the reply to a call in flight. Bytes that are skipped are counted. One thread.
 //
-// TLS records are counted instead on a connection that has agreed to TLS (RFC 9289). So are those on the port of NFS if there are no
+// TLS records are counted instead on a connection that has agreed to TLS (RFC 9289), and on one to the port of NFS without
 // messages.
 #pragma once
 

@@ -40,6 +40,7 @@ class TlsStream final : public wire::SecureStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   Progress set_up() override;
+  void took_too_long() override { fail(TlsProblem(problem_)); }
   int error() const override { return problem_.error; }
   bool is_refused() const override { return problem_.is_refused; }
   const std::string& problem() const override { return problem_.line; }

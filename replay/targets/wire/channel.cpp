@@ -45,6 +45,7 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
       tags_(options.depth, protocol.tag_bits(), std::random_device{}()),
       reader_(protocol, options.max_message) {
   if (options.lazy) return;
+  std::string refusal;  // the first, because other addresses of the server may just not be reachable
   for (size_t tried = 0; tried < addresses_.size(); ++tried) {
     start_connect(clock_.now());
     const int64_t begun = clock_.now();
@@ -54,8 +55,9 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
       close_socket();
       throw std::runtime_error("interrupted");
     }
+    if (refusal.empty()) refusal = problem_;
   }
-  throw std::runtime_error(problem_.empty() ? strerror(last_error_) : problem_);
+  throw std::runtime_error(refusal.empty() ? strerror(last_error_) : refusal);
 }
 
 Channel::~Channel() { close_socket(); }
@@ -132,7 +134,9 @@ void Channel::secure(int64_t now) {
 }
 
 void Channel::took_too_long(int64_t now) {
-  if (is_connecting() && now >= connect_deadline_) connect_failed(ETIMEDOUT, now);
+  if (!is_connecting() || now < connect_deadline_) return;
+  if (secure_) secure_->took_too_long();
+  connect_failed(ETIMEDOUT, now);
 }
 
 void Channel::connected() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer that a channel may have between its messages and its socket, such as TLS. The channel owns the socket and waits for it. No
-// function here blocks. Used by one thread.
+// A layer that a channel may have between its messages and its socket, such as TLS. The channel owns the socket and waits for it.
+// No function here blocks. Used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +26,7 @@ class SecureStream {
   virtual ~SecureStream() = default;
 
   virtual Progress set_up() = 0;                   // continues the set-up of a new connection
+  virtual void took_too_long() = 0;                // called instead if the time for that is over
   virtual int error() const = 0;                   // errno of a failure
   virtual bool is_refused() const = 0;             // true: another attempt would fail for the same reason
   virtual const std::string& problem() const = 0;  // one line with a remedy: why it failed, or what it waits for
