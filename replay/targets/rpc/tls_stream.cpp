@@ -89,6 +89,7 @@ class TlsStream final : public wire::SecureStream {
   size_t in_begin_ = 0, in_end_ = 0;
   bool is_buffered_ = false;  // received bytes go through in_
   bool is_dry_ = false;       // the socket had nothing at the last pull()
+  bool is_gone_ = false;      // the server has ended the connection, perhaps within a record
   bool more_ = false;
   int broken_ = 0;          // errno; the stream is of no more use
   bool has_ended_ = false;  // the server has ended the stream
@@ -273,6 +274,7 @@ ssize_t TlsStream::pull(void* to, size_t size) {
     const ssize_t got = recv(socket_, in_.get(), kReceive, MSG_DONTWAIT);
     if (got <= 0) {
       is_dry_ = got < 0 && errno == EAGAIN;
+      is_gone_ = got == 0 || (errno != EAGAIN && errno != EINTR);
       if (got < 0) gnutls_transport_set_errno(session_, errno);
       return got;
     }
@@ -306,7 +308,8 @@ ssize_t TlsStream::broken(int error) {
 
 // Ends the stream because of an error of GnuTLS. Returns -1 with errno.
 ssize_t TlsStream::broken_by(int status) {
-  const bool is_lost = status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR || status == GNUTLS_E_PUSH_ERROR;
+  const bool is_lost =
+      is_gone_ || status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR || status == GNUTLS_E_PUSH_ERROR;
   const bool is_alert = status == GNUTLS_E_FATAL_ALERT_RECEIVED;
   if (is_alert || step_ != Step::ready) fail(tls_problem(session_, status, tls_->settings));
   if (!is_lost && !is_alert) ++tls_->counters.damaged;
