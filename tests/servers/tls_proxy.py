@@ -84,6 +84,9 @@ class Link:
         except (OSError, struct.error):
             self.proxy.failures += 1
         self.end()
+        for stream in (self.client, self.server):
+            if stream:
+                stream.close()
 
     def begin(self):
         wire = wires.Rpc()
@@ -149,7 +152,7 @@ class Link:
             pass
         self.flush()
         while True:
-            ready = select.select([self.client, self.server], [], [])[0]
+            ready = self.ready()
             if self.client in ready:
                 self.take()
                 while self.receive():
@@ -164,10 +167,18 @@ class Link:
                 if self.says_goodbye:
                     return self.say_goodbye()
 
+    def ready(self):
+        """Waits until the client or the server has sent something."""
+        poll = select.poll()
+        for stream in (self.client, self.server):
+            poll.register(stream, select.POLLIN)
+        number = [fd for fd, _ in poll.poll()]
+        return [stream for stream in (self.client, self.server) if stream.fileno() in number]
+
     def pass_clear_text(self):
         self.server = self.proxy.connect()
         while True:
-            for stream in select.select([self.client, self.server], [], [])[0]:
+            for stream in self.ready():
                 octets = stream.recv(1 << 18)
                 if not octets:
                     return

@@ -25,6 +25,7 @@ constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of se
 wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   wire::ChannelOptions c;
   c.security = o.transport(kNfsProgram, kNfs3);
+  if (c.security) c.connect_timeout = std::min(c.connect_timeout, o.timeout);
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
   c.depth = depth + kControlCalls;
   c.request_timeout = o.timeout;
