@@ -10,17 +10,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
 #include "nfs/xdr.hpp"
 #include "scripted_server.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 #include "targets/rpc/null_call.hpp"
 #include "targets/rpc/tls.hpp"
+#include "targets/wire/channel.hpp"
 
 using namespace fsr;
 using namespace fsr::rpc;
@@ -283,4 +289,46 @@ TEST_CASE("a server that does not agree to TLS gets nothing more") {
   char byte;
   CHECK(recv(c.sockets[1], &byte, 1, MSG_DONTWAIT) < 0);
   CHECK(c.tls->counters.failed == 1);
+}
+
+TEST_CASE("a server that sends a byte now and then can't prolong the set-up of TLS") {
+  struct Trickle final : wire::StreamSecurity {
+    struct Stream final : wire::SecureStream {
+      explicit Stream(int s) : socket(s) {}
+      Progress set_up() override {
+        char byte;
+        recv(socket, &byte, 1, MSG_DONTWAIT);
+        return Progress::wants_to_receive;
+      }
+      void took_too_long() override { line = "too long"; }
+      int error() const override { return 0; }
+      bool is_refused() const override { return false; }
+      const std::string& problem() const override { return line; }
+      ssize_t send(std::span<const iovec>) override { return -1; }
+      bool has_unsent() const override { return false; }
+      ssize_t receive(std::span<uint8_t>) override { return -1; }
+      bool has_more() const override { return false; }
+      void rest() override {}
+      const int socket;
+      std::string line;
+    };
+    std::unique_ptr<wire::SecureStream> begin(int socket) const override { return std::make_unique<Stream>(socket); }
+  };
+  ScriptedServer server;
+  wire::ChannelOptions options;
+  options.max_message = 100;
+  options.connect_timeout = 100'000'000;
+  options.security = std::make_shared<Trickle>();
+  MonotonicClock clock;
+  wire::ChannelCounters counters;
+  std::atomic<bool> ended = false;
+  std::thread talker([&] {
+    server.accept_one();
+    while (!ended && ::send(server.connection, "x", 1, MSG_NOSIGNAL) > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  CHECK_THROWS_WITH(wire::Channel(wire::resolve("127.0.0.1", server.port), nfs::kRpcProtocol, options, clock, counters),
+                    "too long");
+  ended = true;
+  talker.join();
 }

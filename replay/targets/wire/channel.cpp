@@ -477,6 +477,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
     check_connect(clock_.now());
   } else if (fds[0].revents && state_ == State::securing) {
     secure(clock_.now());
+    took_too_long(clock_.now());  // also if the server sends something all the time
   } else if (fds[0].revents && state_ == State::connected) {
     if (fds[0].revents & POLLOUT) {
       blocked_ = false;

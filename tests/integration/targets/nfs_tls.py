@@ -121,9 +121,15 @@ def endings(cases, certificates, options):
 
 
 def standstill(cases, certificates, options):
-    """One of four clients loses its connection, and gets no further than the handshake."""
+    """One of four clients loses its connection, and gets no further than the handshake. Beside that, a server that comes back with a
+    certificate that has expired."""
+    expiring = Server(certificates, 800)
+    expiry = Mix("expiry", expiring.url("3", options), "--streams", "4", "--load", "200", "--duration", "2s")
     server = Server(certificates, 400)
     mix = Mix("standstill", server.url("4.1", options + "&clients=4&timeout=1"), "--streams", "4", "--load", "200", "--duration", "3s")
+    expiry.await_preparation()
+    expiring.nfs.context = certificates.context("expired")
+    expiring.nfs.cut()
     mix.await_preparation()
     links = server.nfs.links[-4:]
     for _ in range(8):
@@ -137,6 +143,9 @@ def standstill(cases, certificates, options):
     report = mix.report()
     cases.case("the operations of that client end in time, and are told",
                report.get("failed", 0) > 0 and report.get("exit_status") != 0 and counter(report, "requests with") > 0, seen(report))
+    report = expiry.report()
+    told = [name for name, count in report["counters"].items() if count and "the server's certificate expired at" in name]
+    cases.case("a certificate that expires in the middle of a run is told", told and report.get("failed", 0) > 0, seen(report))
 
 
 def words(cases, certificates, good, mutual, options):
