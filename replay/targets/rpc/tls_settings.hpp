@@ -6,7 +6,7 @@
 //   cert=, key=   files of the client's certificate and key, with mtls
 //   tls-name=     name or address in the server's certificate; default: the URL's host
 //   tls-verify=   none: the server's certificate is not checked
-//   tls-mount=    none: MOUNT and the lock manager of version 3 in clear text, as from Linux's client
+//   tls-mount=    none: MOUNT and the lock manager of version 3 in clear text, for servers with TLS for NFS alone
 #pragma once
 
 #include <optional>
