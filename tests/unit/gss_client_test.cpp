@@ -387,7 +387,7 @@ TEST_CASE("a client of one call at a time renews its context beside a call") {
   });
   unsigned answers = 0;
   {
-    nfs::RpcClient client("server", wire::resolve("127.0.0.1", server.port), 60 * kSecond, clock, security);
+    nfs::RpcClient client("server", wire::resolve("127.0.0.1", server.port), 60 * kSecond, clock, nullptr, security);
     for (int times = 0; times < 2; ++times) {
       client.call(
           procedure, {}, [](nfs::XdrEncoder&) {}, [&](nfs::XdrDecoder&) { return ++answers > 0; });

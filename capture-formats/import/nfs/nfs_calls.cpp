@@ -8,11 +8,25 @@
 namespace fsr::capture {
 
 using nfs::XdrDecoder;
+using Form = PendingCall::Form;
 
 namespace {
 
-constexpr uint32_t kCall = 0, kReply = 1, kRpcVersion = 2, kMountProgram = 100005, kMountProcedure = 1, kAuthSys = 1;
-constexpr size_t kLongestAuth = 400;
+constexpr uint32_t kCall = 0, kReply = 1, kRpcVersion = 2, kMountProgram = 100005, kMountProcedure = 1;
+constexpr uint32_t kAuthSys = 1, kGss = 6, kAuthTls = 7;              // flavors
+constexpr uint32_t kGssData = 0, kGssIntegrity = 2, kGssPrivacy = 3;  // RFC 2203: a procedure; services
+constexpr size_t kLongestAuth = 400, kLongestBody = 4 << 20;
+constexpr std::string_view kStartTls = "STARTTLS";
+
+// Goes to the arguments or results within a body with a checksum, behind its sequence number. *whole: what `in` reads. False: the
+// body is damaged.
+bool open_body(XdrDecoder* in, std::string_view* whole) {
+  *whole = in->opaque(kLongestBody);
+  const bool ok = in->ok();
+  *in = XdrDecoder(span_of(*whole));
+  in->u32();
+  return ok && in->ok();
+}
 
 }  // namespace
 
@@ -57,13 +71,34 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   const bool mount = c.program == kMountProgram && c.version == 3 && c.procedure == kMountProcedure;
   if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3 && c.version != nfs4::kNfs4)
     return sink_.note(ImportNotes::lost, "calls of NFS version 2", 1);
-  if (c.program != nfs::kNfsProgram && !mount) return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
+  if (c.program != nfs::kNfsProgram && !mount && flavor != kAuthTls)
+    return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
   if (flavor == kAuthSys) {
     XdrDecoder who(span_of(credential));
     who.u32();
     who.opaque(255);
     c.uid = who.u32();
     c.gid = who.u32();
+  }
+  if (flavor == kAuthTls) c.form = Form::asks_for_tls;
+  if (flavor == kGss) {
+    XdrDecoder context(span_of(credential));
+    context.u32();  // version
+    const uint32_t purpose = context.u32();
+    context.u32();  // sequence number
+    const uint32_t service = context.u32();
+    if (!context.ok()) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
+    if (purpose != kGssData) {
+      c.form = Form::counted;
+      sink_.note(ImportNotes::ignored, "calls that make or end a security context of Kerberos", 1);
+    } else if (service == kGssPrivacy) {
+      c.form = Form::counted;
+      sink_.note(ImportNotes::lost, "calls that Kerberos has encrypted (sec=krb5p)", 1);
+    } else {
+      sink_.note(ImportNotes::changed, "calls with Kerberos, whose user is not in the input (taken for root)", 1);
+      if (service == kGssIntegrity) c.form = Form::with_checksum;
+      if (service == kGssIntegrity && !open_body(&in, &bytes)) return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
+    }
   }
   c.arguments = bytes.substr(bytes.size() - in.left());
   pending_.add(flow, xid, std::move(c));
@@ -75,8 +110,17 @@ void NfsCalls::reply(const FlowKey& flow, int64_t time, std::string_view bytes) 
   PendingCall call;
   if (!pending_.take(flow.reverse(), xid, &call))
     return sink_.note(ImportNotes::ignored, "replies whose call was not captured, or belongs to another RPC program", 1);
+  if (call.form == Form::counted) return;
+  if (call.form == Form::asks_for_tls) {
+    XdrDecoder head(span_of(bytes));
+    head.skip(4 * 4);  // xid, type, accepted, flavor
+    if (head.opaque(kLongestAuth) == kStartTls) with_tls_.insert({flow, flow.reverse()});
+    return sink_.note(ImportNotes::ignored, "NULL calls", 1);
+  }
   const nfs::RpcStatus status = nfs::decode_reply_head(in);
   if (status != nfs::RpcStatus::success) return sink_.note(ImportNotes::lost, "calls that RPC refused", 1);
+  if (call.form == Form::with_checksum && !open_body(&in, &bytes))
+    return sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
   if (call.program == kMountProgram)
     mounted(in);
   else if (call.version == nfs4::kNfs4)

@@ -3,6 +3,8 @@
 // files seen.
 #pragma once
 
+#include <set>
+
 #include "nfs3_requests.hpp"
 #include "nfs4_states.hpp"
 #include "pending_calls.hpp"
@@ -18,6 +20,8 @@ class NfsCalls {
   // call may be shorter.
   static constexpr size_t kPlausible = 24;
   bool plausible(const FlowKey& flow, std::string_view bytes) const;
+  // True: this direction of a connection has agreed to TLS (RFC 9289), so that no message follows.
+  bool agreed_to_tls(const FlowKey& flow) const { return !with_tls_.empty() && with_tls_.contains(flow); }
   void finish();
 
  private:
@@ -32,6 +36,7 @@ class NfsCalls {
   Nfs3Requests nfs3_;
   Nfs4States nfs4_;
   nfs4::Reply reply4_;
+  std::set<FlowKey> with_tls_;
 };
 
 }  // namespace fsr::capture

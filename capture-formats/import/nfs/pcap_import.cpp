@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // NFSv3 and v4 from pcap or pcapng: packets, streams of TCP and datagrams of UDP, RPC records (RFC 5531, section 11), calls and
 // replies.
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "import/import.hpp"
 #include "nfs_calls.hpp"
 #include "pcap.hpp"
@@ -25,7 +29,13 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   Packet packet;
   while (packets.next(&packet)) streams.packet(packet);
   streams.finish();
-  for (auto& [flow, rest] : records) rest.finish();
+  std::set<FlowKey> with_tls;  // connections, in either direction
+  for (auto& [flow, rest] : records) {
+    if (rest.has_tls()) with_tls.insert(std::min(flow, flow.reverse()));
+    rest.finish();
+  }
+  if (!with_tls.empty())
+    sink.note(ImportNotes::lost, "NFS connections with TLS (xprtsec=), of which only the set-up can be seen", with_tls.size());
   calls.finish();
 }
 

@@ -23,8 +23,9 @@ void PendingCalls::remove(std::unordered_map<Key, PendingCall>::iterator it) {
 }
 
 void PendingCalls::lose(Key key) {
-  sink_.note(ImportNotes::lost, kNoReply, 1);
-  remove(calls_.find(key));
+  const auto it = calls_.find(key);
+  if (it->second.form != PendingCall::Form::counted) sink_.note(ImportNotes::lost, kNoReply, 1);
+  remove(it);
 }
 
 void PendingCalls::add(const FlowKey& flow, uint32_t xid, PendingCall call) {
@@ -63,7 +64,7 @@ void PendingCalls::passed(int64_t time) {
 }
 
 void PendingCalls::finish() {
-  if (!calls_.empty()) sink_.note(ImportNotes::lost, kNoReply, calls_.size());
+  while (!by_start_.empty()) lose(by_start_.begin()->second);
 }
 
 }  // namespace fsr::capture

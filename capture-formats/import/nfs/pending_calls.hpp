@@ -20,6 +20,12 @@ struct PendingCall {
   int32_t client = 0;  // number of the connection, from 1
   uint32_t program = 0, version = 0, procedure = 0;
   uint32_t uid = 0, gid = 0;
+  enum class Form : uint8_t {
+    plain,
+    with_checksum,  // arguments and results are those of sec=krb5i (RFC 2203, section 5.3.2.2)
+    asks_for_tls,
+    counted,  // it has been counted, and the reply is of no interest
+  } form = Form::plain;
   std::string arguments;
 };
 

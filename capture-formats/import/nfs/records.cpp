@@ -64,8 +64,25 @@ bool Records::take() {
   return good;
 }
 
+bool Records::is_nfs_port() const {
+  constexpr std::string_view kPort = "\x08\x01";  // 2049
+  return flow_.from.ends_with(kPort) || flow_.to.ends_with(kPort);
+}
+
+// Takes the bytes if they are TLS. False: they are not, or may be anything.
+bool Records::take_tls(std::string_view fresh, bool gap) {
+  if (!agreed_ && calls_.agreed_to_tls(flow_)) {
+    agreed_ = true;
+    in_step_ = false;
+  }
+  if (!agreed_ && (ever_ || !is_nfs_port())) return false;
+  tls_.bytes(fresh, gap);
+  return tls_.in_step() && has_tls();
+}
+
 void Records::bytes(int64_t time, std::string_view fresh, bool gap) {
   time_ = time;
+  if (take_tls(fresh, gap)) return;
   if (gap) {
     if (in_step_ && !(buffer_.empty() && message_.empty()))
       sink_.note(ImportNotes::lost, "RPC messages with bytes that were lost", 1);
@@ -77,7 +94,9 @@ void Records::bytes(int64_t time, std::string_view fresh, bool gap) {
   if (buffer_.empty() && message_.empty()) begin_ = time;
   buffer_ += fresh;
   while (in_step_ || find_step()) {
-    if (take()) return;
+    const bool good = take();
+    if (good && !agreed_ && take_tls(buffer_, false)) return buffer_.clear();
+    if (good) return;
     sink_.note(ImportNotes::lost, "damaged RPC messages", 1);
     in_step_ = false;
     message_.clear();
@@ -88,6 +107,10 @@ void Records::bytes(int64_t time, std::string_view fresh, bool gap) {
 }
 
 void Records::finish() {
+  if (tls_.records() && has_tls()) {
+    sink_.note(ImportNotes::lost, "TLS records of NFS connections, which have calls that can't be seen", tls_.records());
+    passed_ = 0;
+  }
   if (!in_step_)
     pass(buffer_.size());
   else if (!buffer_.empty() || !message_.empty())

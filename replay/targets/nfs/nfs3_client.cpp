@@ -24,6 +24,8 @@ constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of se
 
 wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   wire::ChannelOptions c;
+  c.security = o.transport(kNfsProgram, kNfs3);
+  if (c.security) c.connect_timeout = std::min(c.connect_timeout, o.timeout);
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
   c.depth = depth + kControlCalls;
   c.request_timeout = o.timeout;
@@ -136,10 +138,11 @@ void Nfs3Client::begin(Rpc& rpc) {
     files.counters.requests[unsigned(rpc.proc)].fetch_add(1, std::memory_order_relaxed);
     rpc.channel = &channels_->next();
   } else {
-    if (!lock_channel_)
-      lock_channel_ = &channels_->add(options.local.from(options.lock_manager, number), kRpcProtocol,
-                                      watch ? channel_options_of_client(options, number) : channel_options(options, depth_),
-                                      files.counters.wire);
+    if (!lock_channel_) {
+      wire::ChannelOptions o = watch ? channel_options_of_client(options, number) : channel_options(options, depth_);
+      o.security = options.transport(kNlmProgram, kNlm4);
+      lock_channel_ = &channels_->add(options.local.from(options.lock_manager, number), kRpcProtocol, o, files.counters.wire);
+    }
     rpc.channel = lock_channel_;
   }
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);

@@ -57,22 +57,22 @@ class Setup {
   }
 
   // Asks for the export's handle. This stays AUTH_SYS, as that of Linux's client; the reply names the flavors of the export.
-  FileHandle mount(const std::optional<rpc::Security>& security) {
+  FileHandle mount(const NfsOptions& o) {
     const uint16_t mount_port = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
     std::string what = url_.host + ":" + std::to_string(mount_port) + ": MOUNT of '" + url_.path + "'";
-    RpcClient client(what, at(mount_port), timeout_, clock_);
+    RpcClient client(what, at(mount_port), timeout_, clock_, o.transport(kMountProgram, kMountVersion));
     MountReply reply;
     client.call(
         kMount, self_, [&](XdrEncoder& out) { encode_mount(out, url_.path); },
         [&](XdrDecoder& in) { return decode_mount(in, &reply); });
     if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status) + advice(reply.status));
-    check_flavors(what, reply.flavors, security ? rpc::pseudo_flavor(security->service) : rpc::kAuthSysFlavor);
+    check_flavors(what, reply.flavors, o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor);
     return reply.root;
   }
 
   void limits(NfsOptions* o, uint16_t port) {
     std::string what = url_.host + ":" + std::to_string(port) + ": NFS version 3";
-    RpcClient client(what, o->server, timeout_, clock_, o->security);
+    RpcClient client(what, o->server, timeout_, clock_, o->transport(kNfsProgram, kNfs3), o->security);
     Reply reply;
     client.call(
         Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
@@ -146,6 +146,7 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
   o.security = rpc::security_of(url, options.impersonate);
+  o.tls = rpc::Tls::of(url);
   o.clients = ClientShare::of(url);
   o.local = wire::LocalAddresses::of(url);
   o.self = own_identity();
@@ -156,13 +157,14 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 }
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options({"version",  "vers",   "proto",     "sec",     "nfsport",      "mountport", "uid",
-                     "gid",      "rsize",  "wsize",     "timeout", "nconnect",     "nlmport",   "nolock",
-                     "resvport", "keytab", "principal", "clients", "client-share", "source"});
+  url.allow_options({"version",  "vers",   "proto",     "sec",      "nfsport",      "mountport", "uid",
+                     "gid",      "rsize",  "wsize",     "timeout",  "nconnect",     "nlmport",   "nolock",
+                     "resvport", "keytab", "principal", "clients",  "client-share", "source",    "xprtsec",
+                     "ca",       "cert",   "key",       "tls-name", "tls-verify",   "tls-mount"});
   NfsOptions o = common_options(url, options);
   Setup setup(url, o);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
-  o.root = setup.mount(o.security);
+  o.root = setup.mount(o);
   o.server = setup.at(port);
   setup.limits(&o, port);
   o.lock_manager = setup.lock_manager();

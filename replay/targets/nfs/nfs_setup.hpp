@@ -6,6 +6,7 @@
 //     version=, vers=     3, 4.1 or 4.2; default 3, of nfs4:// 4.1
 //     proto=              tcp, the only one supported
 //     sec=, keytab=, principal=   see ../rpc/security.hpp
+//     xprtsec= and others of TLS  see ../rpc/tls_settings.hpp; the portmapper is asked in clear text
 //     nfsport=, mountport= ports; default: :port, or from the server's portmapper. Version 4 has one port, 2049
 //     nolock=             1: without locks. nlmport= is the lock manager's port in version 3; default: from the portmapper
 //     uid=, gid=          user and group of operations that are not performed as their recorded user; default: the caller's

@@ -22,6 +22,11 @@ uint32_t names_of(const Attr& attr, uint32_t otherwise) {
 
 }  // namespace
 
+std::shared_ptr<const wire::StreamSecurity> NfsOptions::transport(uint32_t program, uint32_t version) const {
+  const bool in_clear = !tls || (tls->settings.only_nfs && program != kNfsProgram);
+  return in_clear ? nullptr : tls->to(program, version);
+}
+
 NfsState::NfsState(const NfsOptions& o) : options(o), locks(std::random_device()()) {
   std::random_device random;
   char prefix[32];

@@ -19,6 +19,7 @@
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/uncommitted.hpp"
 #include "targets/rpc/gss_client.hpp"
+#include "targets/rpc/tls.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/local_addresses.hpp"
 
@@ -84,10 +85,14 @@ struct NfsOptions {
   uint32_t slots = 64;  // of a session in version 4, as Linux requests (max_session_slots)
   Identity self;
   std::optional<rpc::Security> security;  // none: AUTH_SYS
+  std::shared_ptr<rpc::Tls> tls;          // null: clear text
   int64_t timeout = 0;                    // ns of a request
   Clock* clock = nullptr;
   bool privileged = false;
   bool impersonate = false;
+
+  // Returns what protects connections to a program of the server. Null: nothing does.
+  std::shared_ptr<const wire::StreamSecurity> transport(uint32_t program, uint32_t version) const;
 };
 
 constexpr unsigned kRewritingRounds = 8;        // passes over a file's lost data, on a server that restarts again and again

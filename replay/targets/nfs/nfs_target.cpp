@@ -117,6 +117,7 @@ class NfsTarget final : public Target {
                                                          {kLocksLost, c.locks_lost},
                                                          {"operations on unknown objects", c.unknown}};
     if (state_->options.security) c.gss.list(&all);
+    if (state_->options.tls) state_->options.tls->counters.list(&all);
     return all;
   }
 
@@ -128,7 +129,8 @@ class NfsTarget final : public Target {
 
  private:
   RpcClient client(int64_t timeout) const {
-    return RpcClient(name(), state_->options.server, timeout, *state_->options.clock, state_->options.security);
+    const NfsOptions& o = state_->options;
+    return RpcClient(name(), o.server, timeout, *o.clock, o.transport(kNfsProgram, kNfs3), o.security);
   }
 
   // Releases the locks that are left, because a server keeps those of an unmonitored client until it restarts.
@@ -136,7 +138,8 @@ class NfsTarget final : public Target {
     const std::vector<HeldLocks::DroppedOwner> left = state_->locks.take_all();
     if (left.empty()) return;
     try {
-      RpcClient client(name(), state_->options.lock_manager, kEndTimeout, *state_->options.clock);
+      const NfsOptions& o = state_->options;
+      RpcClient client(name(), o.lock_manager, kEndTimeout, *o.clock, o.transport(kNlmProgram, kNlm4));
       for (const HeldLocks::DroppedOwner& lock : left) {
         LockArguments whole{.caller = state_->lock_caller, .owner = lock.number};
         if (!state_->handle_of(lock.object, &whole.file)) continue;

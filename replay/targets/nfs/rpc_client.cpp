@@ -53,8 +53,9 @@ struct Waiting final : wire::Exchange {
   }
 };
 
-wire::ChannelOptions channel_options(int64_t timeout) {
+wire::ChannelOptions channel_options(int64_t timeout, std::shared_ptr<const wire::StreamSecurity> transport) {
   wire::ChannelOptions options;
+  options.security = std::move(transport);
   options.max_message = kLongestReply;
   options.depth = kDepth;
   options.request_timeout = options.connect_timeout = timeout;
@@ -65,13 +66,13 @@ wire::ChannelOptions channel_options(int64_t timeout) {
 }  // namespace
 
 RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock,
-                     const std::optional<rpc::Security>& security) try
+                     std::shared_ptr<const wire::StreamSecurity> transport, const std::optional<rpc::Security>& security) try
     : what_(what),
       local_(server.at(0).local),
       security_(security),
       timeout_(timeout),
       clock_(clock),
-      channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
+      channel_(std::move(server), kRpcProtocol, channel_options(timeout, std::move(transport)), clock, counters_) {
 } catch (const std::runtime_error& e) {
   throw std::runtime_error(what + ": " + e.what());
 }

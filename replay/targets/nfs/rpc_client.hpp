@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +17,9 @@ namespace fsr::nfs {
 class RpcClient {
  public:
   // Connects. Throws std::runtime_error with one line: `what` and the reason. `what`: name of the server or program.
-  // `security`: of the calls. None: AUTH_SYS.
+  // `transport`: what protects the connection; null: nothing. `security`: of the calls. None: AUTH_SYS.
   RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock,
-            const std::optional<rpc::Security>& security = {});
+            std::shared_ptr<const wire::StreamSecurity> transport = {}, const std::optional<rpc::Security>& security = {});
   ~RpcClient();
 
   // Calls a procedure and decodes its results. Throws the same kind of error if there is no reply, if the server refuses the

@@ -100,6 +100,8 @@ wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   c.lazy = c.frugal = one_of_many;
   c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
+  c.security = options.transport(nfs::kNfsProgram, kNfs4);
+  if (c.security) c.connect_timeout = std::min(c.connect_timeout, options.timeout);
   return c;
 }
 

@@ -85,6 +85,7 @@ class Nfs4Target final : public Target {
                                                          {"files of which lost data could not be written again", f.lost_for_good},
                                                          {"operations on unknown objects", f.unknown}};
     if (shared_->client.options.security) shared_->client.counters.gss.list(&all);
+    if (shared_->client.options.tls) shared_->client.options.tls->counters.list(&all);
     if (shared_->client.minor_version >= 2) add_refusals(all);
     return all;
   }
@@ -117,8 +118,9 @@ constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
 constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
-  url.allow_options({"version", "vers", "proto", "sec", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect",
-                     "resvport", "clients", "client-share", "slots", "source", "churn", "keytab", "principal"});
+  url.allow_options({"version",   "vers",     "proto",    "sec",     "nfsport",      "uid",      "gid",       "rsize", "wsize",
+                     "timeout",   "nconnect", "resvport", "clients", "client-share", "slots",    "source",    "churn", "keytab",
+                     "principal", "xprtsec",  "ca",       "cert",    "key",          "tls-name", "tls-verify"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));

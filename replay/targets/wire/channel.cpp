@@ -45,17 +45,19 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
       tags_(options.depth, protocol.tag_bits(), std::random_device{}()),
       reader_(protocol, options.max_message) {
   if (options.lazy) return;
+  std::string refusal;  // the first, because other addresses of the server may just not be reachable
   for (size_t tried = 0; tried < addresses_.size(); ++tried) {
     start_connect(clock_.now());
     const int64_t begun = clock_.now();
-    while (state_ == State::connecting && !clock_.given_up(begun)) poll(clock_.look_again(connect_deadline_), -1);
+    while (is_connecting() && !clock_.given_up(begun)) poll(clock_.look_again(connect_deadline_), -1);
     if (state_ == State::connected) return;
-    if (state_ == State::connecting) {
+    if (is_connecting()) {
       close_socket();
       throw std::runtime_error("interrupted");
     }
+    if (refusal.empty()) refusal = problem_;
   }
-  throw std::runtime_error(strerror(last_error_));
+  throw std::runtime_error(refusal.empty() ? strerror(last_error_) : refusal);
 }
 
 Channel::~Channel() { close_socket(); }
@@ -83,6 +85,7 @@ void Channel::reject() {
 void Channel::start_connect(int64_t now) {
   const Address& address = addresses_[address_];
   connect_deadline_ = now + options_.connect_timeout;
+  problem_.clear();
   socket_ = start_connection(address, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (socket_ < 0) return connect_failed(errno, now);
   const bool at_once = errno == 0;
@@ -92,7 +95,7 @@ void Channel::start_connect(int64_t now) {
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   const timeval receive_for = {0, kReceiveFor / 1000};
   can_wait_in_receive_ = setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &receive_for, sizeof receive_for) == 0;
-  if (at_once) return connected();
+  if (at_once) return reached(now);
   state_ = State::connecting;
 }
 
@@ -103,11 +106,42 @@ void Channel::check_connect(int64_t now) {
   if (error)
     connect_failed(error, now);
   else
-    connected();
+    reached(now);
+}
+
+void Channel::reached(int64_t now) {
+  if (!options_.security) return connected();
+  secure_ = options_.security->begin(socket_);
+  state_ = State::securing;
+  secure(now);
+}
+
+void Channel::secure(int64_t now) {
+  switch (secure_->set_up()) {
+    case SecureStream::Progress::wants_to_receive:
+      secure_events_ = POLLIN;
+      break;
+    case SecureStream::Progress::wants_to_send:
+      secure_events_ = POLLOUT;
+      break;
+    case SecureStream::Progress::ready:
+      connected();
+      break;
+    case SecureStream::Progress::failed:
+      connect_failed(secure_->error(), now);
+      break;
+  }
+}
+
+void Channel::took_too_long(int64_t now) {
+  if (!is_connecting() || now < connect_deadline_) return;
+  if (secure_) secure_->took_too_long();
+  connect_failed(ETIMEDOUT, now);
 }
 
 void Channel::connected() {
   state_ = State::connected;
+  if (secure_) can_wait_in_receive_ = false;
   if (can_wait_in_receive_) can_wait_in_receive_ = fcntl(socket_, F_SETFL, 0) == 0;  // other calls use MSG_DONTWAIT
   if (connections_++ > 0) ++counters_.reconnects;
   log_connection("connected", 0);
@@ -120,17 +154,20 @@ void Channel::connected() {
 
 void Channel::connect_failed(int error, int64_t now) {
   log_connection("could not connect", error);
+  const bool refused = secure_ && secure_->is_refused();
+  if (secure_) problem_ = secure_->problem();
   close_socket();
   last_error_ = error;
   address_ = (address_ + 1) % addresses_.size();
   if (down_since_ == 0) down_since_ = now;
   const int64_t down = now - down_since_;
-  if (options_.one_attempt || down >= options_.request_timeout) gave_up_ = true;
+  if (options_.one_attempt || refused || down >= options_.request_timeout) gave_up_ = true;
   retry_at_ = now + (gave_up_ ? kLastingError : std::clamp(down, kFirstRetry, kLastRetry));
   if (gave_up_) fail_all(error, counters_.unreachable);
 }
 
 void Channel::close_socket() {
+  secure_.reset();
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
   state_ = State::idle;
@@ -239,7 +276,19 @@ void Channel::account_sent(size_t bytes) {
   }
 }
 
+// Sends by secure_. Bytes that it has taken count as sent.
+void Channel::flush_secure() {
+  while (secure_ && (unsent_ || secure_->has_unsent()) && !blocked_) {
+    iovec vectors[kVectors];
+    const ssize_t sent = secure_->send({vectors, gather(vectors, kVectors)});
+    if (sent < 0 && errno != EAGAIN) return drop(errno);
+    blocked_ = sent < 0 || secure_->has_unsent();
+    if (sent > 0) account_sent(size_t(sent));
+  }
+}
+
 void Channel::flush() {
+  if (secure_) return flush_secure();
   while (unsent_ && !blocked_) {
     iovec vectors[kVectors];
     msghdr message{};
@@ -261,17 +310,17 @@ void Channel::flush() {
 bool Channel::receive(Wait wait) {
   for (unsigned round = 0; round < kReceivesPerPoll && state_ == State::connected; ++round) {
     std::span<uint8_t> space = reader_.space();
-    const size_t junk = unwanted();
+    const size_t junk = secure_ ? 0 : unwanted();
     if (junk)
       space = space.first(junk);
-    else if (reply_size_ >= kWorthDropping && reader_.begun().missing == 0)
+    else if (!secure_ && reply_size_ >= kWorthDropping && reader_.begun().missing == 0)
       space = space.first(std::min(space.size(), kGlance));
     const bool waits = wait == Wait::yes && round == 0;
     const int flags = (junk ? MSG_TRUNC : 0) | (waits ? 0 : MSG_DONTWAIT);  // MSG_TRUNC discards the data (tcp(7))
-    const ssize_t got = recv(socket_, space.data(), space.size(), flags);
+    const ssize_t got = secure_ ? secure_->receive(space) : recv(socket_, space.data(), space.size(), flags);
     if (got < 0 && errno == EINTR && !waits) continue;
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      if (options_.frugal) reader_.rest();
+      if (options_.frugal) rest();
       return !waits;
     }
     if (got > 0) reader_.received(size_t(got));
@@ -279,8 +328,13 @@ bool Channel::receive(Wait wait) {
     if (!sound) drop(got == 0 ? ECONNRESET : got < 0 ? errno : EBADMSG);
     if (!sound || size_t(got) < space.size()) break;
   }
-  if (options_.frugal) reader_.rest();
+  if (options_.frugal) rest();
   return true;
+}
+
+void Channel::rest() {
+  reader_.rest();
+  if (secure_) secure_->rest();
 }
 
 // Returns how many of the next bytes may be discarded, as the unwanted end of a long reply.
@@ -332,7 +386,7 @@ bool Channel::dispatch() {
 
 int64_t Channel::next_event(int64_t deadline) const {
   if (const Exchange* first = under_way_.front()) deadline = std::min(deadline, first->deadline_);
-  if (state_ == State::connecting) deadline = std::min(deadline, connect_deadline_);
+  if (is_connecting()) deadline = std::min(deadline, connect_deadline_);
   if (state_ == State::idle && !under_way_.empty()) deadline = gave_up_ ? 0 : std::min(deadline, retry_at_);
   return deadline;
 }
@@ -346,9 +400,12 @@ void Channel::forget(Exchange& x) {
 
 Channel::Interest Channel::interest(int64_t deadline) const {
   short events = POLLOUT;
-  if (state_ != State::connecting) events = short(POLLIN | (unsent_ && blocked_ ? POLLOUT : 0));
+  if (state_ == State::securing)
+    events = secure_events_;
+  else if (state_ != State::connecting)
+    events = short(POLLIN | (blocked_ && (unsent_ || secure_) ? POLLOUT : 0));
   const bool can_send = state_ == State::connected && unsent_ && !blocked_;
-  return {socket_, events, can_send ? 0 : next_event(deadline)};
+  return {socket_, events, can_send || has_more() ? 0 : next_event(deadline)};
 }
 
 // Returns how many replies poll() waits for: at most half of the requests in flight, so that the server always has work.
@@ -407,16 +464,20 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   const int64_t wait = called_back_ || next <= now ? 0 : next - now;
   timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
   const bool in_time = ppoll(fds, 2, &timeout, nullptr) > 0;
-  if (!in_time && together == 1) {
-    now = clock_.now();
-    if (state_ == State::connecting && now >= connect_deadline_) connect_failed(ETIMEDOUT, now);
+  const bool more = has_more();
+  if (!in_time && together == 1 && !more) {
+    took_too_long(clock_.now());
     return Woken::no;
   }
-  if (!in_time) fds[1].revents = 0;
+  if (!in_time) fds[0].revents = fds[1].revents = 0;
   if (together > 1) fds[0].revents = POLLIN;  // receive what has come
+  if (more) fds[0].revents |= POLLIN;
   const uint64_t before = replies_;
   if (fds[0].revents && state_ == State::connecting) {
     check_connect(clock_.now());
+  } else if (fds[0].revents && state_ == State::securing) {
+    secure(clock_.now());
+    took_too_long(clock_.now());  // also if the server sends something all the time
   } else if (fds[0].revents && state_ == State::connected) {
     if (fds[0].revents & POLLOUT) {
       blocked_ = false;

@@ -13,6 +13,8 @@
 // request, the channel gives it up until a connection succeeds. Requests then fail with the error of the latest attempt, which is
 // at most kLastingError old. A malformed message closes the connection.
 //
+// With ChannelOptions::security, a connection is one when its secure stream is set up, which is part of an attempt to connect.
+//
 // Stateful requests (ChannelOptions::stateful) are valid only on the connection that they were made for. After a break they fail
 // with ECONNRESET if a byte was sent, else with ENOTCONN.
 #pragma once
@@ -21,6 +23,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +31,7 @@
 #include "targets/wire/address.hpp"
 #include "targets/wire/exchange.hpp"
 #include "targets/wire/message_reader.hpp"
+#include "targets/wire/secure_stream.hpp"
 #include "targets/wire/tag_table.hpp"
 
 namespace fsr {
@@ -65,6 +69,7 @@ struct ChannelOptions {
   bool lazy = false;                         // connects only when there is a request to send
   bool frugal = false;                       // one of very many: keeps no memory for replies while there are none
   bool stateful = false;                     // requests refer to earlier ones on the same connection
+  std::shared_ptr<const StreamSecurity> security;  // null: messages go straight to the socket
 };
 
 class Channel {
@@ -116,11 +121,16 @@ class Channel {
   Interest interest(int64_t deadline) const;
 
  private:
-  enum class State { idle, connecting, connected };
+  enum class State { idle, connecting, securing, connected };
 
   void start_connect(int64_t now);
   void connect_failed(int error, int64_t now);
   void check_connect(int64_t now);
+  void reached(int64_t now);
+  void secure(int64_t now);
+  void took_too_long(int64_t now);
+  bool is_connecting() const { return state_ == State::connecting || state_ == State::securing; }
+  bool has_more() const { return secure_ && state_ == State::connected && secure_->has_more(); }
   void connected();
   void close_socket();
   void drop(int error);
@@ -128,10 +138,12 @@ class Channel {
   void fail(ExchangeList& list, int error, std::atomic<uint64_t>& counter);
   void expire(int64_t now);
   void flush();
+  void flush_secure();
   size_t gather(struct iovec* vectors, size_t room) const;
   void account_sent(size_t bytes);
   enum class Wait { no, yes };
   bool receive(Wait wait);
+  void rest();
   size_t unwanted();
   bool dispatch();
   unsigned replies_together() const;
@@ -157,6 +169,9 @@ class Channel {
   int64_t down_since_ = 0;  // time of the first failure since the last connection; 0: none
   bool gave_up_ = false;
   int last_error_ = 0;
+  std::unique_ptr<SecureStream> secure_;  // null: none, or no socket
+  short secure_events_ = 0;               // of poll(2), which the set-up of secure_ waits for
+  std::string problem_;                   // of the last failure to connect; empty: last_error_ says all
   uint64_t connections_ = 0, sockets_ = 0;
   bool can_wait_in_receive_ = false;  // recv() may block, for kReceiveFor at most
   bool blocked_ = false;              // the socket's send buffer is full

@@ -94,6 +94,7 @@ refused 'a target where the input belongs' 'null:: is a target, .*did you mean f
 refused 'an unknown option of NFS' "unknown option 'vesr'; there are version, vers, .*resvport" fsreplay good.zst nfs://127.0.0.1/x?vesr=3
 refused 'another transport than TCP' 'only proto=tcp is supported' fsreplay good.zst 'nfs://127.0.0.1/x?proto=udp'
 refused 'an unknown security flavor' 'sec=spkm3: expected sys, krb5, krb5i or krb5p' fsreplay good.zst 'nfs4://127.0.0.1/x?sec=spkm3'
+refused 'an unknown transport security' 'xprtsec=ssl: expected none, tls or mtls' fsreplay good.zst 'nfs4://127.0.0.1/x?xprtsec=ssl'
 refused 'a principal without Kerberos' 'principal=: belongs to sec=krb5' fsreplay good.zst 'nfs4://127.0.0.1/x?principal=me'
 refused 'two versions' 'version= and vers= contradict' fsreplay good.zst 'nfs://127.0.0.1/x?version=3&vers=4.1'
 refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2

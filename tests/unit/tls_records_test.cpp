@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests how an import recognizes TLS records.
+#include <string>
+
+#include "catch.hpp"
+#include "import/nfs/tls_records.hpp"
+
+using namespace fsr::capture;
+
+namespace {
+
+std::string record(size_t size) {
+  return {"\x17\x03\x03" + std::string{char(size >> 8), char(size)} + std::string(size, '\x16')};
+}
+
+}  // namespace
+
+TEST_CASE("TLS records are counted, however they arrive") {
+  const std::string stream = record(100) + record(16'401) + record(1) + record(300);
+  for (size_t step : {size_t(1), size_t(7), size_t(104), stream.size()}) {
+    TlsRecords records;
+    for (size_t at = 0; at < stream.size(); at += step) records.bytes(std::string_view(stream).substr(at, step), false);
+    CHECK(records.found());
+    CHECK(records.in_step());
+    CHECK(records.records() == 4);
+  }
+}
+
+TEST_CASE("TLS records are found again behind a gap, at the beginning of a segment") {
+  TlsRecords records;
+  records.bytes(record(500).substr(50), false);
+  CHECK_FALSE(records.in_step());
+  CHECK_FALSE(records.found());
+  records.bytes(record(20) + record(500).substr(0, 200), false);
+  CHECK(records.records() == 2);
+  records.bytes(record(500).substr(400), true);
+  CHECK_FALSE(records.in_step());
+  records.bytes(record(30), false);
+  CHECK(records.records() == 3);
+}
+
+TEST_CASE("other bytes are no TLS records") {
+  for (const std::string& bytes :
+       {std::string("\x80\0\0\x28\x17\x03\x03\0\x10", 9), "\x17\x03\x03\x7f\xff" + std::string(40'000, 'x'),
+        record(10) + "GET / HTTP/1.1", std::string(5, '\0')}) {
+    TlsRecords records;
+    records.bytes(bytes, false);
+    CHECK_FALSE(records.found());
+  }
+}
