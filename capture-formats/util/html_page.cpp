@@ -42,7 +42,7 @@ p{max-width:46rem}.verdict p{max-width:none}
 .verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
 .env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
 .better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}td.open{color:var(--soft)}
-.p{width:28%;min-width:10rem}td.p{padding:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
+.p{width:28%;min-width:10rem}td.p{padding:0}.g th.p{padding-left:0;padding-right:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
 .viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
 .viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
 .viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}

@@ -124,7 +124,7 @@ class Page {
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
         const ResultRow& row = run.chosen.run;
-        curve.add({.group = row.text("input") + " on " + row.text("target"),
+        curve.add({.group = row.text("target"),
                    .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
                    .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
                    .achieved = row.real("achieved_per_s"),
@@ -136,19 +136,25 @@ class Page {
 
   // Writes a table of service times by kind: of replays, beside what the capture had.
   void kinds() {
-    std::set<std::string> recorded, all;
-    for (const ShownRun& run : runs_)
-      for (const ResultRow& row : run.distributions) {
-        if (row.text("kind").empty()) continue;
-        all.insert(row.text("kind"));
-        if (row.text("what") == "recorded") recorded.insert(row.text("kind"));
-      }
+    const std::vector<std::string> recorded = kinds_by_time("recorded"), all = kinds_by_time("service");
     if (all.empty()) return;
     page_.section("kinds", "By kind of operation");
     if (!recorded.empty()) kinds(recorded, true);
     kinds(all, false);
   }
-  void kinds(const std::set<std::string>& names, bool ratios) {
+  // Returns the kinds that have such a distribution, that with the most time in all runs first.
+  std::vector<std::string> kinds_by_time(std::string_view what) const {
+    std::map<std::string, double> times;
+    for (const ShownRun& run : runs_)
+      for (const ResultRow& row : run.distributions)
+        if (row.text("what") == what && !row.text("kind").empty())
+          times[row.text("kind")] += row.real("mean_ns") * row.real("count");
+    std::vector<std::string> names;
+    for (const auto& [name, time] : times) names.push_back(name);
+    std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return times[a] > times[b]; });
+    return names;
+  }
+  void kinds(const std::vector<std::string>& names, bool ratios) {
     auto value = [ratios](const ShownRun& run, const std::string& kind) {
       const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
       if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
@@ -175,7 +181,10 @@ class Page {
         t.rows.back().push_back(cell);
       }
     }
-    if (ratios) page_.note("Blue is shorter than in the capture, orange longer. Each shade is a factor of two.");
+    if (ratios)
+      page_.note(
+          "Blue is shorter than in the capture, orange longer. Each shade is a factor of two. Sorted by the time in the "
+          "capture.");
     page_.table(t);
     if (left_out) page_.note(fmt::format("{} more cases are not in this table.", left_out));
   }

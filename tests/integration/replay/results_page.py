@@ -72,7 +72,7 @@ const stacked = [...document.querySelectorAll('table.stack')];
 const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display == 'block' && !scrolls.includes(t.parentElement));
 const sizes = [...document.querySelectorAll('p, dt, dd, th, td, small, summary, li')].map(e => parseFloat(getComputedStyle(e).fontSize));
 const drawn = [...document.querySelectorAll('svg text')].filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b));
-// Labels of drawings and scales that lie beyond them, or over each other.
+// Labels of drawings and scales that lie beyond them, or over each other, and scales that are not as wide as their drawings.
 const box = e => e.getBoundingClientRect();
 const labels = [];
 const compare = (whole, texts) => texts.map(box).forEach((a, i, all) => {
@@ -81,6 +81,8 @@ const compare = (whole, texts) => texts.map(box).forEach((a, i, all) => {
 });
 for (const drawing of document.querySelectorAll('svg[role=img], .scale'))
   if (drawing.getClientRects().length) compare(box(drawing), [...drawing.querySelectorAll('text, span')].filter(e => e.textContent && box(e).width));
+for (const table of document.querySelectorAll('table.g'))
+  if (table.querySelector('.viz') && table.getClientRects().length && Math.abs(box(table.querySelector('.viz')).width - box(table.querySelector('.scale')).width) > 1) labels.push('a scale beside its drawings');
 const cut = [...document.querySelectorAll('dd, .verdict p')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent);
 document.title = JSON.stringify({labels, smallest: Math.min(...sizes, ...drawn), cut, overflow: document.documentElement.scrollWidth > innerWidth, broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
 """
@@ -113,7 +115,7 @@ def at_a_glance():
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
             values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
-        db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
+        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
     for width in (390, 600, 768, 1280):
@@ -126,6 +128,8 @@ def at_a_glance():
             cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 3 and found["scrolls"] > 0, found)
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
+    matched = rows("select matched from run where id = 1")[0][0]
+    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50 s." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
         part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
