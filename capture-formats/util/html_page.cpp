@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -91,6 +92,17 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 // Text of unknown direction must not turn around what stands beside it.
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
+// Returns the text with its numbers and their units on one line each.
+std::string unbroken(std::string text) {
+  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%"};
+  for (size_t at = 0; (at = text.find(' ', at + 1)) != text.npos;) {
+    const std::string_view word = std::string_view(text).substr(at + 1, text.find_first_of(" ,;.:)<", at + 1) - at - 1);
+    if (isdigit(uint8_t(text[at - 1])) && std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits))
+      text.replace(at, 1, "&nbsp;");
+  }
+  return text;
+}
+
 std::string cell_text(const HtmlPage::Cell& cell) {
   if (!cell.picture.empty()) return cell.picture;
   const std::string below = cell.below.empty() ? "" : "<small>" + xml_text(cell.below) + "</small>";
@@ -118,14 +130,14 @@ HtmlPage::Cell share_cell(uint64_t part, uint64_t whole) { return percent_text(w
 
 HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
 
-void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + isolated(text) + "</p>\n"; }
+void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + unbroken(isolated(text)) + "</p>\n"; }
 
-void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + xml_text(text) + "</p>\n"; }
+void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + unbroken(xml_text(text)) + "</p>\n"; }
 
 void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences) {
   constexpr const char *kNames[] = {"good", "bad", "open"}, *kSigns[] = {"✓", "✗", "∼"};
   fmt::format_to(std::back_inserter(body_), "<div class=\"verdict {}\"><p class=\"v\">{} {}</p>\n", kNames[int(mark)],
-                 kSigns[int(mark)], isolated(words));
+                 kSigns[int(mark)], unbroken(isolated(words)));
   for (const std::string& sentence : sentences) paragraph(sentence);
   body_ += "</div>\n";
 }
@@ -134,7 +146,8 @@ void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
   for (const auto& [what, value] : values)
     if (!value.text.empty())
-      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
+      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what),
+                     unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
 void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {

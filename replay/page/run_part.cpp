@@ -255,15 +255,15 @@ class RunPart {
     const std::vector<ResultRow> rows = file_.rows("slowest", id_);
     if (rows.empty()) return;
     page_.section("slowest", "The slowest operations");
-    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
+    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "service", "recorded", "at", "kind", "file"}};
     t.id = "slowest-table";
-    t.words = {1, 2};
+    t.words = {4, 5};
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
-      t.rows.push_back({count(row.number("seq")), row.text("kind"),
-                        name.empty() ? fmt::format("object {}", row.number("object")) : escape_text(name),
-                        duration(row.number("issued_ns")), duration(row.number("service_ns")),
-                        row.number("recorded_ns") ? duration(row.number("recorded_ns")) : Cell("")});
+      t.rows.push_back({count(row.number("seq")), duration(row.number("service_ns")),
+                        row.number("recorded_ns") ? duration(row.number("recorded_ns")) : Cell(""),
+                        duration(row.number("issued_ns")), row.text("kind"),
+                        name.empty() ? fmt::format("object {}", row.number("object")) : escape_text(name)});
     }
     page_.table(t);
   }

@@ -58,9 +58,9 @@ def measure():
 PROBE = r"""
 document.querySelectorAll('details').forEach(d => d.open = true);
 const broken = [];
-for (const cell of document.querySelectorAll('td, th, dd'))
+for (const cell of document.querySelectorAll('td, th, dd, p'))
   for (let walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT); walk.nextNode();)
-    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(?!\S)/g)) {
+    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(\s([num]?s|[KMG]?i?B|%))?(?![^\s,;.:)])/g)) {
       const range = document.createRange();
       range.setStart(walk.currentNode, found.index);
       range.setEnd(walk.currentNode, found.index + found[0].length);
@@ -129,7 +129,7 @@ def at_a_glance():
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
     matched = rows("select matched from run where id = 1")[0][0]
-    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50 s." in text)
+    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50&nbsp;s." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
         part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
@@ -279,7 +279,7 @@ def page():
         where id = 1 and kind = '' and what = 'response'""")[0])}
     cases.case("its numbers are the database's", all(f'<data value="{n}">' in first and (f'<data value="{n}">' in text or c == "issued") for c, n in whole.items()), whole)
     recorded = rows("select count(*) from distributions where run = 1 and what = 'recorded' and kind = 'read'")[0][0]
-    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+ .s recorded, ×", first))
+    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+&nbsp;.s recorded, ×", first))
     for section in ("time", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
         cases.case(f"the page of one run has its {section}", f'id="{section}"' in first)
     for section in ("cases", "curve", "kinds", "runs", "environment"):
