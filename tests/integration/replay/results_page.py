@@ -6,6 +6,7 @@ import base64
 import contextlib
 import html
 import json
+import math
 import os
 import re
 import shutil
@@ -204,6 +205,10 @@ def many():
     middle = [(six[2] + six[3]) / 2 for six in p99]
     shown = [int(re.findall(r'<data value="([\d.]+)"', row)[3]) for row in table.split("<tr>")[2:]]
     cases.case("its cases have the medians of their runs", len(shown) == 6 and all(abs(a - b) <= 1 for a, b in zip(shown, middle)), (shown, middle))
+    ratios = table_of(text, "ratio-table")
+    means = [[math.exp(sum(map(math.log, six)) / 6) for six in p99[2 * i:2 * i + 2]] for i in range(3)]
+    cases.case("cases of one load stand beside the first one, as ratios of their means", len(ratios) == 3 and all(
+        len(row) >= 3 and abs(row[2] - odd / even) < 1e-4 * row[2] for row, (even, odd) in zip(ratios.values(), means)), (ratios, means))
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
