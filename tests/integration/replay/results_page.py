@@ -272,6 +272,14 @@ def data():
     cases.case("heat maps are bounded", all(n <= 6000 for (n,) in rows("select count(*) from heat group by run, what")))
 
 
+def long_run():
+    """Intervals of a run of many hours are longer, so that their number is bounded: those of ten hours have five seconds."""
+    run("timeout", "-s", "INT", "2.5", "fsreplay", "mix:sfs97-v3", "memory:", "--load", "50", "--duration", "10h", "-q", "--results", "long.sqlite")
+    with contextlib.closing(sqlite3.connect("long.sqlite")) as db:
+        ends = [end for (end,) in db.execute("select to_ns from intervals where kind = '' order by to_ns")]
+    cases.case("a run of ten hours has intervals of five seconds", len(ends) == 1 and ends[0] > 1.1e9, ends)
+
+
 def table_of(text, name):
     """The exact numbers of each row of a table, by the row's name."""
     table = re.search(rf'<table[^>]* id="{name}".*?</table>', text, re.S)[0]
@@ -386,6 +394,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     os.chdir(scratch)
     measure()
     data()
+    long_run()
     page()
     numbers()
     at_a_glance()
