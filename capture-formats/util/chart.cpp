@@ -136,11 +136,12 @@ class Drawing {
                     chart_.series[number].thin ? " thin" : "", path);
       path.clear();
     };
-    auto gap_at = [&](size_t i) { return i >= points.size() || is_gap(points[i]); };
+    // A zero has no place on a logarithmic axis.
+    auto gap_at = [&](size_t i) { return i >= points.size() || is_gap(points[i]) || (chart_.log_y && points[i].y <= 0); };
     for (size_t i = 0; i < points.size(); ++i) {
       const ChartPoint& p = points[i];
       if (steps && i && !gap_at(i - 1)) path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(points[i - 1].y));
-      if (is_gap(p)) {
+      if (gap_at(i)) {
         end();
         continue;
       }

@@ -41,7 +41,7 @@ struct Chart {
   std::string title, x_label, y_label;
   ChartStyle style = ChartStyle::lines;
   bool log_x = false;                       // x of all points above 0
-  bool log_y = false;                       // points that are not above 0 stand at the bottom
+  bool log_y = false;                       // only points above 0 are drawn
   bool binary_x = false, binary_y = false;  // ticks at powers of two: sizes
   std::vector<ChartSeries> series;
   double least_y = 0;  // the axis ends at this or more: 1 for shares

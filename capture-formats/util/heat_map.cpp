@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -109,7 +111,25 @@ class HeatDrawing {
 
 }  // namespace
 
-int HeatMap::bucket_of(int64_t ns) { return ns <= 1 ? 0 : std::min(int(std::log10(double(ns)) * kPerDecade), kLastBucket); }
+// Looks the bucket up, because a run asks for all buckets of its histograms in each interval.
+int HeatMap::bucket_of(int64_t ns) {
+  struct Bounds {
+    std::array<int64_t, kLastBucket + 1> low;  // the shortest time of each bucket
+    std::array<uint8_t, 65> of_octave;         // the bucket of the shortest time of each number of binary digits
+    Bounds() {
+      for (int bucket = 0; bucket <= kLastBucket; ++bucket)
+        low[size_t(bucket)] = int64_t(std::ceil(std::pow(10.0L, (long double)(bucket) / kPerDecade) - 1e-9L));
+      for (size_t digits = 0; digits < of_octave.size(); ++digits) {
+        const int64_t shortest = digits < 2 ? 1 : int64_t(1) << std::min<size_t>(digits - 1, 62);
+        of_octave[digits] = uint8_t(std::upper_bound(low.begin(), low.end(), shortest) - low.begin() - 1);
+      }
+    }
+  };
+  static const Bounds kBounds;
+  int bucket = kBounds.of_octave[size_t(std::bit_width(uint64_t(std::max<int64_t>(ns, 1))))];
+  while (bucket < kLastBucket && ns >= kBounds.low[size_t(bucket) + 1]) ++bucket;
+  return bucket;
+}
 
 void share_scales(std::vector<HeatMap>& maps) {
   HeatMap all;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -42,7 +43,7 @@ p{max-width:46rem}.verdict p{max-width:none}
 .verdict.good{border-color:var(--good)}.verdict.bad{border-color:var(--bad)}.v{font-size:1.1rem;font-weight:600}
 .env{grid-template-columns:11rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}.env dd{font-size:inherit}
 .better{color:var(--good);font-weight:600}.worse{color:var(--bad);font-weight:600}td.open{color:var(--soft)}
-.p{width:28%;min-width:10rem}td.p{padding:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
+.p{width:28%;min-width:10rem}td.p{padding:0}.g th.p{padding-left:0;padding-right:0}.g th,.g td{vertical-align:middle}.viz{position:relative;display:block;height:46px;overflow:hidden}
 .viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
 .viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
 .viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}
@@ -91,6 +92,17 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 // Text of unknown direction must not turn around what stands beside it.
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
+// Returns the text with its numbers and their units on one line each.
+std::string unbroken(std::string text) {
+  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%"};
+  for (size_t at = 0; (at = text.find(' ', at + 1)) != text.npos;) {
+    const std::string_view word = std::string_view(text).substr(at + 1, text.find_first_of(" ,;.:)<", at + 1) - at - 1);
+    if (isdigit(uint8_t(text[at - 1])) && std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits))
+      text.replace(at, 1, "&nbsp;");
+  }
+  return text;
+}
+
 std::string cell_text(const HtmlPage::Cell& cell) {
   if (!cell.picture.empty()) return cell.picture;
   const std::string below = cell.below.empty() ? "" : "<small>" + xml_text(cell.below) + "</small>";
@@ -118,14 +130,14 @@ HtmlPage::Cell share_cell(uint64_t part, uint64_t whole) { return percent_text(w
 
 HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
 
-void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + isolated(text) + "</p>\n"; }
+void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + unbroken(isolated(text)) + "</p>\n"; }
 
-void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + xml_text(text) + "</p>\n"; }
+void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + unbroken(xml_text(text)) + "</p>\n"; }
 
 void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences) {
   constexpr const char *kNames[] = {"good", "bad", "open"}, *kSigns[] = {"✓", "✗", "∼"};
   fmt::format_to(std::back_inserter(body_), "<div class=\"verdict {}\"><p class=\"v\">{} {}</p>\n", kNames[int(mark)],
-                 kSigns[int(mark)], isolated(words));
+                 kSigns[int(mark)], unbroken(isolated(words)));
   for (const std::string& sentence : sentences) paragraph(sentence);
   body_ += "</div>\n";
 }
@@ -134,7 +146,8 @@ void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
   for (const auto& [what, value] : values)
     if (!value.text.empty())
-      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
+      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what),
+                     unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
 void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {

@@ -262,14 +262,17 @@ void Replay::prepare(RunSteps& steps, PrepareStep step, bool& prepared) {
 }
 
 // Returns the length of the intervals of a run, the same on all ranks. Collective. The results of a short run have 200 intervals,
-// which show more than its few seconds. Files that other programs read during a run keep their rows of a second.
+// which show more than its few seconds. A schedule of many hours has kMost, which bounds their memory. Files that other programs
+// read during a run keep their rows of a second.
 int64_t Replay::interval_length() {
   constexpr int64_t kUsual = 1'000'000'000, kShortest = 10'000'000;  // ns
   constexpr int64_t kSteps = 200, kStepsOfCapture = 1000;            // a run without a schedule is faster than its capture
+  constexpr int64_t kMost = 7200;                                    // intervals of a schedule
   if (command.interval) return command.interval;
   const int64_t steps = report.span > 0 ? report.span / kSteps : report.recorded_span / kStepsOfCapture;
   const bool rows = !command.csv.empty() || !command.metrics.empty() || (command.results.empty() && command.page.empty());
-  const int64_t length = rows || steps == 0 ? kUsual : std::clamp(steps, kShortest, kUsual);
+  const int64_t longest = ((report.span - 1) / (kMost * kUsual) + 1) * kUsual;  // whole seconds
+  const int64_t length = rows || steps == 0 ? kUsual : std::clamp(steps, kShortest, longest);
   return cluster.size() == 1 ? length : int64_t(of_root(double(length)));
 }
 

@@ -65,8 +65,19 @@ std::vector<IntervalCounts> Worker::taken() {
 }
 
 void Worker::store_counts() {
+  IntervalCounts counts = take_rest();
   std::lock_guard lock(mutex_);
-  handed_.push_back(std::exchange(counts_, IntervalCounts{.number = counts_.number, .tally = {}, .parts = {}}));
+  handed_.push_back(std::move(counts));
+}
+
+// The parts of an interval are what the figures of the run have grown by. So operations don't count them again.
+IntervalCounts Worker::take_rest() {
+  IntervalParts all;
+  for (const KindResult& kind : result_.kinds) all.issued += kind.issued;
+  for (const MadeOf::Row& row : result_.made_of.rows()) all.waiting += row.waiting, all.lateness += row.lateness;
+  counts_.parts = {all.issued - counted_.issued, all.waiting - counted_.waiting, all.lateness - counted_.lateness};
+  counted_ = all;
+  return std::exchange(counts_, IntervalCounts{.number = counts_.number, .tally = {}, .parts = {}});
 }
 
 // Begins to count for the interval that has the time `now`. So a count is in the interval in which it happened, even if the
@@ -256,10 +267,9 @@ bool Worker::issue(Node& node, int64_t now) {
   if (is_added_lookup(op)) {
     result_.auxiliary += !only_forgets(op);
   } else {
+    if (node.issued >= counts_end_) begin_interval(node.issued);
     KindResult& kind = result_.kinds[unsigned(op.kind)];
     ++kind.issued;
-    if (node.issued >= counts_end_) begin_interval(node.issued);
-    ++counts_.parts.issued;
     if (fidelity == Fidelity::approximate) ++kind.approximate;
   }
   if (submitted == Submit::completed) {
@@ -377,13 +387,8 @@ void Worker::account(Node& node, int64_t due, int64_t stalled, bool failed) {
     result_.failing.add(node.ended - node.issued - stalled);
   } else {
     const int64_t service = node.ended - node.issued - stalled;
-    const MadeOf::Row parts{.operations = 1,
-                            .service = service,
-                            .waiting = std::max<int64_t>(0, ready - due),
-                            .lateness = node.issued - std::max(due, ready)};
-    result_.made_of.add(MadeOf::row_of(node.ended - due), parts);
-    counts_.parts.waiting += parts.waiting;
-    counts_.parts.lateness += parts.lateness;
+    const int64_t begun = std::max(due, ready);
+    result_.made_of.add(node.ended - due, service, begun - due, node.issued - begun);
     result_.slowest.offer(op, node.issued - run_.start, service);
     result_.recorded_service += double(op.duration);
   }

@@ -100,7 +100,7 @@ class Worker final : public Completion {
   bool handed_over() const { return !wanted_.load(std::memory_order_acquire); }
   std::vector<IntervalCounts> taken();
   // Call it when the worker's thread has ended.
-  IntervalCounts take_rest() { return std::exchange(counts_, {}); }
+  IntervalCounts take_rest();
   // Returns what the worker counted, without the times that taken() and take_rest() return. Call it once, when the worker's
   // thread has ended.
   RunResult take_result();
@@ -156,6 +156,7 @@ class Worker final : public Completion {
   RunResult result_;
   IntervalCounts counts_;   // of the present interval
   int64_t counts_end_ = 0;  // clock: its end
+  IntervalParts counted_;   // of all intervals before
   WorkerCounters counters_;
 
   std::mutex mutex_;

@@ -155,6 +155,24 @@ double level_of_look(unsigned round, bool last) {
   return look > 0 ? early / (look * (look + 1)) : 0;
 }
 
+std::optional<MeanRatio> ratio_of_means(std::span<const double> first, std::span<const double> second, double resolution) {
+  double mean[2] = {}, variance[2] = {};  // of the logarithms; the variance is that of their mean
+  double freedom = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::span<const double> values = i ? second : first;
+    const auto n = double(values.size());
+    if (values.size() < kFewestRounds || *std::min_element(values.begin(), values.end()) <= 0) return std::nullopt;
+    for (double value : values) mean[i] += std::log(value) / n;
+    for (double value : values) variance[i] += std::pow(std::log(value) - mean[i], 2) / (n - 1) / n;
+    freedom += variance[i] * variance[i] / (n - 1);
+  }
+  const double sum = variance[0] + variance[1], middle = mean[1] - mean[0];
+  // Without scatter the width is 0 whatever the degrees of freedom.
+  const auto whole = freedom > 0 ? unsigned(std::clamp(sum * sum / freedom, 1.0, 1e6)) : 1;
+  const double width = student(whole) * std::sqrt(sum) + resolution;
+  return MeanRatio{std::exp(middle), std::exp(middle - width), std::exp(middle + width)};
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -53,6 +53,14 @@ std::vector<bool> decided(const std::vector<double>& p, double level);
 // most of the rest.
 double level_of_look(unsigned round, bool last);
 
+// Ratio of the geometric means of values that were not measured in rounds, with its interval of 95 % by Welch's t of the
+// logarithms. Nothing: one of the two has fewer than kFewestRounds values, or a value that is not above 0. `resolution`: as in
+// RatePair; the interval is wider by it on each side.
+struct MeanRatio {
+  double ratio = 1, low = 0, high = 0;
+};
+std::optional<MeanRatio> ratio_of_means(std::span<const double> first, std::span<const double> second, double resolution);
+
 double median(std::vector<double> values);  // 0: no values
 
 }  // namespace fsr

@@ -16,12 +16,6 @@ std::string rate_text(const ResultRow& run) {
   return timing == "original" ? fmt::format("{:g}x", run.real("scale")) : timing;
 }
 
-std::string load_text(const ResultRow& run) {
-  const std::string rate = rate_text(run);
-  const int64_t clones = run.number("clones");
-  return clones <= 1 ? rate : fmt::format("{}{}{} clones", rate, rate.empty() ? "" : ", ", clones);
-}
-
 // Returns a name for a case beside the others. It has more of what makes the case while another has the same name.
 std::string name_of(const ResultRow& run, const std::vector<Case>& others) {
   std::string name = label_text(run);
@@ -35,6 +29,12 @@ std::string name_of(const ResultRow& run, const std::vector<Case>& others) {
 }
 
 }  // namespace
+
+std::string load_text(const ResultRow& run) {
+  const std::string rate = rate_text(run);
+  const int64_t clones = run.number("clones");
+  return clones <= 1 ? rate : fmt::format("{}{}{} clones", rate, rate.empty() ? "" : ", ", clones);
+}
 
 std::string label_text(const ResultRow& run) {
   std::string text = run.text("label").empty() ? run.text("target") : run.text("label");

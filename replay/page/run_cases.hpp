@@ -25,6 +25,8 @@ struct Case {
   std::vector<const ShownRun*> runs;
 };
 
+// Returns the load of a run: "4x", "asap", "1000 calls/s".
+std::string load_text(const ResultRow& run);
 // Returns the label of a run, or else its target, with its load.
 std::string label_text(const ResultRow& run);
 // Returns the cases in the order of their first runs, each with a name of its own. They point to `runs`.

@@ -55,6 +55,7 @@ class RunPart {
                            run_.text("label").empty() ? "" : ": " + run_.text("label")));
     const std::string reasons = run_.text("not_clean");
     std::vector<std::string> sentences;
+    differed(sentences);
     limit(sentences);
     if (running_ && !reasons.empty())
       page_.verdict(HtmlPage::Mark::bad, "Still running. Not clean so far: " + one_line(reasons) + ".", sentences);
@@ -125,6 +126,17 @@ class RunPart {
   static Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word) {
     const int64_t is = service.number(column), was = recorded ? recorded->number(column) : 0;
     return below(duration(is), was > 0 ? format_duration(was) + word + ", ×" + ratio(is, was).text : "");
+  }
+
+  // Says how many outcomes differed, and since when.
+  void differed(std::vector<std::string>& sentences) {
+    const int64_t differed = run_.number("differed"), whole = differed + run_.number("matched");
+    const std::vector<ResultRow> groups = file_.rows("differences", id_);
+    if (!differed || groups.empty()) return;
+    int64_t first = INT64_MAX;
+    for (const ResultRow& row : groups) first = std::min(first, row.number("first_ns"));
+    sentences.push_back(fmt::format("Outcomes that differed: {} of {}, the first one issued after {}.",
+                                    format_count(uint64_t(differed)), format_count(uint64_t(whole)), format_duration(first)));
   }
 
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
@@ -245,15 +257,15 @@ class RunPart {
     const std::vector<ResultRow> rows = file_.rows("slowest", id_);
     if (rows.empty()) return;
     page_.section("slowest", "The slowest operations");
-    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "kind", "file", "at", "service", "recorded"}};
+    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "service", "recorded", "at", "kind", "file"}};
     t.id = "slowest-table";
-    t.words = {1, 2};
+    t.words = {4, 5};
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
-      t.rows.push_back({count(row.number("seq")), row.text("kind"),
-                        name.empty() ? fmt::format("object {}", row.number("object")) : escape_text(name),
-                        duration(row.number("issued_ns")), duration(row.number("service_ns")),
-                        row.number("recorded_ns") ? duration(row.number("recorded_ns")) : Cell("")});
+      t.rows.push_back({count(row.number("seq")), duration(row.number("service_ns")),
+                        row.number("recorded_ns") ? duration(row.number("recorded_ns")) : Cell(""),
+                        duration(row.number("issued_ns")), row.text("kind"),
+                        name.empty() ? fmt::format("object {}", row.number("object")) : escape_text(name)});
     }
     page_.table(t);
   }

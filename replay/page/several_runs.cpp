@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "measure/paired.hpp"
 #include "page/run_cases.hpp"
@@ -21,6 +22,7 @@ namespace {
 constexpr size_t kMostCases = 8;     // columns of the table of kinds
 constexpr size_t kMostReasons = 10;  // sentences about runs that were not clean
 constexpr size_t kMostDifferences = 30;
+constexpr double kShownStep = 0.0005;  // of ratios, which have three digits; finer differences are not shown
 
 // Returns the median of the runs of a case that have the value, and below it the least and the highest.
 template <class Value, class ToCell>
@@ -58,6 +60,7 @@ class Page {
   void write() {
     verdict();
     cases();
+    ratios();
     curve();
     kinds();
     differences();
@@ -121,12 +124,69 @@ class Page {
     page_.table(t);
   }
 
+  // Compares cases of one load with the first of them, where both have enough runs.
+  void ratios() {
+    struct Figure {
+      std::string_view name, what;  // what: a distribution; empty: the column is one of the run
+      const char* column;
+      double quantile;
+    };
+    constexpr Figure kFigures[] = {{"achieved/s", "", "achieved_per_s", 0},
+                                   {"service, p50", "service", "p50_ns", 0.5},
+                                   {"service, p99", "service", "p99_ns", 0.99},
+                                   {"response, p50", "response", "p50_ns", 0.5},
+                                   {"response, p99", "response", "p99_ns", 0.99}};
+    auto load_of = [](const Case& one) {
+      const ResultRow& run = one.runs[0]->chosen.run;
+      return std::tuple(run.text("input"), load_text(run), run.text("ordering"), run.number("streams"));
+    };
+    HtmlPage::Table t{.caption = "Ratios to the first case of the same load", .headings = {"case", "to"}, .words = {1}};
+    t.id = "ratio-table";
+    for (const Figure& figure : kFigures) t.headings.emplace_back(figure.name);
+    for (const Case& one : cases_) {
+      const auto first =
+          std::find_if(cases_.begin(), cases_.end(), [&](const Case& other) { return load_of(other) == load_of(one); });
+      if (&*first == &one) continue;
+      std::vector<Cell> row = {one.name, first->name};
+      bool any = false;
+      for (const Figure& figure : kFigures) {
+        std::vector<double> values[2];
+        bool bound = false;
+        for (const Case* of : {static_cast<const Case*>(&*first), &one})
+          for (const ShownRun* run : of->runs) {
+            const ResultRow* its = !figure.what.empty() ? run->of("", figure.what) : &run->chosen.run;
+            if (its && !run->chosen.running) values[of == &one].push_back(its->real(figure.column));
+            bound = bound || (figure.what == "response" && run->responses.is_bound(figure.quantile));
+          }
+        const double was = median(values[0]), is = median(values[1]);
+        const double step = !figure.what.empty() && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep;
+        const auto found = bound ? std::nullopt : ratio_of_means(values[0], values[1], step);
+        any = any || found;
+        row.push_back(found ? against(*found, !figure.what.empty()) : Cell("-"));
+      }
+      if (any) t.rows.push_back(std::move(row));
+    }
+    if (t.rows.empty()) return;
+    page_.note(
+        "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (red), as "
+        "the interval does not hold 1. A dash: fewer than three runs, or a time that is a lower bound.");
+    page_.table(t);
+  }
+  static Cell against(const MeanRatio& found, bool less_is_better) {
+    const bool shown = found.low > 1 || found.high < 1;
+    return {fmt::format("×{:.3g}", found.ratio), fmt::format("{:.6g}", found.ratio),
+            fmt::format("{:.3g} to {:.3g}", found.low, found.high),
+            !shown                                ? "open"
+            : (found.ratio > 1) != less_is_better ? "better"
+                                                  : "worse"};
+  }
+
   void curve() {
     LoadCurve curve({"p50", "p99"});
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
         const ResultRow& row = run.chosen.run;
-        curve.add({.group = row.text("input") + " on " + row.text("target"),
+        curve.add({.group = row.text("target"),
                    .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
                    .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
                    .achieved = row.real("achieved_per_s"),
@@ -138,19 +198,25 @@ class Page {
 
   // Writes a table of service times by kind: of replays, beside what the capture had.
   void kinds() {
-    std::set<std::string> recorded, all;
-    for (const ShownRun& run : runs_)
-      for (const ResultRow& row : run.distributions) {
-        if (row.text("kind").empty()) continue;
-        all.insert(row.text("kind"));
-        if (row.text("what") == "recorded") recorded.insert(row.text("kind"));
-      }
+    const std::vector<std::string> recorded = kinds_by_time("recorded"), all = kinds_by_time("service");
     if (all.empty()) return;
     page_.section("kinds", "By kind of operation");
     if (!recorded.empty()) kinds(recorded, true);
     kinds(all, false);
   }
-  void kinds(const std::set<std::string>& names, bool ratios) {
+  // Returns the kinds that have such a distribution, that with the most time in all runs first.
+  std::vector<std::string> kinds_by_time(std::string_view what) const {
+    std::map<std::string, double> times;
+    for (const ShownRun& run : runs_)
+      for (const ResultRow& row : run.distributions)
+        if (row.text("what") == what && !row.text("kind").empty())
+          times[row.text("kind")] += row.real("mean_ns") * row.real("count");
+    std::vector<std::string> names;
+    for (const auto& [name, time] : times) names.push_back(name);
+    std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return times[a] > times[b]; });
+    return names;
+  }
+  void kinds(const std::vector<std::string>& names, bool ratios) {
     auto value = [ratios](const ShownRun& run, const std::string& kind) {
       const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
       if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
@@ -177,7 +243,10 @@ class Page {
         t.rows.back().push_back(cell);
       }
     }
-    if (ratios) page_.note("Blue is shorter than in the capture, orange longer. Each shade is a factor of two.");
+    if (ratios)
+      page_.note(
+          "Blue is shorter than in the capture, orange longer. Each shade is a factor of two. Sorted by the time in the "
+          "capture.");
     page_.table(t);
     if (left_out) page_.note(fmt::format("{} more cases are not in this table.", left_out));
   }

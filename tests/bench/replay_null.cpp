@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the speed of the replayer itself and its memory: as fast as possible, in resource order, on null:, with one worker.
 // Usage: replay_null [operations [workers]]
+// With 0 workers it runs without threads, so that a counter of instructions finds the same number each time. What intervals count
+// goes where the results of fsreplay take it from, in one interval.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "engine/run.hpp"
+#include "report/time_series.hpp"
 #include "synthetic_source.hpp"
 #include "targets/null/null.hpp"
 
@@ -31,6 +34,10 @@ int main(int argc, char** argv) {
   RunOptions options;
   options.timing = Timing::asap;
   options.workers = argc > 2 ? unsigned(atoi(argv[2])) : 1;
+  options.inline_workers = options.workers == 0;
+  TimeSeries series;
+  options.on_interval = [&series](const Interval& interval) { series.add(interval); };
+  options.interval = int64_t(3600) * 1'000'000'000;
   begin = clock.now();
   RunResult r = run(source, *target, clock, options);
   double seconds = double(clock.now() - begin) / 1e9;

@@ -63,6 +63,16 @@ TEST_CASE("no line crosses a gap, and a gap is not a zero") {
   CHECK(steps.find("<title>2 to 3\ns: –</title>") != std::string::npos);
 }
 
+TEST_CASE("a logarithmic axis has no place for a zero, but its text has one") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas, .log_y = true};
+  chart.series = {{"s", {{0, 100}, {1, 0}, {2, 300}, {3, kGap}}}};
+  const std::string svg = chart_svg(chart, false);
+  size_t lines = 0;
+  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++lines;
+  CHECK(lines == 2);
+  CHECK(svg.find("<title>1 to 2\ns: 0</title>") != std::string::npos);
+}
+
 TEST_CASE("parts of a series stay apart, each in order") {
   ChartSeries series{"s", {}};
   add_part(series, {{3, 1}, {1, 2}});

@@ -139,6 +139,26 @@ TEST_CASE("Percentiles of equal targets are seldom reported as different, howeve
     }
 }
 
+TEST_CASE("Welch's interval of a ratio of means") {
+  auto powers = [](std::initializer_list<double> logarithms) {
+    std::vector<double> values;
+    for (double logarithm : logarithms) values.push_back(std::exp(logarithm));
+    return values;
+  };
+  // Equal variances of 0.01: four degrees of freedom, t = 2.776, width 2.776 * sqrt(0.02 / 3).
+  const auto equal = ratio_of_means(powers({0, 0.1, 0.2}), powers({1, 1.1, 1.2}), 0);
+  REQUIRE(equal);
+  CHECK(std::abs(equal->ratio - std::exp(1)) < 1e-9);
+  CHECK(std::abs(equal->low - std::exp(1 - 0.22667)) < 1e-3);
+  CHECK(std::abs(equal->high - std::exp(1 + 0.22667)) < 1e-3);
+  // One that does not scatter leaves the two degrees of freedom of the other, t = 4.303.
+  const auto one = ratio_of_means(powers({0, 0, 0}), powers({0.9, 1, 1.1}), 0.1);
+  REQUIRE(one);
+  CHECK(std::abs(one->high - std::exp(1 + 0.1 + 4.303 * std::sqrt(0.01 / 3))) < 1e-2);
+  CHECK_FALSE(ratio_of_means(powers({0, 1}), powers({0, 1, 2}), 0));
+  CHECK_FALSE(ratio_of_means(std::vector<double>{1, 2, 0}, powers({0, 1, 2}), 0));
+}
+
 TEST_CASE("The median of an even number of values is the mean of the middle two") {
   CHECK(median({}) == 0);
   CHECK(median({3, 1, 2}) == 2);

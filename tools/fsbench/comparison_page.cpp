@@ -30,7 +30,7 @@ std::string short_ratio(double ratio) {
 std::string axis_text(double value) {
   for (const auto& [unit, letter] : {std::pair(1e9, "G"), {1e6, "M"}, {1e3, "k"}})
     if (value >= unit) return fmt::format("{:.3g}{}", value / unit, letter);
-  return value >= 1 ? fmt::format("{:.3g}", value) : number_text(value);
+  return fmt::format("{:.3g}", value);
 }
 
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }

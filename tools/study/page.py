@@ -163,6 +163,9 @@ def part_lines(entries):
         yield from compare_table(first)
     else:
         yield from requests_table(first)
+    for entry in entries:
+        if entry.get("drawn"):
+            yield f"\nEvery row and round, drawn: [{entry['drawn']}]({entry['drawn']})."
     complaints = [line for entry in entries for line in entry.get("result", {}).get("complaints", [])]
     left_out = [f"left out: {line}" for entry in entries for line in entry["left_out"]]
     if complaints or left_out:

@@ -30,7 +30,7 @@ done
 {work}
 echo 0 >/share/status
 """
-COMPARE = """fsbench {words} $usable -- {program} >/share/result 2>/share/errors"""
+COMPARE = """fsbench {words} --html /share/drawn.html $usable -- {program} >/share/result 2>/share/errors"""
 COUNT = """for name in $usable; do fsbench {program} "$name" </dev/null >"/share/count.$name" 2>&1 || grep -q "{stood_still}" "/share/count.$name" || left_out "$name" "$(tail -n 1 "/share/count.$name")"; done"""
 
 
@@ -164,7 +164,7 @@ class OwnClients:
     def compare(self, targets, program, words, ports):
         targets = at_least(2, self.usable(targets, program, ports), self.left_out)
         places = [target.url(self.directory, ports.get(target.name)) for target in targets]
-        return targets, parsed(run([FSBENCH, *words, *places, "--", *program.words(self.scratch)]))
+        return targets, parsed(run([FSBENCH, *words, "--html", f"{self.scratch}/drawn.html", *places, "--", *program.words(self.scratch)]))
 
     def count(self, targets, program, ports):
         """Runs it once on each target, whose relay counts."""

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import html
 import json
+import math
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from lower_fs import Cases, put_on_path  # noqa: E402
+from pages import PROBE, browser, probe  # noqa: E402
 
 cases = Cases()
 put_on_path()
@@ -33,13 +35,6 @@ def rows(query):
         return db.execute(query).fetchall()
 
 
-def browser(page, *arguments):
-    done = run("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-               "--user-data-dir=" + os.path.abspath("profile"), "--enable-logging=stderr", "--proxy-server=127.0.0.1:9", *arguments,
-               "file://" + os.path.abspath(page))
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
 def measure():
     os.mkdir("share")
     name = "<img src=x onerror=alert(1)>"
@@ -52,49 +47,6 @@ def measure():
 
     done = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "100-300,100", "--duration", "1s", "--seed", "7", "-q", "--results", "ramp.sqlite")
     cases.case("a ramp", done.returncode == 0, done.stderr)
-
-
-# Reports of the page: cells with a number that broke, tables that scroll, those of them without a sign, rows of text that are no blocks.
-PROBE = r"""
-document.querySelectorAll('details').forEach(d => d.open = true);
-const broken = [];
-for (const cell of document.querySelectorAll('td, th, dd'))
-  for (let walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT); walk.nextNode();)
-    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(?!\S)/g)) {
-      const range = document.createRange();
-      range.setStart(walk.currentNode, found.index);
-      range.setEnd(walk.currentNode, found.index + found[0].length);
-      if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.push(found[0]);
-    }
-const scrolls = [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1);
-const unsigned = scrolls.filter(e => !getComputedStyle(e).backgroundImage.includes('gradient'));
-const stacked = [...document.querySelectorAll('table.stack')];
-const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display == 'block' && !scrolls.includes(t.parentElement));
-const sizes = [...document.querySelectorAll('p, dt, dd, th, td, small, summary, li')].map(e => parseFloat(getComputedStyle(e).fontSize));
-const drawn = [...document.querySelectorAll('svg text')].filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b));
-// Labels of drawings and scales that lie beyond them, or over each other.
-const box = e => e.getBoundingClientRect();
-const labels = [];
-const compare = (whole, texts) => texts.map(box).forEach((a, i, all) => {
-  if (a.left < whole.left - 1 || a.right > whole.right + 1) labels.push('beyond: ' + texts[i].textContent);
-  all.slice(0, i).forEach((b, k) => { if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3) labels.push(texts[i].textContent + ' over ' + texts[k].textContent); });
-});
-for (const drawing of document.querySelectorAll('svg[role=img], .scale'))
-  if (drawing.getClientRects().length) compare(box(drawing), [...drawing.querySelectorAll('text, span')].filter(e => e.textContent && box(e).width));
-const cut = [...document.querySelectorAll('dd, .verdict p')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent);
-document.title = JSON.stringify({labels, smallest: Math.min(...sizes, ...drawn), cut, overflow: document.documentElement.scrollWidth > innerWidth, broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
-"""
-
-
-def probe(page, width, script):
-    """What the page says after a script, in a frame of that width: a browser's own window is never narrower than 500 pixels."""
-    with open(page, encoding="utf-8") as file:
-        text = file.read()
-    with open("probe.html", "w", encoding="utf-8") as file:
-        inner = text.replace("default-src 'none';", "").replace("</body>", f"<script>{script.replace('document.title', 'parent.document.title')}</script></body>")
-        file.write(f'<!DOCTYPE html><meta charset="utf-8"><iframe width="{width}" height="900" style="border:0" srcdoc="{html.escape(inner)}"></iframe>')
-    out, _ = browser("probe.html", "--dump-dom", f"--window-size={width + 100},900")
-    return html.unescape(re.search("<title>(.*?)</title>", out)[1])
 
 
 def charts(page, title):
@@ -113,7 +65,7 @@ def at_a_glance():
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
             values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
-        db.execute("update run set limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
+        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
     for width in (390, 600, 768, 1280):
@@ -126,6 +78,8 @@ def at_a_glance():
             cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 3 and found["scrolls"] > 0, found)
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
+    matched = rows("select matched from run where id = 1")[0][0]
+    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50&nbsp;s." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
         part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
@@ -200,6 +154,10 @@ def many():
     middle = [(six[2] + six[3]) / 2 for six in p99]
     shown = [int(re.findall(r'<data value="([\d.]+)"', row)[3]) for row in table.split("<tr>")[2:]]
     cases.case("its cases have the medians of their runs", len(shown) == 6 and all(abs(a - b) <= 1 for a, b in zip(shown, middle)), (shown, middle))
+    ratios = table_of(text, "ratio-table")
+    means = [[math.exp(sum(map(math.log, six)) / 6) for six in p99[2 * i:2 * i + 2]] for i in range(3)]
+    cases.case("cases of one load stand beside the first one, as ratios of their means", len(ratios) == 3 and all(
+        len(row) >= 3 and abs(row[2] - odd / even) < 1e-4 * row[2] for row, (even, odd) in zip(ratios.values(), means)), (ratios, means))
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
@@ -275,7 +233,7 @@ def page():
         where id = 1 and kind = '' and what = 'response'""")[0])}
     cases.case("its numbers are the database's", all(f'<data value="{n}">' in first and (f'<data value="{n}">' in text or c == "issued") for c, n in whole.items()), whole)
     recorded = rows("select count(*) from distributions where run = 1 and what = 'recorded' and kind = 'read'")[0][0]
-    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+ .s recorded, ×", first))
+    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+&nbsp;.s recorded, ×", first))
     for section in ("time", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
         cases.case(f"the page of one run has its {section}", f'id="{section}"' in first)
     for section in ("cases", "curve", "kinds", "runs", "environment"):
@@ -312,6 +270,14 @@ def data():
     kinds, together = (rows(f"select sum(count), max(max_ns) from distributions where run = 1 and what = 'recorded' and kind {which} ''")[0] for which in ("<>", "="))
     cases.case("recorded times of all kinds stand together", kinds == together and kinds[0] > 0, (kinds, together))
     cases.case("heat maps are bounded", all(n <= 6000 for (n,) in rows("select count(*) from heat group by run, what")))
+
+
+def long_run():
+    """Intervals of a run of many hours are longer, so that their number is bounded: those of ten hours have five seconds."""
+    run("timeout", "-s", "INT", "2.5", "fsreplay", "mix:sfs97-v3", "memory:", "--load", "50", "--duration", "10h", "-q", "--results", "long.sqlite")
+    with contextlib.closing(sqlite3.connect("long.sqlite")) as db:
+        ends = [end for (end,) in db.execute("select to_ns from intervals where kind = '' order by to_ns")]
+    cases.case("a run of ten hours has intervals of five seconds", len(ends) == 1 and ends[0] > 1.1e9, ends)
 
 
 def table_of(text, name):
@@ -428,6 +394,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     os.chdir(scratch)
     measure()
     data()
+    long_run()
     page()
     numbers()
     at_a_glance()

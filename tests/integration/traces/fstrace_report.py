@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import pages  # noqa: E402
+
 BUILD = os.environ.get("FSR_BUILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "build")
 os.environ["PATH"] = os.pathsep.join([os.path.join(BUILD, d) for d in ("shim", "replay", "tools")] + [os.environ["PATH"]])
 HOSTILE = [b"<script>alert(1)", b"\"><img src=x onerror=alert(2)>", b"<!--", b"&lt;b&gt;", b"new\nline", b"not\xffutf8",
@@ -25,14 +28,6 @@ def case(name, good, why=""):
 
 def run(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, timeout=100, **options).stdout
-
-
-def browser(*arguments):
-    """The browser's output and what its console said."""
-    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("profile"),
-               "--enable-logging=stderr", "--proxy-server=127.0.0.1:9", *arguments]
-    done = subprocess.run(command, capture_output=True, timeout=100, check=False)
-    return done.stdout.decode(), [line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
 
 
 class Page(html.parser.HTMLParser):
@@ -105,7 +100,7 @@ def main():
     trace = "<script>odd & 'name'.zst"
     run("fstrace", "report", trace, "-o", "report.html")
     stat = json.loads(run("fstrace", "stat", "--json", trace))
-    dom, console = browser("--dump-dom", "file://" + os.path.abspath("report.html"))
+    dom, console = pages.browser("report.html", "--dump-dom")
     page = Page(dom)
     case("it loads and the console stays empty", "</html>" in dom and not console, console[:3])
     tags = [tag for tag, _ in page.elements]
@@ -164,7 +159,9 @@ def main():
          all(a.get("tabindex") == "0" and a.get("aria-label") for _, a in page.elements if a.get("class") == "scroll") and
          all(a.get("scope") for t, a in page.elements if t == "th"))
 
-    browser("--print-to-pdf=" + os.path.abspath("page.pdf"), "file://" + os.path.abspath("report.html"))
+    wrong = pages.faults("report.html")
+    case("on a phone, a tablet and a desk, no text is cut, small or over another", not wrong, wrong)
+    pages.browser("report.html", "--print-to-pdf=" + os.path.abspath("page.pdf"))
     case("it prints", os.path.exists("page.pdf") and os.path.getsize("page.pdf") > 10_000)
     again = subprocess.run(["fstrace", "report", trace, "-o", "report.html"], capture_output=True, text=True, check=False)
     case("a page that exists is kept", again.returncode == 2 and "exists already" in again.stderr, again.stderr)

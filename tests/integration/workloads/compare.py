@@ -15,6 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import pages  # noqa: E402
 from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}/replay:{os.environ['PATH']}"}
@@ -59,8 +60,10 @@ def outputs():
     turns = [[target for number, target, _ in places if number == round] for round in sorted({row[0] for row in places})]
     case("the database has the order of each round, its environment and what was asked", all(where) and len(turns) > 1
          and all(a == b[::-1] for a, b in zip(turns, turns[1:])), (where, places))
-    case("the page has them", verdict.replace("no difference that could be shown", "not decided") in text and "put_block" in text and "95 % interval" in text, text[:300])
+    case("the page has them", verdict.replace("no difference that could be shown", "not decided") in text and "put_block" in text and "95&nbsp;% interval" in text, text[:300])
     page_holds(text, result)
+    wrong = pages.faults("page.html")
+    case("the page: on a phone, a tablet and a desk, no text is cut, small or over another", not wrong, wrong)
     done = compare("a", "memory:", "--html", "page.html", *LITTLE)
     case("a page is not overwritten", done.returncode == 2 and done.stderr == "fsbench compare: page.html: exists already; give --html another name\n", done)
 
@@ -76,9 +79,7 @@ def page_holds(text, result):
         file.write(text.replace("default-src 'none';", "").replace("</body>", """<script>document.title = JSON.stringify(
           [...document.querySelectorAll('rect.box')].map(e => getComputedStyle(e).stroke == 'none').concat(
           [...document.querySelectorAll('.verdict p')].map(e => getComputedStyle(e).color != getComputedStyle(document.body).color)))</script></body>"""))
-    dom = subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--proxy-server=127.0.0.1:9",
-                          "--user-data-dir=" + os.path.abspath("profile"), "--dump-dom", "file://" + os.path.abspath("probe.html")],
-                         capture_output=True, text=True, check=False, timeout=100).stdout
+    dom, _ = pages.browser("probe.html", "--dump-dom")
     faint = re.search("<title>(.*?)</title>", dom)[1]
     case("the page: each bar has an outline, and the verdict is not faint", "true" not in faint and faint.count("false") > len(bars), faint)
     cells = re.findall(r"<td[^>]*><bdi>([^<]*)</bdi></td>", text)

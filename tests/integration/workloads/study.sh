@@ -69,6 +69,7 @@ if [ $? = 0 ]; then ok 'sentences follow from outcomes'; else not_ok 'sentences 
 mkdir a b
 check 'targets of the user, such as mounts' "${study[@]}" --target "here=$PWD/a" --target "there=$PWD/b" --part buffered -o given.md
 check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,.]+ ){2}\|' given.md
+check 'and a page with drawings' eval "grep -q '<svg' given.md.given.buffered.html && grep -qF 'drawn: [given.md.given.buffered.html](' given.md"
 named=("${study[@]}" --target "NFSv3=$PWD/a" --target "9P2000.L=$PWD/b")
 check 'directories with names of protocols' "${named[@]}" --part buffered --save given.json -o named.md
 check 'are what their mounts are' grep -Eq "^- NFSv3: .$PWD/a., through this machine's kernel: $(df --output=fstype . | tail -n 1) of " named.md
