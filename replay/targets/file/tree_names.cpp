@@ -40,7 +40,7 @@ void fill_attr(const struct statx& from, Attr& to) {
   }
 }
 
-static int stat_name(int dir, const char* name, Attr& attr) {
+int stat_name(int dir, const char* name, Attr& attr) {
   struct statx st;
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
   if (statx(dir, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) != 0) return errno;

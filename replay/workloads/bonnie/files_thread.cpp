@@ -38,6 +38,7 @@ Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
   if (int error = co_await files.make_directories()) co_return error;
   Meter meter(sim.now(), run_.percentiles);
   int64_t from = sim.now();
+  Op op = files.creation();
   for (NamedFile& file : files_) {
     if (sim.ended()) co_return ECANCELED;
     fetch_ahead(file);
@@ -46,11 +47,12 @@ Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
       if (int error = co_await link(files, file)) co_return error;
     } else {
       const int64_t size = next_size();
-      const Op op = files.creation(file.directory, file.name, size, size == 0 && s.largest >= 0 && !s.syncs);
-      const Outcome& outcome = co_await sim.perform(op);
-      if (outcome.error == 0) file.object = op.object;
-      if (!files.is_complete(op, outcome))
-        if (int error = co_await files.complete(op, outcome, file.directory, size)) co_return error;
+      files.aim_creation(op, file.directory, file.name, size, size == 0 && s.largest >= 0 && !s.syncs);
+      const Outcome* outcome = sim.perform_by_name(op);
+      if (!outcome) outcome = &co_await sim.perform(op);
+      if (outcome->error == 0) file.object = op.object;
+      if (!files.is_complete(op, *outcome))
+        if (int error = co_await files.complete(op, *outcome, file.directory, size)) co_return error;
     }
     from = meter.step(from, sim.now());
   }
@@ -84,9 +86,10 @@ Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned
       if (name[0] == '.') continue;
       NamedFile* const made = by_name() ? nullptr : file_of(name);  // to find it takes as long as a tenth of a request
       files.aim(op, directory, name, made ? made->object : kNoObject);
-      const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
-      if (!files.is_complete(op, outcome))
-        if (int error = co_await files.complete(op, outcome, directory, 0)) co_return error;
+      const Outcome* outcome = sim.perform_by_name(op);
+      if (!outcome) outcome = &co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
+      if (!files.is_complete(op, *outcome))
+        if (int error = co_await files.complete(op, *outcome, directory, 0)) co_return error;
       if (made && act == Act::remove) made->made = false;
       ++*found;
       from = meter.step(from, sim.now());
@@ -126,9 +129,10 @@ Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Ac
     if (sim.ended()) co_return ECANCELED;
     fetch_ahead(file);
     files.aim(op, file.directory, file.name, file.object);
-    const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
-    if (!files.is_complete(op, outcome))
-      if (int error = co_await files.complete(op, outcome, file.directory, 0)) co_return error;
+    const Outcome* outcome = sim.perform_by_name(op);
+    if (!outcome) outcome = &co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
+    if (!files.is_complete(op, *outcome))
+      if (int error = co_await files.complete(op, *outcome, file.directory, 0)) co_return error;
     file.made = act != Act::remove;
     from = meter.step(from, sim.now());
   }

@@ -89,15 +89,13 @@ Task SmallFiles::sync_directory(unsigned directory) {
   co_return error ? fail("sync directory", d.name, error) : 0;
 }
 
-Op SmallFiles::creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const {
-  Op op{.kind = OpKind::create,
-        .mode = 0600 & ~run_.umask,
-        .open_flags = O_CREAT | O_EXCL | O_WRONLY,
-        .object = by_name ? kNoObject : sim_.new_object(),
-        .parent = directories_[directory].object,
-        .name = name};
-  if (size > 0 || run_.settings.syncs) op.handle = sim_.new_handle();  // otherwise the target closes the file at once
-  return op;
+Op SmallFiles::creation() const {
+  return {.kind = OpKind::create, .mode = 0600 & ~run_.umask, .open_flags = O_CREAT | O_EXCL | O_WRONLY};
+}
+
+void SmallFiles::aim_creation(Op& op, unsigned directory, const std::string& name, int64_t size, bool by_name) const {
+  aim(op, directory, name, by_name ? kNoObject : sim_.new_object());
+  op.handle = size > 0 || run_.settings.syncs ? sim_.new_handle() : 0;  // 0: the target closes the file at once
 }
 
 void SmallFiles::aim(Op& op, unsigned directory, const std::string& name, ObjectId known) const {
