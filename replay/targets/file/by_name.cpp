@@ -2,12 +2,12 @@
 // Directory target: requests for files that are used by their names only, with little more than the system calls.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "no_umask.hpp"
+#include "plain_calls.hpp"
 #include "session.hpp"
 
 namespace fsr {
@@ -34,7 +34,7 @@ bool FileTree::perform_by_name(const Op& op, LatestDirectory& latest, Outcome& o
     const NoUmask exact(op.mode);
     const int fd = open_here(dir, name.c_str(), kept_flags(op.open_flags) | O_CREAT, op.mode);
     outcome.error = fd < 0 ? errno : 0;
-    if (fd >= 0) syscall(SYS_close, fd);  // without glibc's cancellation point
+    if (fd >= 0) plain_close(fd);
   }
   return true;
 }
