@@ -38,7 +38,8 @@ class Churner final : public SimThread {
     for (uint64_t number = 0; !sim.ended(); ++number) {
       const std::string name = std::to_string(number);
       const ObjectId object = sim.new_object();
-      Op made{.kind = OpKind::create, .mode = 0600, .open_flags = O_RDWR, .object = object, .parent = kRootObject};
+      Op made{
+          .kind = OpKind::create, .mode = 0600, .open_flags = O_RDWR | O_CREAT | O_EXCL, .object = object, .parent = kRootObject};
       made.handle = sim.new_handle();
       made.name = name;
       co_await sim.perform(made, 0);
