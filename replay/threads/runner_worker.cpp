@@ -18,6 +18,7 @@ RunnerWorker::RunnerWorker(Target& target, Clock& clock, bool inline_worker)
       clock_(clock),
       session_(target.open_session()),
       bytewise_(dynamic_cast<Bytewise*>(session_.get())),
+      by_name_(dynamic_cast<ByName*>(session_.get())),
       idle_(clock, inline_worker) {}
 
 void RunnerWorker::begin(RunnerState& state) {
@@ -206,6 +207,13 @@ uint64_t RunnerWorker::perform_bytes(const TargetRequest& request) {
   completions_.store(completions() + done, std::memory_order_relaxed);
   latest_ = clock_.now();
   return done;
+}
+
+bool RunnerWorker::perform_by_name(const Op& op, Outcome& outcome) {
+  if (!by_name_ || !by_name_->by_name(op, outcome)) return false;
+  completions_.store(completions() + 1, std::memory_order_relaxed);
+  give_counts();
+  return true;
 }
 
 void RunnerWorker::account(SimContext& sim) {

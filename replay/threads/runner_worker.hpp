@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/by_name.hpp"
 #include "base/bytewise.hpp"
 #include "base/target.hpp"
 #include "engine/idle_wait.hpp"
@@ -70,6 +71,7 @@ class RunnerWorker final : public Completion {
   void completed(TargetRequest& request) override;
   bool submit(SimContext& sim);  // true: the operation has completed
   uint64_t perform_bytes(const TargetRequest& request);
+  bool perform_by_name(const Op& op, Outcome& outcome);
   void account(SimContext& sim);
   void give_counts();  // to taken(), if they are wanted
   void resume(SimContext& sim);
@@ -85,6 +87,7 @@ class RunnerWorker final : public Completion {
   Clock& clock_;
   std::unique_ptr<TargetSession> session_;
   Bytewise* const bytewise_;  // session_, if it performs single bytes; null: it does not
+  ByName* const by_name_;     // session_, if it performs requests by name; null: it does not
   IdleWait idle_;
   RunnerWorker* host_ = nullptr;  // borrows waiting threads of this worker (threads/worker_use.hpp); null: this worker lends none
   WorkerUse use_;

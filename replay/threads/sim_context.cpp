@@ -16,6 +16,8 @@ constexpr unsigned kBurst = 16;  // operations completed within submit() before 
 constexpr uint64_t kIdsAtOnce =
     1024;  // ids that a context takes from the runner at once, so that threads seldom share a cache line
 
+bool SimContext::untimed() const { return takes_own_times_ && !state_.record && state_.end == INT64_MAX; }
+
 SimContext::PerformAwaiter SimContext::perform(const Op& op, Row row, const PerformOptions& how) {
   request_.op = &op;
   request_.who = {op.uid, op.gid};
@@ -25,7 +27,7 @@ SimContext::PerformAwaiter SimContext::perform(const Op& op, Row row, const Perf
   request_.room = how.room;
   request_.want_attr = how.want_attr || state_.record;
   request_.owner = this;
-  request_.untimed = takes_own_times_ && row == kUncounted && !state_.record && state_.end == INT64_MAX;
+  request_.untimed = row == kUncounted && untimed();
   row_ = row;
   due_ = how.due;
   return PerformAwaiter(*this);
@@ -79,6 +81,11 @@ uint64_t SimContext::perform_bytes(const Op& op, std::string_view payload) {
   request.who = {op.uid, op.gid};
   request.payload = payload;
   return worker_->perform_bytes(request);
+}
+
+const Outcome* SimContext::perform_by_name(const Op& op) {
+  const bool possible = request_.alone && untimed();
+  return possible && worker_->perform_by_name(op, request_.outcome) ? &request_.outcome : nullptr;
 }
 
 void SimContext::count(Row row, const Sample& sample) { worker_->tally_.at(row).add(sample); }

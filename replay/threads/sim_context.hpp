@@ -65,6 +65,11 @@ class SimContext {
   // (base/bytewise.hpp), or the run is recorded.
   uint64_t perform_bytes(const Op& op, std::string_view payload = {});
 
+  // Performs a lookup, a creation or a removal of a file that is used by its name only, without counting (base/by_name.hpp). Only
+  // for a thread that is alone and takes times of its own. Returns the outcome, valid until the next request. Null: nothing was
+  // done; use perform().
+  const Outcome* perform_by_name(const Op& op);
+
   // Tells that the thread takes times of its own: the clock is not read for its uncounted operations. issued() and
   // Outcome::completed say nothing of these.
   void takes_own_times() { takes_own_times_ = true; }
@@ -87,6 +92,7 @@ class SimContext {
   friend class RunnerWorker;
 
   uint64_t new_id();
+  bool untimed() const;  // no clock is read for uncounted operations
   bool in_flight() const { return request_.op && !to_submit_ && request_.outcome.completed == 0 && row_ != kUncounted; }
 
   RunnerState& state_;

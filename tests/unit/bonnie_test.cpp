@@ -22,11 +22,11 @@ TEST_CASE("bonnie's random numbers equal those of the C library") {
 
 TEST_CASE("a listing returns bonnie's names, and each directory gets one file more than its share") {
   Numbers numbers(1);
-  const std::vector<NamedFile> names = make_names(numbers, 100, 3, false);
-  CHECK(names[99].directory == 2);
-  CHECK(names[33].directory == 0);
-  CHECK(names[34].directory == 1);
-  for (const NamedFile& name : names) CHECK(number_in(name.name) == name.number);
+  const NameList names = make_names(numbers, 100, 3, false);
+  CHECK(names.files[99].directory == 2);
+  CHECK(names.files[33].directory == 0);
+  CHECK(names.files[34].directory == 1);
+  for (const NamedFile& file : names.files) CHECK(number_in(file.name()) == file.number);
   CHECK(number_in("short") == -1);
   CHECK(number_in("000000000g") == -1);
 }

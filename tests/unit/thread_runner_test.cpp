@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -303,6 +304,62 @@ TEST_CASE("Single bytes are transferred within the call on a directory, as far a
   CHECK(done == std::vector<uint64_t>{5, 5, 0, 0, 0, 0});  // 0: the caller must perform the operation
   std::ifstream file(directory + "/f");
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == std::string("\0\0\0bytes", 8));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("A lone thread with times of its own performs requests by name within the call", "[threads]") {
+  std::string directory = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
+  REQUIRE(mkdtemp(directory.data()));
+  MonotonicClock clock;
+  std::unique_ptr<Target> target = open_target("file:" + directory, {.clock = &clock});
+  ThreadRunner runner(clock);
+  runner.add(*target, 1);
+  auto plays = [&](SimContext& sim) -> SimTask {
+    Op make{.kind = OpKind::create, .mode = 0640, .open_flags = O_CREAT | O_EXCL | O_WRONLY, .parent = kRootObject, .name = "f"};
+    Op look{.kind = OpKind::lookup, .parent = kRootObject, .name = "f"},
+        remove{.kind = OpKind::unlink, .parent = kRootObject, .name = "f"};
+    CHECK(sim.perform_by_name(look) == nullptr);  // the thread takes no times
+    sim.takes_own_times();
+    const int made = (co_await sim.perform(make)).error;  // from now on the session knows the directory
+    CHECK(made == 0);
+    auto error_of = [&](const Op& op) {
+      const Outcome* outcome = sim.perform_by_name(op);
+      return outcome ? outcome->error : -1;
+    };
+    CHECK(error_of(make) == EEXIST);
+    const Outcome* seen = sim.perform_by_name(look);
+    CHECK((seen && seen->error == 0 && S_ISREG(seen->attr.mode) && (seen->attr.valid & kAttrSize) && seen->attr.size == 0));
+    CHECK(error_of(remove) == 0);
+    CHECK(error_of(remove) == ENOENT);
+    CHECK(error_of(look) == ENOENT);
+    CHECK(error_of(make) == 0);
+    for (const char* name : {"", ".", "..", "a/b", "../f"}) {
+      remove.name = look.name = name;
+      CHECK(error_of(remove) == -1);
+      CHECK(error_of(look) == -1);
+    }
+    make.name = "other";
+    make.open_flags = O_CREAT | O_WRONLY;  // an existing file may be a pipe
+    CHECK(error_of(make) == -1);
+    make.open_flags |= O_EXCL;
+    make.mode = 04755;
+    CHECK(error_of(make) == -1);
+    make.mode = 0640;
+    make.object = sim.new_object();
+    CHECK(error_of(make) == -1);
+    co_return;
+  };
+  runner.run(parts(part(plays)), {});
+  struct stat st;
+  CHECK((stat((directory + "/f").c_str(), &st) == 0 && (st.st_mode & 07777) == 0640));
+  CHECK(stat((directory + "/other").c_str(), &st) != 0);
+  runner.run(parts(part([&](SimContext& sim) -> SimTask {
+                     sim.takes_own_times();
+                     CHECK(sim.perform_by_name({.kind = OpKind::lookup, .parent = kRootObject, .name = "f"}) == nullptr);
+                     co_return;
+                   }),
+                   part([](SimContext&) -> SimTask { co_return; })),
+             {});
   std::filesystem::remove_all(directory);
 }
 

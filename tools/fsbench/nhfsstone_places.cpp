@@ -78,6 +78,13 @@ class ServerLinks {
     fail(link, "too many symbolic links");
   }
 
+  // Returns the URL as follow() would write it for a link that leads to its root.
+  static std::string canonical(const std::string& url) {
+    std::string tree = std::filesystem::path(tree_of(url)).lexically_normal();
+    if (tree.size() > 1 && tree.ends_with('/')) tree.pop_back();
+    return tree.empty() ? url : with_tree(url, tree);
+  }
+
  private:
   static constexpr unsigned kMostLinks = 8;  // in a row
 
@@ -131,26 +138,24 @@ uint64_t device_of(const std::string& location) {
 std::vector<StonePlace> stone_places(const std::vector<std::string>& targets, unsigned processes, Clock& clock) {
   std::vector<StonePlace> places;
   ServerLinks links(clock);
-  std::map<std::pair<std::string, std::string>, unsigned> used;  // number of the first link to each directory
+  std::map<std::pair<std::string, std::string>, unsigned> used;  // number of the first test directory in each place
   for (unsigned n = 0; n < processes; ++n) {
     std::string target = targets[n % targets.size()], name = fmt::format("testdir{}", n);
-    bool follows = false;
+    std::string parent = target;  // one spelling for each directory
     if (is_directory(path_of(target))) {
       const std::filesystem::path real = linked(path_of(target), name);
-      follows = !real.empty();
-      if (follows) {
+      if (!real.empty()) {
         target = real.parent_path();
         name = real.filename();
       }
+      parent = std::filesystem::canonical(path_of(target));
     } else if (target.find("://") != target.npos) {
-      follows = links.follow(target, name);
+      links.follow(target, name);
+      parent = ServerLinks::canonical(target);
     }
-    if (follows) {
-      const auto [other, fresh] = used.emplace(std::pair(target, name), n);
-      if (!fresh)
-        throw std::runtime_error(fmt::format("testdir{} and testdir{}: expected a directory each, both lead to {} in {}",
-                                             other->second, n, name, target));
-    }
+    if (const auto [other, fresh] = used.emplace(std::pair(parent, name), n); !fresh)
+      throw std::runtime_error(fmt::format("testdir{} and testdir{}: expected a directory each, both lead to {} in {}",
+                                           other->second, n, name, parent));
     auto place = std::find_if(places.begin(), places.end(), [&](const StonePlace& p) { return p.target == target; });
     if (place == places.end()) place = places.insert(places.end(), {target, {}, {}});
     place->numbers.push_back(n);

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directory target: transfers single bytes, with nothing between the system calls.
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "plain_calls.hpp"
 #include "session.hpp"
 
 namespace fsr {
-
-namespace {
-
-// True: system calls are made without glibc's wrappers, whose cancellation points cost a program with threads 5 % of the time of
-// a cached byte. Possible only if the kernel takes an offset as one argument.
-constexpr bool kPlainCalls = sizeof(long) == sizeof(off_t);
-
-bool read_byte(int fd, char* byte, off_t at) {
-  return (kPlainCalls ? syscall(SYS_pread64, fd, byte, size_t(1), at) : pread(fd, byte, 1, at)) == 1;
-}
-
-bool write_byte(int fd, const char* byte, off_t at) {
-  return (kPlainCalls ? syscall(SYS_pwrite64, fd, byte, size_t(1), at) : pwrite(fd, byte, 1, at)) == 1;
-}
-
-}  // namespace
 
 uint64_t FileSession::by_bytes(const TargetRequest& request) {
   const Op& op = *request.op;
@@ -35,10 +17,10 @@ uint64_t FileSession::by_bytes(const TargetRequest& request) {
   uint64_t done = 0;
   if (op.kind == OpKind::write) {
     const uint64_t length = std::min<uint64_t>(op.length, request.payload.size());
-    while (done < length && write_byte(fd, request.payload.data() + done, from + off_t(done))) ++done;
+    while (done < length && plain_pwrite(fd, request.payload.data() + done, 1, from + off_t(done)) == 1) ++done;
   } else if (op.kind == OpKind::read) {
     char byte;
-    while (done < op.length && read_byte(fd, &byte, from + off_t(done))) ++done;
+    while (done < op.length && plain_pread(fd, &byte, 1, from + off_t(done)) == 1) ++done;
   }
   return done;
 }

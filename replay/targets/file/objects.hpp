@@ -100,6 +100,11 @@ class FileObjects {
   int directory(ObjectId id, SharedFd* fd);
   // Like directory(), but looks into `latest` first, and keeps the directory there unless it has to be found anew each time.
   int directory(ObjectId id, LatestDirectory& latest, PathAt* at);
+  // Returns the descriptor of the directory if `latest` has it. Negative: it has another one.
+  int descriptor_of(ObjectId id, const LatestDirectory& latest) const {
+    const bool has = latest.id == id && latest.generation == generation_.load(std::memory_order_relaxed);
+    return has && by_path_ == PathNaming::none ? latest.fd->get() : -1;
+  }
   int path_at(ObjectId id, PathAt* at);
   int opened(HandleId id, OpenRef* open);
   OpenRef any_open(ObjectId id);  // returns the open file of one of the object's handles; null: none is open

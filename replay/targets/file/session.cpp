@@ -11,6 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "plain_calls.hpp"
 #include "targets/lock_timeout.hpp"
 
 namespace fsr {
@@ -150,7 +151,7 @@ bool FileSession::read_cached(TargetRequest& request, const OpenFile& open) {
   do {
     const off_t at = off_t(op.offset + done);
     iovec part{.iov_base = buffer + done, .iov_len = op.length - done};
-    n = may_wait(request) ? pread(open.fd.get(), buffer + done, part.iov_len, at)
+    n = may_wait(request) ? plain_pread(open.fd.get(), buffer + done, part.iov_len, at)
                           : preadv2(open.fd.get(), &part, 1, at, RWF_NOWAIT);
     if (n < 0) {
       has_nowait_ = errno != EOPNOTSUPP;
@@ -177,7 +178,7 @@ bool FileSession::write_cached(TargetRequest& request, const OpenFile& open) {
   iovec part{.iov_base = const_cast<char*>(request.payload.data()), .iov_len = length};
   const int64_t start = waits ? 0 : now();
   const ssize_t n = op.has(kOpAppend) ? pwritev2(open.fd.get(), &part, 1, off_t(op.offset), RWF_APPEND)
-                                      : pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
+                                      : plain_pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
   if (waits)
     complete(request);
   else

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/by_name.hpp"
 #include "base/bytewise.hpp"
 #include "base/clock.hpp"
 #include "targets/lock_waiters.hpp"
@@ -26,13 +27,14 @@ struct FileShared {
   Pool pool{32};
 };
 
-class FileSession final : public TargetSession, public Bytewise {
+class FileSession final : public TargetSession, public Bytewise, public ByName {
  public:
   explicit FileSession(std::shared_ptr<FileShared> shared);
   ~FileSession() override;  // waits for the operations in flight
   Submit submit(TargetRequest& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
   uint64_t by_bytes(const TargetRequest& request) override;  // in bytewise.cpp
+  bool by_name(const Op& op, Outcome& outcome) override;     // in by_name.cpp
 
  private:
   // A request that is in flight on the ring or on a thread, and the memory of its outcome.

@@ -47,7 +47,8 @@ FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess acces
       objects_(std::move(root), cached_directories(), paths_of(access)),
       by_name_(access == FileAccess::as_recorded || access == FileAccess::direct),
       past_cache_(access == FileAccess::past_cache && on_nfs(objects_.root())),
-      direct_(access == FileAccess::direct || past_cache_) {}
+      direct_(access == FileAccess::direct || past_cache_),
+      plain_(!direct_ && !options.privileged && !options.impersonate) {}
 
 std::array<char, 32> proc_path(int fd) {
   std::array<char, 32> path{};

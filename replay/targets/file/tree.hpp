@@ -63,6 +63,8 @@ class FileTree {
   // holds the lock, even if the request would wait for it. The memory of the outcome is in `reply`. True: a lock may have been
   // released.
   bool perform(TargetRequest& request, FileReply& reply);
+  // As ByName::by_name(). `latest`: of the calling session.
+  bool perform_by_name(const Op& op, LatestDirectory& latest, Outcome& outcome);
 
   FileObjects& objects() { return objects_; }
   const TargetOptions& options() const { return options_; }
@@ -148,6 +150,7 @@ class FileTree {
   const bool by_name_;
   const bool past_cache_;
   const bool direct_;
+  const bool plain_;  // true: files are opened as recorded, by the user of this process, without --privileged
   std::mutex locks_mutex_;
   std::map<LockOwner, Locking> lock_owners_;
   std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;
@@ -158,5 +161,7 @@ void fill_attr(const struct statx& from, Attr& to);
 // Returns the path of a descriptor in /proc, for calls that take only paths. Following it leads to the file itself and no
 // further.
 std::array<char, 32> proc_path(int fd);
+// Gets the attributes of a file, of a link itself. `name`: empty for that of `dir`. Returns 0 or an errno. EXDEV: a mount point.
+int stat_name(int dir, const char* name, Attr& attr);
 
 }  // namespace fsr

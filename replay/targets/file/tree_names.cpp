@@ -15,6 +15,7 @@
 #include "credentials.hpp"
 #include "direct_io.hpp"
 #include "no_umask.hpp"
+#include "plain_calls.hpp"
 #include "tree.hpp"
 
 namespace fsr {
@@ -40,7 +41,7 @@ void fill_attr(const struct statx& from, Attr& to) {
   }
 }
 
-static int stat_name(int dir, const char* name, Attr& attr) {
+int stat_name(int dir, const char* name, Attr& attr) {
   struct statx st;
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
   if (statx(dir, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) != 0) return errno;
@@ -176,9 +177,9 @@ int FileTree::open_existing(Context& c, const PathAt& at) {
 }
 
 int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
-  if (!c.op.handle) {  // created, and closed at once, without glibc's cancellation point
+  if (!c.op.handle) {  // created, and closed at once
     const int error = attributes ? wanted_attr(c, fd, "") : 0;
-    syscall(SYS_close, fd);
+    plain_close(fd);
     return error;
   }
   auto open = std::make_shared<OpenFile>();

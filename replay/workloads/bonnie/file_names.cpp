@@ -12,21 +12,25 @@ namespace {
 
 constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr int32_t kMostRandom = 12;
-constexpr size_t kDigits = 10;
+constexpr uint32_t kDigits = 10;
 
 }  // namespace
 
-std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first) {
-  std::vector<NamedFile> names;
-  names.reserve(size_t(files));
+NameList make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first) {
+  NameList names{std::make_unique_for_overwrite<char[]>(size_t(files) * (kDigits + kMostRandom)), {}};
+  names.files.reserve(size_t(files));
+  char* text = names.text.get();
   const int64_t share = files / directories;
   int64_t in_directory = 0;
   uint32_t directory = 0;
   for (int64_t i = 0; i < files; ++i) {
-    std::string characters(size_t(numbers.draw() % (kMostRandom + 1)), ' ');
-    for (char& c : characters) c = kCharacters[size_t(numbers.draw()) % kCharacters.size()];
-    const std::string number = fmt::format("{:010x}", i);
-    names.push_back({random_first ? characters + number : number + characters, directory, uint32_t(i), false, kNoObject});
+    const auto random = uint32_t(numbers.draw() % (kMostRandom + 1));
+    char* const characters = random_first ? text : text + kDigits;
+    for (char* c = characters; c < characters + random; ++c) *c = kCharacters[size_t(numbers.draw()) % kCharacters.size()];
+    fmt::format_to_n(random_first ? text + random : text, kDigits, "{:010x}", i);
+    const uint32_t length = random + kDigits;
+    names.files.push_back({.text = text, .number = uint32_t(i), .directory = directory, .length = length, .made = 0});
+    text += length;
     // Each directory except the last gets one file more than its share, as in the original.
     if (++in_directory > share) {
       in_directory = 0;

@@ -3,24 +3,30 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <string_view>
 #include <vector>
-
-#include "op.hpp"
 
 #include "workloads/bonnie/numbers.hpp"
 
 namespace fsr::bonnie {
 
+// It is small, because a test walks through all files, and each miss of the processor's caches counts for a request.
 struct NamedFile {
-  std::string name;
-  uint32_t directory;           // counts from 0
-  uint32_t number;              // order of creation; differs from the position in a shuffled list
-  bool made = false;            // true: created and not removed yet
-  ObjectId object = kNoObject;  // set if the file is used by more than its name
+  const char* text;         // the name, in NameList::text
+  uint32_t number;          // order of creation; differs from the position in a shuffled list
+  uint32_t directory : 24;  // counts from 0
+  uint32_t length : 7;      // bytes of the name
+  uint32_t made : 1;        // 1: created and not removed yet
+  std::string_view name() const { return {text, length}; }
 };
 
-std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first);
+struct NameList {
+  std::unique_ptr<char[]> text;
+  std::vector<NamedFile> files;
+};
+
+NameList make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first);
 void shuffle(Numbers& numbers, std::vector<NamedFile>& names);
 // Returns the number at the start of a name of a sequential test. -1: not such a name. The number may be higher
 // than that of any file, so the caller checks it.

@@ -14,9 +14,9 @@ namespace fsr::bonnie {
 // Makes a further name of the first file.
 Task FilesThread::link(SmallFiles& files, NamedFile& file) {
   if (run_.settings.largest == kSymlinks)
-    co_return co_await files.symlink(files_[0].name, file.directory, file.name, &file.object);
-  file.object = files_[0].object;
-  co_return co_await files.link(file.object, file.directory, file.name);
+    co_return co_await files.symlink(names_.files[0].name(), file.directory, file.name(), &objects_[file.number]);
+  objects_[file.number] = objects_[0];
+  co_return co_await files.link(objects_[0], file.directory, file.name());
 }
 
 // True: all files are empty and used by their names, so that the target has no objects of them.
@@ -33,24 +33,27 @@ int64_t FilesThread::next_size() {
 
 Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
   const Settings& s = run_.settings;
-  files_ = make_names(run_.numbers, s.file_count(), s.directories, phase == kCreateRandom);
+  names_ = make_names(run_.numbers, s.file_count(), s.directories, phase == kCreateRandom);
+  objects_.assign(by_name() ? 0 : names_.files.size(), kNoObject);
   files.enter(phase);
   if (int error = co_await files.make_directories()) co_return error;
   Meter meter(sim.now(), run_.percentiles);
   int64_t from = sim.now();
-  for (NamedFile& file : files_) {
+  Op op = files.creation();
+  for (NamedFile& file : names_.files) {
     if (sim.ended()) co_return ECANCELED;
     fetch_ahead(file);
-    file.made = true;
+    file.made = 1;
     if (s.largest < 0 && file.number > 0) {
       if (int error = co_await link(files, file)) co_return error;
     } else {
       const int64_t size = next_size();
-      const Op op = files.creation(file.directory, file.name, size, size == 0 && s.largest >= 0 && !s.syncs);
-      const Outcome& outcome = co_await sim.perform(op);
-      if (outcome.error == 0) file.object = op.object;
-      if (!files.is_complete(op, outcome))
-        if (int error = co_await files.complete(op, outcome, file.directory, size)) co_return error;
+      files.aim_creation(op, file.directory, file.name(), size, size == 0 && s.largest >= 0 && !s.syncs);
+      const Outcome* outcome = sim.perform_by_name(op);
+      if (!outcome) outcome = &co_await sim.perform(op);
+      if (outcome->error == 0 && op.object) objects_[file.number] = op.object;
+      if (!files.is_complete(op, *outcome))
+        if (int error = co_await files.complete(op, *outcome, file.directory, size)) co_return error;
     }
     from = meter.step(from, sim.now());
   }
@@ -59,16 +62,19 @@ Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
   co_return 0;
 }
 
-// Loads the name of a file that is soon used into the processor's cache. Names lie all over the memory, unlike those of bonnie++.
+// Loads the name of a file that is soon used, and the entry of one that is used later, into the processor's caches.
 void FilesThread::fetch_ahead(const NamedFile& file) const {
   constexpr ptrdiff_t kAhead = 4;
-  if (files_.data() + files_.size() - &file > kAhead) __builtin_prefetch((&file)[kAhead].name.data());
+  const ptrdiff_t left = names_.files.data() + names_.files.size() - &file;
+  if (left > 4 * kAhead) __builtin_prefetch(&file + 4 * kAhead);
+  if (left > kAhead) __builtin_prefetch((&file)[kAhead].text);
 }
 
-NamedFile* FilesThread::file_of(const std::string& name) {
+NamedFile* FilesThread::file_of(std::string_view name) {
   const int64_t number = number_in(name);
-  return number >= 0 && number < int64_t(files_.size()) && files_[size_t(number)].name == name ? &files_[size_t(number)]
-                                                                                               : nullptr;
+  if (number < 0 || number >= int64_t(names_.files.size())) return nullptr;
+  NamedFile& file = names_.files[size_t(number)];
+  return file.name() == name ? &file : nullptr;
 }
 
 Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned directory, Act act, Meter& meter,
@@ -83,11 +89,12 @@ Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned
       if (sim.ended()) co_return ECANCELED;
       if (name[0] == '.') continue;
       NamedFile* const made = by_name() ? nullptr : file_of(name);  // to find it takes as long as a tenth of a request
-      files.aim(op, directory, name, made ? made->object : kNoObject);
-      const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
-      if (!files.is_complete(op, outcome))
-        if (int error = co_await files.complete(op, outcome, directory, 0)) co_return error;
-      if (made && act == Act::remove) made->made = false;
+      files.aim(op, directory, name, made ? object_of(*made) : kNoObject);
+      const Outcome* outcome = sim.perform_by_name(op);
+      if (!outcome) outcome = &co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
+      if (!files.is_complete(op, *outcome))
+        if (int error = co_await files.complete(op, *outcome, directory, 0)) co_return error;
+      if (made && act == Act::remove) made->made = 0;
       ++*found;
       from = meter.step(from, sim.now());
     }
@@ -104,8 +111,8 @@ Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, A
     if (act == Act::remove)
       if (int error = co_await files.remove_directory(i)) co_return error;
   }
-  if (found != int64_t(files_.size())) {
-    run_.wrong(fmt::format("Expected {} files but only got {}", files_.size(), found));
+  if (found != int64_t(names_.files.size())) {
+    run_.wrong(fmt::format("Expected {} files but only got {}", names_.files.size(), found));
     co_return EIO;
   }
   if (act == Act::remove) {
@@ -118,17 +125,18 @@ Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, A
 
 Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
   files.enter(phase);
-  shuffle(run_.numbers, files_);
+  shuffle(run_.numbers, names_.files);
   Op op{.kind = act == Act::look ? OpKind::lookup : OpKind::unlink};
   Meter meter(sim.now(), run_.percentiles);
   int64_t from = sim.now();
-  for (NamedFile& file : files_) {
+  for (NamedFile& file : names_.files) {
     if (sim.ended()) co_return ECANCELED;
     fetch_ahead(file);
-    files.aim(op, file.directory, file.name, file.object);
-    const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
-    if (!files.is_complete(op, outcome))
-      if (int error = co_await files.complete(op, outcome, file.directory, 0)) co_return error;
+    files.aim(op, file.directory, file.name(), object_of(file));
+    const Outcome* outcome = sim.perform_by_name(op);
+    if (!outcome) outcome = &co_await sim.perform(op, kUncounted, {.want_attr = act == Act::look});
+    if (!files.is_complete(op, *outcome))
+      if (int error = co_await files.complete(op, *outcome, file.directory, 0)) co_return error;
     file.made = act != Act::remove;
     from = meter.step(from, sim.now());
   }
@@ -161,9 +169,9 @@ Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
 // Uses known names instead of listings, because listings may be what fails.
 Task FilesThread::clean_up(SimContext& sim, SmallFiles& files) {
   Op op{.kind = OpKind::unlink};
-  for (const NamedFile& file : files_) {
+  for (const NamedFile& file : names_.files) {
     if (!file.made) continue;
-    files.aim(op, file.directory, file.name, file.object);
+    files.aim(op, file.directory, file.name(), object_of(file));
     const Outcome& outcome = co_await sim.perform(op);
     if (outcome.error == ENOENT || files.is_complete(op, outcome)) continue;
     if (int error = co_await files.complete(op, outcome, file.directory, 0)) co_return error;

@@ -30,6 +30,7 @@ class FilesThread final : public SimThread {
   int64_t next_size();  // bytes of the next file
   bool by_name() const;
   void fetch_ahead(const NamedFile& file) const;
+  ObjectId object_of(const NamedFile& file) const { return objects_.empty() ? kNoObject : objects_[file.number]; }
   // Applies `act` to each file. Sequential tests follow the order of listings, random tests that of files_.
   enum class Act { look, remove };
   Task each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random);
@@ -38,10 +39,11 @@ class FilesThread final : public SimThread {
   Task each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act);
   Task clean_up(SimContext& sim, SmallFiles& files);
   // Returns the file of a listed name. Null: this program did not create it.
-  NamedFile* file_of(const std::string& name);
+  NamedFile* file_of(std::string_view name);
 
   BonnieRun& run_;
-  std::vector<NamedFile> files_;
+  NameList names_;
+  std::vector<ObjectId> objects_;  // by number; empty: all files are used by their names
 };
 
 }  // namespace fsr::bonnie

@@ -89,18 +89,16 @@ Task SmallFiles::sync_directory(unsigned directory) {
   co_return error ? fail("sync directory", d.name, error) : 0;
 }
 
-Op SmallFiles::creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const {
-  Op op{.kind = OpKind::create,
-        .mode = 0600 & ~run_.umask,
-        .open_flags = O_CREAT | O_EXCL | O_WRONLY,
-        .object = by_name ? kNoObject : sim_.new_object(),
-        .parent = directories_[directory].object,
-        .name = name};
-  if (size > 0 || run_.settings.syncs) op.handle = sim_.new_handle();  // otherwise the target closes the file at once
-  return op;
+Op SmallFiles::creation() const {
+  return {.kind = OpKind::create, .mode = 0600 & ~run_.umask, .open_flags = O_CREAT | O_EXCL | O_WRONLY};
 }
 
-void SmallFiles::aim(Op& op, unsigned directory, const std::string& name, ObjectId known) const {
+void SmallFiles::aim_creation(Op& op, unsigned directory, std::string_view name, int64_t size, bool by_name) const {
+  aim(op, directory, name, by_name ? kNoObject : sim_.new_object());
+  op.handle = size > 0 || run_.settings.syncs ? sim_.new_handle() : 0;  // 0: the target closes the file at once
+}
+
+void SmallFiles::aim(Op& op, unsigned directory, std::string_view name, ObjectId known) const {
   op.object = known;
   op.parent = directories_[directory].object;
   op.name = name;
@@ -142,20 +140,20 @@ Task SmallFiles::fill(const Op& op, unsigned directory, const std::string& name,
   co_return error ? fail("write file", name, error) : 0;
 }
 
-Task SmallFiles::link(ObjectId file, unsigned directory, const std::string& name) {
+Task SmallFiles::link(ObjectId file, unsigned directory, std::string_view name) {
   const Op op{.kind = OpKind::link, .object = file, .parent2 = directories_[directory].object, .name2 = name};
-  if (int error = (co_await sim_.perform(op)).error) co_return fail("create link", name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("create link", std::string(name), error);
   if (!run_.settings.syncs) co_return 0;
   co_return co_await sync_directory(directory);
 }
 
-Task SmallFiles::symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made) {
+Task SmallFiles::symlink(std::string_view target, unsigned directory, std::string_view name, ObjectId* made) {
   first_ = target;
   // The original leaves out the directory, so that symlinks in other directories lead nowhere and its next test fails.
-  const std::string path = directory == first_directory_ ? target : "../" + directories_[first_directory_].name + "/" + target;
+  const std::string path = directory == first_directory_ ? first_ : "../" + directories_[first_directory_].name + "/" + first_;
   const Op op{
       .kind = OpKind::symlink, .object = sim_.new_object(), .parent = directories_[directory].object, .name = name, .data = path};
-  if (int error = (co_await sim_.perform(op)).error) co_return fail("create symlink", name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("create symlink", std::string(name), error);
   *made = op.object;
   if (!run_.settings.syncs) co_return 0;
   co_return co_await sync_directory(directory);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/page_buffer.hpp"
@@ -32,18 +33,19 @@ class SmallFiles {
   Task remove_top();                       // after the subdirectories were removed
   Task sync_everything();
 
-  // creation() and aim() make requests for one file. The caller performs them, because a Task for each file would take a tenth of
-  // the request. is_complete() says whether the outcome ends the action. If it does not, complete() goes on. It writes, reads,
-  // syncs, or reports a failure. `op` must live until then.
-  // `by_name`: the file is used by its name only, so the target need not remember it.
-  Op creation(unsigned directory, const std::string& name, int64_t size, bool by_name) const;
+  // creation(), aim_creation() and aim() make requests for one file. The caller performs them, because a Task for each file would
+  // take a tenth of the request. is_complete() says whether the outcome ends the action. If it does not, complete() goes on. It
+  // writes, reads, syncs, or reports a failure. `op` must live until then.
+  Op creation() const;
+  // Makes creation() one of this file. `by_name`: the file is used by its name only, so the target need not remember it.
+  void aim_creation(Op& op, unsigned directory, std::string_view name, int64_t size, bool by_name) const;
   // Makes a lookup or an unlink one of this file. `known`: the object; kNoObject: not known.
-  void aim(Op& op, unsigned directory, const std::string& name, ObjectId known) const;
+  void aim(Op& op, unsigned directory, std::string_view name, ObjectId known) const;
   bool is_complete(const Op& op, const Outcome& outcome) const;
   Task complete(const Op& op, const Outcome& outcome, unsigned directory, int64_t size);  // `size`: bytes of a created file
 
-  Task link(ObjectId file, unsigned directory, const std::string& name);
-  Task symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made);
+  Task link(ObjectId file, unsigned directory, std::string_view name);
+  Task symlink(std::string_view target, unsigned directory, std::string_view name, ObjectId* made);
 
   // Lists a directory in several parts.
   Task begin_list(unsigned directory);

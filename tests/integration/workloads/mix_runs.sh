@@ -208,6 +208,9 @@ ln -s nowhere one/testdir9
 refused "a link that leads nowhere" 'one/testdir9: a symbolic link that leads nowhere' fsbench nhfsstone -p 10 one
 mkdir both && ln -s ../disk1 both/testdir0 && ln -s ../disk1 both/testdir1
 refused "two processes in one directory" 'testdir0 and testdir1: expected a directory each' fsbench nhfsstone -p 2 both
+mkdir -p set/testdir0 && ln -s ../set/testdir0 set/testdir1
+refused "a link to another test directory" 'testdir0 and testdir1: expected a directory each' fsbench nhfsstone -p 2 set/.
+check "and nothing is made there" test -z "$(ls -A set/testdir0)"
 for missing in missing file:missing; do
   refused "nhfsstone: no such target, $missing" 'missing: No such' fsbench nhfsstone $missing
   check_status "bonnie: no such target, $missing" 2 'missing: No such' fsbench bonnie -u root -d $missing

@@ -231,6 +231,10 @@ def linked():
         command[command.index("3")] = "4"
         ran = run(*command)
         case(f"{name}: a link that leads nowhere is named", ran.returncode == 2 and "testdir3: a symbolic link that leads nowhere" in ran.stderr, ran.stderr)
+        os.makedirs(os.path.join(path, "set/testdir0"))
+        os.symlink("testdir0", os.path.join(path, "set/testdir1"))
+        ran = run(*command[:-1], url.replace("/tests?", "/set/?"))
+        case(f"{name}: a link to another test directory is refused", ran.returncode == 2 and "testdir0 and testdir1: expected a directory each" in ran.stderr, ran.stderr)
 
 
 if "NFS_MEM_URL" not in os.environ:
