@@ -113,7 +113,7 @@ bool through_layers(const Place& target_place, const Place& captured_place) {
       bool missing = false;
       const DirectoryIdentity below = in_layer(target_on ? target_place : captured_place, mount, layer, missing);
       const DirectoryRelation relation = directory_relation(target_on ? captured : target, below);
-      // A directory that does not exist contains nothing.
+      // A missing directory holds no other one.
       if (relation != DirectoryRelation::apart && !(missing && relation == DirectoryRelation::inside)) return true;
     }
   }
