@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -69,7 +70,7 @@ bool is_fuse(const MountEntry& mount) {
 }
 
 // Returns the directories of which an overlay is made (Documentation/filesystems/overlayfs.rst), or those that a FUSE server
-// names as its source (bindfs, mergerfs). Commas and colons in paths are not known.
+// names as its source (bindfs; fuse.mergerfs shortens the paths in its source). Commas and colons in paths are not known.
 std::vector<std::string> layers_of(const MountEntry& mount) {
   std::vector<std::string> layers;
   auto add = [&](const std::string& text) {
@@ -86,8 +87,22 @@ std::vector<std::string> layers_of(const MountEntry& mount) {
   return layers;
 }
 
-// True: one of the directories lies on an overlay or a FUSE server, and the other one shares a directory below that.
-bool through_layers(const DirectoryIdentity& target, const DirectoryIdentity& captured) {
+struct Place {
+  DirectoryIdentity identity;
+  std::string path;  // absolute
+};
+
+// Returns where a place on the mount lies in a layer of it. *missing: it does not exist there, and its nearest parent is
+// returned.
+DirectoryIdentity in_layer(const Place& place, const MountEntry& mount, std::string layer, bool& missing) {
+  const std::string point = mount.point == "/" ? "" : mount.point;
+  if (inside(place.path, mount.point)) layer += mount.root + "/" + place.path.substr(point.size());
+  return directory_identity(layer, missing);
+}
+
+// True: one of the directories lies on an overlay or a FUSE server, and there in the other one, or around it.
+bool through_layers(const Place& target_place, const Place& captured_place) {
+  const DirectoryIdentity &target = target_place.identity, &captured = captured_place.identity;
   if (target.machine.empty() || target.machine != captured.machine) return false;
   std::ifstream mountinfo("/proc/self/mountinfo");
   const std::string text{std::istreambuf_iterator<char>(mountinfo), {}};
@@ -96,8 +111,10 @@ bool through_layers(const DirectoryIdentity& target, const DirectoryIdentity& ca
     if (target_on == captured_on) continue;
     for (const std::string& layer : layers_of(mount)) {
       bool missing = false;
-      const DirectoryIdentity place = directory_identity(layer, missing);
-      if (!missing && directory_relation(target_on ? captured : target, place) != DirectoryRelation::apart) return true;
+      const DirectoryIdentity below = in_layer(target_on ? target_place : captured_place, mount, layer, missing);
+      const DirectoryRelation relation = directory_relation(target_on ? captured : target, below);
+      // A missing directory holds no other one.
+      if (relation != DirectoryRelation::apart && !(missing && relation == DirectoryRelation::inside)) return true;
     }
   }
   return false;
@@ -121,7 +138,8 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     const DirectoryRelation to_captured = directory_relation(target, header.identity);
     same = (header.host == host && inside(place, resolved(header.directory))) || to_captured == DirectoryRelation::same ||
            to_captured == DirectoryRelation::inside || (to_captured == DirectoryRelation::contains && !missing) ||
-           through_capture(place, header) || through_layers(target, header.identity);
+           through_capture(place, header) ||
+           through_layers({target, std::filesystem::weakly_canonical(place)}, {header.identity, resolved(header.directory)});
   }
   if (same)
     throw std::runtime_error(url +
@@ -179,16 +197,34 @@ static std::string host_of(std::string text, bool url) {
   return text.starts_with("[") ? text.substr(1, text.find(']') - 1) : text.substr(0, text.find(':'));
 }
 
-void refuse_own_server(const std::string& url, const TraceHeader& header) {
+static bool captured_here(const TraceHeader& header) {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   bool missing = false;
   const std::string machine = directory_identity("/", missing).machine;
-  const bool here = header.host == name || (!machine.empty() && header.identity.machine == machine);
-  if (header.identity.machine.empty() && (here || header.host.empty()))
-    throw std::runtime_error(url +
-                             ": the trace does not say which directory it captured, and the target may be that one; name another "
-                             "target, or give --force if it is not");
+  return header.host == name || (!machine.empty() && header.identity.machine == machine);
+}
+
+[[noreturn]] static void refuse_other_name(const std::string& url) {
+  throw std::runtime_error(url +
+                           ": is on the host of the capture, or on the server behind it, and may be the captured directory by "
+                           "another name; name another target, or give --force if it is none");
+}
+
+void refuse_unknown_fuse(const std::string& url, const TraceHeader& header) {
+  if (url.find("://") != url.npos || !captured_here(header)) return;
+  bool missing = false;
+  const uint64_t device = directory_identity(directory_of(url), missing).self.device;  // of its nearest parent, if it is missing
+  if (device == header.identity.self.device) return;
+  std::ifstream mountinfo("/proc/self/mountinfo");
+  const std::string text{std::istreambuf_iterator<char>(mountinfo), {}};
+  for (const MountEntry& mount : parse_mountinfo(text))
+    if (mount.dev == device && is_fuse(mount) && layers_of(mount).empty() && host_of(mount.source, false).empty())
+      refuse_other_name(url);
+}
+
+void refuse_own_server(const std::string& url, const TraceHeader& header) {
+  const bool here = captured_here(header);
   std::string server = host_of(url, true);
   bool same = false;
   if (url.find("://") == std::string::npos) {
@@ -196,26 +232,26 @@ void refuse_own_server(const std::string& url, const TraceHeader& header) {
     const UniqueFd fd(open(directory.c_str(), O_PATH | O_CLOEXEC));
     struct stat there, captured;
     const std::optional<MountEntry> mount = fd ? mount_of(fd.get()) : std::nullopt;
-    if (!mount) return;
-    server = host_of(mount->source, false);
-    same = mount->source == header.mount_source &&
+    if (mount) server = host_of(mount->source, false);
+    same = mount && mount->source == header.mount_source &&
            (!server.empty() || (here && fstat(fd.get(), &there) == 0 && stat(header.directory.c_str(), &captured) == 0 &&
                                 there.st_ino == captured.st_ino));
     // The FUSE server of the target need not say what is behind it.
-    same |= here && server.empty() && is_fuse(*mount) && mount->dev != header.identity.self.device;
+    same |= mount && here && server.empty() && is_fuse(*mount) && mount->dev != header.identity.self.device;
   }
   const std::set<std::string> there = addresses_of(server);
   auto meets = [&](const std::set<std::string>& others) {
     return std::ranges::any_of(others, [&](const std::string& address) { return there.contains(address); });
   };
   const std::string source = host_of(header.mount_source, false);
-  same |= !server.empty() && ((!source.empty() && meets(addresses_of(source))) || meets(addresses_of(header.host)) ||
-                              (here && (meets(own_addresses()) || std::ranges::any_of(there, leads_here))));
-  same |= here && url.find("+unix:") != std::string::npos;
-  if (same)
+  const bool served_here = meets(own_addresses()) || std::ranges::any_of(there, leads_here) || url.find("+unix:") != url.npos;
+  same |= !server.empty() && ((!source.empty() && meets(addresses_of(source))) || meets(addresses_of(header.host)));
+  same |= here && served_here;
+  if (header.identity.machine.empty() && (here || header.host.empty()) && (server.empty() || served_here))
     throw std::runtime_error(url +
-                             ": is on the host of the capture, or on the server behind it, and may be the captured directory by "
-                             "another name; name another target, or give --force if it is none");
+                             ": the trace does not say which directory it captured, and the target may be that one; name another "
+                             "target, or give --force if it is not");
+  if (same) refuse_other_name(url);
 }
 
 bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {

@@ -83,6 +83,8 @@ Report LivePage::so_far(const Report& report) const {
   out.environment = report.environment;
   out.acting_as = report.acting_as;
   out.options = report.options;
+  out.image = report.image;
+  out.prepared = report.prepared;
   out.series = series_;
   for (const auto& section : report.sections)
     if (section->so_far()) out.sections.push_back(section);
@@ -90,6 +92,7 @@ Report LivePage::so_far(const Report& report) const {
   add_counts(r, counts_);
   r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet
   r.after_differences = report.result.after_differences;
+  r.unanswered = report.result.unanswered;
   out.counters = report.counters;
   r.elapsed = series_.intervals().back().to;
   return out;

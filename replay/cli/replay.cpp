@@ -53,6 +53,7 @@ void Replay::open_target_for_run() {
   std::string url = command.target;
   if (url.empty()) url = "./fsreplay-data";
   if (!command.force) refuse_captured_place(url, input->header());
+  if (!command.force && input->is_live()) refuse_unknown_fuse(url, input->header());
   if (!command.force && input->leaves_target_alone()) refuse_own_server(url, input->header());
   target = open_target(
       url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
@@ -316,6 +317,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
                    send_heartbeat();
                    follow_ranks(false);
                    report.series.add(p);
+                   if (cluster.size() == 1) report.result.unanswered = p.unanswered;
                    line.replay(p, report.series.intervals(), report.span, report.whole);
                  },
              .on_interval = [this](const Interval& interval) { report_interval(interval); },

@@ -123,6 +123,7 @@ inline constexpr std::tuple kOfRun{
     Sum{nullptr, &RunResult::mismatches_total},
     Any{nullptr, &RunResult::stopped},
     Any{nullptr, &RunResult::stopped_on_error},
+    Any{nullptr, &RunResult::stopped_on_difference},
 };
 
 inline constexpr std::tuple kOfKind{

@@ -213,12 +213,12 @@ std::chrono::nanoseconds Runner::until_report() const {
 
 void Runner::report(bool last) {
   Progress p;
-  uint64_t unanswered = 0, skipped = 0, lock_waits = 0, behind = 0;
+  uint64_t skipped = 0, lock_waits = 0, behind = 0;
   p.planned = run_.planned.load(std::memory_order_relaxed);
   for (auto& worker : run_.workers) {
     WorkerCounters& c = worker->counters();
     p.done += c.done.load(std::memory_order_relaxed);
-    unanswered += c.unanswered.load(std::memory_order_relaxed);
+    p.unanswered += c.unanswered.load(std::memory_order_relaxed);
     behind += c.behind.load(std::memory_order_relaxed);
     skipped += c.skipped.load(std::memory_order_relaxed);
     lock_waits += c.lock_waits.load(std::memory_order_relaxed);
@@ -235,7 +235,7 @@ void Runner::report(bool last) {
   // Short intervals report more often, but so few operations complete in one that it would be judged wrongly.
   if (last || p.elapsed - judged_.elapsed >= run_.options.progress_every / 4 * 3) {
     if (10 * (behind - behind_) > p.done - judged_.done) behind_time_ += p.elapsed - judged_.elapsed;
-    unresponsive_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
+    unresponsive_.look(now - run_.heartbeat.total(), p.done - p.unanswered - skipped, p.unanswered, p.in_flight - lock_waits);
     behind_ = behind;
     judged_ = p;
   }

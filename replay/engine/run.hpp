@@ -41,11 +41,12 @@ struct Progress {
   uint64_t done = 0;       // completed, skipped ones included
   uint64_t in_flight = 0;  // issued, not completed
   uint64_t differed = 0;   // outcomes that were not as recorded
-  uint64_t bytes = 0;      // read and written
-  int64_t elapsed = 0;     // ns since the start of the schedule
-  int64_t position = 0;    // recorded start of the latest operation issued, relative to `from`
-  int64_t lateness = 0;    // worst lateness of the replayer since the last call, ns
-  bool last = false;       // true: the final call
+  uint64_t unanswered = 0;
+  uint64_t bytes = 0;    // read and written
+  int64_t elapsed = 0;   // ns since the start of the schedule
+  int64_t position = 0;  // recorded start of the latest operation issued, relative to `from`
+  int64_t lateness = 0;  // worst lateness of the replayer since the last call, ns
+  bool last = false;     // true: the final call
 };
 
 struct RunOptions {
@@ -187,6 +188,7 @@ struct RunResult {
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early because of stop, duration or an error
   bool stopped_on_error = false;
+  bool stopped_on_difference = false;  // true: an outcome without an error stopped it
   Limit limit = Limit::none;
   std::string limit_text;  // `limit` as a sentence
 

@@ -436,6 +436,7 @@ bool Worker::compare(const Node& node) {
         failed |= outcome.error != 0;
         // If a difference without an error went by, errors that follow from it would be mere consequences.
         if (run_.options.stop_on_error && (outcome.error != 0 || run_.knock_on.marks_differences())) {
+          if (!run_.cancel.load(std::memory_order_relaxed)) result_.stopped_on_difference = outcome.error == 0;
           result_.stopped_on_error = true;
           run_.cancel.store(true, std::memory_order_relaxed);
         }

@@ -63,6 +63,8 @@ class Input : public RankShare {
 
   // True: nothing but the operations may change the target, which gets no marker and no probe.
   virtual bool leaves_target_alone() const { return false; }
+  // True: the capture goes on meanwhile. Were the target captured, its operations would come back for ever.
+  virtual bool is_live() const { return false; }
 
   // Output files of the input. open_outputs() opens them before anything else is done; finish_outputs() completes them after the
   // last round. Both throw std::runtime_error, one line.

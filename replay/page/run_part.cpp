@@ -60,7 +60,7 @@ class RunPart {
     if (running_ && !reasons.empty())
       page_.verdict(HtmlPage::Mark::bad, "Still running. Not clean so far: " + one_line(reasons) + ".", sentences);
     else if (running_)
-      page_.verdict(HtmlPage::Mark::open, "Still running; clean so far.", sentences);
+      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
     else if (reasons.empty())
       page_.verdict(HtmlPage::Mark::good, "Clean: every operation was issued and had the expected outcome.", sentences);
     else

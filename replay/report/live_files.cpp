@@ -104,7 +104,8 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series,
   out.sample({}, double(series.lateness) / 1e9);
   out.metric("fsreplay_elapsed_seconds", Type::gauge, "Seconds since the start of the run.");
   out.sample({}, double(interval.to) / 1e9);
-  out.metric("fsreplay_target_events", Type::counter, "What the target did beside the operations, and lost; as in the report.");
+  if (!of_target.empty())
+    out.metric("fsreplay_target_events", Type::counter, "What the target did beside the operations, and lost; as in the report.");
   for (const auto& [what, count] : of_target) out.sample({{"what", what}}, double(count));
   for (const auto& section : sections) section->metrics(out);
   write(out);

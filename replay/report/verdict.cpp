@@ -85,8 +85,8 @@ Verdict verdict(const Report& report) {
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error)
-    v.reasons.push_back(r.failed() ? "run ended at the first operation that failed (--on-error stop)"
-                                   : "run ended at the first outcome that differed (--on-error stop)");
+    v.reasons.push_back(r.stopped_on_difference ? "run ended at the first outcome that differed (--on-error stop)"
+                                                : "run ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back("run interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   v.status = v.reasons.empty() ? 0 : 1;

@@ -169,7 +169,7 @@ class KnownTree {
   }
 
   void each_object(const auto& visit) const {
-    for (const auto& [id, o] : objects_) visit(o);
+    for (const auto& [id, o] : objects_) visit(id, o);
   }
 
  protected:

@@ -27,6 +27,7 @@ bool shows_in_names(const Op& op) {
 
 // True: `seen` is as `op` makes it.
 static bool is_made(const Op& op, const Sighting& seen) {
+  if (seen.is_another) return false;
   switch (op.kind) {
     case OpKind::mkdir:
       return S_ISDIR(seen.type) && seen.links <= 2;  // more links are those of directories in it
@@ -34,7 +35,8 @@ static bool is_made(const Op& op, const Sighting& seen) {
       return S_ISLNK(seen.type) && seen.text == op.data;
     default: {
       const uint32_t type = op.kind == OpKind::mknod && (op.mode & S_IFMT) ? op.mode & S_IFMT : uint32_t(S_IFREG);
-      return seen.type == type && (seen.size == 0 || type != S_IFREG);
+      const bool device = type == S_IFCHR || type == S_IFBLK;
+      return seen.type == type && (seen.size == 0 || type != S_IFREG) && (!device || seen.rdev == op.flags);
     }
   }
 }
@@ -47,7 +49,9 @@ LostReply judge(const Op& op, const Sighting& name, const Sighting& name2) {
       if (!name.is_object) return LostReply::unknown;  // perhaps it was never there
       return !name.type ? LostReply::done : there ? LostReply::not_done : LostReply::unknown;
     case OpKind::link:
-      return !name2.type ? LostReply::not_done : there2 ? LostReply::done : LostReply::unknown;
+      if (!name2.type) return LostReply::not_done;
+      if (name2.links && name2.links <= name2.links_before) return LostReply::unknown;  // it was a name of that file before
+      return there2 ? LostReply::done : LostReply::unknown;
     case OpKind::rename:
       return there ? LostReply::not_done : there2 ? LostReply::done : LostReply::unknown;
     case OpKind::create:

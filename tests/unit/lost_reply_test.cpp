@@ -24,7 +24,7 @@ using nfs::Proc;
 namespace {
 
 constexpr uint32_t kOk = 0, kNoEntry = 2, kExists = 17;
-constexpr uint32_t kFile = 1, kDirectory = 2, kLink = 5;  // ftype3
+constexpr uint32_t kFile = 1, kDirectory = 2, kDevice = 4, kLink = 5;  // ftype3
 
 std::string number(uint64_t v) { return be32(uint32_t(v >> 32)) + be32(uint32_t(v)); }
 std::string text(std::string v) {
@@ -32,12 +32,12 @@ std::string text(std::string v) {
   v.resize((v.size() + 3) / 4 * 4);
   return size + v;
 }
-std::string attributes(uint32_t type, uint64_t size = 0, uint32_t links = 1) {
-  return be32(1) + be32(type) + be32(0755) + be32(links) + be32(0) + be32(0) + number(size) + number(size) + number(0) +
+std::string attributes(uint32_t type, uint64_t size = 0, uint32_t links = 1, uint32_t minor = 0) {
+  return be32(1) + be32(type) + be32(0755) + be32(links) + be32(0) + be32(0) + number(size) + number(size) + number(minor) +
          number(1) + number(9) + std::string(24, '\0');
 }
-std::string found(const std::string& handle, uint32_t type, uint64_t size = 0, uint32_t links = 1) {
-  return be32(kOk) + text(handle) + attributes(type, size, links) + be32(0);
+std::string found(const std::string& handle, uint32_t type, uint64_t size = 0, uint32_t links = 1, uint32_t minor = 0) {
+  return be32(kOk) + text(handle) + attributes(type, size, links, minor) + be32(0);
 }
 std::string not_found() { return be32(kNoEntry) + be32(0); }
 std::string changed(uint32_t status) { return be32(status) + be32(0) + be32(0); }  // of MKDIR that fails, REMOVE
@@ -74,11 +74,11 @@ struct Lost final : Completion {
     request.op = &op;
   }
   void completed(TargetRequest&) override { ended = true; }
-  void knows(ObjectId object, const std::string& handle) {
+  void knows(ObjectId object, const std::string& handle, uint64_t links = 0) {
     nfs::FileHandle bytes;
     bytes.size = uint8_t(handle.size());
     handle.copy(bytes.bytes.data(), handle.size());
-    state->map_id(object, bytes, {.valid = kAttrMode, .mode = S_IFREG});
+    state->map_id(object, bytes, {.valid = kAttrMode | (links ? kAttrNlink : 0u), .mode = S_IFREG, .nlink = links});
   }
   std::string handle_of(ObjectId object) {
     nfs::FileHandle handle;
@@ -178,6 +178,22 @@ TEST_CASE("an operation that the server performed before the connection broke is
   CHECK(f.state->counters.repeated == 0);
 }
 
+TEST_CASE("an open file whose hiding had no reply is known to have lost its name, and is forgotten with its release") {
+  Lost f;
+  f.knows(7, "file", 1);
+  nfs::FileHandle handle;
+  REQUIRE(f.state->handle_of(7, &handle));
+  f.state->opened(3, 7, handle, O_RDWR, false);
+  f.lose(OpKind::unlink, Proc::rename);
+  CHECK(f.lookups({not_found()}) == Proc::null);
+  CHECK(f.request.outcome.error == 0);
+  CHECK(f.state->counters.hidden == 1);
+  std::vector<nfs::HiddenName> hidden;
+  f.state->released(3, &hidden);
+  CHECK(hidden.size() == 1);
+  CHECK(f.handle_of(7).empty());
+}
+
 TEST_CASE("an operation that the server did not perform before the connection broke begins again") {
   Lost f;
   SECTION("mkdir") {
@@ -225,6 +241,22 @@ TEST_CASE("an operation is not done if the name is another object than it leaves
   SECTION("a directory with others in it") {
     f.lose(OpKind::mkdir, Proc::mkdir);
     CHECK(f.lookups({found("dir!", kDirectory, 4096, 3)}) == Proc::null);
+  }
+  SECTION("a directory that has another id") {
+    f.knows(8, "dir!");
+    f.lose(OpKind::mkdir, Proc::mkdir);
+    CHECK(f.lookups({found("dir!", kDirectory)}) == Proc::null);
+  }
+  SECTION("another device") {
+    f.op.mode = S_IFCHR | 0600;
+    f.op.flags = 5;
+    f.lose(OpKind::mknod, Proc::mknod);
+    CHECK(f.lookups({found("dev!", kDevice, 0, 1, 6)}) == Proc::null);
+  }
+  SECTION("a name that the file had before") {
+    f.knows(7, "file", 2);
+    f.lose(OpKind::link, Proc::link);
+    CHECK(f.lookups({found("file", kFile, 0, 2)}) == Proc::null);
   }
   SECTION("no name, of a file that the client does not know") {
     f.lose(OpKind::unlink, Proc::remove);
@@ -277,5 +309,8 @@ TEST_CASE("names tell of an operation only if one request performs it") {
     CHECK(!shows_in_names(op));
   }
   op.kind = OpKind::write;
+  CHECK(!shows_in_names(op));
+  op.kind = OpKind::mkdir;
+  op.op_flags = kOpUnfinished;  // as preparations are beside others
   CHECK(!shows_in_names(op));
 }

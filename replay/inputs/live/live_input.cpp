@@ -61,6 +61,7 @@ class LiveInput final : public Input, public GeneratedLoad {
     return [](std::string_view) { return false; };  // nothing may be removed
   }
   bool leaves_target_alone() const override { return trusts(); }
+  bool is_live() const override { return true; }
 
   // The image is empty, because no operation has come yet.
   Image image(const Target& target, const ImageOptions& options, const ShowProgress&) override {

@@ -131,7 +131,7 @@ void Tree::renamed(const Op& op, bool done) {
 
 std::vector<std::string> Tree::outdated_copies() const {
   std::vector<std::string> copies;
-  each_object([&](const Object& o) {
+  each_object([&](ObjectId, const Object& o) {
     if (o.names.size() < 2) return;
     for (const Object::Name& name : o.outdated) copies.push_back(name.name);
   });

@@ -80,7 +80,8 @@ void forget_names(OpCall& call) {
   const Op& op = call.op();
   if (op.kind == OpKind::rename) {
     if (op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);
-  } else if (op.kind == OpKind::rmdir || !call.files().is_open(op.object)) {  // an open file has got a hidden name
+  } else {
+    if (op.kind == OpKind::unlink && call.files().is_open(op.object)) ++call.files().counters.hidden;  // by hide_perhaps()
     call.files().unlinked(op.object);
   }
 }

@@ -15,7 +15,11 @@ static Task see(OpCall& call, ObjectId directory, std::string_view name, Sightin
   if (int error = find_object(call, directory, &dir)) co_return error;
   call.auxiliary();
   FileHandle known;
-  if (call.files().objects.visit(call.op().object, [&](const Object& o) { known = o.handle; })) seen->is_object = false;
+  auto remember = [&](const Object& o) {
+    known = o.handle;
+    seen->links_before = o.links;
+  };
+  if (call.files().objects.visit(call.op().object, remember)) seen->is_object = false;
   const ClientReply* reply = &co_await call.send(Proc::lookup, encode_name, dir, name);
   if (reply->error) co_return reply->error == ENOENT ? 0 : reply->error;
   if (differ(reply->system, call.client().options.root_system)) co_return EXDEV;
@@ -29,6 +33,8 @@ static Task see(OpCall& call, ObjectId directory, std::string_view name, Sightin
   seen->type = reply->attr.mode & S_IFMT;
   seen->size = reply->attr.size;
   seen->links = reply->attr.nlink;
+  seen->rdev = reply->attr.rdev;
+  seen->is_another = call.files().knows_as_another(call.op().object, found);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   reply = &co_await call.send(Proc::readlink, encode_handle, found);

@@ -85,6 +85,12 @@ bool NfsState::is_open(ObjectId object) {
   return open;
 }
 
+bool NfsState::knows_as_another(ObjectId object, const FileHandle& handle) {
+  bool known = false;
+  objects.for_each([&](uint64_t id, const Object& o) { known |= id != object && o.handle.view() == handle.view(); });
+  return known;
+}
+
 void NfsState::unlinked(ObjectId object) {
   if (object == kRootObject) return;
   bool forget = false;

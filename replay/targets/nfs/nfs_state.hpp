@@ -112,6 +112,8 @@ class NfsState {
   std::string lock_caller;  // name of this client for the lock manager
 
   bool handle_of(ObjectId object, FileHandle* handle);  // false: no operation has bound the id; counted
+  // True: the handle is bound to another id than `object`. Looks at all objects.
+  bool knows_as_another(ObjectId object, const FileHandle& handle);
   // Binds an id to the file handle of a reply.
   void map_id(ObjectId object, const FileHandle& handle, const Attr& attr);
   void learn_links(ObjectId object, const Attr& attr);

@@ -16,7 +16,11 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   if (int error = co_await call.client().ready(call)) co_return error;
   call.auxiliary();
   FileHandle known;
-  if (call.files().objects.visit(call.op().object, [&](const nfs::Object& o) { known = o.handle; })) seen->is_object = false;
+  auto remember = [&](const nfs::Object& o) {
+    known = o.handle;
+    seen->links_before = o.links;
+  };
+  if (call.files().objects.visit(call.op().object, remember)) seen->is_object = false;
   Rpc& lookup = call.ask();
   lookup.compound.putfh(dir).lookup(name).getfh().getattr(kFoundAttributes);
   const Reply* reply = &co_await call.send(lookup);
@@ -27,6 +31,8 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   seen->type = reply->attr.mode & S_IFMT;
   seen->size = reply->attr.size;
   seen->links = reply->attr.nlink;
+  seen->rdev = reply->attr.rdev;
+  seen->is_another = call.files().knows_as_another(call.op().object, found);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   Rpc& read = call.ask();

@@ -308,7 +308,7 @@ class Beside:
             between = self.proxy(fault)
             problem, report = self.ended(self.start(trace, timeout=20), 60)
             between.close()
-            done = report.get("counters", {}).get("operations done although their reply was lost")
+            done = report.get("counters", {}).get("operations assumed done whose reply was lost, not compared")
             kept = sorted(os.listdir(os.path.join(self.directory, f"link{self.made}")))
             if not problem and (report["differed"] or fault.times < 5 or (fault.after and not done)
                                 or kept != [".fsreplay"] + [f"kept{i}" for i in range(4)]):
