@@ -65,7 +65,7 @@ def at_a_glance():
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
             values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
-        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
+        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)', command = 'fsreplay --workers 4 B.zst'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
     for width in (390, 600, 768, 1280):
@@ -79,7 +79,9 @@ def at_a_glance():
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
     matched = rows("select matched from run where id = 1")[0][0]
-    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50&nbsp;s." in text)
+    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after <span class=\"u\">2.50 s</span>." in text)
+    cases.case("commands stay as they are", "<bdi>fsreplay --workers 4 B.zst</bdi>" in text)
+    cases.case("a gap is said to be a zero on logarithmic axes too", "or on a logarithmic axis a zero." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
         part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
@@ -233,7 +235,7 @@ def page():
         where id = 1 and kind = '' and what = 'response'""")[0])}
     cases.case("its numbers are the database's", all(f'<data value="{n}">' in first and (f'<data value="{n}">' in text or c == "issued") for c, n in whole.items()), whole)
     recorded = rows("select count(*) from distributions where run = 1 and what = 'recorded' and kind = 'read'")[0][0]
-    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+&nbsp;.s recorded, ×", first))
+    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">.*?</data><small><span class=\"u\">[\d.]+ .s</span> recorded, ×", first))
     for section in ("time", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
         cases.case(f"the page of one run has its {section}", f'id="{section}"' in first)
     for section in ("cases", "curve", "kinds", "runs", "environment"):
