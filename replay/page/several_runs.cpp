@@ -180,11 +180,20 @@ class Page {
   }
 
   void curve() {
+    auto differ = [&](const char* column) {
+      return std::any_of(runs_.begin(), runs_.end(),
+                         [&](const ShownRun& run) { return run.chosen.run.text(column) != runs_[0].chosen.run.text(column); });
+    };
+    const bool inputs = differ("input"), targets = differ("target");
+    auto group = [&](const ResultRow& run) {
+      if (!inputs) return run.text("target");
+      return targets ? run.text("input") + " on " + run.text("target") : run.text("input");
+    };
     LoadCurve curve({"p50", "p99"});
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
         const ResultRow& row = run.chosen.run;
-        curve.add({.group = row.text("target"),
+        curve.add({.group = group(row),
                    .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
                    .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
                    .achieved = row.real("achieved_per_s"),

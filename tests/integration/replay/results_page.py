@@ -102,6 +102,15 @@ def at_a_glance():
     cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
     lines = charts("both.html", "Response by load")
     cases.case("no line joins runs of two commands", [len(line) for line in lines] == [1, 1, 1, 1], lines)
+    for name, change, keys in (("two captures on one target", "input = id || '.zst', target = 'file:x'", ("p50, 1.zst", "p50, 2.zst")),
+                               ("two captures on two targets", "input = id || '.zst'", ("1.zst on file:tree-1x", "2.zst on file:tree-2x"))):
+        shutil.copy("r.sqlite", "apart.sqlite")
+        with contextlib.closing(sqlite3.connect("apart.sqlite")) as db, db:
+            db.execute("update run set " + change)
+        run("fsreplay", "report", "apart.sqlite", "-o", "apart.html", "--force")
+        with open("apart.html", encoding="utf-8") as file:
+            text = file.read()
+        cases.case(f"{name} are drawn apart", all(f"{key}<" in text for key in keys), re.findall(r"p50, [^<]*", text))
     done = run("fsreplay", "report", "ramp.sqlite", "-o", "ramp.html")
     lines = charts("ramp.html", "Response by load")
     cases.case("a line joins the loads of a ramp", done.returncode == 0 and [len(line) for line in lines] == [3, 3], lines)
