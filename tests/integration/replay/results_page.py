@@ -169,6 +169,17 @@ def many():
     means = [[math.exp(sum(map(math.log, six)) / 6) for six in p99[2 * i:2 * i + 2]] for i in range(3)]
     cases.case("cases of one load stand beside the first one, as ratios of their means", len(ratios) == 3 and all(
         len(row) >= 3 and abs(row[2] - odd / even) < 1e-4 * row[2] for row, (even, odd) in zip(ratios.values(), means)), (ratios, means))
+    marks = {}  # of the rates of the second case at 1x
+    shutil.copy("many.sqlite", "marks.sqlite")
+    for name, change in (("as they are shown", "achieved_per_s = 100 + 0.08 * (label = 'odd')"), ("clear", "achieved_per_s = 100 + (label = 'odd')"),
+                         ("not clean", "not_clean = 'one failed' where id = 1")):
+        with contextlib.closing(sqlite3.connect("marks.sqlite")) as db, db:
+            db.execute("update run set " + change)
+        run("fsreplay", "report", "marks.sqlite", "-o", "marks.html", "--force")
+        with open("marks.html", encoding="utf-8") as file:
+            marks[name] = re.search(r'id="ratio-table".*?</th><td[^>]*>.*?</td>(<td.*?</td>)', file.read(), re.S)[1]
+    cases.case("a ratio is better if its interval is shown above 1, and both cases were clean", 'class="open"' in marks["as they are shown"]
+               and 'class="better"' in marks["clear"] and "1.009 to 1.011" in marks["clear"] and ">-<" in marks["not clean"], marks)
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
