@@ -63,7 +63,7 @@ table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:t
 caption{text-align:left;color:var(--soft);padding:.25rem 0}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:baseline;white-space:nowrap}
 th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
-td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.t td.k,td.k{white-space:nowrap}
+td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.u,.t td.k,td.k{white-space:nowrap}
 thead th:first-child,.t thead th{overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;white-space:normal;overflow-wrap:normal;vertical-align:bottom}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
@@ -92,15 +92,21 @@ h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adju
 // Text of unknown direction must not turn around what stands beside it.
 std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
 
-// Returns the text with its numbers and their units on one line each.
-std::string unbroken(std::string text) {
-  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "%"};
-  for (size_t at = 0; (at = text.find(' ', at + 1)) != text.npos;) {
-    const std::string_view word = std::string_view(text).substr(at + 1, text.find_first_of(" ,;.:)<", at + 1) - at - 1);
-    if (isdigit(uint8_t(text[at - 1])) && std::find(std::begin(kUnits), std::end(kUnits), word) != std::end(kUnits))
-      text.replace(at, 1, "&nbsp;");
+// Returns markup with its numbers and their units on one line each. Its text stays the same: it may be a command to copy.
+std::string unbroken(std::string_view markup) {
+  constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "%"};
+  std::string out;
+  size_t done = 0;
+  for (size_t at = 0; (at = markup.find(' ', at + 1)) != markup.npos;) {
+    const size_t end = std::min(markup.find_first_of(" ,;.:)<", at + 1), markup.size());
+    const std::string_view word = markup.substr(at + 1, end - at - 1);
+    if (!isdigit(uint8_t(markup[at - 1])) || std::find(std::begin(kUnits), std::end(kUnits), word) == std::end(kUnits)) continue;
+    const size_t begin = markup.find_last_not_of("0123456789.,", at - 1) + 1;
+    fmt::format_to(std::back_inserter(out), "{}<span class=\"u\">{}</span>", markup.substr(done, begin - done),
+                   markup.substr(begin, end - begin));
+    done = end;
   }
-  return text;
+  return out.append(markup.substr(done));
 }
 
 std::string cell_text(const HtmlPage::Cell& cell) {
@@ -147,7 +153,7 @@ void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std
   for (const auto& [what, value] : values)
     if (!value.text.empty())
       fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what),
-                     unbroken(cell_text(value)));
+                     value.value.empty() ? cell_text(value) : unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
 void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {

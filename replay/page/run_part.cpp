@@ -165,7 +165,8 @@ class RunPart {
     if (intervals.empty()) return;
     page_.section("time", "Over time");
     page_.note(
-        "A gap is a stretch in which nothing completed, not a zero. Response runs from the time that an operation was due.");
+        "A gap is a stretch in which nothing completed, or on a logarithmic axis a zero. Response runs from the time that an "
+        "operation was due.");
     write_over_time(page_, intervals, replayed_ ? 0 : run_.real("asked_per_s"));
     write_heat_maps(page_, file_.rows("heat", id_), intervals.back().real("to_ns") / 1e9);
   }

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMostCases = 8;     // columns of the table of kinds
 constexpr size_t kMostReasons = 10;  // sentences about runs that were not clean
 constexpr size_t kMostDifferences = 30;
-constexpr double kShownStep = 0.0005;  // of ratios, which have three digits; finer differences are not shown
+constexpr double kShownStep = 0.0005;  // of ratios, which have three digits after 1; finer differences are not shown
 
 // Returns the median of the runs of a case that have the value, and below it the least and the highest.
 template <class Value, class ToCell>
@@ -151,42 +151,54 @@ class Page {
       bool any = false;
       for (const Figure& figure : kFigures) {
         std::vector<double> values[2];
-        bool bound = false;
+        bool bound = false, clean = true;
         for (const Case* of : {static_cast<const Case*>(&*first), &one})
           for (const ShownRun* run : of->runs) {
             const ResultRow* its = !figure.what.empty() ? run->of("", figure.what) : &run->chosen.run;
             if (its && !run->chosen.running) values[of == &one].push_back(its->real(figure.column));
+            clean = clean && run->chosen.run.text("not_clean").empty();
             bound = bound || (figure.what == "response" && run->responses.is_bound(figure.quantile));
           }
         const double was = median(values[0]), is = median(values[1]);
         const double step = !figure.what.empty() && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep;
         const auto found = bound ? std::nullopt : ratio_of_means(values[0], values[1], step);
         any = any || found;
-        row.push_back(found ? against(*found, !figure.what.empty()) : Cell("-"));
+        row.push_back(found && clean ? against(*found, !figure.what.empty()) : Cell("-"));
       }
       if (any) t.rows.push_back(std::move(row));
     }
     if (t.rows.empty()) return;
     page_.note(
         "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (red), as "
-        "the interval does not hold 1. A dash: fewer than three runs, or a time that is a lower bound.");
+        "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
     page_.table(t);
   }
   static Cell against(const MeanRatio& found, bool less_is_better) {
-    const bool shown = found.low > 1 || found.high < 1;
-    return {fmt::format("×{:.3g}", found.ratio), fmt::format("{:.6g}", found.ratio),
-            fmt::format("{:.3g} to {:.3g}", found.low, found.high),
+    auto text = [](double ratio) { return fmt::format("{:.4g}", ratio); };
+    const std::string low = text(found.low), high = text(found.high);
+    // An end that is shown as 1 decides nothing.
+    const bool shown = (found.low > 1 && low != text(1)) || (found.high < 1 && high != text(1));
+    return {"×" + text(found.ratio), fmt::format("{:.6g}", found.ratio), low + " to " + high,
             !shown                                ? "open"
             : (found.ratio > 1) != less_is_better ? "better"
                                                   : "worse"};
   }
 
   void curve() {
+    auto differ = [&](const char* column) {
+      return std::any_of(runs_.begin(), runs_.end(),
+                         [&](const ShownRun& run) { return run.chosen.run.text(column) != runs_[0].chosen.run.text(column); });
+    };
+    const bool inputs = differ("input"), targets = differ("target");
+    auto group = [&](const ResultRow& run) {
+      if (!inputs) return run.text("target");
+      return targets ? run.text("input") + " on " + run.text("target") : run.text("input");
+    };
     LoadCurve curve({"p50", "p99"});
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
         const ResultRow& row = run.chosen.run;
-        curve.add({.group = row.text("target"),
+        curve.add({.group = group(row),
                    .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
                    .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
                    .achieved = row.real("achieved_per_s"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study's page in Markdown. Each sentence about an outcome is made from the outcomes."""
 import statistics
+import urllib.parse
 
 from targets import SERVER_NAMES
 
@@ -165,7 +166,7 @@ def part_lines(entries):
         yield from requests_table(first)
     for entry in entries:
         if entry.get("drawn"):
-            yield f"\nEvery row and round, drawn: [{entry['drawn']}]({entry['drawn']})."
+            yield f"\nEvery row and round, drawn: [`{entry['drawn']}`]({urllib.parse.quote(entry['drawn'])})."
     complaints = [line for entry in entries for line in entry.get("result", {}).get("complaints", [])]
     left_out = [f"left out: {line}" for entry in entries for line in entry["left_out"]]
     if complaints or left_out:

@@ -21,7 +21,7 @@ document.querySelectorAll('details').forEach(d => d.open = true);
 const broken = [];
 for (const cell of document.querySelectorAll('td, th, dd, p'))
   for (let walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT); walk.nextNode();)
-    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(\s([num]?s|[KMG]?i?B|%))?(?![^\s,;.:)])/g)) {
+    for (const found of walk.currentNode.data.matchAll(/(?<!\S)\d[\d,.]*(\s([num]?s|min|h|[KMG]?i?B|%))?(?![^\s,;.:)])/g)) {
       const range = document.createRange();
       range.setStart(walk.currentNode, found.index);
       range.setEnd(walk.currentNode, found.index + found[0].length);

@@ -65,7 +65,7 @@ def at_a_glance():
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
             values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
-        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)'")
+        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)', command = 'fsreplay --workers 4 B.zst'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
     for width in (390, 600, 768, 1280):
@@ -79,7 +79,9 @@ def at_a_glance():
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
     matched = rows("select matched from run where id = 1")[0][0]
-    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after 2.50&nbsp;s." in text)
+    cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after <span class=\"u\">2.50 s</span>." in text)
+    cases.case("commands stay as they are", "<bdi>fsreplay --workers 4 B.zst</bdi>" in text)
+    cases.case("a gap is said to be a zero on logarithmic axes too", "or on a logarithmic axis a zero." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
         part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
@@ -100,6 +102,15 @@ def at_a_glance():
     cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
     lines = charts("both.html", "Response by load")
     cases.case("no line joins runs of two commands", [len(line) for line in lines] == [1, 1, 1, 1], lines)
+    for name, change, keys in (("two captures on one target", "input = id || '.zst', target = 'file:x'", ("p50, 1.zst", "p50, 2.zst")),
+                               ("two captures on two targets", "input = id || '.zst'", ("1.zst on file:tree-1x", "2.zst on file:tree-2x"))):
+        shutil.copy("r.sqlite", "apart.sqlite")
+        with contextlib.closing(sqlite3.connect("apart.sqlite")) as db, db:
+            db.execute("update run set " + change)
+        run("fsreplay", "report", "apart.sqlite", "-o", "apart.html", "--force")
+        with open("apart.html", encoding="utf-8") as file:
+            text = file.read()
+        cases.case(f"{name} are drawn apart", all(f"{key}<" in text for key in keys), re.findall(r"p50, [^<]*", text))
     done = run("fsreplay", "report", "ramp.sqlite", "-o", "ramp.html")
     lines = charts("ramp.html", "Response by load")
     cases.case("a line joins the loads of a ramp", done.returncode == 0 and [len(line) for line in lines] == [3, 3], lines)
@@ -158,6 +169,17 @@ def many():
     means = [[math.exp(sum(map(math.log, six)) / 6) for six in p99[2 * i:2 * i + 2]] for i in range(3)]
     cases.case("cases of one load stand beside the first one, as ratios of their means", len(ratios) == 3 and all(
         len(row) >= 3 and abs(row[2] - odd / even) < 1e-4 * row[2] for row, (even, odd) in zip(ratios.values(), means)), (ratios, means))
+    marks = {}  # of the rates of the second case at 1x
+    shutil.copy("many.sqlite", "marks.sqlite")
+    for name, change in (("as they are shown", "achieved_per_s = 100 + 0.08 * (label = 'odd')"), ("clear", "achieved_per_s = 100 + (label = 'odd')"),
+                         ("not clean", "not_clean = 'one failed' where id = 1")):
+        with contextlib.closing(sqlite3.connect("marks.sqlite")) as db, db:
+            db.execute("update run set " + change)
+        run("fsreplay", "report", "marks.sqlite", "-o", "marks.html", "--force")
+        with open("marks.html", encoding="utf-8") as file:
+            marks[name] = re.search(r'id="ratio-table".*?</th><td[^>]*>.*?</td>(<td.*?</td>)', file.read(), re.S)[1]
+    cases.case("a ratio is better if its interval is shown above 1, and both cases were clean", 'class="open"' in marks["as they are shown"]
+               and 'class="better"' in marks["clear"] and "1.009 to 1.011" in marks["clear"] and ">-<" in marks["not clean"], marks)
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
@@ -233,7 +255,7 @@ def page():
         where id = 1 and kind = '' and what = 'response'""")[0])}
     cases.case("its numbers are the database's", all(f'<data value="{n}">' in first and (f'<data value="{n}">' in text or c == "issued") for c, n in whole.items()), whole)
     recorded = rows("select count(*) from distributions where run = 1 and what = 'recorded' and kind = 'read'")[0][0]
-    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">[^<]*</data><small>[\d.]+&nbsp;.s recorded, ×", first))
+    cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">.*?</data><small><span class=\"u\">[\d.]+ .s</span> recorded, ×", first))
     for section in ("time", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
         cases.case(f"the page of one run has its {section}", f'id="{section}"' in first)
     for section in ("cases", "curve", "kinds", "runs", "environment"):

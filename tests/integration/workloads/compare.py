@@ -60,7 +60,7 @@ def outputs():
     turns = [[target for number, target, _ in places if number == round] for round in sorted({row[0] for row in places})]
     case("the database has the order of each round, its environment and what was asked", all(where) and len(turns) > 1
          and all(a == b[::-1] for a, b in zip(turns, turns[1:])), (where, places))
-    case("the page has them", verdict.replace("no difference that could be shown", "not decided") in text and "put_block" in text and "95&nbsp;% interval" in text, text[:300])
+    case("the page has them", verdict.replace("no difference that could be shown", "not decided") in text and "put_block" in text and "95 %</span> interval" in text, text[:300])
     page_holds(text, result)
     wrong = pages.faults("page.html")
     case("the page: on a phone, a tablet and a desk, no text is cut, small or over another", not wrong, wrong)

@@ -65,11 +65,20 @@ urls = {"nfs://h/e": "nfs3", "nfs4://h/e": "nfs4", "nfs://h/e?vers=4.1": "nfs4",
 assert [given.protocol_of_url(url) for url in urls] == list(urls.values())
 P
 if [ $? = 0 ]; then ok 'sentences follow from outcomes'; else not_ok 'sentences follow from outcomes' "$(tail -n 1 verdict)"; fi
+python3 - >verdict 2>&1 <<'P'
+import os, runpy, types
+keep_drawn = runpy.run_path(os.environ["FSR_SOURCE"] + "/tools/study-9p-nfs")["keep_drawn"]
+with open("drawn.html", "w", encoding="utf-8") as out:
+    out.write("x")
+assert keep_drawn("drawn.html", types.SimpleNamespace(output="nosuch/page.md"), "own.delay.0ms") == "" and not os.path.exists("drawn.html")
+P
+if [ $? = 0 ]; then ok 'drawings that cannot be kept are not in the way of the next'; else not_ok 'drawings that cannot be kept are not in the way of the next' "$(tail -n 1 verdict)"; fi
 
 mkdir a b
-check 'targets of the user, such as mounts' "${study[@]}" --target "here=$PWD/a" --target "there=$PWD/b" --part buffered -o given.md
-check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,.]+ ){2}\|' given.md
-check 'and a page with drawings' eval "grep -q '<svg' given.md.given.buffered.html && grep -qF 'drawn: [given.md.given.buffered.html](' given.md"
+check 'targets of the user, such as mounts' "${study[@]}" --target "here=$PWD/a" --target "there=$PWD/b" --part buffered -o 'given (1).md'
+check 'have a table' grep -Eq '^\| transactions \| 1/s of the run (\| [0-9,.]+ ){2}\|' 'given (1).md'
+check 'and a page with drawings' grep -q '<svg' 'given (1).md.given.buffered.'*.html
+check 'to which a link leads' grep -Eq '\]\(given%20%281%29\.md\.given\.buffered\.[0-9a-f]{12}\.html\)\.$' 'given (1).md'
 named=("${study[@]}" --target "NFSv3=$PWD/a" --target "9P2000.L=$PWD/b")
 check 'directories with names of protocols' "${named[@]}" --part buffered --save given.json -o named.md
 check 'are what their mounts are' grep -Eq "^- NFSv3: .$PWD/a., through this machine's kernel: $(df --output=fstype . | tail -n 1) of " named.md
@@ -92,7 +101,7 @@ check 'a name twice' refused 'of the name a already' "${ab[@]}" --target "a=$PWD
 check 'a name that breaks tables' refused 'printable' "${ab[@]}" --target "a|b=$PWD/b"
 check 'a page in no directory' refused 'no directory /nonexist' "${ab[@]}" -o /nonexist/x
 check 'a page in place of its data' refused 'another file' --from given.json -o given.json
-check 'data that are none' refused 'expected a file of --save' --from given.md
+check 'data that are none' refused 'expected a file of --save' --from 'given (1).md'
 check 'requests of directories' refused 'needs servers' "${ab[@]}" --part requests-buffered
 check "a kernel's part without it" refused 'only with --kernel' --part cache
 check 'no rounds' refused 'from 1 to' --rounds 0
