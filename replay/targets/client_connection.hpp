@@ -22,6 +22,7 @@
 
 #include "base/client_figures.hpp"
 #include "base/clock.hpp"
+#include "base/no_answer.hpp"
 #include "base/restart_figures.hpp"
 #include "targets/client_watch.hpp"
 #include "targets/lock_homes.hpp"
@@ -154,7 +155,7 @@ struct ClientConnection : SharedConnection {
     if (const Op& op = call.op(); op.handle && is_of_lock_owner(op)) homes_.end(op.object, op.owner, holds_locks_of(op));
     ClientFigures& figures = figures_[call.client_number];
     const Outcome& outcome = call.request->outcome;
-    if (outcome.error == ECONNRESET || outcome.error == ETIMEDOUT)
+    if (is_no_answer(outcome.error))
       ++figures.failed;
     else
       figures.times.add(outcome.completed - call.started), ended_.add(outcome.completed);

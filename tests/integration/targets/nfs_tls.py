@@ -124,7 +124,7 @@ def standstill(cases, certificates, options):
     """One of four clients loses its connection, and gets no further than the handshake. Beside that, a server that comes back with a
     certificate that has expired."""
     expiring = Server(certificates, 800)
-    expiry = Mix("expiry", expiring.url("3", options), "--streams", "4", "--load", "200", "--duration", "2s")
+    expiry = Mix("expiry", expiring.url("3", options + "&clients=2"), "--streams", "4", "--load", "200", "--duration", "2s")
     server = Server(certificates, 400)
     mix = Mix("standstill", server.url("4.1", options + "&clients=4&timeout=1"), "--streams", "4", "--load", "200", "--duration", "3s")
     expiry.await_preparation()
@@ -146,6 +146,10 @@ def standstill(cases, certificates, options):
     report = expiry.report()
     told = [name for name, count in report["counters"].items() if count and "the server's certificate expired at" in name]
     cases.case("a certificate that expires in the middle of a run is told", told and report.get("failed", 0) > 0, seen(report))
+    refused = report.get("unanswered", 0)
+    cases.case("an operation that a certificate prevents has no answer, and no response time",
+               refused == report.get("failed") and report["clients"]["unanswered"] == refused and any("had no reply" in line for line in report["not_clean"]),
+               f"{refused} unanswered, {report.get('clients')}, {seen(report)}")
 
 
 def words(cases, certificates, good, mutual, options):
