@@ -176,7 +176,12 @@ TlsStream::Progress TlsStream::begin_handshake() {
   const bool is_address = s.name.find(':') != std::string::npos || s.name.find_first_not_of("0123456789.") == std::string::npos;
   if (status == 0 && !is_address) status = gnutls_server_name_set(session_, GNUTLS_NAME_DNS, s.name.data(), s.name.size());
   if (status < 0) return fail({"TLS: " + std::string(gnutls_strerror(status)), EPROTO, false});
-  if (s.verifies) gnutls_session_set_verify_cert(session_, s.name.c_str(), 0);
+  gnutls_session_set_ptr(session_, const_cast<TlsSettings*>(&s));
+  if (s.verifies)
+    gnutls_session_set_verify_function(session_, [](gnutls_session_t session) {
+      const auto* settings = static_cast<const TlsSettings*>(gnutls_session_get_ptr(session));
+      return certificate_faults(session, *settings) ? GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR : 0;
+    });
   gnutls_handshake_set_timeout(session_, GNUTLS_INDEFINITE_TIMEOUT);  // the channel has its own
   gnutls_transport_set_int(session_, socket_);
   step_ = Step::shakes_hands;

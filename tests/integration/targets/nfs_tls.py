@@ -157,6 +157,7 @@ def words(cases, certificates, good, mutual, options):
     own = f"&cert={path('client.pem')}&key={path('client.key')}"
     strange = f"&cert={path('stranger-client.pem')}&key={path('stranger-client.key')}"
     expired, elsewhere = Server(certificates, 500, "expired"), Server(certificates, 600, "elsewhere")
+    for_clients = Server(certificates, 510, "for-clients")
     hanging = Server(certificates, 700)
     for proxy in hanging.proxies:
         for _ in range(8):
@@ -170,6 +171,7 @@ def words(cases, certificates, good, mutual, options):
         ("another authority", good, f"xprtsec=tls&ca={path('stranger.pem')}", "signed by an unknown authority (CN=ca)", "ca=FILE"),
         ("an expired certificate", expired, options, "the server's certificate expired at", "renew"),
         ("a certificate of another server", elsewhere, options, "is for elsewhere.example instead of localhost", "tls-name="),
+        ("a certificate for clients", for_clients, options, "is not for servers", "serverAuth"),
         ("another name than asked for", good, options + "&tls-name=other.example", "instead of other.example", "tls-name="),
         ("no certificate where one is wanted", mutual, options, "wants a client's certificate", "xprtsec=mtls"),
         ("a certificate that the server does not know", mutual, options.replace("=tls", "=mtls") + strange,
@@ -200,8 +202,10 @@ def words(cases, certificates, good, mutual, options):
 
 def allowed(cases, certificates, good, mutual, options):
     own = f"&cert={certificates.path('client.pem')}&key={certificates.path('client.key')}"
+    for_rpc = Server(certificates, 530, "for-rpc")
     for version in ("3", "4.1", "4.2"):
-        for name, target in (("an address that the certificate has", good.url(version, options, host="127.0.0.1")),
+        for name, target in (("a certificate for RPC alone", for_rpc.url(version, options)),
+                             ("an address that the certificate has", good.url(version, options, host="127.0.0.1")),
                              ("a certificate of the client", mutual.url(version, options.replace("=tls", "=mtls") + own)),
                              ("a name that the certificate has", good.url(version, options + "&tls-name=127.0.0.1")),
                              ("no check of the certificate", good.url(version, "xprtsec=tls&tls-verify=none")),
