@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/rpc/tls_problem.hpp"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/x509.h>
 #include <time.h>
@@ -41,7 +42,10 @@ class ServerCertificate {
       size_t size = sizeof text;
       const int type = gnutls_x509_crt_get_subject_alt_name(crt_, i, text, &size, nullptr);
       if (type < 0) break;
-      const std::string name = type == GNUTLS_SAN_IPADDRESS ? "an address" : escape_text({text, size});
+      char address[INET6_ADDRSTRLEN];
+      std::string name = (type == GNUTLS_SAN_DNSNAME ? "DNS:" : "") + escape_text({text, size});
+      if (type == GNUTLS_SAN_IPADDRESS && inet_ntop(size == 4 ? AF_INET : AF_INET6, text, address, sizeof address))
+        name = std::string("IP:") + address;
       all += (all.empty() ? "" : ", ") + name;
     }
     size_t size = sizeof text;
@@ -145,6 +149,8 @@ TlsProblem tls_problem(gnutls_session_t session, int status, const TlsSettings& 
     case GNUTLS_E_PUSH_ERROR:
     case GNUTLS_E_SESSION_EOF:
       return {"TLS: the server closed the connection in the handshake; see its log (on Linux, that of tlshd)", ECONNRESET, false};
+    case GNUTLS_E_KEY_USAGE_VIOLATION:
+      return {"TLS: the server's certificate may not sign; issue one with digitalSignature in its key usage", EKEYREJECTED, true};
     case GNUTLS_E_NO_CERTIFICATE_FOUND:
       return {"TLS: the server has no certificate; install one on the server", EPROTO, false};
     default:
