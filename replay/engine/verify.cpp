@@ -11,12 +11,6 @@
 
 namespace fsr {
 
-bool is_no_answer(int error) {
-  constexpr int kErrors[] = {ETIMEDOUT, ECONNRESET, ECONNREFUSED, ECONNABORTED, ENOTCONN,
-                             EPIPE,     ENETDOWN,   ENETUNREACH,  EHOSTDOWN,    EHOSTUNREACH};
-  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
-}
-
 bool result_compared(OpKind kind) {
   switch (kind) {
     case OpKind::read:

@@ -63,9 +63,6 @@ class Verifier {
   Listing listing_;  // the latest one compared
 };
 
-// True: a connection reports `error` in place of an answer, because the server can't be reached.
-bool is_no_answer(int error);
-
 // True: Op::result and Outcome::result must be equal for a successful operation.
 bool result_compared(OpKind kind);
 

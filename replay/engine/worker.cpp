@@ -9,6 +9,7 @@
 
 #include "base/added_lookup.hpp"
 #include "base/grace.hpp"
+#include "base/no_answer.hpp"
 #include "base/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"

@@ -22,6 +22,7 @@
 
 #include "base/client_figures.hpp"
 #include "base/clock.hpp"
+#include "base/no_answer.hpp"
 #include "base/restart_figures.hpp"
 #include "targets/client_watch.hpp"
 #include "targets/lock_homes.hpp"
@@ -157,7 +158,7 @@ struct ClientConnection : SharedConnection {
       homes_.closed(op.object, [&](uint64_t owner, uint32_t number) { return holds_locks(number, op.object, owner); });
     ClientFigures& figures = figures_[call.client_number];
     const Outcome& outcome = call.request->outcome;
-    if (outcome.error == ECONNRESET || outcome.error == ETIMEDOUT)
+    if (is_no_answer(outcome.error))
       ++figures.failed;
     else
       figures.times.add(outcome.completed - call.started), ended_.add(outcome.completed);

@@ -17,7 +17,7 @@ LONGEST_RECORD = (1 << 14) + 256
 
 
 class Certificates:
-    """Files in a directory: ca.pem; NAME.pem and NAME.key of servers (good, expired, elsewhere) and clients (client); stranger.pem and
+    """Files in a directory: ca.pem; NAME.pem and NAME.key of servers (good, expired, ...) and clients (client); stranger.pem and
     stranger-client, which belong to another authority."""
 
     def __init__(self, directory):
@@ -29,6 +29,10 @@ class Certificates:
         self.issue("good", "ca", names)
         self.issue("expired", "ca", names, days=-1)
         self.issue("elsewhere", "ca", "subjectAltName=DNS:elsewhere.example")
+        self.issue("for-clients", "ca", names + "\nextendedKeyUsage=clientAuth")
+        self.issue("for-rpc", "ca", names + "\nextendedKeyUsage=1.3.6.1.5.5.7.3.34")  # RFC 9289, section 5.2.1
+        self.issue("without-signatures", "ca", names + "\nkeyUsage=critical,keyAgreement")
+        self.issue("misnamed", "ca", "subjectAltName=DNS:127.0.0.1,IP:192.0.2.7")
         self.issue("client", "ca", "subjectAltName=DNS:client.example")
         self.issue("stranger-client", "stranger", "subjectAltName=DNS:client.example")
 

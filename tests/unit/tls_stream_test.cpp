@@ -40,8 +40,8 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-std::string null_reply(uint32_t xid, const std::string& verifier) {
-  return framed(be32(xid) + be32(1) + be32(0) + be32(0) + be32(uint32_t(verifier.size())) + verifier + be32(0));
+std::string null_reply(uint32_t xid, const std::string& verifier, uint32_t status = 0) {
+  return framed(be32(xid) + be32(1) + be32(0) + be32(0) + be32(uint32_t(verifier.size())) + verifier + be32(status));
 }
 
 // A certificate of localhost that is its own authority, and its key.
@@ -181,7 +181,8 @@ TEST_CASE("the answer to a request for TLS is read with care") {
   CHECK(null_answer(bytes_of(good), 7) == NullAnswer::starts_tls);
   CHECK(null_answer(bytes_of(null_reply(7, "")), 7) == NullAnswer::plain);
   CHECK(null_answer(bytes_of(null_reply(7, "STARTSSL")), 7) == NullAnswer::plain);
-  CHECK(null_answer(bytes_of(framed(be32(7) + be32(1) + be32(1) + be32(1) + be32(2))), 7) == NullAnswer::plain);  // denied
+  CHECK(null_answer(bytes_of(framed(be32(7) + be32(1) + be32(1) + be32(1) + be32(2))), 7) == NullAnswer::denied);
+  CHECK(null_answer(bytes_of(null_reply(7, "STARTTLS", 2)), 7) == NullAnswer::not_served);
   CHECK(null_answer(bytes_of(good), 8) == NullAnswer::malformed);
   CHECK(null_answer(bytes_of(good + "x"), 7) == NullAnswer::malformed);  // an attacker's, before the server's first record
   CHECK(null_answer(bytes_of(be32(0xffffffff)), 7) == NullAnswer::malformed);
@@ -192,7 +193,7 @@ TEST_CASE("the answer to a request for TLS is read with care") {
 TEST_CASE("TLS takes records that arrive byte by byte") {
   Connection c;
   c.set_up(1);
-  CHECK(c.tls->counters.by_library + c.tls->counters.by_kernel == 1);
+  CHECK(c.tls->counters.connections == 1);
   const std::string text(40'000, 'x');
   for (size_t at = 0; at < text.size(); at += 10'000) c.say(text.substr(at, 10'000));
   std::string got;
@@ -291,14 +292,29 @@ TEST_CASE("a server that does not agree to TLS gets nothing more") {
   CHECK(c.tls->counters.failed == 1);
 }
 
-TEST_CASE("a server that sends a byte now and then can't prolong the set-up of TLS") {
+TEST_CASE("an alert tells why a connection under TLS is closed before the first call") {
+  Connection c;
+  c.wire = null_reply(c.take_request(), "STARTTLS");
+  c.deliver();
+  CHECK(c.client->set_up() == Progress::wants_to_receive);
+  CHECK(gnutls_handshake(c.server) == GNUTLS_E_AGAIN);
+  REQUIRE(gnutls_alert_send(c.server, GNUTLS_AL_FATAL, GNUTLS_A_ACCESS_DENIED) == 0);
+  c.deliver();
+  c.hang_up();
+  CHECK(c.client->set_up() == Progress::failed);
+  INFO(c.client->problem());
+  CHECK(c.client->error() == EKEYREJECTED);
+  CHECK(c.tls->counters.connections == 0);
+}
+
+TEST_CASE("the set-up of TLS may take as long as a request, and no longer") {
   struct Trickle final : wire::StreamSecurity {
     struct Stream final : wire::SecureStream {
-      explicit Stream(int s) : socket(s) {}
+      Stream(int s, int wanted) : socket(s), missing(wanted) {}
       Progress set_up() override {
         char byte;
-        recv(socket, &byte, 1, MSG_DONTWAIT);
-        return Progress::wants_to_receive;
+        if (recv(socket, &byte, 1, MSG_DONTWAIT) == 1) --missing;
+        return missing == 0 ? Progress::ready : Progress::wants_to_receive;
       }
       void took_too_long() override { line = "too long"; }
       int error() const override { return 0; }
@@ -310,15 +326,20 @@ TEST_CASE("a server that sends a byte now and then can't prolong the set-up of T
       bool has_more() const override { return false; }
       void rest() override {}
       const int socket;
+      int missing;  // bytes
       std::string line;
     };
-    std::unique_ptr<wire::SecureStream> begin(int socket) const override { return std::make_unique<Stream>(socket); }
+    explicit Trickle(int w) : wanted(w) {}
+    std::unique_ptr<wire::SecureStream> begin(int socket) const override { return std::make_unique<Stream>(socket, wanted); }
+    const int wanted;
   };
+  const bool ends = GENERATE(false, true);
   ScriptedServer server;
   wire::ChannelOptions options;
   options.max_message = 100;
-  options.connect_timeout = 100'000'000;
-  options.security = std::make_shared<Trickle>();
+  options.connect_timeout = options.request_timeout = 200'000'000;
+  if (ends) options.request_timeout = 60'000'000'000;
+  options.security = std::make_shared<Trickle>(ends ? 300 : -1);
   MonotonicClock clock;
   wire::ChannelCounters counters;
   std::atomic<bool> ended = false;
@@ -327,8 +348,11 @@ TEST_CASE("a server that sends a byte now and then can't prolong the set-up of T
     while (!ended && ::send(server.connection, "x", 1, MSG_NOSIGNAL) > 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
-  CHECK_THROWS_WITH(wire::Channel(wire::resolve("127.0.0.1", server.port), nfs::kRpcProtocol, options, clock, counters),
-                    "too long");
+  auto connect = [&] { wire::Channel(wire::resolve("127.0.0.1", server.port), nfs::kRpcProtocol, options, clock, counters); };
+  if (ends)
+    CHECK_NOTHROW(connect());
+  else
+    CHECK_THROWS_WITH(connect(), "too long");
   ended = true;
   talker.join();
 }

@@ -110,6 +110,7 @@ void Records::finish() {
   if (tls_.records() && has_tls()) {
     sink_.note(ImportNotes::lost, "TLS records of NFS connections, which have calls that can't be seen", tls_.records());
     passed_ = 0;
+    if (!in_step_) buffer_.clear();
   }
   if (!in_step_)
     pass(buffer_.size());

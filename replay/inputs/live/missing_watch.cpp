@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "engine/verify.hpp"
+#include "base/no_answer.hpp"
 #include "plan/name_views.hpp"
 
 namespace fsr {

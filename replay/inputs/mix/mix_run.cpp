@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/no_answer.hpp"
 #include "base/payload.hpp"
 #include "engine/limit.hpp"
 #include "engine/run_merge.hpp"

@@ -10,7 +10,7 @@ using nfs::XdrEncoder;
 
 namespace {
 
-constexpr uint32_t kRpcVersion = 2, kAccepted = 0, kSuccess = 0;
+constexpr uint32_t kRpcVersion = 2, kAccepted = 0, kSuccess = 0, kNoProgram = 1, kNoVersion = 2;
 constexpr size_t kMark = 4, kLongestVerifier = 400;
 constexpr std::string_view kStartTls = "STARTTLS";
 
@@ -35,11 +35,12 @@ NullAnswer null_answer(std::span<const uint8_t> bytes, uint32_t xid) {
   XdrDecoder in(bytes.subspan(kMark));
   const uint32_t of = in.u32(), type = in.u32(), status = in.u32();
   if (!in.ok() || of != xid || type != nfs::kReply) return NullAnswer::malformed;
-  if (status != kAccepted) return NullAnswer::plain;
+  if (status != kAccepted) return NullAnswer::denied;
   const uint32_t flavor = in.u32();
   const std::string_view verifier = in.opaque(kLongestVerifier);
   const uint32_t accepted = in.u32();
   if (!in.ok()) return NullAnswer::malformed;
+  if (accepted == kNoProgram || accepted == kNoVersion) return NullAnswer::not_served;
   const bool agrees = flavor == kAuthNoneFlavor && verifier == kStartTls && accepted == kSuccess;
   return agrees ? NullAnswer::starts_tls : NullAnswer::plain;
 }

@@ -17,7 +17,9 @@ std::vector<uint8_t> null_call(uint32_t xid, const nfs::Procedure& null, uint32_
 
 enum class NullAnswer : uint8_t {
   incomplete,  // more bytes are needed
-  plain,       // a reply
+  plain,       // a reply without a word on TLS
+  denied,      // a reply that denies the call, as from servers that don't know AUTH_TLS
+  not_served,  // the server lacks the program, or this version of it
   starts_tls,  // a reply that agrees to TLS, and nothing behind it
   malformed,   // no reply to this call, or more than that
 };

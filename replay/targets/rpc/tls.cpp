@@ -22,8 +22,7 @@ void TlsCounters::set_problem(const std::string& line) {
 
 void TlsCounters::list(std::vector<std::pair<std::string, uint64_t>>* all) const {
   std::lock_guard lock(mutex_);
-  all->emplace_back("connections with TLS, records by GnuTLS", by_library);
-  all->emplace_back("connections with TLS, records by the kernel", by_kernel);
+  all->emplace_back("connections with TLS", connections);
   all->emplace_back("connections to a server that was not verified (tls-verify=none)", unverified);
   all->emplace_back("connections that TLS ended" + (problem_.empty() ? "" : " (" + problem_ + ")"), failed);
   all->emplace_back("damaged TLS records", damaged);

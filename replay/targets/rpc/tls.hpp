@@ -26,10 +26,10 @@ namespace fsr::rpc {
 // Counters of connections. Thread-safe.
 class TlsCounters {
  public:
-  std::atomic<uint64_t> by_library{0}, by_kernel{0};  // connections, by who encrypts their records
-  std::atomic<uint64_t> unverified{0};                // connections to a server whose certificate was not checked
-  std::atomic<uint64_t> failed{0};                    // connections that got no TLS, or that the server ended by an alert
-  std::atomic<uint64_t> damaged{0};                   // records that are not what the server sent
+  std::atomic<uint64_t> connections{0};  // with TLS, whose first call was answered
+  std::atomic<uint64_t> unverified{0};   // of these, those to a server whose certificate was not checked
+  std::atomic<uint64_t> failed{0};       // connections that got no TLS, or that the server ended by an alert
+  std::atomic<uint64_t> damaged{0};      // records that are not what the server sent
   void set_problem(const std::string& line);
   // Appends the counters to those of a target, with the reason of the last failure in the name.
   void list(std::vector<std::pair<std::string, uint64_t>>* all) const;

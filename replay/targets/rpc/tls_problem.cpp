@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/rpc/tls_problem.hpp"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/x509.h>
 #include <time.h>
@@ -41,7 +42,10 @@ class ServerCertificate {
       size_t size = sizeof text;
       const int type = gnutls_x509_crt_get_subject_alt_name(crt_, i, text, &size, nullptr);
       if (type < 0) break;
-      const std::string name = type == GNUTLS_SAN_IPADDRESS ? "an address" : escape_text({text, size});
+      char address[INET6_ADDRSTRLEN];
+      std::string name = (type == GNUTLS_SAN_DNSNAME ? "DNS:" : "") + escape_text({text, size});
+      if (type == GNUTLS_SAN_IPADDRESS && inet_ntop(size == 4 ? AF_INET : AF_INET6, text, address, sizeof address))
+        name = std::string("IP:") + address;
       all += (all.empty() ? "" : ", ") + name;
     }
     size_t size = sizeof text;
@@ -66,7 +70,7 @@ class ServerCertificate {
 };
 
 TlsProblem of_certificate(gnutls_session_t session, const TlsSettings& s) {
-  const unsigned bits = gnutls_session_get_verify_cert_status(session);
+  const unsigned bits = certificate_faults(session, s);
   const ServerCertificate certificate(session);
   const auto rejected = [](const std::string& why) {
     return TlsProblem{"TLS: the server's certificate " + why, EKEYREJECTED, true};
@@ -82,6 +86,8 @@ TlsProblem of_certificate(gnutls_session_t session, const TlsSettings& s) {
     return rejected("is valid from " + certificate.begins() + "; set the clocks of this host and the server");
   if (bits & GNUTLS_CERT_UNEXPECTED_OWNER)
     return rejected("is for " + certificate.names() + " instead of " + s.name + "; use its name in the URL, or give tls-name=");
+  if (bits & GNUTLS_CERT_PURPOSE_MISMATCH)
+    return rejected("is not for servers; issue one with serverAuth in its extended key usage, or without that extension");
   gnutls_datum_t text{};
   std::string why = "is not valid";
   if (gnutls_certificate_verification_status_print(bits, GNUTLS_CRT_X509, &text, 0) == 0) {
@@ -118,6 +124,19 @@ TlsProblem of_alert(int alert, const TlsSettings& s) {
 
 }  // namespace
 
+unsigned certificate_faults(gnutls_session_t session, const TlsSettings& settings) {
+  constexpr const char* kRpcTlsServer = "1.3.6.1.5.5.7.3.34";  // RFC 9289, section 5.2.1
+  unsigned faults = GNUTLS_CERT_INVALID;
+  for (const char* purpose : {GNUTLS_KP_TLS_WWW_SERVER, kRpcTlsServer}) {
+    const auto text = [](const char* t) { return reinterpret_cast<unsigned char*>(const_cast<char*>(t)); };
+    gnutls_typed_vdata_st wanted[] = {{GNUTLS_DT_DNS_HOSTNAME, text(settings.name.c_str()), 0},
+                                      {GNUTLS_DT_KEY_PURPOSE_OID, text(purpose), 0}};
+    if (gnutls_certificate_verify_peers(session, wanted, 2, &faults) < 0) return GNUTLS_CERT_INVALID;
+    if (!(faults & GNUTLS_CERT_PURPOSE_MISMATCH)) break;
+  }
+  return faults;
+}
+
 TlsProblem tls_problem(gnutls_session_t session, int status, const TlsSettings& settings) {
   switch (status) {
     case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
@@ -130,6 +149,8 @@ TlsProblem tls_problem(gnutls_session_t session, int status, const TlsSettings& 
     case GNUTLS_E_PUSH_ERROR:
     case GNUTLS_E_SESSION_EOF:
       return {"TLS: the server closed the connection in the handshake; see its log (on Linux, that of tlshd)", ECONNRESET, false};
+    case GNUTLS_E_KEY_USAGE_VIOLATION:
+      return {"TLS: the server's certificate may not sign; issue one with digitalSignature in its key usage", EKEYREJECTED, true};
     case GNUTLS_E_NO_CERTIFICATE_FOUND:
       return {"TLS: the server has no certificate; install one on the server", EPROTO, false};
     default:

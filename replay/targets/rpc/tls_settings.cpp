@@ -47,6 +47,8 @@ std::optional<TlsSettings> tls_settings_of(const wire::Url& url) {
   file("ca", &s.ca);
   file("cert", &s.cert);
   file("key", &s.key);
+  if (const std::string* name = url.option("tls-name"); name && name->empty())
+    refuse("tls-name=: expected the name or address in the server's certificate");
   s.name = url.option("tls-name") ? *url.option("tls-name") : url.host;
   return s;
 }

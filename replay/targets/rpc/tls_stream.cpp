@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection with TLS 1.3 by GnuTLS; tls.hpp describes its set-up. If GnuTLS has handed the keys to the kernel (its
-// configuration and the kernel's module tls permitting), the library passes plain bytes to the socket. Otherwise many records go
-// through one system call, by buffers here.
+// A connection with TLS 1.3 by GnuTLS; tls.hpp describes its set-up. Many records go through one system call, by buffers
+// here. GnuTLS does not hand the keys to the kernel if it does not read the socket itself. That is wanted: behind the kernel, it
+// takes alerts for the end of the connection, and sends bytes twice of which the kernel took some.
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <gnutls/socket.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -61,7 +60,6 @@ class TlsStream final : public wire::SecureStream {
   Progress receive_agreement();
   Progress begin_handshake();
   Progress shake_hands();
-  void begin_records();
   Progress send_call();
   Progress receive_answer();
 
@@ -87,9 +85,8 @@ class TlsStream final : public wire::SecureStream {
   size_t sent_ = 0;
   std::unique_ptr<uint8_t[]> in_;  // encrypted, from in_begin_ to in_end_; null: nothing
   size_t in_begin_ = 0, in_end_ = 0;
-  bool is_buffered_ = false;  // received bytes go through in_
-  bool is_dry_ = false;       // the socket had nothing at the last pull()
-  bool is_gone_ = false;      // the server has ended the connection, perhaps within a record
+  bool is_dry_ = false;   // the socket had nothing at the last pull()
+  bool is_gone_ = false;  // the server has ended the connection, perhaps within a record
   bool more_ = false;
   int broken_ = 0;          // errno; the stream is of no more use
   bool has_ended_ = false;  // the server has ended the stream
@@ -157,9 +154,14 @@ TlsStream::Progress TlsStream::receive_agreement() {
   if (found == NullAnswer::starts_tls) return begin_handshake();
   if (found == NullAnswer::malformed)
     return fail({"TLS: the reply to the request for TLS is malformed; is this an NFS server?", EPROTO, false});
+  if (found == NullAnswer::not_served)
+    return fail({"TLS: the server has no version " + std::to_string(null_.version) + " of the RPC program " +
+                     std::to_string(null_.program) + ", says its answer to the request for TLS; give another version=",
+                 EPROTONOSUPPORT, false});
   const bool is_nfs = null_.program == nfs::kNfsProgram;
   return fail(
-      {std::string("TLS: the server does not offer TLS (no STARTTLS, RFC 9289); enable it on the server, or ") +
+      {std::string("TLS: the server does not offer TLS (") +
+           (found == NullAnswer::denied ? "it denied the request" : "no STARTTLS") + ", RFC 9289); enable it on the server, or " +
            (is_nfs ? "leave xprtsec= out" : "give version=4.1, which needs only NFS, or tls-mount=none for clear text here"),
        EPROTONOSUPPORT, false});
 }
@@ -176,9 +178,20 @@ TlsStream::Progress TlsStream::begin_handshake() {
   const bool is_address = s.name.find(':') != std::string::npos || s.name.find_first_not_of("0123456789.") == std::string::npos;
   if (status == 0 && !is_address) status = gnutls_server_name_set(session_, GNUTLS_NAME_DNS, s.name.data(), s.name.size());
   if (status < 0) return fail({"TLS: " + std::string(gnutls_strerror(status)), EPROTO, false});
-  if (s.verifies) gnutls_session_set_verify_cert(session_, s.name.c_str(), 0);
+  gnutls_session_set_ptr(session_, const_cast<TlsSettings*>(&s));
+  if (s.verifies)
+    gnutls_session_set_verify_function(session_, [](gnutls_session_t session) {
+      const auto* settings = static_cast<const TlsSettings*>(gnutls_session_get_ptr(session));
+      return certificate_faults(session, *settings) ? GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR : 0;
+    });
   gnutls_handshake_set_timeout(session_, GNUTLS_INDEFINITE_TIMEOUT);  // the channel has its own
-  gnutls_transport_set_int(session_, socket_);
+  gnutls_transport_set_ptr(session_, this);
+  gnutls_transport_set_pull_function(session_, [](gnutls_transport_ptr_t stream, void* to, size_t size) {
+    return static_cast<TlsStream*>(stream)->pull(to, size);
+  });
+  gnutls_transport_set_vec_push_function(session_, [](gnutls_transport_ptr_t stream, const giovec_t* pieces, int number) {
+    return static_cast<TlsStream*>(stream)->push(pieces, number);
+  });
   step_ = Step::shakes_hands;
   waits("TLS: the server does not go on with the handshake; see its log (on Linux, that of tlshd)");
   return Progress::ready;
@@ -187,15 +200,13 @@ TlsStream::Progress TlsStream::begin_handshake() {
 TlsStream::Progress TlsStream::shake_hands() {
   for (;;) {
     const int status = gnutls_handshake(session_);
+    const bool has_failed = status < 0 && gnutls_error_is_fatal(status);
+    if (has_failed) gnutls_alert_send_appropriate(session_, status);  // so that the server's log has the reason
+    flush();                                                          // if the connection is broken, what is received tells why
+    if (has_failed) return fail(tls_problem(session_, status, tls_->settings));
     if (status == GNUTLS_E_SUCCESS) break;
-    if (status == GNUTLS_E_AGAIN)
-      return gnutls_record_get_direction(session_) ? Progress::wants_to_send : Progress::wants_to_receive;
-    if (status != GNUTLS_E_INTERRUPTED && gnutls_error_is_fatal(status)) {
-      gnutls_alert_send_appropriate(session_, status);  // so that the server's log has the reason
-      return fail(tls_problem(session_, status, tls_->settings));
-    }
+    if (status == GNUTLS_E_AGAIN) return has_unsent() && !broken_ ? Progress::wants_to_send : Progress::wants_to_receive;
   }
-  begin_records();
   call_ = null_call(xid_, null_, kAuthNoneFlavor);
   answer_.clear();
   step_ = Step::calls;
@@ -203,35 +214,14 @@ TlsStream::Progress TlsStream::shake_hands() {
   return Progress::ready;
 }
 
-void TlsStream::begin_records() {
-  const unsigned kernel = gnutls_transport_is_ktls_enabled(session_);
-  const bool in = kernel & GNUTLS_KTLS_RECV, out = kernel & GNUTLS_KTLS_SEND;
-  const gnutls_transport_ptr_t socket = gnutls_transport_get_ptr(session_);
-  if (!in)
-    gnutls_transport_set_pull_function(session_, [](gnutls_transport_ptr_t stream, void* to, size_t size) {
-      return static_cast<TlsStream*>(stream)->pull(to, size);
-    });
-  if (!out)
-    gnutls_transport_set_vec_push_function(session_, [](gnutls_transport_ptr_t stream, const giovec_t* pieces, int number) {
-      return static_cast<TlsStream*>(stream)->push(pieces, number);
-    });
-  gnutls_transport_set_ptr2(session_, in ? socket : this, out ? socket : this);
-  is_buffered_ = !in;
-  ++(in && out ? tls_->counters.by_kernel : tls_->counters.by_library);
-  if (!tls_->settings.verifies) ++tls_->counters.unverified;
-  if (logs(LogArea::wire, LogLevel::debug)) {
-    char* description = gnutls_session_get_desc(session_);
-    log_line(LogArea::wire,
-             std::string("TLS ") + (description ? description : "") + (in && out ? ", records by the kernel" : ""));
-    gnutls_free(description);
-  }
-}
-
 TlsStream::Progress TlsStream::send_call() {
   const iovec piece = {call_.data(), call_.size()};
   while (!has_called_ || has_unsent()) {
     const ssize_t taken = has_called_ ? send({}) : send({&piece, 1});
-    if (taken < 0 && errno != EAGAIN) return fail_early();
+    if (taken < 0 && errno != EAGAIN) {
+      broken_ = 0;  // what was received before that tells why
+      break;
+    }
     has_called_ |= taken > 0;
     if (taken < 0 || has_unsent()) return Progress::wants_to_send;
   }
@@ -251,6 +241,13 @@ TlsStream::Progress TlsStream::receive_answer() {
   if (found == NullAnswer::malformed)
     return fail({"TLS: the first reply under TLS is malformed; is this an NFS server?", EPROTO, false});
   step_ = Step::ready;
+  ++tls_->counters.connections;
+  if (!tls_->settings.verifies) ++tls_->counters.unverified;
+  if (logs(LogArea::wire, LogLevel::debug)) {
+    char* description = gnutls_session_get_desc(session_);
+    log_line(LogArea::wire, std::string("TLS ") + (description ? description : ""));
+    gnutls_free(description);
+  }
   std::vector<uint8_t>().swap(call_);
   std::vector<uint8_t>().swap(answer_);
   return Progress::ready;
@@ -335,7 +332,6 @@ ssize_t TlsStream::send(std::span<const iovec> pieces) {
     }
     const ssize_t sent = gnutls_record_send(session_, bytes, size);
     if (sent == GNUTLS_E_INTERRUPTED) continue;
-    if (sent == GNUTLS_E_AGAIN) break;  // of the kernel's records
     if (sent < 0) return broken_by(int(sent));
     taken += size_t(sent);
     for (size_t left = size_t(sent); left > 0;) {
@@ -363,7 +359,7 @@ ssize_t TlsStream::receive(std::span<uint8_t> to) {
     } else if (some == 0) {
       has_ended_ = true;
     } else if (!gnutls_error_is_fatal(int(some))) {  // a record without data, or nothing more
-      const bool nothing = some == GNUTLS_E_AGAIN && (is_dry_ || !is_buffered_);
+      const bool nothing = some == GNUTLS_E_AGAIN && is_dry_;
       if (nothing || ++idle > kMostIdle) {
         more_ = !nothing;
         break;

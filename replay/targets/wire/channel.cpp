@@ -112,6 +112,7 @@ void Channel::check_connect(int64_t now) {
 void Channel::reached(int64_t now) {
   if (!options_.security) return connected();
   secure_ = options_.security->begin(socket_);
+  connect_deadline_ = now + std::max(options_.connect_timeout, options_.request_timeout);
   state_ = State::securing;
   secure(now);
 }

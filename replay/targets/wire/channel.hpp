@@ -64,7 +64,7 @@ struct ChannelOptions {
   size_t max_message = 0;                    // bytes, without framing
   unsigned depth = 64;                       // requests in flight, at most
   int64_t request_timeout = 60'000'000'000;  // ns from send() to the reply, and without a connection until a server is given up
-  int64_t connect_timeout = 5'000'000'000;   // ns of one attempt to connect
+  int64_t connect_timeout = 5'000'000'000;   // ns of one attempt to connect; with `security`, request_timeout if longer
   bool one_attempt = false;                  // gives the server up after the first failed attempt to connect
   bool lazy = false;                         // connects only when there is a request to send
   bool frugal = false;                       // one of very many: keeps no memory for replies while there are none
