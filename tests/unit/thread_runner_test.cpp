@@ -320,12 +320,19 @@ TEST_CASE("A lone thread with times of its own performs requests by name within 
         remove{.kind = OpKind::unlink, .parent = kRootObject, .name = "f"};
     CHECK(sim.perform_by_name(look) == nullptr);  // the thread takes no times
     sim.takes_own_times();
-    const int made = (co_await sim.perform(make)).error;  // from now on the session knows the directory
-    CHECK(made == 0);
     auto error_of = [&](const Op& op) {
       const Outcome* outcome = sim.perform_by_name(op);
       return outcome ? outcome->error : -1;
     };
+    for (const ObjectId missing : {kNoObject, sim.new_object(), kNoObject}) {
+      look.parent = missing;
+      CHECK(error_of(look) == -1);
+      const int error = (co_await sim.perform(look)).error;
+      CHECK(error == ESTALE);
+    }
+    look.parent = kRootObject;
+    const int made = (co_await sim.perform(make)).error;  // from now on the session knows the directory
+    CHECK(made == 0);
     CHECK(error_of(make) == EEXIST);
     const Outcome* seen = sim.perform_by_name(look);
     CHECK((seen && seen->error == 0 && S_ISREG(seen->attr.mode) && (seen->attr.valid & kAttrSize) && seen->attr.size == 0));
