@@ -100,9 +100,10 @@ class FileObjects {
   int directory(ObjectId id, SharedFd* fd);
   // Like directory(), but looks into `latest` first, and keeps the directory there unless it has to be found anew each time.
   int directory(ObjectId id, LatestDirectory& latest, PathAt* at);
-  // Returns the descriptor of the directory if `latest` has it. Negative: it has another one.
-  int descriptor_of(ObjectId id, const LatestDirectory& latest) const {
-    return by_path_ == PathNaming::none && has(latest, id) ? latest.fd->get() : -1;
+  // Like directory(), but returns the descriptor. Negative: there is none, or the directory has to be found anew each time.
+  int descriptor_of(ObjectId id, LatestDirectory& latest) {
+    if (by_path_ != PathNaming::none) return -1;
+    return has(latest, id) || renew(latest, id) == 0 ? latest.fd->get() : -1;
   }
   int path_at(ObjectId id, PathAt* at);
   int opened(HandleId id, OpenRef* open);
