@@ -84,8 +84,9 @@ uint64_t SimContext::perform_bytes(const Op& op, std::string_view payload) {
 }
 
 const Outcome* SimContext::perform_by_name(const Op& op) {
-  const bool possible = request_.alone && untimed();
-  return possible && worker_->perform_by_name(op, request_.outcome) ? &request_.outcome : nullptr;
+  if (!request_.alone || !untimed()) return nullptr;
+  row_ = kUncounted;  // nothing is in flight from here on, whatever perform() counted before
+  return worker_->perform_by_name(op, request_.outcome) ? &request_.outcome : nullptr;
 }
 
 void SimContext::count(Row row, const Sample& sample) { worker_->tally_.at(row).add(sample); }

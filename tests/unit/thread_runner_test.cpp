@@ -23,6 +23,7 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "catch.hpp"
+#include "engine/recording.hpp"
 #include "measure/heartbeat.hpp"
 #include "slow_target.hpp"
 #include "threads/barrier.hpp"
@@ -315,18 +316,33 @@ TEST_CASE("A lone thread with times of its own performs requests by name within 
   ThreadRunner runner(clock);
   runner.add(*target, 1);
   auto plays = [&](SimContext& sim) -> SimTask {
-    Op make{.kind = OpKind::create, .mode = 0640, .open_flags = O_CREAT | O_EXCL | O_WRONLY, .parent = kRootObject, .name = "f"};
+    Op make{.kind = OpKind::create, .mode = 0666, .open_flags = O_CREAT | O_EXCL | O_WRONLY, .parent = kRootObject, .name = "f"};
     Op look{.kind = OpKind::lookup, .parent = kRootObject, .name = "f"},
         remove{.kind = OpKind::unlink, .parent = kRootObject, .name = "f"};
     CHECK(sim.perform_by_name(look) == nullptr);  // the thread takes no times
     sim.takes_own_times();
-    const int made = (co_await sim.perform(make)).error;  // from now on the session knows the directory
-    CHECK(made == 0);
     auto error_of = [&](const Op& op) {
       const Outcome* outcome = sim.perform_by_name(op);
       return outcome ? outcome->error : -1;
     };
+    for (const ObjectId missing : {kNoObject, sim.new_object(), kNoObject}) {
+      look.parent = missing;
+      CHECK(error_of(look) == -1);
+      const int error = (co_await sim.perform(look)).error;
+      CHECK(error == ESTALE);
+    }
+    look.parent = kRootObject;
+    CHECK(error_of(look) == ENOENT);
+    CHECK(error_of(make) == 0);
     CHECK(error_of(make) == EEXIST);
+    const Op mkdir{.kind = OpKind::mkdir, .mode = 0700, .object = sim.new_object(), .parent = kRootObject, .name = "d"};
+    const int made = (co_await sim.perform(mkdir)).error;
+    CHECK(made == 0);
+    for (const ObjectId place : {mkdir.object, kRootObject, mkdir.object}) {
+      look.parent = place;
+      CHECK(error_of(look) == (place == kRootObject ? 0 : ENOENT));
+    }
+    look.parent = kRootObject;
     const Outcome* seen = sim.perform_by_name(look);
     CHECK((seen && seen->error == 0 && S_ISREG(seen->attr.mode) && (seen->attr.valid & kAttrSize) && seen->attr.size == 0));
     CHECK(error_of(remove) == 0);
@@ -341,25 +357,63 @@ TEST_CASE("A lone thread with times of its own performs requests by name within 
     make.name = "other";
     make.open_flags = O_CREAT | O_WRONLY;  // an existing file may be a pipe
     CHECK(error_of(make) == -1);
-    make.open_flags |= O_EXCL;
+    make.open_flags |= O_EXCL | O_DIRECT;
+    CHECK(error_of(make) == -1);
+    make.open_flags &= ~O_DIRECT;
     make.mode = 04755;
     CHECK(error_of(make) == -1);
-    make.mode = 0640;
+    make.mode = 0666;
     make.object = sim.new_object();
     CHECK(error_of(make) == -1);
     co_return;
   };
+  const mode_t umask_before = umask(022);  // a file has the mode of its request all the same
   runner.run(parts(part(plays)), {});
+  umask(umask_before);
   struct stat st;
-  CHECK((stat((directory + "/f").c_str(), &st) == 0 && (st.st_mode & 07777) == 0640));
+  CHECK((stat((directory + "/f").c_str(), &st) == 0 && (st.st_mode & 07777) == 0666));
   CHECK(stat((directory + "/other").c_str(), &st) != 0);
-  runner.run(parts(part([&](SimContext& sim) -> SimTask {
-                     sim.takes_own_times();
-                     CHECK(sim.perform_by_name({.kind = OpKind::lookup, .parent = kRootObject, .name = "f"}) == nullptr);
-                     co_return;
-                   }),
-                   part([](SimContext&) -> SimTask { co_return; })),
-             {});
+
+  bool expected = false;
+  auto looks = [&](SimContext& sim) -> SimTask {
+    sim.takes_own_times();
+    CHECK((sim.perform_by_name({.kind = OpKind::lookup, .parent = kRootObject, .name = "f"}) != nullptr) == expected);
+    co_return;
+  };
+  runner.run(parts(part(looks), part([](SimContext&) -> SimTask { co_return; })), {});
+  runner.run(parts(part(looks)), {.duration = 1000 * kMs});
+  Recording recording(directory + "/recording.zst");
+  recording.start({.clock_unit = 1}, {});
+  runner.run(parts(part(looks)), {.record = &recording});
+  recording.finish(true, "");
+  auto looks_at = [&](const std::string& options, bool privileged, bool impersonate) {
+    const auto other =
+        open_target("file:" + directory + options, {.clock = &clock, .privileged = privileged, .impersonate = impersonate});
+    ThreadRunner other_runner(clock);
+    other_runner.add(*other, 1);
+    other_runner.run(parts(part(looks)), {});
+  };
+  if (geteuid() == 0) {
+    looks_at("", true, false);
+    looks_at("", false, true);
+  }
+  looks_at("?direct=1", false, false);
+  expected = true;
+  looks_at("", false, false);
+
+  Barrier barrier(2);
+  std::atomic<int> stop{0};
+  auto looks_and_waits = [&](SimContext& sim) -> SimTask {
+    sim.takes_own_times();
+    const Op look{.kind = OpKind::lookup, .parent = kRootObject, .name = "f"};
+    co_await sim.perform(look, 0);
+    CHECK(sim.perform_by_name(look) != nullptr);
+    stop = 2;
+    co_await sim.arrive(barrier);  // nobody else does
+  };
+  const RunnerResult measured = runner.run(parts(part(looks_and_waits)), {.stop = &stop});
+  CHECK(measured.abandoned == 1);
+  CHECK(measured.unfinished.empty());  // the counted request before has ended
   std::filesystem::remove_all(directory);
 }
 

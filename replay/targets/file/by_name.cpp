@@ -14,12 +14,12 @@ namespace fsr {
 
 bool FileSession::by_name(const Op& op, Outcome& outcome) { return shared_->tree.perform_by_name(op, reply_.latest, outcome); }
 
-// Other ways of access, other users and set-id bits need what perform() does for them.
+// Other ways of access, other users, O_DIRECT and set-id bits need what perform() does for them.
 bool FileTree::perform_by_name(const Op& op, LatestDirectory& latest, Outcome& outcome) {
   constexpr uint32_t kPermissions = 0777;
   if (!plain_ || op.object || op.handle || !valid_component(op.name)) return false;
   const bool creates = op.kind == OpKind::create;
-  if (creates && (!(op.open_flags & O_EXCL) || (op.mode & ~kPermissions))) return false;
+  if (creates && (!(op.open_flags & O_EXCL) || (op.open_flags & O_DIRECT) || (op.mode & ~kPermissions))) return false;
   if (!creates && op.kind != OpKind::lookup && op.kind != OpKind::unlink) return false;
   const int dir = objects_.descriptor_of(op.parent, latest);
   if (dir < 0) return false;

@@ -115,14 +115,18 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
 
 int FileObjects::directory(ObjectId id, LatestDirectory& latest, PathAt* at) {
   if (by_path_ != PathNaming::none) return directory(id, &at->dir);
-  const uint64_t generation = generation_.load(std::memory_order_relaxed);
-  if (latest.id != id || latest.generation != generation) {
-    latest.id = kNoObject;
-    latest.generation = generation;
-    if (int error = directory(id, &latest.fd)) return error;
-    latest.id = id;
-  }
+  if (!has(latest, id))
+    if (int error = renew(latest, id)) return error;
   at->lent = latest.fd->get();
+  return 0;
+}
+
+int FileObjects::renew(LatestDirectory& latest, ObjectId id) {
+  latest = {.generation = generation_.load(std::memory_order_relaxed)};
+  SharedFd fd;
+  if (int error = directory(id, &fd)) return error;
+  latest.fd = std::move(fd);
+  latest.id = id;
   return 0;
 }
 

@@ -100,10 +100,10 @@ class FileObjects {
   int directory(ObjectId id, SharedFd* fd);
   // Like directory(), but looks into `latest` first, and keeps the directory there unless it has to be found anew each time.
   int directory(ObjectId id, LatestDirectory& latest, PathAt* at);
-  // Returns the descriptor of the directory if `latest` has it. Negative: it has another one.
-  int descriptor_of(ObjectId id, const LatestDirectory& latest) const {
-    const bool has = latest.id == id && latest.generation == generation_.load(std::memory_order_relaxed);
-    return has && by_path_ == PathNaming::none ? latest.fd->get() : -1;
+  // Like directory(), but returns the descriptor. Negative: there is none, or the directory has to be found anew each time.
+  int descriptor_of(ObjectId id, LatestDirectory& latest) {
+    if (by_path_ != PathNaming::none) return -1;
+    return has(latest, id) || renew(latest, id) == 0 ? latest.fd->get() : -1;
   }
   int path_at(ObjectId id, PathAt* at);
   int opened(HandleId id, OpenRef* open);
@@ -147,6 +147,10 @@ class FileObjects {
 
   void begin_at_mount_point(const std::string& point);
   SharedFd current_directory(ObjectId id);  // null: it is another one
+  bool has(const LatestDirectory& latest, ObjectId id) const {
+    return id != kNoObject && latest.id == id && latest.generation == generation_.load(std::memory_order_relaxed);
+  }
+  int renew(LatestDirectory& latest, ObjectId id);  // returns 0, or an errno with `latest` empty
 
   SharedFd start_;  // where each descent begins: the target's root, or the mount point with PathNaming::absolute
   std::vector<std::string> to_root_;  // path from there to the root

@@ -170,7 +170,7 @@ Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
 Task FilesThread::clean_up(SimContext& sim, SmallFiles& files) {
   Op op{.kind = OpKind::unlink};
   for (const NamedFile& file : names_.files) {
-    if (!file.made) continue;
+    if (!file.made || files.is_removed(file.directory)) continue;
     files.aim(op, file.directory, file.name(), object_of(file));
     const Outcome& outcome = co_await sim.perform(op);
     if (outcome.error == ENOENT || files.is_complete(op, outcome)) continue;

@@ -27,6 +27,7 @@ class SmallFiles {
   void enter(Phase phase) { phase_ = phase; }  // phase for messages
   unsigned directories() const { return unsigned(directories_.size()); }
   bool exist() const { return top_ != kNoObject; }
+  bool is_removed(unsigned directory) const { return directories_[directory].object == kNoObject; }
 
   Task make_directories();
   Task remove_directory(unsigned number);  // closes its handle, too

@@ -173,6 +173,18 @@ def interrupted():
         case(f"^C in {name}: status 1 and a line", status == 1 and line == "fsbench bonnie: interrupted", (status, line))
         case(f"^C in {name}: nothing is left", not os.listdir("long"), os.listdir("long"))
         case(f"^C in {name}: what was measured is printed", "1.98,2.00a,host" in out, out)
+    run_ = Prompted("-d", "long", "-s", "0", "-n", "200:0:0:4")
+    run_.await_test(8)
+    top = f"long/Bonnie.{run_.run.pid}"
+    first = os.listdir(top)
+    run_.go_on()
+    while len(os.listdir(top)) == len(first):
+        time.sleep(0.001)
+    run_.run.send_signal(signal.SIGINT)
+    left = len(os.listdir(top))
+    status, out, line = run_.end()
+    case("^C after the first of four directories was deleted: a line, nothing is left", status == 1 and line == "fsbench bonnie: interrupted"
+         and left in (1, 2, 3) and not os.listdir("long"), (status, line, left, os.listdir("long")))
 
 
 def together():
