@@ -221,8 +221,6 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
       op.op_flags = 0;
       op.flags = uint32_t(o.attr.rdev);
   }
-  // If the reply is lost, the object may be another's: it must not be taken as made here (targets/lost_reply.hpp).
-  if (tree_.options.in_use) op.op_flags |= kOpUnfinished;
 }
 
 // Takes over what an earlier image has made of the name. False: it is removed, and has to be made anew.

@@ -311,6 +311,6 @@ TEST_CASE("names tell of an operation only if one request performs it") {
   op.kind = OpKind::write;
   CHECK(!shows_in_names(op));
   op.kind = OpKind::mkdir;
-  op.op_flags = kOpUnfinished;  // as preparations are beside others
+  op.op_flags = kOpUnfinished;
   CHECK(!shows_in_names(op));
 }
