@@ -8,8 +8,8 @@
 
 namespace fsr {
 
-// True: a connection reports `error` (errno) in place of an answer: the server can't be reached, or there is no agreement with it
-// on protocol, certificates or tickets.
+// True: a connection reports `error` (errno) in place of an answer. The server can't be reached, or does not agree on protocol,
+// certificates or tickets.
 inline bool is_no_answer(int error) {
   constexpr int kErrors[] = {ETIMEDOUT,   ECONNRESET, ECONNREFUSED, ECONNABORTED, ENOTCONN,        EPIPE,       ENETDOWN,
                              ENETUNREACH, EHOSTDOWN,  EHOSTUNREACH, EPROTO,       EPROTONOSUPPORT, EKEYEXPIRED, EKEYREJECTED};

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how an import recognizes TLS records.
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
+#include "import/nfs/nfs_calls.hpp"
+#include "import/nfs/records.hpp"
 #include "import/nfs/tls_records.hpp"
 
+using namespace fsr;
 using namespace fsr::capture;
 
 namespace {
@@ -47,4 +51,23 @@ TEST_CASE("other bytes are no TLS records") {
     records.bytes(bytes, false);
     CHECK_FALSE(records.found());
   }
+}
+
+TEST_CASE("an import takes no part of a TLS connection for other traffic") {
+  struct Sink final : ImportSink {
+    void add(const Op&) override {}
+    void passed(int64_t) override {}
+    const ThreadInfo* thread(int32_t, int32_t, int32_t, std::string_view) override { return nullptr; }
+    void note(ImportNotes::Kind, std::string_view why, uint64_t count) override {
+      notes.push_back(std::to_string(count) + " " + std::string(why.substr(0, 11)));
+    }
+    std::vector<std::string> notes;
+  };
+  Sink sink;
+  NfsCalls calls(sink);
+  Records records(calls, sink, {"client\x03\x80", "server\x08\x01"});
+  records.bytes(0, record(100), false);
+  records.bytes(1, record(50), false);
+  records.finish();
+  CHECK(sink.notes == std::vector<std::string>{"2 TLS records"});
 }

@@ -27,7 +27,7 @@ namespace fsr::rpc {
 class TlsCounters {
  public:
   std::atomic<uint64_t> connections{0};  // with TLS, whose first call was answered
-  std::atomic<uint64_t> unverified{0};   // of these, those to a server whose certificate was not checked
+  std::atomic<uint64_t> unverified{0};   // connections to a server whose certificate was not checked
   std::atomic<uint64_t> failed{0};       // connections that got no TLS, or that the server ended by an alert
   std::atomic<uint64_t> damaged{0};      // records that are not what the server sent
   void set_problem(const std::string& line);

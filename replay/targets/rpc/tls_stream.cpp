@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection with TLS 1.3 by GnuTLS; tls.hpp describes its set-up. Many records go through one system call, by buffers
-// here. GnuTLS does not hand the keys to the kernel if it does not read the socket itself. That is wanted: behind the kernel, it
-// takes alerts for the end of the connection, and sends bytes twice of which the kernel took some.
+// here. GnuTLS does not hand the keys to the kernel then. Its way to the kernel takes alerts for the end of the connection, and
+// may send bytes twice.
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <sys/socket.h>
@@ -219,7 +219,7 @@ TlsStream::Progress TlsStream::send_call() {
   while (!has_called_ || has_unsent()) {
     const ssize_t taken = has_called_ ? send({}) : send({&piece, 1});
     if (taken < 0 && errno != EAGAIN) {
-      broken_ = 0;  // what was received before that tells why
+      broken_ = 0;  // an alert may have come that tells why
       break;
     }
     has_called_ |= taken > 0;
