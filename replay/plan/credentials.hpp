@@ -14,8 +14,9 @@ class CredentialMap {
  public:
   // Maps every user to itself.
   CredentialMap() = default;
-  // Reads lines "uid[:gid] newuid[:newgid]", by number or name of this host; '#' starts a comment. Without a gid the line holds for every group of that user;
-  // without a new gid the recorded one stays. Users without a line stay as recorded. Throws std::runtime_error "FILE:LINE: ...".
+  // Reads lines "uid[:gid] newuid[:newgid]", by number or name of this host; '#' starts a comment. Without a gid the line holds
+  // for every group of that user; without a new gid the recorded one stays. Users without a line stay as recorded. Throws
+  // std::runtime_error "FILE:LINE: ...".
   static CredentialMap from_file(const std::string& path);
   static CredentialMap parse(const std::string& text, const std::string& name);
 
