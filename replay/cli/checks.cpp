@@ -211,8 +211,10 @@ static bool captured_here(const TraceHeader& header) {
                            "another name; name another target, or give --force if it is none");
 }
 
+static bool is_directory(const std::string& url) { return url.starts_with("file:") || url.find("://") == url.npos; }
+
 void refuse_unknown_fuse(const std::string& url, const TraceHeader& header) {
-  if (url.find("://") != url.npos || !captured_here(header)) return;
+  if (!is_directory(url) || !captured_here(header)) return;
   bool missing = false;
   const uint64_t device = directory_identity(directory_of(url), missing).self.device;  // of its nearest parent, if it is missing
   if (device == header.identity.self.device) return;
@@ -227,7 +229,7 @@ void refuse_own_server(const std::string& url, const TraceHeader& header) {
   const bool here = captured_here(header);
   std::string server = host_of(url, true);
   bool same = false;
-  if (url.find("://") == std::string::npos) {
+  if (is_directory(url)) {
     const std::string directory = resolved(directory_of(url));
     const UniqueFd fd(open(directory.c_str(), O_PATH | O_CLOEXEC));
     struct stat there, captured;

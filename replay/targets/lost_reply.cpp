@@ -25,6 +25,10 @@ bool shows_in_names(const Op& op) {
   }
 }
 
+bool makes_object(const Op& op) {
+  return op.kind == OpKind::create || op.kind == OpKind::mkdir || op.kind == OpKind::mknod || op.kind == OpKind::symlink;
+}
+
 // True: `seen` is as `op` makes it.
 static bool is_made(const Op& op, const Sighting& seen) {
   if (seen.is_another) return false;
@@ -46,7 +50,7 @@ LostReply judge(const Op& op, const Sighting& name, const Sighting& name2) {
   switch (op.kind) {
     case OpKind::unlink:
     case OpKind::rmdir:
-      if (!name.is_object) return LostReply::unknown;  // perhaps it was never there
+      if (!name.is_object && op.object != kNoObject) return LostReply::unknown;  // perhaps it was never there
       return !name.type ? LostReply::done : there ? LostReply::not_done : LostReply::unknown;
     case OpKind::link:
       if (!name2.type) return LostReply::not_done;

@@ -2,9 +2,8 @@
 // Finds out what became of an operation that changes the tree and whose reply was lost with its connection. The server may have
 // performed it. Sent again at once, it would fail with EEXIST or ENOENT, or would remove what has got the name since. So the
 // client looks at the names first:
-//   - if they are as the operation leaves them, it is taken as done. The client learns from the lookup what it made, and counts
-//   it.
-//     Names can't prove it: an object that the client never met may have been like that before.
+//   - if they are as the operation leaves them, it is taken as done, and counted. The client learns from the lookup what it
+//     made. Names can't prove it: an object that the client never met may have been like that before.
 //   - if they are as before, the operation begins again. If it now fails with EEXIST or ENOENT, the server may have performed the
 //     first request meanwhile, and the client looks again.
 //   - otherwise the operation is lost.
@@ -39,7 +38,7 @@ struct Sighting {
   uint64_t links = 0;             // 0: not known
   uint64_t links_before = 0;      // of the operation's object in the last reply about it; 0: not known
   uint64_t rdev = 0;              // of a device
-  bool is_another = false;        // it is an object that an earlier operation bound to another id, so no new one
+  bool is_another = false;        // an earlier operation bound it to another id, so it is not new; for makes_object() alone
   std::optional<bool> is_object;  // it is the operation's object; none: the client does not know that object
   std::string text;               // of a symbolic link
 };
@@ -48,6 +47,8 @@ enum class LostReply : uint8_t { unknown, not_done, done };
 
 // True: names tell whether the server has performed the operation. False for one whose recorded outcome is not known.
 bool shows_in_names(const Op& op);
+// True: the operation makes an object of its own.
+bool makes_object(const Op& op);
 // Returns whether `op`, for which shows_in_names() is true, was performed. `name`, `name2`: of Op::name and Op::name2.
 LostReply judge(const Op& op, const Sighting& name, const Sighting& name2);
 

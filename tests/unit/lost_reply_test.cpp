@@ -166,6 +166,11 @@ TEST_CASE("an operation that the server performed before the connection broke is
     CHECK(f.lookups({not_found()}) == Proc::null);
     CHECK(f.handle_of(7).empty());
   }
+  SECTION("unlink by name alone") {
+    f.op.object = kNoObject;
+    f.lose(OpKind::unlink, Proc::remove);
+    CHECK(f.lookups({not_found()}) == Proc::null);
+  }
   SECTION("rename") {
     f.knows(7, "file");
     f.lose(OpKind::rename, Proc::rename);

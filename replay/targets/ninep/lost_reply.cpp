@@ -35,9 +35,10 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   seen->size = attr.size;
   seen->links = attr.nlink;
   seen->rdev = attr.rdev;
-  call.tree().each_object([&](ObjectId id, const Object& o) {
-    seen->is_another |= id != call.op().object && o.type_known && o.qid_path == fid->qid_path;
-  });
+  if (makes_object(call.op()))
+    call.tree().each_object([&](ObjectId id, const Object& o) {
+      seen->is_another |= id != call.op().object && o.type_known && o.qid_path == fid->qid_path;
+    });
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   co_return co_await read_link(call, fid, &seen->text);

@@ -112,7 +112,9 @@ void Channel::check_connect(int64_t now) {
 void Channel::reached(int64_t now) {
   if (!options_.security) return connected();
   secure_ = options_.security->begin(socket_);
-  connect_deadline_ = now + std::max(options_.connect_timeout, options_.request_timeout);
+  // Requests that wait for a connection made anew need some of their time for another attempt.
+  const int64_t most = connections_ ? options_.request_timeout / 4 : options_.request_timeout;
+  connect_deadline_ = now + std::max(options_.connect_timeout, most);
   state_ = State::securing;
   secure(now);
 }
