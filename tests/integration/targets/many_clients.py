@@ -59,7 +59,7 @@ def inside(kind):
     written.seek(0)
     out = written.read()
     report = json.loads(out) if out.startswith("{") else {}
-    err = "" if report else out
+    err = report.get("error", "") if report else out
     clients = report.get("clients", {})
     cases.case(f"{kind}: each client has a connection", most == CLIENTS + IDLE, f"{most} connections; {err}")
     cases.case(f"{kind}: each client is set up, and each with a stream works",
