@@ -25,7 +25,7 @@ bool shows_in_names(const Op& op) {
   }
 }
 
-bool makes_object(const Op& op) {
+bool must_be_new(const Op& op) {
   return op.kind == OpKind::create || op.kind == OpKind::mkdir || op.kind == OpKind::mknod || op.kind == OpKind::symlink;
 }
 

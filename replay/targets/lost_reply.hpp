@@ -38,7 +38,7 @@ struct Sighting {
   uint64_t links = 0;             // 0: not known
   uint64_t links_before = 0;      // of the operation's object in the last reply about it; 0: not known
   uint64_t rdev = 0;              // of a device
-  bool is_another = false;        // an earlier operation bound it to another id, so it is not new; for makes_object() alone
+  bool is_another = false;        // an earlier operation bound it to another id, so it is not new; for must_be_new() alone
   std::optional<bool> is_object;  // it is the operation's object; none: the client does not know that object
   std::string text;               // of a symbolic link
 };
@@ -47,8 +47,8 @@ enum class LostReply : uint8_t { unknown, not_done, done };
 
 // True: names tell whether the server has performed the operation. False for one whose recorded outcome is not known.
 bool shows_in_names(const Op& op);
-// True: the operation makes an object of its own.
-bool makes_object(const Op& op);
+// True: if the name exists, it must be an object that the operation has made.
+bool must_be_new(const Op& op);
 // Returns whether `op`, for which shows_in_names() is true, was performed. `name`, `name2`: of Op::name and Op::name2.
 LostReply judge(const Op& op, const Sighting& name, const Sighting& name2);
 

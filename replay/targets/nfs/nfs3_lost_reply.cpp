@@ -34,7 +34,7 @@ static Task see(OpCall& call, ObjectId directory, std::string_view name, Sightin
   seen->size = reply->attr.size;
   seen->links = reply->attr.nlink;
   seen->rdev = reply->attr.rdev;
-  if (makes_object(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
+  if (must_be_new(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   reply = &co_await call.send(Proc::readlink, encode_handle, found);

@@ -32,7 +32,7 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   seen->size = reply->attr.size;
   seen->links = reply->attr.nlink;
   seen->rdev = reply->attr.rdev;
-  if (makes_object(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
+  if (must_be_new(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   Rpc& read = call.ask();

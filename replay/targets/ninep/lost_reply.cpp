@@ -35,7 +35,7 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   seen->size = attr.size;
   seen->links = attr.nlink;
   seen->rdev = attr.rdev;
-  if (makes_object(call.op()))
+  if (must_be_new(call.op()))
     call.tree().each_object([&](ObjectId id, const Object& o) {
       seen->is_another |= id != call.op().object && o.type_known && o.qid_path == fid->qid_path;
     });
