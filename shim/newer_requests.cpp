@@ -76,7 +76,10 @@ static void complete_open(const iovec& body) {
   if (t_backing != 0) {
     constexpr uint32_t kPassthrough = 1u << 7;  // FOPEN_PASSTHROUGH
     out.open_flags |= kPassthrough;
-    out.padding = uint32_t(t_backing);
+    // The last member is padding in headers of Linux before 6.9, and then backing_id.
+    constexpr size_t kBackingId = 12;
+    static_assert(sizeof out == kBackingId + sizeof t_backing);
+    memcpy(reinterpret_cast<char*>(&out) + kBackingId, &t_backing, sizeof t_backing);
   }
   memcpy(place, &out, sizeof out);
 }
