@@ -26,7 +26,7 @@ std::string escaped(std::string_view bytes, std::string_view special) {
       out.push_back(c);
   return out;
 }
-std::string quoted(std::string_view bytes) { return "\"" + escaped(bytes, "\"\\") + "\""; }
+std::string in_quotes(std::string_view bytes) { return "\"" + escaped(bytes, "\"\\") + "\""; }
 
 std::string file_type(uint32_t mode) {
   constexpr std::pair<uint32_t, const char*> kTypes[] = {{S_IFREG, "S_IFREG"},  {S_IFDIR, "S_IFDIR"}, {S_IFLNK, "S_IFLNK"},
@@ -65,7 +65,7 @@ class Calls final : public ExportFormat {
 
  private:
   std::string absolute(const std::string& path) const { return path == "." ? (top_.empty() ? "/" : top_) : top_ + "/" + path; }
-  std::string at(const std::string& path) const { return "AT_FDCWD, " + quoted(absolute(path)); }
+  std::string at(const std::string& path) const { return "AT_FDCWD, " + in_quotes(absolute(path)); }
   std::string fd(HandleId handle, ObjectId object, const Paths& paths) const {
     return fmt::format("{}<{}>", handle ? handle : kStateless + object, escaped(absolute(paths.path(object)), "\\<>"));
   }
@@ -119,7 +119,7 @@ class Calls final : public ExportFormat {
       case OpKind::access:
         return fmt::format("faccessat({}, {:#x}", path, op.mode);
       case OpKind::readlink:
-        return fmt::format("readlinkat({}, {}, 4096", path, quoted(op.data));
+        return fmt::format("readlinkat({}, {}, 4096", path, in_quotes(op.data));
       case OpKind::open:
         return fmt::format("openat({}, {:#x}", path, op.open_flags);
       case OpKind::opendir:
@@ -152,7 +152,7 @@ class Calls final : public ExportFormat {
       case OpKind::mknod:
         return fmt::format("mknodat({}, {}", path, file_type(op.mode));
       case OpKind::symlink:
-        return fmt::format("symlinkat({}, {}", quoted(op.data), path);
+        return fmt::format("symlinkat({}, {}", in_quotes(op.data), path);
       case OpKind::link:
         return fmt::format("linkat({}, {}, 0", path, at(paths.path(op.parent2, op.name2)));
       case OpKind::unlink:
@@ -162,16 +162,16 @@ class Calls final : public ExportFormat {
       case OpKind::rename:
         return fmt::format("renameat2({}, {}, {:#x}", path, at(paths.path(op.parent2, op.name2)), op.flags);
       case OpKind::statfs:
-        return fmt::format("statfs({}, 0x0", quoted(absolute(op.object ? paths.path(op.object) : ".")));
+        return fmt::format("statfs({}, 0x0", in_quotes(absolute(op.object ? paths.path(op.object) : ".")));
       case OpKind::getxattr:
       case OpKind::setxattr:
-        return fmt::format("l{}({}, {}, {}, {}{}", op_name(op.kind), quoted(absolute(paths.of(op))), quoted(op.name),
-                           op.has(kOpData) ? quoted(op.data) : "0x0", op.length,
+        return fmt::format("l{}({}, {}, {}, {}{}", op_name(op.kind), in_quotes(absolute(paths.of(op))), in_quotes(op.name),
+                           op.has(kOpData) ? in_quotes(op.data) : "0x0", op.length,
                            op.kind == OpKind::setxattr ? fmt::format(", {:#x}", op.flags) : "");
       case OpKind::listxattr:
-        return fmt::format("llistxattr({}, 0x0, {}", quoted(absolute(paths.of(op))), op.length);
+        return fmt::format("llistxattr({}, 0x0, {}", in_quotes(absolute(paths.of(op))), op.length);
       case OpKind::removexattr:
-        return fmt::format("lremovexattr({}, {}", quoted(absolute(paths.of(op))), quoted(op.name));
+        return fmt::format("lremovexattr({}, {}", in_quotes(absolute(paths.of(op))), in_quotes(op.name));
       case OpKind::getlk:
       case OpKind::setlk:
         return fmt::format("fcntl({}, {}, {{l_type={}, l_whence=SEEK_SET, l_start={}, l_len={}}}", open,
@@ -200,7 +200,7 @@ class Calls final : public ExportFormat {
     if (a.valid & (kAttrUid | kAttrGid))
       one(fmt::format("fchownat({}, {}, {}, AT_SYMLINK_NOFOLLOW", path, a.valid & kAttrUid ? int64_t(a.uid) : -1,
                       a.valid & kAttrGid ? int64_t(a.gid) : -1));
-    if (a.valid & kAttrSize) one(fmt::format("truncate({}, {}", quoted(absolute(paths.of(op))), a.size));
+    if (a.valid & kAttrSize) one(fmt::format("truncate({}, {}", in_quotes(absolute(paths.of(op))), a.size));
     if (a.valid & (kAttrAtime | kAttrMtime | kAttrAtimeNow | kAttrMtimeNow))
       one(fmt::format("utimensat({}, [{}, {}], AT_SYMLINK_NOFOLLOW", path, time_text(a, kAttrAtime, kAttrAtimeNow, a.atime),
                       time_text(a, kAttrMtime, kAttrMtimeNow, a.mtime)));

@@ -9,7 +9,7 @@ namespace fsr::fstrace {
 namespace {
 
 // RFC 4180: in quotes where it must be, quotes doubled. Bytes stay bytes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (char c : text) out.append(c == '"' ? 2 : 1, c);
@@ -66,12 +66,13 @@ class Csv final : public ExportFormat {
     const ThreadInfo& who = op.who ? *op.who : nobody;
     const std::string outcome = op.has(kOpUnfinished) ? "unfinished" : op.error ? error_name(op.error) : "ok";
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", op.seq,
-                   op.start, op.duration, op_name(op.kind), outcome, who.client, who.pid, who.tid, quoted(who.command), op.uid,
-                   op.gid, quoted(paths.of(op)), quoted(path2(op, paths)), op.object, op.handle, op.offset, op.length, op.result,
-                   op.mode, op.flags, op.open_flags, op.op_flags);
+                   op.start, op.duration, op_name(op.kind), outcome, who.client, who.pid, who.tid, in_quotes(who.command), op.uid,
+                   op.gid, in_quotes(paths.of(op)), in_quotes(path2(op, paths)), op.object, op.handle, op.offset, op.length,
+                   op.result, op.mode, op.flags, op.open_flags, op.op_flags);
     set_columns(out, op);
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{}\n", has_path_name(op.kind) ? "" : quoted(op.name),
-                   quoted(escape_text(op.data)), op.owner, op.handle2, op.object2, op.offset2, quoted(listed(op)), prints(op));
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{}\n", has_path_name(op.kind) ? "" : in_quotes(op.name),
+                   in_quotes(escape_text(op.data)), op.owner, op.handle2, op.object2, op.offset2, in_quotes(listed(op)),
+                   prints(op));
     return Exported::whole;
   }
 };
