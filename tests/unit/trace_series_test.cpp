@@ -168,11 +168,11 @@ TEST_CASE("the reader names a missing piece, and refuses pieces of other traces"
   TraceReader late({files.path(1), files.path(2)});
   CHECK(late.damage().empty());
   CHECK(late.begin_time() == b.ops[101].start);
-  CHECK_THROWS_WITH(TraceReader({files.path(0), files.path(0)}), Catch::Contains("is piece 1, and so is"));
+  CHECK_THROWS_WITH(TraceReader({files.path(0), files.path(0)}), contains_text("is piece 1, and so is"));
   TraceHeader stranger = header_of(2);
   stranger.id = "another";
   TraceWriter(other.add(), stranger).finish({});
-  CHECK_THROWS_WITH(TraceReader({files.path(0), other.path(0)}), Catch::Contains("belongs to another capture"));
+  CHECK_THROWS_WITH(TraceReader({files.path(0), other.path(0)}), contains_text("belongs to another capture"));
 }
 
 TEST_CASE("a piece has the name of the series and its number") {

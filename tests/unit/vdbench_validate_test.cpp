@@ -169,10 +169,10 @@ TEST_CASE("a journal names the run and the thread of each write, and can be prin
   CHECK(found.writers[0] == 0);
   CHECK(found.threads.at(found.writers[1]) == "rd=a-run-of-twenty-chars rank=2 thread=7, as the journal says");
   const std::string text = journal_text(directory.name + "/sd1.jnl", {});
-  CHECK_THAT(text, Catch::Matchers::Contains("8 blocks of 4096 bytes, 0 with a known key"));
-  CHECK_THAT(text, Catch::Matchers::Contains("rd=a-run-of-twenty-chars rank=2, begun "));
-  CHECK_THAT(text, Catch::Matchers::Contains("before write   lba=4096 (0x1000) size=4096 key=5 thread=7"));
-  CHECK_THAT(journal_text(directory.name + "/sd1.jnl", 0), !Catch::Matchers::Contains("before write"));
+  CHECK_THAT(text, contains_text("8 blocks of 4096 bytes, 0 with a known key"));
+  CHECK_THAT(text, contains_text("rd=a-run-of-twenty-chars rank=2, begun "));
+  CHECK_THAT(text, contains_text("before write   lba=4096 (0x1000) size=4096 key=5 thread=7"));
+  CHECK_THAT(journal_text(directory.name + "/sd1.jnl", 0), !contains_text("before write"));
 }
 
 TEST_CASE("a journal of files has removed files, and files that may have been removed") {
@@ -230,9 +230,9 @@ TEST_CASE("recovery reports missing, short and rolled back files, each once") {
   Recovering recovering(12 * kBlock);
   recovering.recover(known, source);
   REQUIRE(recovering.told.size() == 3);
-  CHECK_THAT(recovering.told[0], Catch::Matchers::Contains("lba=8192 size=4096: lost write, expected 2 written blocks"));
-  CHECK_THAT(recovering.told[1], Catch::Matchers::Contains("lba=16384 size=4096: lost write, expected 4 written blocks"));
-  CHECK_THAT(recovering.told[2], Catch::Matchers::Contains("lba=36864 size=4096: lost write, expected key 3"));
+  CHECK_THAT(recovering.told[0], contains_text("lba=8192 size=4096: lost write, expected 2 written blocks"));
+  CHECK_THAT(recovering.told[1], contains_text("lba=16384 size=4096: lost write, expected 4 written blocks"));
+  CHECK_THAT(recovering.told[2], contains_text("lba=36864 size=4096: lost write, expected key 3"));
   CHECK(recovering.counts.wrong == 7);
   CHECK(recovering.key(2) == BlockKeys::kBad);
 }
@@ -268,7 +268,7 @@ TEST_CASE("recovery from a journal with lost entries accepts later writes, and r
   CHECK(found.taken == 1);
   CHECK(found.unclear == 1 + 4);  // the second file may have been removed
   REQUIRE(recovering.told.size() == 1);
-  CHECK_THAT(recovering.told[0], Catch::Matchers::Contains("lba=8192 size=4096: lost write"));
+  CHECK_THAT(recovering.told[0], contains_text("lba=8192 size=4096: lost write"));
   CHECK(recovering.key(1) == 7);
   CHECK(recovering.key(3) == BlockKeys::kUnknown);
 }
