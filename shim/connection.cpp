@@ -45,7 +45,7 @@ constexpr unsigned long kBackingOpen = _IOW(229, 1, BackingMap), kBackingClose =
 
 std::atomic<Transport> g_transport{Transport::unknown};
 
-#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 18)
 constexpr uint32_t kDirectIoAllowMmap = 1u << 4;  // FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, in the second word of flags
 constexpr uint32_t kPassthrough = 1u << 5;        // FUSE_PASSTHROUGH of Linux 6.9, likewise
 constexpr uint32_t kFlags = FUSE_PARALLEL_DIROPS | FUSE_HANDLE_KILLPRIV;
@@ -96,7 +96,7 @@ ssize_t write_reply(int fd, iovec* parts, int count, void*) {
 
 }  // namespace
 
-#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 18)
 
 int attach_connection(fuse_session* session, int fuse_fd) {
   static const fuse_custom_io io = [] {
@@ -139,11 +139,7 @@ void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks) {
   g_backing_files = g_stack_depth != 0 && fuse_set_feature_flag(conn, FUSE_CAP_PASSTHROUGH);
   if (g_backing_files) conn->max_backing_stack_depth = g_stack_depth - 1;
   conn->max_background = kMostInBackground;
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
   g_transport = conn->want_ext & FUSE_CAP_OVER_IO_URING ? Transport::uring : Transport::device;
-#else
-  g_transport = Transport::device;
-#endif
 }
 
 #endif

@@ -5,7 +5,8 @@
 // lacks: several threads may write to one open file at the same time; mappings are of a backing file (Linux 6.9). Layouts:
 // include/uapi/linux/fuse.h of Linux 6.6.
 //
-// Works on the thread that reads a request and answers it, without locks. With libfuse 3.17 and newer nothing is translated.
+// Works on the thread that reads a request and answers it, without locks. With libfuse 3.18 and newer nothing is translated: 3.17
+// has no reply to FUSE_STATX.
 #pragma once
 
 #include <sys/stat.h>

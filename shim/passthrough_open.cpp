@@ -51,7 +51,7 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
     if (const int id = r.shim.backings.opened(*inode, fd, (fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY); id != 0) {
       keeps_pages = false;
       if (r.shim.mapping_recorder) r.shim.mapping_recorder->opened(*h);
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
       fi->backing_id = id;
 #else
       note_backing(id);
@@ -253,7 +253,7 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
 void add_open_operations(fuse_lowlevel_ops& ops) {
   ops.open = identified<open>;
   ops.create = identified<create>;
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
   ops.tmpfile = identified<tmpfile>;
 #endif
   ops.flush = uncancelled<flush>;
