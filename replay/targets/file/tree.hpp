@@ -63,7 +63,7 @@ class FileTree {
   // holds the lock, even if the request would wait for it. The memory of the outcome is in `reply`. True: a lock may have been
   // released.
   bool perform(TargetRequest& request, FileReply& reply);
-  // As ByName::by_name(). `latest`: of the calling session.
+  // Does what ByName::by_name() says. `latest`: of the calling session.
   bool perform_by_name(const Op& op, LatestDirectory& latest, Outcome& outcome);
 
   FileObjects& objects() { return objects_; }

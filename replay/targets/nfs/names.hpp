@@ -12,17 +12,42 @@
 
 #include <errno.h>
 #include <linux/fs.h>
+#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
 
 #include "base/task.hpp"
+#include "targets/lost_reply.hpp"
 #include "targets/nfs/nfs_state.hpp"
 
 namespace fsr::nfs {
 
 // True: the server may or may not have performed the request.
 inline bool perhaps_done(int error) { return error == ECONNRESET || error == ETIMEDOUT || error == EBADMSG; }
+
+// Begins what see() of lost_reply.hpp finds out: the name may not exist. Returns the handle of the operation's object, if it is
+// known.
+inline FileHandle begin_sighting(NfsState& files, const Op& op, Sighting* seen) {
+  FileHandle known;
+  const auto remember = [&](const Object& o) {
+    known = o.handle;
+    seen->links_before = o.links;
+  };
+  if (files.objects.visit(op.object, remember)) seen->is_object = false;
+  return known;
+}
+
+// Adds the object that the name is of.
+inline void found_object(NfsState& files, const Op& op, const FileHandle& known, const FileHandle& found, const Attr& attr,
+                         Sighting* seen) {
+  if (seen->is_object) seen->is_object = known.view() == found.view();
+  seen->type = attr.mode & S_IFMT;
+  seen->size = attr.size;
+  seen->links = attr.nlink;
+  seen->rdev = attr.rdev;
+  if (must_be_new(op)) seen->is_another = files.knows_as_another(op.object, found);
+}
 
 // Removes a hidden name. A failure is counted.
 template <class OpCall>

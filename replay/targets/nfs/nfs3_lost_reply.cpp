@@ -9,32 +9,22 @@
 
 namespace fsr::nfs {
 
-// For settle(), which describes the next two.
+// see() and take_as_done() are called by settle(), which describes them.
 static Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen) {
   FileHandle dir;
   if (int error = find_object(call, directory, &dir)) co_return error;
   call.auxiliary();
-  FileHandle known;
-  auto remember = [&](const Object& o) {
-    known = o.handle;
-    seen->links_before = o.links;
-  };
-  if (call.files().objects.visit(call.op().object, remember)) seen->is_object = false;
+  const FileHandle known = begin_sighting(call.files(), call.op(), seen);
   const ClientReply* reply = &co_await call.send(Proc::lookup, encode_name, dir, name);
   if (reply->error) co_return reply->error == ENOENT ? 0 : reply->error;
   if (differ(reply->system, call.client().options.root_system)) co_return EXDEV;
   const FileHandle found = reply->handle;
-  if (seen->is_object) seen->is_object = known.view() == found.view();
   if (!reply->attr.valid) {  // LOOKUP may leave them out
     call.auxiliary();
     reply = &co_await call.send(Proc::getattr, encode_handle, found);
     if (reply->error) co_return reply->error;
   }
-  seen->type = reply->attr.mode & S_IFMT;
-  seen->size = reply->attr.size;
-  seen->links = reply->attr.nlink;
-  seen->rdev = reply->attr.rdev;
-  if (must_be_new(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
+  found_object(call.files(), call.op(), known, found, reply->attr, seen);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   reply = &co_await call.send(Proc::readlink, encode_handle, found);

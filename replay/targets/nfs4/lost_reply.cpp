@@ -15,24 +15,14 @@ Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen
   if (int error = find_object(call, directory, &dir)) co_return error;
   if (int error = co_await call.client().ready(call)) co_return error;
   call.auxiliary();
-  FileHandle known;
-  auto remember = [&](const nfs::Object& o) {
-    known = o.handle;
-    seen->links_before = o.links;
-  };
-  if (call.files().objects.visit(call.op().object, remember)) seen->is_object = false;
+  const FileHandle known = nfs::begin_sighting(call.files(), call.op(), seen);
   Rpc& lookup = call.ask();
   lookup.compound.putfh(dir).lookup(name).getfh().getattr(kFoundAttributes);
   const Reply* reply = &co_await call.send(lookup);
   if (reply->error) co_return reply->error == ENOENT ? 0 : reply->error;
   if (nfs::differ(reply->server.system, call.client().options.root_system)) co_return EXDEV;
   const FileHandle found = reply->handle;
-  if (seen->is_object) seen->is_object = known.view() == found.view();
-  seen->type = reply->attr.mode & S_IFMT;
-  seen->size = reply->attr.size;
-  seen->links = reply->attr.nlink;
-  seen->rdev = reply->attr.rdev;
-  if (must_be_new(call.op())) seen->is_another = call.files().knows_as_another(call.op().object, found);
+  nfs::found_object(call.files(), call.op(), known, found, reply->attr, seen);
   if (!S_ISLNK(seen->type)) co_return 0;
   call.auxiliary();
   Rpc& read = call.ask();
