@@ -103,7 +103,7 @@ static int run(int argc, char** argv) {
       .stands_for("TIME");
   capture_command
       .add_with("--block-time", capture.block_time, some(parse_duration),
-                "write a block of the trace after this time (default 400ms; with -o -: 100ms)")
+                "write a block of the trace after this time, 10ms to 1s (default 400ms; with -o -: 100ms)")
       .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "end when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "end after this time: 90s, 1h");

@@ -11,7 +11,7 @@
 
 namespace fsr::bonnie {
 
-// A file of the test. Entries are small because each test walks through all files: with 56 bytes each, misses of the processor's
+// A file of the test. Entries are small because each test walks through all files. With 56 bytes each, misses of the processor's
 // caches took a quarter of the program's own time.
 struct NamedFile {
   const char* text;         // the name, in NameList::text
