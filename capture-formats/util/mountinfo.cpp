@@ -30,12 +30,12 @@ std::string unescape(const std::string& text) {
   return out;
 }
 
+}  // namespace
+
 std::vector<MountEntry> own_mounts() {
   std::ifstream file("/proc/self/mountinfo");
   return parse_mountinfo({std::istreambuf_iterator<char>(file), {}});
 }
-
-}  // namespace
 
 std::vector<MountEntry> parse_mountinfo(const std::string& text) {
   std::vector<MountEntry> all;

@@ -18,6 +18,8 @@ struct MountEntry {
 
 // The text of a process's mountinfo: the mounts of its namespace, oldest first.
 std::vector<MountEntry> parse_mountinfo(const std::string& text);
+// The mounts of this process's namespace.
+std::vector<MountEntry> own_mounts();
 bool lies_inside(const MountEntry& mount, const std::string& directory);
 
 // The mount that a descriptor lies on.

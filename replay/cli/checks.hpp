@@ -7,16 +7,9 @@
 
 #include "base/target.hpp"
 #include "plan/image.hpp"
-#include "trace/header.hpp"
 
 namespace fsr {
 
-// Throws if `url` is the directory that was captured, which the replay would overwrite.
-void refuse_captured_place(const std::string& url, const TraceHeader& header);
-// Throws if `url` names a server on the captured host, or the one that the captured directory is mounted from.
-void refuse_own_server(const std::string& url, const TraceHeader& header);
-// Throws if `url` is a directory on the captured host, of a FUSE server that does not say which directory is behind it.
-void refuse_unknown_fuse(const std::string& url, const TraceHeader& header);
 // Throws unless the target is empty, holds an earlier replay of this trace and `reuse` is set, or `force` is set. With `cleanup`,
 // also throws if something is mounted inside the target. Returns true if the target holds files that fsreplay did not make.
 bool check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "cli/captured_place.hpp"
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
 #include "trace/bytes.hpp"
@@ -52,9 +53,11 @@ void Replay::open_target_for_run() {
     credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4)));
   std::string url = command.target;
   if (url.empty()) url = "./fsreplay-data";
-  if (!command.force) refuse_captured_place(url, input->header());
-  if (!command.force && input->is_live()) refuse_unknown_fuse(url, input->header());
-  if (!command.force && input->leaves_target_alone()) refuse_own_server(url, input->header());
+  if (!command.force) {
+    refuse_captured_place(url, input->header());
+    if (input->is_live()) refuse_unknown_fuse(url, input->header());
+    if (input->leaves_target_alone()) refuse_own_server(url, input->header());
+  }
   target = open_target(
       url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
   report.target = target->name();
