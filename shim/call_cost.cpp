@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "awake.hpp"
 #include "capture_error.hpp"
 #include "trace/reader.hpp"
 #include "util/histogram.hpp"
@@ -89,11 +90,8 @@ int run(const std::vector<std::string>& command, const std::string& output, cons
 CallCost time_calls(const std::string& directory) {
   CallCost cost;
   cost.asleep = median_of_stat(directory);
-  // Documentation/power/pm_qos_interface.rst of Linux: as long as this is open, processors wake up within the microseconds
-  // written to it.
-  UniqueFd latency(open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC));
-  const int32_t longest = 0;
-  if (latency && write(latency.get(), &longest, sizeof longest) == sizeof longest) cost.awake = median_of_stat(directory);
+  LatencyRequest request;
+  if (request.possible() && request.set(true)) cost.awake = median_of_stat(directory);
   return cost;
 }
 

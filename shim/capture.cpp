@@ -7,9 +7,13 @@
 
 #include <atomic>
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "abort.hpp"
+#include "awake.hpp"
 #include "capture_error.hpp"
 #include "capture_loop.hpp"
 #include "capture_mount.hpp"
@@ -66,10 +70,12 @@ class Capture {
   std::unique_ptr<MappingRecorder> record_mappings();
   int64_t begin_trace();
   void begin();
+  std::vector<std::string> look(bool closed, int64_t now);
   void close_trace(const std::string& reason);
   [[noreturn]] void give_up();
 
   CaptureSetup setup_;
+  const std::unique_ptr<Awake> awake_;  // null: processors may sleep
   CaptureMount mount_;
   const UniqueFd by_handle_;
   InodeTable inodes_;
@@ -87,6 +93,7 @@ class Capture {
 
 Capture::Capture(CaptureOptions& options)
     : setup_(options),
+      awake_(options.awake ? std::make_unique<Awake>() : nullptr),
       mount_(setup_),
       by_handle_(handle_descriptor(setup_.captured.root.get())),
       inodes_(setup_.captured.root.get(), by_handle_.get(), descriptor_budget()),
@@ -160,6 +167,12 @@ void Capture::begin() {
           "fsshim; use fsync or sync\n");
 }
 
+// Returns lines for the user. Called a few times a second.
+std::vector<std::string> Capture::look(bool closed, int64_t now) {
+  if (awake_) awake_->look(sink_.operations() + sink_.filtered(), now);
+  return notices_.look(closed, now);
+}
+
 void Capture::close_trace(const std::string& reason) {
   if (mapping_recorder_) mapping_recorder_->stop();
   recorder_.stop(reason);
@@ -173,6 +186,9 @@ void Capture::close_trace(const std::string& reason) {
     if (failure_.empty()) failure_ = e.what();
   }
   summary(sink_, recorder_, setup_.output, setup_.options.verbose);
+  if (awake_)
+    dprintf(STDERR_FILENO, "fsshim: processors were kept from sleeping for %s of %s\n",
+            format_duration(awake_->total(recorder_.now())).c_str(), format_duration(recorder_.now()).c_str());
 }
 
 // Ends the process. A thread that waits for a dead disk keeps it from ending. So the connection is aborted first; no application
@@ -187,8 +203,7 @@ int Capture::run() {
   begin();
   CaptureLoop loop({session_, recorder_, sink_, shim_, setup_.control, mount_.command(), [this] { return mount_.detach(); },
                     [this](const std::string& reason) { close_trace(reason); }, [this] { give_up(); }, setup_.fields,
-                    notices_.stalls(), [this](bool closed, int64_t now) { return notices_.look(closed, now); },
-                    watch_.changes_fd()});
+                    notices_.stalls(), [this](bool closed, int64_t now) { return look(closed, now); }, watch_.changes_fd()});
   int status = loop.run();
   if ((notices_.aborted() || shim_.strangers.came()) && status == 0) status = 1;
   if (!failure_.empty()) {

@@ -129,6 +129,8 @@ static int run(int argc, char** argv) {
       .stands_for("WHAT")
       .one_of({"wait", "abort"})
       .show_default();
+  capture_command.flag("--awake", capture.awake,
+                       "keep the machine's processors from sleeping while more than 1,000 requests a second come");
   capture_command.flag("--background", capture.background, "return once DIR is captured; messages go to NAME.log");
   capture_command.flag("-v,--verbose", capture.verbose, "print more messages");
   capture_command.explain_extras("a command follows --: fsshim capture DIR -- COMMAND...");

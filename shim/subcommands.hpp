@@ -34,6 +34,7 @@ struct CaptureOptions {
   bool verbose = false;
   bool background = false;
   bool uring = false;  // FUSE over io_uring
+  bool awake = false;  // keep processors from sleeping under load
   std::vector<std::string> command;
   uint64_t kernel_ring = 16 << 20;  // --via kernel: bytes of the ring in which the kernel's hooks put records
 };

@@ -59,6 +59,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
         "; permissions kernel: the kernel requests attributes for each component of a path and at each open; not recorded: "
         "access, chdir";
   header.transport = transport_text(options.uring);
+  if (options.awake) header.transport += "; processors kept from sleeping under load";
   header.nfs = nfs_counters_of(below.point);
   return header;
 }

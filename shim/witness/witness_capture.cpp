@@ -57,6 +57,7 @@ void check_options(const CaptureOptions& options) {
   if (options.stall != usual.stall) refuse("--stall");
   if (options.force) refuse("--force");
   if (options.abort_stalled) refuse("--on-stall");
+  if (options.awake) refuse("--awake");  // no call waits for another process
   if (geteuid() != 0) throw CaptureError("--via kernel: run as root, or leave --via out");
 }
 
