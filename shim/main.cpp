@@ -39,6 +39,14 @@ static std::vector<std::string> words_of(const std::map<std::string, Meaning>& t
   return words;
 }
 
+// What --via auto takes, "kernel" or "fuse", which it tells.
+static std::string chosen_way(const CaptureOptions& options) {
+  const std::string problem = why_not_witness(options);
+  dprintf(STDERR_FILENO, "fsshim: --via auto: captures %s%s\n", problem.empty() ? "at the kernel's hooks" : "by FUSE, because ",
+          escape_text(problem).c_str());
+  return problem.empty() ? "kernel" : "fuse";
+}
+
 static int run(int argc, char** argv) {
   Program program("fsshim", "Records what applications do to the files of a directory.");
   program.common_options();
@@ -86,9 +94,9 @@ static int run(int argc, char** argv) {
   capture_command
       .add("--via", via,
            "choose what sees operations: fuse (a file system over DIR), kernel (eBPF at the kernel's hooks; no mappings, no "
-           "content)")
+           "content), auto (kernel where possible, and says so)")
       .stands_for("WHAT")
-      .one_of({"fuse", "kernel"})
+      .one_of({"fuse", "kernel", "auto"})
       .show_default();
   capture_command
       .add_with("--kernel-ring", capture.kernel_ring, some(parse_size), "hold this much of records in the kernel (default 16M)")
@@ -186,9 +194,11 @@ static int run(int argc, char** argv) {
     capture.clock_unit = units.at(clock);
     // Over io_uring each lock that waits keeps an entry of the ring, and eight of them end all service: only where asked for.
     capture.uring = transport == "uring";
-    // Applications never wait for another program, unless its user says so.
-    capture.drop = overflow == "drop" || (overflow.empty() && capture.output == "-" && via == "fuse");
+    capture.drop = overflow == "drop";
     capture.abort_stalled = on_stall == "abort";
+    if (via == "auto") via = chosen_way(capture);
+    // Applications never wait for another program, unless its user says so.
+    if (overflow.empty() && capture.output == "-" && via == "fuse") capture.drop = true;
     if (capture.keep && !capture.rotate) throw CaptureError("--keep: requires --rotate SIZE");
     if (capture.rotate && capture.rotate < kLeastPiece)
       throw CaptureError("--rotate: expected pieces of at least 64k, found " + format_size(capture.rotate));

@@ -11,6 +11,8 @@ std::string witness_problem() {
          "--via out";
 }
 
+std::string why_not_witness(const CaptureOptions&) { return witness_problem(); }
+
 int run_witness_capture(CaptureOptions&) { throw CaptureError("--via kernel: " + witness_problem()); }
 
 }  // namespace fsr::shim

@@ -40,25 +40,29 @@ constexpr const char* kVisibility =
     "stores of mappings, io_uring and aio, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
     "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
 
-[[noreturn]] void refuse(const char* option) {
-  throw CaptureError(std::string(option) + ": not possible with --via kernel; leave " + option + " or --via out");
-}
-
-void check_options(const CaptureOptions& options) {
-  if (options.content != Content::none)
-    throw CaptureError("--content: not possible with --via kernel, which does not see what is read and written; leave one out");
-  if (options.cache != CacheMode::kAuto) refuse("--cache");
-  if (options.mappings != Mappings::kAuto) refuse("--mappings");
-  if (options.kernel_checks) refuse("--permissions");
-  if (options.uring) refuse("--transport");
+// Returns what stands against such a capture in the options. Empty: nothing.
+std::string option_problem(const CaptureOptions& options) {
   const CaptureOptions usual;
-  if (options.ring != usual.ring) refuse("--ring");
-  if (options.drop) refuse("--on-overflow drop");  // nothing ever waits, and what finds no room is dropped
-  if (options.stall != usual.stall) refuse("--stall");
-  if (options.force) refuse("--force");
-  if (options.abort_stalled) refuse("--on-stall");
-  if (options.awake) refuse("--awake");  // no call waits for another process
-  if (geteuid() != 0) throw CaptureError("--via kernel: run as root, or leave --via out");
+  if (options.content != Content::none)
+    return "--content: not possible with --via kernel, which does not see what is read and written; leave one out";
+  const struct {
+    bool given;
+    const char* name;
+  } of_fuse[] = {{options.cache != usual.cache, "--cache"},
+                 {options.mappings != usual.mappings, "--mappings"},
+                 {options.kernel_checks, "--permissions"},
+                 {options.uring, "--transport"},
+                 {options.ring != usual.ring, "--ring"},
+                 {options.drop, "--on-overflow drop"},  // nothing ever waits, and what finds no room is dropped
+                 {options.stall != usual.stall, "--stall"},
+                 {options.force, "--force"},
+                 {options.abort_stalled, "--on-stall"},
+                 {options.awake, "--awake"}};  // no call waits for another process
+  for (const auto& option : of_fuse)
+    if (option.given)
+      return std::string(option.name) + ": not possible with --via kernel; leave " + option.name + " or --via out";
+  if (geteuid() != 0) return "--via kernel: run as root, or leave --via out";
+  return {};
 }
 
 pid_t process_of(const std::unique_ptr<CapturedCommand>& command) { return command ? command->pid() : 0; }
@@ -276,8 +280,13 @@ int WitnessCapture::run() {
 
 }  // namespace
 
+std::string why_not_witness(const CaptureOptions& options) {
+  const std::string problem = option_problem(options);
+  return problem.empty() ? witness_problem() : problem;
+}
+
 int run_witness_capture(CaptureOptions& options) {
-  check_options(options);
+  if (const std::string problem = option_problem(options); !problem.empty()) throw CaptureError(problem);
   return WitnessCapture(options).run();
 }
 

@@ -20,6 +20,10 @@ check 'it was captured: many calls' test "$(fstrace stat --csv t.zst | grep -c g
 check 'the cost is told as a difference' grep -Eq '^cost +stat\(2\) takes [0-9.]+ [nu]s without a capture, and [0-9.]+ [num]s in a capture, [0-9.]+ [num]s more$' said
 check 'what the kernel refuses' grep -q 'RWF_NOWAIT.*EOPNOTSUPP' said
 
+check_status 'auto: content is captured by FUSE, with the reason' 0 '^fsshim: --via auto: captures by FUSE, because --content: not possible' \
+  fsshim capture d --via auto --content full -o auto.zst -- true
+check 'auto: the trace tells it' sh -c 'fstrace info auto.zst | grep -q "^transport.*/dev/fuse"'
+
 check_status 'no directory' 2 '^fsshim: .*/missing: No such file' fsshim check "$scratch/missing"
 check_status 'what can not be captured' 2 "^fsshim: /proc: can't be captured" fsshim check /proc
 check_status 'a captured directory' 2 'already captured' fsshim capture d -o o.zst -- fsshim check d

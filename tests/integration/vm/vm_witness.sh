@@ -74,7 +74,7 @@ sleep 1; grep -c /mnt/d /proc/self/mounts >/share/mounts
 # The end of the process detaches the programs one by one.
 i=0; until umount /mnt 2>/dev/null || [ $i = 200 ]; do sleep 0.3; i=$((i + 1)); done
 [ $i -lt 200 ]; status unmounted $?
-fsshim capture /tmp --via kernel -o /share/after.zst -- true 2>/share/after.err; status after $?
+fsshim capture /tmp --via auto -o /share/after.zst -- true 2>/share/after.err; status after $?
 
 # Mounts are shared here, as systemd makes them, so that an unmount inside a copy could reach the original.
 mount -t tmpfs tmp /mnt; mount --make-shared /mnt; mkdir -p /mnt/all/sub; mount -t tmpfs sub /mnt/all/sub; echo kept >/mnt/all/sub/file; cd /tmp
@@ -179,6 +179,8 @@ check 'everybody: the trace until then is complete' fstrace verify share/taken.z
 ended 'everybody: 20 kills harm no application' worker 0
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
+check_status 'auto: at the hooks, which is told' 0 "^fsshim: --via auto: captures at the kernel's hooks\$" cat share/after.err
+check_status 'auto: the trace tells it' 0 'kernel hooks, eBPF' fstrace info share/after.zst
 mkdir here
 if fsshim capture here --via kernel -o here.zst -- true 2>here.err; then
   ok 'this machine: permitted'
