@@ -186,6 +186,8 @@ class Link:
                 octets = stream.recv(1 << 18)
                 if not octets:
                     return
+                if stream is self.client:
+                    self.requests += len(octets)
                 (self.server if stream is self.client else self.client).sendall(octets)
 
     def receive(self):

@@ -6,6 +6,7 @@ are inherited alike. The kernel must have quotas; Debian's has: tests/vm/test BU
 usage: shim_quotas.py
        shim_quotas.py --in DIR    answers of one directory (what the former runs)
 """
+import ast
 import ctypes
 import fcntl
 import os
@@ -146,6 +147,17 @@ def answers(place):
     return found
 
 
+def refusals(native, kind):
+    """(what was asked beneath a quota, its answer, words of a refusal) for each quota of blocks and of files."""
+    given = dict(line.split("\t") for line in native)
+    for who in ("a user", "a group"):
+        for what in (f"blocks of {who}", f"allocation by {who}", f"files of {who}"):
+            yield what, given.get(what, ""), "Disk quota exceeded"
+    blocks, _, files, *_ = ast.literal_eval(given.get("a project", "['', '', '']"))
+    for what, answer in (("blocks of a project", blocks), ("files of a project", files)):
+        yield what, answer, "No space left on device" if kind == "xfs" else "Disk quota exceeded"
+
+
 def on(cases, scratch, kind):
     point, image = f"{scratch.path}/{kind}", f"{scratch.path}/{kind}.img"
     os.mkdir(point)
@@ -168,7 +180,9 @@ def on(cases, scratch, kind):
             name, answer = one.split("\t")
             print(f"# {name} on {kind}: {answer}")
             cases.case(f"{name} on {kind}", one == two, f"native {answer}, shim {two}")
-        cases.case(f"each was asked on {kind}", len(native) == len(done.stdout.splitlines()) and "Disk quota exceeded" in str(native), native)
+        cases.case(f"each was asked on {kind}", len(native) == len(done.stdout.splitlines()), native)
+        for what, answer, words in refusals(native, kind):
+            cases.case(f"{what} on {kind}: refused without a capture", words in answer, answer)
         run("umount", point)
     finally:
         run("losetup", "--detach", device)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFSv3 and NFSv4.1 with Kerberos, with a KDC and a server of the test's own: what every target must do alike under sec=krb5p; a
 ticket that a keytab renews in mid-run, and one that runs out; a server that restarts in mid-run; what can't work, in words."""
-import json
 import os
 import subprocess
 import sys
@@ -12,12 +11,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers"))
 import faults  # noqa: E402
 import wires  # noqa: E402
-from lower_fs import Cases, built, put_on_path  # noqa: E402
+from lower_fs import Cases, put_on_path  # noqa: E402
+from nfs_mixes import Mix, alike, conformance, counter, seen, stat  # noqa: E402
 from proxy import Proxy  # noqa: E402
 
 GANESHA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers", "ganesha")
 LIFE = 6  # seconds of a brief ticket
-FILES = 60  # at least, of a stream
+LIGHT = 1, 60  # streams, and operations a second
 VERSIONS = {"3": "NFS_VFS_URL", "4.1": "NFS4_VFS_URL"}
 
 
@@ -34,55 +34,10 @@ def keytab():
     return os.path.join(os.environ["KERBEROS_DIR"], "user.keytab")
 
 
-def stat(target, **environment):
-    return subprocess.run(["fsreplay", "target", "stat", target], capture_output=True, text=True, check=False,
-                          env=dict(os.environ, **environment))
-
-
-class Mix:
-    """A mix in the background."""
-
-    def __init__(self, name, target, seconds, **environment):
-        self.path = os.path.join(os.environ["KERBEROS_DIR"], name + ".json")
-        self.directory = os.path.join(os.environ["NFS_VFS_DIR"], name)
-        os.mkdir(self.directory)
-        with open(self.path, "w", encoding="utf-8") as out:
-            self.process = subprocess.Popen(["fsreplay", "mix:sfs97-v3", target.replace("/vfs", f"/vfs/{name}"), "--streams", "1", "--load", "60",
-                                             "--duration", f"{seconds}s", "--json", "-q"], stdout=out, stderr=subprocess.STDOUT,
-                                            env=dict(os.environ, **environment))
-
-    def await_preparation(self):
-        while sum(len(files) for _, _, files in os.walk(self.directory)) < FILES and self.process.poll() is None:
-            time.sleep(0.05)
-        time.sleep(0.5)  # into the run
-
-    def report(self):
-        self.process.wait()
-        with open(self.path, encoding="utf-8") as out:
-            text = out.read()
-        return json.loads(text) if text.startswith("{") else {"counters": {}, "text": text}
-
-
-def counter(report, begin):
-    return sum(count for name, count in report["counters"].items() if name.startswith(begin))
-
-
-def seen(report):
-    return f"{report.get('failed')} failed, {report.get('not_clean')}, {report['counters']} {report.get('text', '')}"
-
-
-def alike(cases):
+def all_alike(cases):
     """Every case of the conformance tests, in both versions at once."""
-    runs = {}
+    alike(cases, {f"{version}, krb5p": conformance("alike" + version, url(version, "sec=krb5p", "/krb5p/alike" + version)) for version in VERSIONS})
     for version in VERSIONS:
-        os.mkdir(os.path.join(os.environ["NFS_VFS_DIR"], "conformance" + version))
-        runs[version] = subprocess.Popen([built("tests/integration/target_conformance"),
-                                          url(version, "sec=krb5p", "/krb5p/conformance" + version), "--privileged"],
-                                         stdout=subprocess.PIPE, text=True)
-    for version, run in runs.items():
-        out, _ = run.communicate()
-        print("\n".join(line.replace(" - ", f" - {version}, krb5p: ", 1) for line in out.splitlines() if line.startswith(("ok", "not ok"))))
-        cases.case(f"{version}: the conformance tests end well under krb5p", run.returncode == 0, str(run.returncode))
         for sec, export in (("sys", "/vfs"), ("krb5", "/vfs"), ("krb5i", "/krb5i")):  # the last takes nothing else
             done = stat(url(version, f"sec={sec}", export))
             cases.case(f"{version}: sec={sec}", done.returncode == 0, done.stderr)
@@ -92,8 +47,8 @@ def begin_tickets():
     runs = {}
     for version in VERSIONS:
         runs[version] = (
-            Mix("renewed" + version, url(version, f"sec=krb5i&keytab={keytab()}&principal=root/brief"), LIFE + 1),
-            Mix("expired" + version, url(version, "sec=krb5"), LIFE + 1,
+            Mix("renewed" + version, url(version, f"sec=krb5i&keytab={keytab()}&principal=root/brief"), *LIGHT, f"{LIFE + 1}s"),
+            Mix("expired" + version, url(version, "sec=krb5"), *LIGHT, f"{LIFE + 1}s",
                 **kinit(f"FILE:{os.environ['KERBEROS_DIR']}/brief{version}", "root/brief")))
     return runs
 
@@ -112,7 +67,7 @@ def tickets(cases, runs):
 def tampering(cases):
     port = int(os.environ["NFS_PORT"])
     proxy = Proxy(wires.Rpc(), faults.Fault(), port, port + 100)
-    mix = Mix("tampering", url("3", "sec=krb5i").replace(f"nfsport={port}", f"nfsport={port + 100}"), 2)
+    mix = Mix("tampering", url("3", "sec=krb5i").replace(f"nfsport={port}", f"nfsport={port + 100}"), *LIGHT, "2s")
     mix.await_preparation()
     proxy.fault = faults.Damage(faults.flip, 10)
     report = mix.report()
@@ -122,7 +77,7 @@ def tampering(cases):
 
 
 def restart(cases):
-    runs = {version: Mix("restart" + version, url(version, "sec=krb5p"), 3) for version in VERSIONS}
+    runs = {version: Mix("restart" + version, url(version, "sec=krb5p"), *LIGHT, "3s") for version in VERSIONS}
     for mix in runs.values():
         mix.await_preparation()
     subprocess.run([GANESHA, "--stop"], check=True)
@@ -130,7 +85,7 @@ def restart(cases):
     for version, mix in runs.items():
         report = mix.report()
         # Version 3 does not tell the requests of a security context from those of operations in this counter.
-        lost = counter(report, "requests lost with a connection" if version == "3" else "operations that the server may")
+        lost = counter(report, "requests lost with a connection" if version == "3" else "operations lost with a session")
         cases.case(f"{version}: contexts that a restarted server forgot are made anew, and no operation is lost for it",
                    counter(report, "security contexts made anew") > 0 and report.get("failed", 1) <= lost, seen(report))
 
@@ -178,7 +133,7 @@ def inside():
     put_on_path()
     cases = Cases()
     runs = begin_tickets()
-    alike(cases)
+    all_alike(cases)
     tampering(cases)
     tickets(cases, runs)
     restart(cases)

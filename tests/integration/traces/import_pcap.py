@@ -3,20 +3,18 @@
 """The NFS traffic of a replay, captured with tcpdump and imported, is what the replayer was to issue: the same requests with the same
 sizes and outcomes in the same order, in pcap and in pcapng; lost packets are counted, and cost only what was in them; it replays."""
 import collections
-import contextlib
 import difflib
 import json
 import os
-import signal
 import struct
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness"]
 from lower_fs import Cases, Scratch, built, fstrace_program, shim_program  # noqa: E402
+from wire_capture import captured  # noqa: E402
 
 FIELDS = {
     "read": ["offset", "length", "result"], "write": ["offset", "length", "result"], "create": ["name"], "mkdir": ["name", "mode"],
@@ -148,21 +146,6 @@ def imported(cases, what, source, out, statuses):
     status, said, error = run(fstrace_program(), "import", source, "-o", out, "--force")
     cases.case(f"{what}: imported", status in statuses, f"status {status}: {said}{error}")
     return error
-
-
-@contextlib.contextmanager
-def captured(cases, pcap):
-    """tcpdump of the loopback device while the body runs."""
-    dump = subprocess.Popen(["tcpdump", "-i", "lo", "-s", "0", "-B", "32768", "-w", pcap, "-Z", "root", "-U", "tcp"],
-                            stderr=subprocess.PIPE, text=True)
-    try:
-        dump.stderr.readline()  # "listening on lo"
-        yield
-        time.sleep(2.5)  # the kernel hands packets over in blocks, after a second at the latest
-    finally:
-        dump.send_signal(signal.SIGINT)
-        told = dump.communicate()[1]
-    cases.case("tcpdump lost nothing", "0 packets dropped by kernel" in told, told)
 
 
 def main():

@@ -11,8 +11,9 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness"]
-from import_pcap import captured, imported, run  # noqa: E402
+from import_pcap import imported, run  # noqa: E402
 from lower_fs import Cases, Scratch, built, fstrace_program, shim_program  # noqa: E402
+from wire_capture import captured  # noqa: E402
 
 FIELDS = {"read": ["offset", "length", "result"], "write": ["offset", "length", "result"], "mkdir": ["mode"], "symlink": ["data"],
           "link": ["name2"], "rename": ["name2"], "setlk": ["offset", "length", "mode"], "create": ["mode", "created"], "setattr": ["set"],

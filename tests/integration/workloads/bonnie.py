@@ -178,10 +178,10 @@ def interrupted():
     top = f"long/Bonnie.{run_.run.pid}"
     first = os.listdir(top)
     run_.go_on()
-    while len(os.listdir(top)) == len(first):
+    while len(os.listdir(top)) == len(first) and run_.run.poll() is None:
         time.sleep(0.001)
     run_.run.send_signal(signal.SIGINT)
-    left = len(os.listdir(top))
+    left = len(os.listdir(top)) if os.path.isdir(top) else 0
     status, out, line = run_.end()
     case("^C after the first of four directories was deleted: a line, nothing is left", status == 1 and line == "fsbench bonnie: interrupted"
          and left in (1, 2, 3) and not os.listdir("long"), (status, line, left, os.listdir("long")))
