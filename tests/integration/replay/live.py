@@ -160,19 +160,16 @@ def fuse_server():
     fresh()
     os.mkdir("through")
     os.mkdir("apart")
-    os.mkdir("hidden")
     captured_one, another_name = b"is, contains or lies in", b"may be the captured directory by another name"
-    for mounted, source, captured, target, lazy, trust in (
-            ("share", [], "share", "through", captured_one, captured_one), ("share/old", [], "share", "through/new", captured_one, captured_one),
-            ("share", [], "through", "share", captured_one, captured_one), ("apart", [], "share", "through", b"", another_name),
-            ("share", [], "share/old", "through/beside", b"", another_name),
-            ("hidden", ["-o", "fsname=pool"], "share", "through", another_name, another_name)):
-        subprocess.run(["bindfs", *source, mounted, "through"], check=True)
+    for mounted, captured, target, lazy, trust in (("share", "share", "through", captured_one, captured_one), ("share/old", "share", "through/new", captured_one, captured_one),
+                                                   ("share", "through", "share", captured_one, captured_one), ("apart", "share", "through", b"", another_name),
+                                                   ("share", "share/old", "through/beside", b"", another_name)):
+        subprocess.run(["bindfs", mounted, "through"], check=True)
         shim = subprocess.run(["fsshim", "capture", captured, "-o", "-", "--", "true"], capture_output=True, check=False, timeout=30)
         for image, words in (("lazy", lazy), ("trust", trust)):
             done = subprocess.run(["fsreplay", "-", f"file:{target}", "--live", "--lag", "500ms", "-q", "--image", image], input=shim.stdout,
                                   capture_output=True, check=False, timeout=30)
-            cases.case(f"bindfs of {mounted} {' '.join(source)}: {captured} is captured, {target} is {'refused' if words else 'accepted'}, {image}",
+            cases.case(f"bindfs of {mounted}: {captured} is captured, {target} is {'refused' if words else 'accepted'}, {image}",
                        done.returncode == (2 if words else 0) and words in done.stderr and not os.path.exists("share/old/new"), done)
         subprocess.run(["umount", "through"], check=True)
 
