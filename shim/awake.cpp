@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -41,7 +42,9 @@ void Awake::look(uint64_t requests, int64_t now) {
   }
   const int64_t span = now - looked_at_;
   if (span < kShortest) return;
-  if (double(requests - requests_then_) * 1e9 > double(kManyRequests) * double(span)) busy_at_ = now;
+  // A full disk takes back some of what was counted.
+  const uint64_t came = std::max(requests, requests_then_) - requests_then_;
+  if (double(came) * 1e9 > double(kManyRequests) * double(span)) busy_at_ = now;
   const bool busy = busy_at_ != 0 && now - busy_at_ < kQuiet;
   looked_at_ = now;
   requests_then_ = requests;

@@ -186,9 +186,6 @@ void Capture::close_trace(const std::string& reason) {
     if (failure_.empty()) failure_ = e.what();
   }
   summary(sink_, recorder_, setup_.output, setup_.options.verbose);
-  if (awake_)
-    dprintf(STDERR_FILENO, "fsshim: processors were kept from sleeping for %s of %s\n",
-            format_duration(awake_->total(recorder_.now())).c_str(), format_duration(recorder_.now()).c_str());
 }
 
 // Ends the process. A thread that waits for a dead disk keeps it from ending. So the connection is aborted first; no application
@@ -205,6 +202,9 @@ int Capture::run() {
                     [this](const std::string& reason) { close_trace(reason); }, [this] { give_up(); }, setup_.fields,
                     notices_.stalls(), [this](bool closed, int64_t now) { return look(closed, now); }, watch_.changes_fd()});
   int status = loop.run();
+  if (awake_)
+    dprintf(STDERR_FILENO, "fsshim: processors were kept from sleeping for %s of %s\n",
+            format_duration(awake_->total(recorder_.now())).c_str(), format_duration(recorder_.now()).c_str());
   if ((notices_.aborted() || shim_.strangers.came()) && status == 0) status = 1;
   if (!failure_.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(setup_.output.trace()).c_str(),

@@ -195,6 +195,8 @@ static int run(int argc, char** argv) {
     // Over io_uring each lock that waits keeps an entry of the ring, and eight of them end all service: only where asked for.
     capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
+    capture.overflow_given = !overflow.empty();
+    capture.transport_given = transport != "auto";
     capture.abort_stalled = on_stall == "abort";
     if (via == "auto") via = chosen_way(capture);
     // Applications never wait for another program, unless its user says so.

@@ -26,6 +26,7 @@ struct CaptureOptions {
   int64_t max_time = 0;               // ns; 0: no limit
   unsigned keep = 0;                  // number of pieces to keep; 0: all
   bool drop = false;                  // drop operations on overflow; false: requests wait
+  bool overflow_given = false, transport_given = false;  // by the command line
   int64_t ring = 1'000'000'000;       // ns for which the rings hold the highest load, if memory allows
   int64_t block_time = 0;             // ns after which a block of the trace is written; 0: as the output needs
   OpFilter filter;

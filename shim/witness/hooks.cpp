@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -59,6 +60,13 @@ std::string missing_capabilities() {
   for (const auto& needed : kNeeded)
     if (!(effective & capability(needed.number))) missing += (missing.empty() ? "" : ", ") + std::string(needed.name);
   return missing;
+}
+
+// True: this process is in the machine's first pid namespace, whose numbers the programs in the kernel compare. The inode is
+// PROC_PID_INIT_INO of include/linux/proc_ns.h.
+bool in_first_pid_namespace() {
+  struct stat found;
+  return stat("/proc/self/ns/pid", &found) == 0 && found.st_ino == 0xEFFFFFFC;
 }
 
 // Records after which drain() returns: a busy command would otherwise keep the reader from writing, and from its limits.
@@ -199,6 +207,7 @@ uint64_t WitnessHooks::skipped() const {
 
 std::string witness_problem() {
   try {
+    if (!in_first_pid_namespace()) return "runs only in the machine's first pid namespace, outside containers; leave --via out";
     WitnessHooks(1, 1 << 16, {});
     return {};
   } catch (const CaptureError& e) {

@@ -51,9 +51,9 @@ std::string option_problem(const CaptureOptions& options) {
   } of_fuse[] = {{options.cache != usual.cache, "--cache"},
                  {options.mappings != usual.mappings, "--mappings"},
                  {options.kernel_checks, "--permissions"},
-                 {options.uring, "--transport"},
+                 {options.transport_given, "--transport"},
                  {options.ring != usual.ring, "--ring"},
-                 {options.drop, "--on-overflow drop"},  // nothing ever waits, and what finds no room is dropped
+                 {options.overflow_given, "--on-overflow"},  // nothing ever waits, and what finds no room is dropped
                  {options.stall != usual.stall, "--stall"},
                  {options.force, "--force"},
                  {options.abort_stalled, "--on-stall"},
