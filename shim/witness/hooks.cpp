@@ -135,6 +135,8 @@ struct WitnessHooks::Loaded {
 };
 
 WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
+  if (!in_first_pid_namespace())
+    throw refused("possible only in the machine's first pid namespace, outside containers; leave --via out");
   loaded_->receiver = std::move(receiver);
   g_said.clear();
   libbpf_set_print(keep_line);
@@ -207,7 +209,6 @@ uint64_t WitnessHooks::skipped() const {
 
 std::string witness_problem() {
   try {
-    if (!in_first_pid_namespace()) return "runs only in the machine's first pid namespace, outside containers; leave --via out";
     WitnessHooks(1, 1 << 16, {});
     return {};
   } catch (const CaptureError& e) {
