@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/knock_on_tracker.hpp"
+#include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "plan/linearizer.hpp"
 
@@ -51,6 +52,7 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
       clock_(clock),
       how_(live.files),
       resync_(live.resync),
+      clones_(live.clones),
       options_(options),
       credentials_(credentials),
       known_(known),
@@ -59,30 +61,58 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
       stop_(stop) {
   options_.first_free = 2 * kFirstFree;
   options_.in_use = true;
+  options_.cloned = clones_;
 }
 
-// Returns lookups that show the names of missing objects which the window uses, and of the directories above them.
-std::vector<Op> LiveImage::lookups_of_missing(std::span<const Op> window, Arena& arena) const {
-  std::vector<Op> lookups;
-  std::unordered_set<ObjectId> shown;
+void LiveImage::begin_with(const LiveState& state, bool locks) {
+  checkpoint_.emplace(state, locks, clones_);
+  if (const LiveObject* root = state.object(kRootObject)) root_ = root->attr;
+}
+
+// Adds lookups of the directories of the clones, which no operation shows, with the attributes of the captured directory.
+void LiveImage::show_clones(std::span<const Op> window, OpBatch& shown) const {
+  constexpr uint32_t kUsual = 0755;
+  for (unsigned n = 0; clones_ > 1 && n < clones_; ++n) {
+    const ObjectId object = CloneSource::object_of(kRootObject, n, clones_);
+    Attr* attr = shown.arena.make<Attr>();
+    *attr = root_;
+    const auto told = std::ranges::find_if(window, [object](const Op& op) {
+      return op.object == object && !op.error && op.kind != OpKind::setattr && op.attr && (op.attr->valid & kAttrMode);
+    });
+    if (!(attr->valid & kAttrMode) && told != window.end()) *attr = *told->attr;
+    attr->mode = S_IFDIR | (attr->valid & kAttrMode ? attr->mode & 07777 : kUsual);
+    attr->valid = (attr->valid & (kAttrUid | kAttrGid)) | kAttrMode;
+    shown.ops.push_back({.start = window.front().start,
+                         .kind = OpKind::lookup,
+                         .thread = 1,
+                         .object = object,
+                         .parent = kRootObject,
+                         .name = shown.arena.copy(clone_directory(n)),
+                         .attr = attr});
+  }
+}
+
+// Adds lookups that show the names of missing objects which the window uses, and of the directories above them.
+void LiveImage::show_missing(std::span<const Op> window, OpBatch& shown) const {
+  if (missing_.empty()) return;
+  std::unordered_set<ObjectId> seen;
   auto show = [&](ObjectId object) {
     std::vector<Op> path;  // from the object up
     std::string name;
     for (ObjectId parent = kNoObject; object > kRootObject && paths_.find(object, &parent, &name); object = parent) {
-      if (!shown.insert(object).second) break;
+      if (!seen.insert(object).second) break;
       path.push_back({.start = window.front().start,
                       .kind = OpKind::lookup,
                       .thread = 1,
                       .object = object,
                       .parent = parent,
-                      .name = arena.copy(name)});
+                      .name = shown.arena.copy(name)});
     }
-    lookups.insert(lookups.end(), path.rbegin(), path.rend());
+    shown.ops.insert(shown.ops.end(), path.rbegin(), path.rend());
   };
   for (const Op& op : window)
     for (const ObjectId object : {op.object, op.parent, op.parent2})
       if (missing_.contains(object)) show(object);
-  return lookups;
 }
 
 // Returns which names are to be left alone. `begin`: recorded time of the window. `unsure`: receives indexes of names that may be
@@ -243,12 +273,12 @@ void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
   if (window.empty()) return;
   std::vector<Op> ops(window.begin(), window.end());
   Listed alone(ops);
-  Arena arena;
-  std::vector<Op> all;
-  if (!missing_.empty()) all = lookups_of_missing(window, arena);
-  all.insert(all.end(), window.begin(), window.end());
-  all.insert(all.end(), later.begin(), later.end());
-  Listed both(all);
+  OpBatch all;
+  show_clones(window, all);
+  show_missing(window, all);
+  all.ops.insert(all.ops.end(), window.begin(), window.end());
+  all.ops.insert(all.ops.end(), later.begin(), later.end());
+  Listed both(all.ops);
   Image image = Image::analyze(both, checkpoint_ ? checkpoint_->first_used(window) : LiveState(), options_);
   ImageTree& tree = image.impl().tree;
   const int64_t begin = window.front().start;

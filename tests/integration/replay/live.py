@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import hostile  # noqa: E402
-from live_runs import alike, clean, fresh, live, server_url, wait_for  # noqa: E402
+from live_runs import LOAD, alike, clean, fresh, live, server_url, wait_for  # noqa: E402
 from lower_fs import Cases, Scratch, put_on_path  # noqa: E402
 
 cases = Cases()
@@ -56,6 +56,54 @@ def onto_server():
         fresh()
         directory = f"live-{version}"
         same(f"NFSv{version}", server_url(directory, version), f"{os.environ['NFS_VFS_DIR']}/{directory}", "--allow", "inexpressible")
+
+
+def three_times():
+    """Three times the load: each operation is issued in three trees, which all become like the source, content included."""
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; cd ..;" + LOAD
+    for name, target, directory, options in (("directories", "file:three", "three", ("--scale", "3x")), (
+            "NFSv3", server_url("live-three", "3"), f"{os.environ['NFS_VFS_DIR']}/live-three", ("--clones", "3", "--allow", "inexpressible"))):
+        fresh()
+        status, done, report, said = live(target, *options, capture=("--content", "full"), load=load)
+        cases.case(f"three times, {name}: clean, and each operation is issued three times", status == done.returncode == 0 and report["issued"] > 4500
+                   and (report["issued"] + sum(kind["impossible"] for kind in report["kinds"].values())) % 3 == 0 and report["live"]["clones"] == 3,
+                   (status, done.stderr, said[-300:], report.get("not_clean"), report.get("mismatches", [])[:3]))
+        for n in range(3):
+            compared = alike("share", f"{directory}/clone-{n}", "--content")
+            cases.case(f"three times, {name}: clone {n} is like the source", compared.returncode == 0, compared.stdout[-500:] + compared.stderr[-500:])
+        cases.case(f"three times, {name}: nothing is beside the clones", sorted(os.listdir(directory)) == [".fsreplay", "clone-0", "clone-1", "clone-2"], os.listdir(directory))
+
+
+def copies():
+    """Two copies of the captured directory, of which one lacks a file: its clone differs, and the other one does not. A target that lacks
+    a copy, or has the captured directory in place of one, is refused."""
+    fresh()
+    for n in range(2):
+        shutil.copytree("share", f"copies/clone-{n}", symlinks=True)
+    os.unlink("copies/clone-1/old/a1")
+    load = "cd share; for i in $(seq 10); do cat old/a1 >/dev/null; echo $i >new$i; cat old/a2 old/a3 >>all; done"
+    status, done, report, said = live("file:copies", "--image", "trust", "--clones", "2", load=load)
+    cases.case("copies: what one lacks differs there alone, once, with its consequences", status == 0 and done.returncode == 1 and report["differed"] == 1
+               and report["live"]["diverged"] == 1 and 9 < report["live"]["consequences"] < 100,
+               (said[-300:], report.get("differed"), report.get("live"), report.get("not_clean"), report.get("mismatches", [])[:4]))
+    whole, lacking = alike("share", "copies/clone-0"), alike("share", "copies/clone-1")
+    cases.case("copies: both get the changes", whole.returncode == 0 and lacking.stdout.count("\n") == 2 and "'old/a1'" in lacking.stdout, (whole, lacking))
+    shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "touch", "share/again"], capture_output=True, check=False, timeout=30)
+    os.mkdir("copies/clone-2")
+    subprocess.run(["mount", "--bind", "share", "copies/clone-2"], check=True)
+    for clones, words in (("3", "clone-2: Invalid cross-device link"), ("4", "clone-2: Not a directory"), ("5", "clone-4: No such file")):
+        if clones == "4":
+            subprocess.run(["umount", "copies/clone-2"], check=True)
+            os.rmdir("copies/clone-2")
+            os.symlink(os.path.abspath("share"), "copies/clone-2")
+        elif clones == "5":
+            os.unlink("copies/clone-2")
+            for n in (2, 3):
+                os.mkdir(f"copies/clone-{n}")
+        done = subprocess.run(["fsreplay", "-", "file:copies", "--live", "--lag", "500ms", "-q", "--image", "trust", "--clones", clones], input=shim.stdout,
+                              capture_output=True, check=False, timeout=30)
+        cases.case(f"{clones} copies, of which some are not there, are refused", done.returncode == 2 and words in done.stderr.decode()
+                   and done.stderr.count(b"\n") == 1 and not os.path.exists("copies/clone-0/again"), done)
 
 
 def resyncs():
@@ -382,8 +430,9 @@ def wrong_input():
     broken[len(broken) // 2] ^= 255
     done = subprocess.run(["fsreplay", "-", "file:broken", "--live", "--lag", "500ms"], input=bytes(broken), capture_output=True, check=False, timeout=30)
     cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
-    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust"),
-                           (("--clones", "2"), "leave --clones out"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
+    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "1.5x"), "a whole number of times"), (("--image", "odd"), "lazy or trust"),
+                           (("--clones", "2", "--scale", "2x"), "leave one of them out"), (("--scale", "0.5x"), "a whole number of times"), (
+                           ("--clones", "2000"), "expected at most 1000"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
                            (("--lag", "1m", "--read-only"), "add --image trust"),
                            (("--read-only",), "add --image trust"), (("--resync", "--image", "trust"), "leave one of them out")):
         done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
@@ -393,6 +442,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, three_times, copies, resyncs, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())

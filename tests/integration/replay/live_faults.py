@@ -62,7 +62,7 @@ def server_stops():
 
 def server_restarts():
     """A server that is killed and started again while it is asked to change names: applications notice nothing, and the replay goes on
-    clean, without --resync."""
+    clean, without --resync, also of three clones of the load."""
     script = os.path.join(hostile.SOURCE, "tests/servers/ganesha")
     load = """cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; exec 5>>held; flock 5
 for p in 1 2 3; do (
@@ -71,12 +71,12 @@ for p in 1 2 3; do (
     done
 ) & done
 while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$((n % 20)) moved; rm -f new$((n % 7)); read x <old/a1; sleep 0.005; done; wait"""
-    for version in ("3", "4.1"):
+    for version, clones in (("3", 3), ("4.1", 1)):
         fresh()
         target, numbers = f"restart-{version}", f"restart-{version}.prom"
         with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
             replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--metrics", numbers, "--interval", "100ms",
-                                       "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                       "--json", "-q", "--allow", "inexpressible", "--scale", f"{clones}x"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             shim.stdout.close()
             wait_for(lambda: metric(numbers, "fsreplay_operations") > 200, replay)
             with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
@@ -99,8 +99,9 @@ while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$
         cases.case(f"restart, NFSv{version}: every operation is issued, and new connections are counted, in the metrics as well",
                    counters.get("reconnects", 0) > 0 and metric(numbers, 'fsreplay_target_events_total{what="reconnects"}') > 0, (said, counters, reasons))
         cases.case(f"restart, NFSv{version}: clean", clean(report), (replay.returncode, reasons, counters, report.get("mismatches", [])[:5]))
-        compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
-        cases.case(f"restart, NFSv{version}: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
+        for tree in [target] if clones == 1 else [f"{target}/clone-{n}" for n in range(clones)]:
+            compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{tree}")
+            cases.case(f"restart, NFSv{version}: the trees are alike", compared.returncode == 0, (tree, compared.stdout[-500:]))
 
 
 def full_disk():
