@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "engine/knock_on_tracker.hpp"
+#include "inputs/live/own_files.hpp"
 #include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "plan/linearizer.hpp"
+#include "targets/blocking_session.hpp"
 
 namespace fsr {
 
@@ -195,34 +197,42 @@ PrepareResult LiveImage::attempt(Image& image, const PresentNames& present, cons
 }
 
 // Repeats the preparation while the target does not reply.
-PrepareResult LiveImage::attempts(Image& image, const PresentNames& present, const OpBatch& late) {
+PrepareResult LiveImage::attempts(Image& image, PresentNames& present, const OpBatch& late) {
   const int64_t begin = clock_.now();
+  ImageTree& tree = image.impl().tree;
+  OwnFiles own;
   auto stopped = [this] { return stop_ && stop_->load(std::memory_order_relaxed); };
   for (;;) {
     PrepareResult result = attempt(image, present, late);
-    if (result.unanswered == 0 || stopped() || clock_.now() - begin >= patience_) return result;
+    const bool again = how_ == LiveFiles::lazy && own.attempted(tree, present, result);
+    if ((result.unanswered == 0 && !again) || stopped() || clock_.now() - begin >= patience_) {
+      result.add(own.others());
+      return result;
+    }
     ++counts_.repeated;
     std::this_thread::sleep_for(std::chrono::nanoseconds(kPause));
     if (how_ == LiveFiles::trust) continue;
-    ImageTree& tree = image.impl().tree;
     Indexes tried;
     for (size_t i = 0; i < present.size(); ++i)
       if (!present[i] && !tree.names[i].link) tried.push_back(i);
     try {
-      for (const size_t i : look_up(tree, tried)) tree.names[i].there = true;
+      const std::unordered_set<size_t> exist = look_up(tree, tried);
+      BlockingSession session(target_, clock_, patience_);
+      own.sort_out(tree, present, exist, session);
     } catch (const std::runtime_error&) {
       // The next attempt says it, too.
     }
   }
 }
 
-// Counts failures. Returns the objects that the target does not know. An object that exists there against expectation gets its
-// id.
-std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
+// Counts failures. An object that exists on the target against expectation gets its id.
+LiveImage::Learnt LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
   // A preparation that failed is tried again at each use. It counts once.
   const auto again = [this](const Mismatch& m) { return missing_.contains(m.object); };
   counts_.failed += result.failed - uint64_t(std::ranges::count_if(result.failures, again));
-  std::unordered_set<ObjectId> failed, exist;
+  Learnt learnt;
+  std::unordered_set<ObjectId>& failed = learnt.failed;
+  std::unordered_set<ObjectId> exist;
   for (const Mismatch& m : result.failures) {
     if (counts_.first_failed.empty())
       counts_.first_failed =
@@ -235,16 +245,25 @@ std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const Prepa
     if (ObjectId parent = kNoObject; resync_ && (m.got == "ENOENT" || m.got == "ESTALE"))
       if (std::string name; paths_.find(m.object, &parent, &name) && parent > kRootObject) failed.insert(parent);
   }
-  if (exist.empty()) return failed;
+  if (exist.empty()) return learnt;
   Indexes names;
   for (size_t i = 0; i < tree.names.size(); ++i)
     if (const ImageName& name = tree.names[i]; !name.link && exist.contains(tree.objects[name.object].id)) names.push_back(i);
-  for (const size_t i : look_up(tree, names)) failed.erase(tree.objects[tree.names[i].object].id);
-  return failed;
+  try {
+    for (const size_t i : look_up(tree, names)) {
+      const ObjectId object = tree.objects[tree.names[i].object].id;
+      failed.erase(object);
+      learnt.others.insert(object);
+    }
+  } catch (const std::runtime_error&) {
+    // No session could be opened. The objects are tried again at their next use.
+  }
+  return learnt;
 }
 
 // Remembers and counts what was made.
-void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed) {
+void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const Learnt& learnt) {
+  const auto& [failed, others] = learnt;
   const bool content = options_.content && how_ == LiveFiles::lazy;
   for (size_t i = 0; i < present.size(); ++i) {
     const ImageName& name = tree.names[i];
@@ -256,9 +275,10 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const s
     }
     if (present[i] && how_ == LiveFiles::trust) continue;  // nothing was looked up
     if (missing_.erase(o.id)) differences_.made_again(o.id, name.parent, name.name);
-    if (present[i]) continue;
+    const bool of_others = others.contains(o.id) && !name.link;
+    if (present[i] && !of_others) continue;
     names_.add_name(name.parent, name.name, o.id >= kFirstFree);
-    if (name.link) continue;
+    if (name.link || of_others) continue;
     if (content && o.id < kFirstFree) content_.made(o);
     ++(o.directory() ? counts_.directories : counts_.files);
     if (how_ == LiveFiles::lazy) counts_.bytes += o.data_length();

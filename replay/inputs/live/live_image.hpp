@@ -11,7 +11,8 @@
 // clones are files from before the capture, too.
 //
 // A preparation that the target leaves without a reply is repeated for LiveOptions::lag_max. An object that could not
-// be made is tried again when a later window shows it.
+// be made is tried again when a later window shows it. A file that others have made counts as a failure, and gets nothing but the
+// operations.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +65,14 @@ class LiveImage {
   void show_missing(std::span<const Op> window, OpBatch& shown) const;
   PresentNames sort_out(ImageTree& tree, int64_t begin, Indexes& unsure) const;
   PrepareResult attempt(Image& image, const PresentNames& present, const OpBatch& late);
-  PrepareResult attempts(Image& image, const PresentNames& present, const OpBatch& late);
+  PrepareResult attempts(Image& image, PresentNames& present, const OpBatch& late);
   PrepareResult perform(const std::vector<Op>& ops);
   std::unordered_set<size_t> look_up(const ImageTree& tree, const Indexes& names);
-  std::unordered_set<ObjectId> learn(const ImageTree& tree, const PrepareResult& result);
-  void keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed);
+  struct Learnt {
+    std::unordered_set<ObjectId> failed, others;  // objects that the target does not know; files that others have made
+  };
+  Learnt learn(const ImageTree& tree, const PrepareResult& result);
+  void keep(const ImageTree& tree, const PresentNames& present, const Learnt& learnt);
 
   KeptSession target_;
   Clock& clock_;
