@@ -139,6 +139,46 @@ def full_disk():
     cases.case("a full disk is told, or nothing is lost", told or whole, (replay.returncode, said, reasons))
 
 
+def full_spool():
+    """A stream that fills --spool while the server stands still: applications go on without waiting for the replay, and both sides tell
+    what that costs."""
+    fresh()
+    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+        server = int(file.read())
+    numbers = "spool.prom"
+    load = "cd share; head -c 16M /dev/urandom >big; ls -l >/dev/null; while [ ! -e ../enough ]; do cat big >/dev/null; echo $((++n)) >../rounds; done"
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--ring", "100ms", "--", "bash", "-c", load],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+        replay = subprocess.Popen(["fsreplay", "-", server_url("spool", "3"), "--live", "--lag", "500ms", "--spool", "1M", "--metrics", numbers, "--interval", "100ms",
+                                   "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        wait_for(lambda: metric(numbers, "fsreplay_operations") > 10, replay)
+        os.kill(server, signal.SIGSTOP)
+        try:
+            full = wait_for(lambda: metric(numbers, "fsreplay_spooled_bytes") >= 1 << 20, replay)
+            before = rounds()
+            went_on = wait_for(lambda: rounds() > before + 10, shim)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        with open("enough", "wb"):
+            pass
+        out, said = replay.communicate(timeout=60)
+        told = shim.stderr.read().decode()
+        status = shim.wait(timeout=30)
+    report = json.loads(out or "{}")
+    reasons = str(report.get("not_clean"))
+    cases.case("a full --spool holds up no application", full and went_on, (full, went_on, reasons))
+    cases.case("a full --spool: the capture tells what was dropped", status == 1 and "not complete" in told and "operations were dropped" in told
+               and " 0 waits for memory" in told, (status, told))
+    cases.case("a full --spool: the replay tells why, with its status", replay.returncode == 1 and "was used up (--spool 1.0 MiB), so the capture had to wait" in reasons
+               and "were dropped by the recorder" in reasons and report["live"]["spooled_bytes"] < 3 << 20, (replay.returncode, said, reasons, report.get("live")))
+
+
+def rounds():
+    with open("rounds", encoding="ascii") as file:
+        return int(file.read() or 0)
+
+
 def starts_again():
     """The capture is killed, then the replay; each time a second start goes on with the tree that stands there."""
     url, directory = server_url("second", "4.1"), f"{os.environ['NFS_VFS_DIR']}/second"
@@ -265,6 +305,6 @@ def over_ssh():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (over_ssh, server_stops, server_restarts, full_disk, starts_again):
+    for part in (over_ssh, server_stops, server_restarts, full_disk, full_spool, starts_again):
         part()
 sys.exit(cases.status())
