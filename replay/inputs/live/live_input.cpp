@@ -242,7 +242,7 @@ class LiveKind final : public InputKind {
  private:
   // The time of a capture that goes on can't be compressed, so more load than now is more clones.
   unsigned clones() const {
-    constexpr unsigned kMost = 1000;
+    constexpr unsigned kMost = 100;
     const double scale = of_traces_.scale;
     const unsigned clones = of_traces_.clones.all;
     if (scale != 1 && clones != 1) throw std::runtime_error("--scale: with --live it means --clones; leave one of them out");

@@ -15,6 +15,7 @@ namespace fsr {
 namespace {
 
 constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about, of all clones
+constexpr size_t kLeastWindowOps = 4096;        // the same of one clone, at least
 constexpr int kLook = 50;                       // ms between two looks at whether the run has ended
 constexpr int kSoon = 20;                       // ms, the same while later operations are awaited
 constexpr int64_t kMostAhead = 1'000'000'000;   // ns before its first operation is due at which a window is passed on, at most
@@ -68,7 +69,7 @@ LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, con
       clock_(clock),
       options_(options),
       window_length_(std::min(kMostWindow, options.lag / 8)),
-      window_ops_(kWindowOps / options.clones),
+      window_ops_(std::max(kLeastWindowOps, kWindowOps / options.clones)),
       epoch_(epoch),
       watch_(watch),
       stop_(stop),
