@@ -170,6 +170,15 @@ class CutAt(Fault):
         return link.wire.framed(body)
 
 
+class CutSetUp(CutAt):
+    """The same, and the connection after it ends at its first request."""
+
+    def request(self, link, body):
+        if link.requests == 1 and link.number % 2:
+            raise ConnectionError
+        return super().request(link, body)
+
+
 class GoneFor(CutAt):
     """The connection ends instead of the reply to such a request, and each further one at its first request, for so many seconds."""
 

@@ -161,7 +161,7 @@ class NineP(Wire):
     def strange(self, body, chance):
         return body[:1] + struct.pack("<H", chance.getrandbits(16)) + body[3:]
 
-    TVERSION, TREADDIR, TCLUNK, TXATTRCREATE = 100, 40, 120, 32
+    TVERSION, TREADDIR, TWRITE, TCLUNK, TXATTRCREATE = 100, 40, 118, 120, 32
     TLCREATE, TSYMLINK, TLINK, TMKDIR, TRENAMEAT, TUNLINKAT = 14, 16, 70, 72, 74, 76
 
     def changes_names(self, body):

@@ -359,7 +359,7 @@ class Beside:
         problem, report = self.ended(self.start(trace, timeout=20), 60)
         between.close()
         wrong = [m for m in report.get("mismatches", []) if m["got"] != "ECONNRESET"]
-        if not problem and (wrong or report["differed"] > lost or fault.times == 0):
+        if not problem and (wrong or report["differed"] > lost or fault.times == 0 or report["issued"] == 0):
             problem = f"{fault.times} faults, {report['differed']} differ: {report.get('mismatches')} {report.get('counters')}"
         self.cases.case(f"{self.kind}: {what}", not problem, problem)
 
@@ -432,6 +432,8 @@ def beside_server(kind, runs, work_trace, once_trace, names_trace, reads_trace):
         target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.OPEN), after=True),
                          "an exclusive create that is begun again finds its own file")
     if kind == "9p":
+        target.not_twice(reads_trace, faults.CutSetUp(nth(lambda wire, body: body[0] == wire.TWRITE, 1)),
+                         "a preparation survives a connection that breaks again while it is set up")
         target.not_twice(once_trace, faults.CutAt(nth(sets_attribute()), after=True),
                          "an extended attribute is not made or removed twice", lost=4)
     target.broken(work_trace)
