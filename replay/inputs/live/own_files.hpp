@@ -2,7 +2,7 @@
 // Tells apart what a preparation finds when it is repeated: files that its earlier attempts have made, and files of others. Only
 // its own get content and attributes.
 //
-// A create whose reply was lost may or may not have made the file. What it has made is empty, because nothing was written to it.
+// A create whose reply was lost may or may not have made the file. Such a file is empty, because nothing was written to it.
 // So an empty file of the right type counts as made, and so does a directory without directories. One thread.
 #pragma once
 
