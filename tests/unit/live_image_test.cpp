@@ -209,7 +209,7 @@ TEST_CASE("a preparation is repeated while the target is away") {
 // Returns operations that look up and read a file.
 static std::vector<Op> use(int64_t at, std::string_view name, ObjectId file, std::string_view content) {
   static const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 4};
-  Op found = name_op({at, at + 1}, OpKind::lookup, kRootObject, std::string(name), file);
+  Op found = name_op({at, at + 1}, OpKind::lookup, kRootObject, name, file);
   found.attr = &attr;
   Op read = read_of({at + 2, at + 3}, file, 0, content);
   read.handle = file;

@@ -23,6 +23,7 @@
 #include "inputs/live/missing_watch.hpp"
 #include "inputs/live/pipe_spool.hpp"
 #include "inputs/live/read_only_target.hpp"
+#include "inputs/trace/trace_input.hpp"
 #include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "report/report.hpp"
@@ -47,8 +48,9 @@ void keep_little_memory() {
 
 class LiveInput final : public Input, public GeneratedLoad {
  public:
-  LiveInput(int fd, const std::string& name, const LiveOptions& options)
+  LiveInput(int fd, const std::string& name, const LiveOptions& options, ClientsBy clients_by)
       : options_(options),
+        clients_by_(clients_by),
         spool_(fd, options.spool),
         reader_(spool_.take_out(), name, options.lag / 4 * 3, &stop_signals()),
         epoch_(start_on_own_clock(reader_.header())) {}
@@ -101,6 +103,7 @@ class LiveInput final : public Input, public GeneratedLoad {
   RunResult run(Target& target, Clock& clock, const RunOptions& given) override {
     RunOptions options = given;
     options.knock_on = &differences_;
+    options.clients_by = clients_by_;
     files_.emplace(target, clock, options_, made_, options.credentials, *options.known, differences_, options.stop);
     ReadOnlyTarget only_read(target);
     watch_.emplace(target);
@@ -171,6 +174,7 @@ class LiveInput final : public Input, public GeneratedLoad {
   bool trusts() const { return options_.files == LiveFiles::trust; }
 
   const LiveOptions options_;
+  const ClientsBy clients_by_;
   PipeSpool spool_;
   StreamReader reader_;
   const std::optional<int64_t> epoch_;  // CLOCK_MONOTONIC at time 0 of the capture, ns; empty: unknown
@@ -221,7 +225,7 @@ class LiveKind final : public InputKind {
 
   bool accepts(const std::string&, std::string_view) const override { return false; }
   bool reads_stream() const override { return live_; }
-  std::vector<std::string> shares() const override { return {"--scale", "--clones"}; }
+  std::vector<std::string> shares() const override { return {"--scale", "--clones", "--clients-by"}; }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
     if (options_.lag < kLeastLag || options_.lag > kMostLag)
@@ -236,7 +240,7 @@ class LiveKind final : public InputKind {
       throw std::runtime_error("--resync: makes files, but --image trust makes none; leave one of them out");
     options_.clones = clones();
     keep_little_memory();
-    return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_);
+    return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_, clients_by_of(of_traces_.clients_by));
   }
 
  private:
