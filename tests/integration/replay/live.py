@@ -302,19 +302,22 @@ for i in $(seq 500); do echo $i >n$i; done""")
 def open_at_the_start():
     """A stream that begins with open files and a lock: the lock keeps others out as it did, and what is open is written to."""
     fresh()
-    load = """cd share; exec 5>>old/b1 6>>old/e; flock 6; sleep 0.5; touch middle; sleep 0.5
-for i in $(seq 30); do echo $i >&5; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
+    load = """cd share; exec 5>>old/b1 6>>old/e 7<>gone; rm gone; flock 6; sleep 0.5; touch middle; sleep 0.5
+for i in $(seq 30); do echo $i >&5; echo $i >&7; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
     subprocess.run(["fsshim", "capture", "share", "-o", "open.zst", "--content", "full", "--", "bash", "-c", load], check=True, capture_output=True, timeout=30)
     subprocess.run(["fstrace", "cut", "open.zst", "-o", "cut.zst", "--from", "300ms"], check=True, capture_output=True, timeout=30)
     os.unlink("open.mix")
-    with open("cut.zst", "rb") as file:
-        done = subprocess.run(["fsreplay", "-", "file:opened", "--live", "--lag", "500ms", "--json", "-q"], stdin=file, capture_output=True, text=True,
-                              check=False, timeout=60)
-    report = json.loads(done.stdout or "{}")
-    cases.case("what was open and locked at the start is when it is first used", clean(report) and report["issued"] > 200,
-               (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
-    with open("share/old/b1", "rb") as was, open("opened/old/b1", "rb") as file:  # what was there before is invented
-        cases.case("a file that was open at the start is written to", was.read()[-60:] == file.read()[-60:], report.get("live"))
+    for clones, trees in ((1, ["opened"]), (2, ["twice/clone-0", "twice/clone-1"])):
+        with open("cut.zst", "rb") as file:
+            done = subprocess.run(["fsreplay", "-", f"file:{trees[0].split('/')[0]}", "--live", "--lag", "500ms", "--clones", str(clones), "--json", "-q"], stdin=file,
+                                  capture_output=True, text=True, check=False, timeout=60)
+        report = json.loads(done.stdout or "{}")
+        cases.case(f"what was open and locked at the start is when it is first used, {clones} times", clean(report) and report["issued"] > 200 * clones,
+                   (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
+        for tree in trees:
+            with open("share/old/b1", "rb") as was, open(f"{tree}/old/b1", "rb") as file:  # what was there before is invented
+                cases.case(f"a file that was open at the start is written to, {tree}", was.read()[-60:] == file.read()[-60:], report.get("live"))
+            cases.case(f"a file that had lost its name is not left behind, {tree}", not [name for name in os.listdir(tree) if name.startswith(".fsreplay-")], os.listdir(tree))
     cases.case("the lag counts from the arrival if the trace does not tell when it began", report.get("live", {}).get("lag_from") == "arrival", report.get("live"))
 
 
