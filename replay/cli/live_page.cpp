@@ -85,13 +85,18 @@ Report LivePage::so_far(const Report& report) const {
   out.options = report.options;
   out.image = report.image;
   out.prepared = report.prepared;
+  out.allowed = report.allowed;
   out.series = series_;
   for (const auto& section : report.sections)
     if (section->so_far()) out.sections.push_back(section);
   RunResult& r = out.result;
   add_counts(r, counts_);
   r.kinds[size_t(OpKind::null)].differed = differed_;  // kinds are not known yet
-  r.after_differences = report.result.after_differences;
+  r.after_differences = r.kinds[size_t(OpKind::null)].followed = report.result.after_differences;
+  for (size_t kind = 0; kind < kOpKinds; ++kind) {
+    r.kinds[kind].impossible = report.result.kinds[kind].impossible;
+    r.kinds[kind].refused = report.result.kinds[kind].refused;
+  }
   r.unanswered = report.result.unanswered;
   out.counters = report.counters;
   r.elapsed = series_.intervals().back().to;

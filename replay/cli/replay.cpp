@@ -170,6 +170,16 @@ void Replay::follow(const Interval& interval, const SeriesInterval& series) {
   if (page) page->add(interval, series, report);
 }
 
+// Brings up to date what the verdict on the run so far needs.
+void Replay::tell_so_far(const Progress& progress) {
+  RunResult& result = report.result;
+  result.unanswered = progress.unanswered;
+  for (size_t kind = 0; kind < kOpKinds; ++kind) {
+    result.kinds[kind].impossible = progress.impossible[kind];
+    result.kinds[kind].refused = progress.refused[kind];
+  }
+}
+
 // `left`: no more intervals will arrive.
 void Replay::follow_ranks(bool left) {
   if (!live_intervals) return;
@@ -320,7 +330,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
                    send_heartbeat();
                    follow_ranks(false);
                    report.series.add(p);
-                   if (cluster.size() == 1) report.result.unanswered = p.unanswered;
+                   if (cluster.size() == 1) tell_so_far(p);
                    line.replay(p, report.series.intervals(), report.span, report.whole);
                  },
              .on_interval = [this](const Interval& interval) { report_interval(interval); },

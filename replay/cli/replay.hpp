@@ -93,6 +93,7 @@ struct Replay {
   // True: a file is written while the run goes on. All ranks return the same.
   bool follows() const { return !command.csv.empty() || !command.metrics.empty() || !command.page.empty(); }
   void follow(const Interval& interval, const SeriesInterval& series);
+  void tell_so_far(const Progress& progress);
   void follow_ranks(bool left);
   // Merges the results of all ranks that are left.
   void gather();

@@ -227,6 +227,10 @@ void Runner::report(bool last) {
     p.bytes += c.bytes.load(std::memory_order_relaxed);
     p.position = std::max(p.position, c.position.load(std::memory_order_relaxed));
     p.lateness = std::max(p.lateness, c.lateness.exchange(0, std::memory_order_relaxed));
+    for (size_t kind = 0; kind < kOpKinds; ++kind) {
+      p.impossible[kind] += c.impossible[kind].load(std::memory_order_relaxed);
+      p.refused[kind] += c.refused[kind].load(std::memory_order_relaxed);
+    }
   }
   const int64_t now = run_.clock.now();
   run_.heartbeat.beat(now);

@@ -42,11 +42,12 @@ struct Progress {
   uint64_t in_flight = 0;  // issued, not completed
   uint64_t differed = 0;   // outcomes that were not as recorded
   uint64_t unanswered = 0;
-  uint64_t bytes = 0;    // read and written
-  int64_t elapsed = 0;   // ns since the start of the schedule
-  int64_t position = 0;  // recorded start of the latest operation issued, relative to `from`
-  int64_t lateness = 0;  // worst lateness of the replayer since the last call, ns
-  bool last = false;     // true: the final call
+  uint64_t bytes = 0;                                      // read and written
+  int64_t elapsed = 0;                                     // ns since the start of the schedule
+  int64_t position = 0;                                    // recorded start of the latest operation issued, relative to `from`
+  int64_t lateness = 0;                                    // worst lateness of the replayer since the last call, ns
+  bool last = false;                                       // true: the final call
+  std::array<uint64_t, kOpKinds> impossible{}, refused{};  // operations that were not issued, as in KindResult
 };
 
 struct RunOptions {

@@ -463,10 +463,12 @@ void Worker::dispose(Node& node, Disposal why) {
       break;
     case Disposal::impossible:
       ++kind.impossible;
+      add(counters_.impossible[unsigned(node.copy.op().kind)], 1);
       run_.knock_on.not_done(node.copy.op());
       break;
     case Disposal::refused:
       ++kind.refused;
+      add(counters_.refused[unsigned(node.copy.op().kind)], 1);
       run_.knock_on.not_done(node.copy.op());
       break;
   }

@@ -5,6 +5,7 @@
 // turn() is called by the worker's own thread; post(), wake() and hand_over() by any thread.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -70,6 +71,7 @@ struct WorkerCounters {
   std::atomic<uint64_t> behind{0};                  // of `done`: issued more than kBehind too late
   std::atomic<uint64_t> lock_waits{0};              // of `in_flight`: wait for a lock
   std::atomic<int64_t> position{0}, lateness{0};
+  std::array<std::atomic<uint64_t>, kOpKinds> impossible{}, refused{};  // of `skipped`, by kind
 };
 
 // Counts of one worker in one interval of the run.

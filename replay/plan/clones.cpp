@@ -12,33 +12,41 @@ ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
   return id == kNoObject ? kNoObject : id * clones + clone;
 }
 
+Op clone_of(const Op& op, unsigned clone, unsigned clones) {
+  Op copy = op;
+  auto id = [&](uint64_t value) { return CloneSource::object_of(value, clone, clones); };
+  copy.seq = op.seq * clones + clone;
+  copy.thread = op.thread * clones + clone;
+  copy.object = id(op.object);
+  copy.object2 = id(op.object2);
+  copy.parent = id(op.parent);
+  copy.parent2 = id(op.parent2);
+  copy.handle = id(op.handle);
+  copy.handle2 = id(op.handle2);
+  copy.owner = id(op.owner);
+  return copy;
+}
+
+void add_clones(std::span<const Op> ops, const CloneNumbers& clones, OpBatch& batch) {
+  const unsigned all = clones.all;
+  batch.ops.reserve(batch.ops.size() + ops.size() * clones.count());
+  for (const Op& op : ops)
+    for (unsigned n = clones.first; n < all; n += clones.step) {
+      Op& copy = batch.ops.emplace_back(clone_of(op, n, all));
+      if (!op.who) continue;
+      ThreadInfo* who = batch.arena.make<ThreadInfo>();
+      *who = *op.who;
+      who->id = copy.thread;
+      who->client = op.who->client * all + n;
+      copy.who = who;
+    }
+}
+
 bool CloneSource::next(OpBatch& batch) {
   batch.clear();
   if (!source_.next(input_)) return false;
   std::swap(batch.arena, input_.arena);  // the operations point into the arena
-  batch.ops.reserve(input_.ops.size() * clones_.count());
-  const unsigned all = clones_.all;
-  for (const Op& op : input_.ops)
-    for (unsigned n = clones_.first; n < all; n += clones_.step) {
-      Op& copy = batch.ops.emplace_back(op);
-      auto id = [&](uint64_t value) { return object_of(value, n, all); };
-      copy.seq = op.seq * all + n;
-      copy.thread = op.thread * all + n;
-      copy.object = id(op.object);
-      copy.object2 = id(op.object2);
-      copy.parent = id(op.parent);
-      copy.parent2 = id(op.parent2);
-      copy.handle = id(op.handle);
-      copy.handle2 = id(op.handle2);
-      copy.owner = id(op.owner);
-      if (op.who) {
-        ThreadInfo* who = batch.arena.make<ThreadInfo>();
-        *who = *op.who;
-        who->id = copy.thread;
-        who->client = op.who->client * all + n;
-        copy.who = who;
-      }
-    }
+  add_clones(input_.ops, clones_, batch);
   return true;
 }
 

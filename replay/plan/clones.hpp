@@ -7,6 +7,7 @@
 // kRootObject, which is no id of a clone.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "op_source.hpp"
@@ -26,6 +27,12 @@ class CloneSource final : public OpSource {
   const CloneNumbers clones_;
   OpBatch input_;
 };
+
+// Returns the operation of a clone, with the caller (Op::who) of the original.
+Op clone_of(const Op& op, unsigned clone, unsigned clones);
+// Adds each operation to `batch`, once for each clone of this process. Names and content stay where they are; `batch.arena` gets
+// the rest.
+void add_clones(std::span<const Op> ops, const CloneNumbers& clones, OpBatch& batch);
 
 std::string clone_directory(unsigned clone);
 

@@ -31,6 +31,7 @@ struct ImageOptions {
   int64_t from = 0;
   int64_t to = INT64_MAX;
   CloneNumbers clones;
+  unsigned cloned = 1;       // the operations are those of so many clones already (add_clones()), and show their directories
   bool privileged = false;   // keep device nodes, set-id bits, trusted and security xattrs
   bool owners = false;       // set the recorded owner and group (needs privileges on the target)
   bool content = true;       // keep captured content of files that are read before they are written

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "plan/clones.hpp"
 #include "plan/image_builder.hpp"
 #include "trace/bytes.hpp"
 
@@ -92,13 +93,15 @@ void ImageBuilder::finish() {
   state_ = LiveState();
 }
 
-// Gives a name to objects that are used but whose names were never seen.
+// Gives a name to objects that are used but whose names were never seen: in the root, or in the directory of their clone.
 void ImageBuilder::place_nameless() {
+  const unsigned clones = tree_.options.cloned;
   for (uint32_t i = 1; i < tree_.objects.size(); ++i) {
     ImageObject& o = tree_.objects[i];
     if (o.names || o.refused) continue;
     o.names = 1;
-    tree_.names.push_back({.parent = kRootObject, .name = ".fsreplay-" + std::to_string(o.id), .object = i, .placed = true});
+    const ObjectId parent = clones == 1 ? kRootObject : CloneSource::object_of(kRootObject, unsigned(o.id % clones), clones);
+    tree_.names.push_back({.parent = parent, .name = ".fsreplay-" + std::to_string(o.id), .object = i, .placed = true});
     ++tree_.summary.placed_objects;
   }
 }

@@ -170,6 +170,33 @@ class CutAt(Fault):
         return link.wire.framed(body)
 
 
+class CutSetUp(CutAt):
+    """The same, and the connection after it ends at its first request."""
+
+    def request(self, link, body):
+        if link.requests == 1 and link.number % 2:
+            raise ConnectionError
+        return super().request(link, body)
+
+
+class GoneFor(CutAt):
+    """The connection ends instead of the reply to such a request, and each further one at its first request, for so many seconds."""
+
+    def __init__(self, which, seconds):
+        super().__init__(which, after=True)
+        self.seconds, self.back = seconds, 0
+
+    def request(self, link, body):
+        if time.monotonic() < self.back:
+            raise ConnectionError
+        return super().request(link, body)
+
+    def reply(self, link, body):
+        if self.due:
+            self.back = time.monotonic() + self.seconds
+        return super().reply(link, body)
+
+
 class CutAndForget(CutAt):
     """NFSv4.1: the connection ends instead of the reply to such a request, and the server no longer knows the session when the request
     comes again, as after a restart."""

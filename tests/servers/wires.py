@@ -62,6 +62,9 @@ class Rpc(Wire):
         program, version, procedure = struct.unpack_from(">3I", body, 12)
         return (program, version) == (100003, 3) and procedure in self.CHANGES_NAMES
 
+    def creates_file(self, body):
+        return struct.unpack_from(">3I", body, 12) == (100003, 3, 8)
+
     def listing_start(self, body):
         readdir, readdirplus = (100003, 3, 16), (100003, 3, 17)
         if struct.unpack_from(">3I", body, 12) not in (readdir, readdirplus):
@@ -94,6 +97,10 @@ class Rpc4(Rpc):
 
     def changes_names(self, body):
         return any(number in (self.CREATE, self.LINK, self.REMOVE, self.RENAME4) for number, _, _ in self.operations(body))
+
+    def creates_file(self, body):
+        """An OPEN that creates, which names its owner before."""
+        return any(number == self.OPEN and struct.unpack_from(">I", body, opaque_end(body, at + 20))[0] == 1 for number, at, _ in self.operations(body))
 
     def operations(self, body):
         """(number, where its arguments begin, index) of each operation of a COMPOUND, up to the first that is not known here."""
@@ -154,11 +161,14 @@ class NineP(Wire):
     def strange(self, body, chance):
         return body[:1] + struct.pack("<H", chance.getrandbits(16)) + body[3:]
 
-    TVERSION, TREADDIR, TCLUNK, TXATTRCREATE = 100, 40, 120, 32
+    TVERSION, TREADDIR, TWRITE, TCLUNK, TXATTRCREATE = 100, 40, 118, 120, 32
     TLCREATE, TSYMLINK, TLINK, TMKDIR, TRENAMEAT, TUNLINKAT = 14, 16, 70, 72, 74, 76
 
     def changes_names(self, body):
         return body[0] in (self.TLCREATE, self.TSYMLINK, self.TLINK, self.TMKDIR, self.TRENAMEAT, self.TUNLINKAT)
+
+    def creates_file(self, body):
+        return body[0] == self.TLCREATE
 
     def listing_start(self, body):
         return (7, bytes(8)) if body[0] == self.TREADDIR else None

@@ -2,8 +2,12 @@
 #include "inputs/live/live_image.hpp"
 #include "engine/knock_on_tracker.hpp"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -28,8 +32,37 @@ class Sessions final : public TargetLayer {
   unsigned opened = 0, refused = 0;
 };
 
+// Performs a create under an id that the client does not learn, and loses the reply.
+class LostReplies final : public TargetLayer {
+ public:
+  LostReplies(Target& below, Clock& clock) : TargetLayer(below), clock_(clock) {}
+  std::unique_ptr<TargetSession> open_session() override { return std::make_unique<Session>(*this, TargetLayer::open_session()); }
+  std::string losing;  // the name; empty: none
+
+ private:
+  class Session final : public SessionLayer {
+   public:
+    Session(LostReplies& owner, std::unique_ptr<TargetSession> below) : SessionLayer(std::move(below)), owner_(owner) {}
+    Submit submit(TargetRequest& request) override {
+      if (request.op->kind != OpKind::create || request.op->name != owner_.losing) return SessionLayer::submit(request);
+      owner_.losing.clear();
+      Op op = *request.op;
+      op.object += kProbeObject;
+      op.handle += kProbeObject;
+      BlockingSession(owner_.below_, owner_.clock_).perform(op);
+      request.outcome.error = ECONNRESET;
+      return Submit::completed;
+    }
+
+   private:
+    void ended(const TargetRequest&, bool) override {}
+    LostReplies& owner_;
+  };
+  Clock& clock_;
+};
+
 struct Prepared {
-  Prepared() : memory(open_target("memory:", {.clock = &clock})), target(*memory) { options.content = true; }
+  Prepared() : memory(open_target("memory:", {.clock = &clock})), lossy(*memory, clock), target(lossy) { options.content = true; }
 
   LiveImage& image() {
     if (!made) made.emplace(target, clock, live, options, nullptr, known, differences, nullptr);
@@ -57,6 +90,7 @@ struct Prepared {
   LiveOptions live{.lag_max = 10'000'000'000};
   MonotonicClock clock;
   const std::unique_ptr<Target> memory;
+  LostReplies lossy;
   Sessions target;
   ImageOptions options;
   ObjectSet known;
@@ -170,6 +204,58 @@ TEST_CASE("a preparation is repeated while the target is away") {
   CHECK(p.image().counts().repeated > 0);
   CHECK(p.image().counts().failed == 0);
   CHECK(p.error_of(kRootObject, "f") == 0);
+}
+
+// Returns operations that look up and read a file.
+static std::vector<Op> use(int64_t at, std::string_view name, ObjectId file, std::string_view content) {
+  static const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 4};
+  Op found = name_op({at, at + 1}, OpKind::lookup, kRootObject, name, file);
+  found.attr = &attr;
+  Op read = read_of({at + 2, at + 3}, file, 0, content);
+  read.handle = file;
+  return {found, read};
+}
+
+static void make_file(Prepared& p, std::string_view name, std::string_view content) {
+  BlockingSession session(*p.memory, p.clock);
+  const Op make{.kind = OpKind::create,
+                .mode = S_IFREG | 0644,
+                .open_flags = O_CREAT | O_RDWR,
+                .object = kProbeObject,
+                .parent = kRootObject,
+                .handle = kProbeObject,
+                .name = name};
+  REQUIRE(session.perform(make).error == 0);
+  Op write = io_op({0, 0}, OpKind::write, kProbeObject, kProbeObject, 0, content.size());
+  write.data = content;
+  write.op_flags = kOpData;
+  REQUIRE(session.perform(write, content).error == 0);
+}
+
+TEST_CASE("a file whose create lost its reply is found again, and gets its content") {
+  Prepared p;
+  p.lossy.losing = "f";
+  p.prepare(use(0, "f", 10, "text"));
+  CHECK(p.image().counts().repeated == 1);
+  CHECK(p.image().counts().failed == 0);
+  CHECK(p.content_of(10, 0, 100) == "text");
+}
+
+TEST_CASE("a preparation that is repeated leaves files alone that others have made") {
+  for (const char* losing : {"other", "own"}) {
+    Prepared p;
+    make_file(p, "other", "mine");
+    p.lossy.losing = losing;
+    std::vector<Op> window = use(0, "other", 10, "text");
+    std::ranges::move(use(5, "own", 11, "text"), std::back_inserter(window));
+    p.prepare(window);
+    CHECK(p.image().counts().repeated == 1);
+    CHECK(p.image().counts().failed == 1);
+    CHECK(p.content_of(10, 0, 100) == "mine");
+    CHECK(p.content_of(11, 0, 100) == "text");
+    p.prepare(use(10, "other", 10, "text"));  // still known
+    CHECK(p.image().counts().failed == 1);
+  }
 }
 
 TEST_CASE("what could not be made is tried again when it is used again") {

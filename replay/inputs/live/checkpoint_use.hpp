@@ -15,8 +15,9 @@ namespace fsr {
 
 class CheckpointUse {
  public:
-  // `state`: must outlive this object. `locks`: false: leaves them out, because taking one changes the target.
-  CheckpointUse(const LiveState& state, bool locks);
+  // `state`: must outlive this object. `locks`: false: leaves them out, because taking one changes the target. `clones`: of each
+  // operation (plan/clones.hpp).
+  CheckpointUse(const LiveState& state, bool locks, unsigned clones);
 
   // Returns the part of the state that belongs to objects which `window` uses and no earlier window has used, with the
   // directories above them.
@@ -26,6 +27,7 @@ class CheckpointUse {
   void add(ObjectId object, LiveState& part);
 
   const LiveState& state_;
+  const unsigned clones_;
   Paths paths_;
   std::unordered_map<ObjectId, std::vector<LiveOpen>> opens_;
   std::unordered_map<ObjectId, std::vector<LiveLock>> locks_;

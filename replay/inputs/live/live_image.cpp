@@ -11,8 +11,11 @@
 #include <utility>
 
 #include "engine/knock_on_tracker.hpp"
+#include "inputs/live/own_files.hpp"
+#include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "plan/linearizer.hpp"
+#include "targets/blocking_session.hpp"
 
 namespace fsr {
 
@@ -51,6 +54,7 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
       clock_(clock),
       how_(live.files),
       resync_(live.resync),
+      clones_(live.clones),
       options_(options),
       credentials_(credentials),
       known_(known),
@@ -59,30 +63,58 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
       stop_(stop) {
   options_.first_free = 2 * kFirstFree;
   options_.in_use = true;
+  options_.cloned = clones_;
 }
 
-// Returns lookups that show the names of missing objects which the window uses, and of the directories above them.
-std::vector<Op> LiveImage::lookups_of_missing(std::span<const Op> window, Arena& arena) const {
-  std::vector<Op> lookups;
-  std::unordered_set<ObjectId> shown;
+void LiveImage::begin_with(const LiveState& state, bool locks) {
+  checkpoint_.emplace(state, locks, clones_);
+  if (const LiveObject* root = state.object(kRootObject)) root_ = root->attr;
+}
+
+// Adds lookups of the directories of the clones, which no operation shows, with the attributes of the captured directory.
+void LiveImage::show_clones(std::span<const Op> window, OpBatch& shown) const {
+  constexpr uint32_t kUsual = 0755;
+  for (unsigned n = 0; clones_ > 1 && n < clones_; ++n) {
+    const ObjectId object = CloneSource::object_of(kRootObject, n, clones_);
+    Attr* attr = shown.arena.make<Attr>();
+    *attr = root_;
+    const auto told = std::ranges::find_if(window, [object](const Op& op) {
+      return op.object == object && !op.error && op.kind != OpKind::setattr && op.attr && (op.attr->valid & kAttrMode);
+    });
+    if (!(attr->valid & kAttrMode) && told != window.end()) *attr = *told->attr;
+    attr->mode = S_IFDIR | (attr->valid & kAttrMode ? attr->mode & 07777 : kUsual);
+    attr->valid = (attr->valid & (kAttrUid | kAttrGid)) | kAttrMode;
+    shown.ops.push_back({.start = window.front().start,
+                         .kind = OpKind::lookup,
+                         .thread = 1,
+                         .object = object,
+                         .parent = kRootObject,
+                         .name = shown.arena.copy(clone_directory(n)),
+                         .attr = attr});
+  }
+}
+
+// Adds lookups that show the names of missing objects which the window uses, and of the directories above them.
+void LiveImage::show_missing(std::span<const Op> window, OpBatch& shown) const {
+  if (missing_.empty()) return;
+  std::unordered_set<ObjectId> seen;
   auto show = [&](ObjectId object) {
     std::vector<Op> path;  // from the object up
     std::string name;
     for (ObjectId parent = kNoObject; object > kRootObject && paths_.find(object, &parent, &name); object = parent) {
-      if (!shown.insert(object).second) break;
+      if (!seen.insert(object).second) break;
       path.push_back({.start = window.front().start,
                       .kind = OpKind::lookup,
                       .thread = 1,
                       .object = object,
                       .parent = parent,
-                      .name = arena.copy(name)});
+                      .name = shown.arena.copy(name)});
     }
-    lookups.insert(lookups.end(), path.rbegin(), path.rend());
+    shown.ops.insert(shown.ops.end(), path.rbegin(), path.rend());
   };
   for (const Op& op : window)
     for (const ObjectId object : {op.object, op.parent, op.parent2})
       if (missing_.contains(object)) show(object);
-  return lookups;
 }
 
 // Returns which names are to be left alone. `begin`: recorded time of the window. `unsure`: receives indexes of names that may be
@@ -165,34 +197,42 @@ PrepareResult LiveImage::attempt(Image& image, const PresentNames& present, cons
 }
 
 // Repeats the preparation while the target does not reply.
-PrepareResult LiveImage::attempts(Image& image, const PresentNames& present, const OpBatch& late) {
+PrepareResult LiveImage::attempts(Image& image, PresentNames& present, const OpBatch& late) {
   const int64_t begin = clock_.now();
+  ImageTree& tree = image.impl().tree;
+  OwnFiles own;
   auto stopped = [this] { return stop_ && stop_->load(std::memory_order_relaxed); };
   for (;;) {
     PrepareResult result = attempt(image, present, late);
-    if (result.unanswered == 0 || stopped() || clock_.now() - begin >= patience_) return result;
+    const bool again = how_ == LiveFiles::lazy && own.attempted(tree, present, result);
+    if ((result.unanswered == 0 && !again) || stopped() || clock_.now() - begin >= patience_) {
+      result.add(own.others());
+      return result;
+    }
     ++counts_.repeated;
     std::this_thread::sleep_for(std::chrono::nanoseconds(kPause));
     if (how_ == LiveFiles::trust) continue;
-    ImageTree& tree = image.impl().tree;
     Indexes tried;
     for (size_t i = 0; i < present.size(); ++i)
       if (!present[i] && !tree.names[i].link) tried.push_back(i);
     try {
-      for (const size_t i : look_up(tree, tried)) tree.names[i].there = true;
+      const std::unordered_set<size_t> exist = look_up(tree, tried);
+      BlockingSession session(target_, clock_, patience_);
+      own.sort_out(tree, present, exist, session);
     } catch (const std::runtime_error&) {
       // The next attempt says it, too.
     }
   }
 }
 
-// Counts failures. Returns the objects that the target does not know. An object that exists there against expectation gets its
-// id.
-std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
+// Counts failures. An object that exists on the target against expectation gets its id.
+LiveImage::Learnt LiveImage::learn(const ImageTree& tree, const PrepareResult& result) {
   // A preparation that failed is tried again at each use. It counts once.
   const auto again = [this](const Mismatch& m) { return missing_.contains(m.object); };
   counts_.failed += result.failed - uint64_t(std::ranges::count_if(result.failures, again));
-  std::unordered_set<ObjectId> failed, exist;
+  Learnt learnt;
+  std::unordered_set<ObjectId>& failed = learnt.failed;
+  std::unordered_set<ObjectId> exist;
   for (const Mismatch& m : result.failures) {
     if (counts_.first_failed.empty())
       counts_.first_failed =
@@ -205,16 +245,25 @@ std::unordered_set<ObjectId> LiveImage::learn(const ImageTree& tree, const Prepa
     if (ObjectId parent = kNoObject; resync_ && (m.got == "ENOENT" || m.got == "ESTALE"))
       if (std::string name; paths_.find(m.object, &parent, &name) && parent > kRootObject) failed.insert(parent);
   }
-  if (exist.empty()) return failed;
+  if (exist.empty()) return learnt;
   Indexes names;
   for (size_t i = 0; i < tree.names.size(); ++i)
     if (const ImageName& name = tree.names[i]; !name.link && exist.contains(tree.objects[name.object].id)) names.push_back(i);
-  for (const size_t i : look_up(tree, names)) failed.erase(tree.objects[tree.names[i].object].id);
-  return failed;
+  try {
+    for (const size_t i : look_up(tree, names)) {
+      const ObjectId object = tree.objects[tree.names[i].object].id;
+      failed.erase(object);
+      learnt.others.insert(object);
+    }
+  } catch (const std::runtime_error&) {
+    // No session could be opened. The objects are tried again at their next use.
+  }
+  return learnt;
 }
 
 // Remembers and counts what was made.
-void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed) {
+void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const Learnt& learnt) {
+  const auto& [failed, others] = learnt;
   const bool content = options_.content && how_ == LiveFiles::lazy;
   for (size_t i = 0; i < present.size(); ++i) {
     const ImageName& name = tree.names[i];
@@ -226,9 +275,10 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const s
     }
     if (present[i] && how_ == LiveFiles::trust) continue;  // nothing was looked up
     if (missing_.erase(o.id)) differences_.made_again(o.id, name.parent, name.name);
-    if (present[i]) continue;
+    const bool of_others = others.contains(o.id) && !name.link;
+    if (present[i] && !of_others) continue;
     names_.add_name(name.parent, name.name, o.id >= kFirstFree);
-    if (name.link) continue;
+    if (name.link || of_others) continue;
     if (content && o.id < kFirstFree) content_.made(o);
     ++(o.directory() ? counts_.directories : counts_.files);
     if (how_ == LiveFiles::lazy) counts_.bytes += o.data_length();
@@ -243,12 +293,12 @@ void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
   if (window.empty()) return;
   std::vector<Op> ops(window.begin(), window.end());
   Listed alone(ops);
-  Arena arena;
-  std::vector<Op> all;
-  if (!missing_.empty()) all = lookups_of_missing(window, arena);
-  all.insert(all.end(), window.begin(), window.end());
-  all.insert(all.end(), later.begin(), later.end());
-  Listed both(all);
+  OpBatch all;
+  show_clones(window, all);
+  show_missing(window, all);
+  all.ops.insert(all.ops.end(), window.begin(), window.end());
+  all.ops.insert(all.ops.end(), later.begin(), later.end());
+  Listed both(all.ops);
   Image image = Image::analyze(both, checkpoint_ ? checkpoint_->first_used(window) : LiveState(), options_);
   ImageTree& tree = image.impl().tree;
   const int64_t begin = window.front().start;

@@ -7,8 +7,12 @@
 // Names that a listing alone has shown are made anew, and removed before. This befalls hard links, and symbolic links of which
 // the target becomes known. One thread.
 //
+// With clones (LiveOptions::clones), the operations are those of all clones (plan/clones.hpp), and so the directories of the
+// clones are files from before the capture, too.
+//
 // A preparation that the target leaves without a reply is repeated for LiveOptions::lag_max. An object that could not
-// be made is tried again when a later window shows it.
+// be made is tried again when a later window shows it. A file that others have made counts as a failure, and gets nothing but the
+// operations.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +50,7 @@ class LiveImage {
             ObjectSet& known, KnockOnTracker& differences, const std::atomic<int>* stop);
   // Open instances and locks of this state are opened and taken when their objects are first used; locks only if `locks`. Must
   // outlive this object.
-  void begin_with(const LiveState& state, bool locks) { checkpoint_.emplace(state, locks); }
+  void begin_with(const LiveState& state, bool locks);
   // Call in order. `later`: operations that started after the window, while its operations were in flight. Their objects did not
   // exist before the window, although it may show them.
   void prepare(std::span<const Op> window, std::span<const Op> later);
@@ -57,19 +61,24 @@ class LiveImage {
  private:
   using Indexes = std::vector<size_t>;  // into ImageTree::names
 
-  std::vector<Op> lookups_of_missing(std::span<const Op> window, Arena& arena) const;
+  void show_clones(std::span<const Op> window, OpBatch& shown) const;
+  void show_missing(std::span<const Op> window, OpBatch& shown) const;
   PresentNames sort_out(ImageTree& tree, int64_t begin, Indexes& unsure) const;
   PrepareResult attempt(Image& image, const PresentNames& present, const OpBatch& late);
-  PrepareResult attempts(Image& image, const PresentNames& present, const OpBatch& late);
+  PrepareResult attempts(Image& image, PresentNames& present, const OpBatch& late);
   PrepareResult perform(const std::vector<Op>& ops);
   std::unordered_set<size_t> look_up(const ImageTree& tree, const Indexes& names);
-  std::unordered_set<ObjectId> learn(const ImageTree& tree, const PrepareResult& result);
-  void keep(const ImageTree& tree, const PresentNames& present, const std::unordered_set<ObjectId>& failed);
+  struct Learnt {
+    std::unordered_set<ObjectId> failed, others;  // objects that the target does not know; files that others have made
+  };
+  Learnt learn(const ImageTree& tree, const PrepareResult& result);
+  void keep(const ImageTree& tree, const PresentNames& present, const Learnt& learnt);
 
   KeptSession target_;
   Clock& clock_;
   const LiveFiles how_;
   const bool resync_;
+  const unsigned clones_;
   ImageOptions options_;
   const CredentialMap* const credentials_;
   ObjectSet& known_;
@@ -78,6 +87,7 @@ class LiveImage {
   const std::atomic<int>* const stop_;
   LiveNames names_;
   std::optional<CheckpointUse> checkpoint_;
+  Attr root_;    // of the captured directory, as far as the checkpoint tells
   Paths paths_;  // with resync_ only
   LateContent content_;
   std::unordered_set<ObjectId> missing_;  // could not be made or looked up, or is not there any more

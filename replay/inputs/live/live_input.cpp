@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -19,8 +23,11 @@
 #include "inputs/live/missing_watch.hpp"
 #include "inputs/live/pipe_spool.hpp"
 #include "inputs/live/read_only_target.hpp"
+#include "inputs/trace/trace_input.hpp"
+#include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "report/report.hpp"
+#include "targets/blocking_session.hpp"
 #include "util/clock_ns.hpp"
 #include "util/stop_signals.hpp"
 #include "util/units.hpp"
@@ -41,15 +48,17 @@ void keep_little_memory() {
 
 class LiveInput final : public Input, public GeneratedLoad {
  public:
-  LiveInput(int fd, const std::string& name, const LiveOptions& options)
+  LiveInput(int fd, const std::string& name, const LiveOptions& options, ClientsBy clients_by)
       : options_(options),
+        clients_by_(clients_by),
         spool_(fd, options.spool),
         reader_(spool_.take_out(), name, options.lag / 4 * 3, &stop_signals()),
         epoch_(start_on_own_clock(reader_.header())) {}
 
   const TraceHeader& header() const override { return reader_.header(); }
   std::string settings() const override {
-    return fmt::format("--live --image {} --lag {}", trusts() ? "trust" : "lazy", format_duration(options_.lag));
+    return fmt::format("--live --image {} --lag {} --clones {}", trusts() ? "trust" : "lazy", format_duration(options_.lag),
+                       options_.clones);
   }
   void restart(double, const RunLength&) override {
     throw std::runtime_error("--live: a capture that goes on can be replayed once only");
@@ -72,12 +81,29 @@ class LiveInput final : public Input, public GeneratedLoad {
     return Image::of([](ImageTree& tree) { tree.next_object = tree.next_handle = kFirstFree; });
   }
 
+  // A copy of the captured directory must be there for each clone.
+  void check_files(Target& target, Clock& clock) override {
+    if (!trusts() || options_.clones == 1) return;
+    BlockingSession session(target, clock);
+    for (unsigned n = 0; n < options_.clones; ++n) {
+      const std::string name = clone_directory(n);
+      const ObjectId object = CloneSource::object_of(kRootObject, n, options_.clones);
+      const Outcome& found = session.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
+      const bool other = !found.error && found.attr.valid & kAttrMode && !S_ISDIR(found.attr.mode);
+      if (found.error || other)
+        throw std::runtime_error(fmt::format(
+            "{}: {}: {}; --image trust with {} clones expects a copy of the captured directory in each of clone-0 to clone-{}",
+            target.name(), name, strerror(other ? ENOTDIR : found.error), options_.clones, options_.clones - 1));
+    }
+  }
+
   OpSource* operations(RunOptions&) override { return nullptr; }
   GeneratedLoad* generated() override { return this; }
   void rehearse(Target&, Clock&, const RunOptions&) override {}
   RunResult run(Target& target, Clock& clock, const RunOptions& given) override {
     RunOptions options = given;
     options.knock_on = &differences_;
+    options.clients_by = clients_by_;
     files_.emplace(target, clock, options_, made_, options.credentials, *options.known, differences_, options.stop);
     ReadOnlyTarget only_read(target);
     watch_.emplace(target);
@@ -148,6 +174,7 @@ class LiveInput final : public Input, public GeneratedLoad {
   bool trusts() const { return options_.files == LiveFiles::trust; }
 
   const LiveOptions options_;
+  const ClientsBy clients_by_;
   PipeSpool spool_;
   StreamReader reader_;
   const std::optional<int64_t> epoch_;  // CLOCK_MONOTONIC at time 0 of the capture, ns; empty: unknown
@@ -162,7 +189,7 @@ class LiveInput final : public Input, public GeneratedLoad {
 
 class LiveKind final : public InputKind {
  public:
-  explicit LiveKind(InputOptions& options) : options_(options.live) {}
+  explicit LiveKind(InputOptions& options) : options_(options.live), of_traces_(options.trace) {}
   const char* noun() const override { return "a capture that goes on"; }
   const char* plural() const override { return "live captures"; }
 
@@ -198,6 +225,7 @@ class LiveKind final : public InputKind {
 
   bool accepts(const std::string&, std::string_view) const override { return false; }
   bool reads_stream() const override { return live_; }
+  std::vector<std::string> shares() const override { return {"--scale", "--clones", "--clients-by"}; }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
     if (options_.lag < kLeastLag || options_.lag > kMostLag)
@@ -210,12 +238,30 @@ class LiveKind final : public InputKind {
       throw std::runtime_error("--read-only: files from before the capture would have to be made; add --image trust");
     if (options_.resync && options_.files == LiveFiles::trust)
       throw std::runtime_error("--resync: makes files, but --image trust makes none; leave one of them out");
+    options_.clones = clones();
     keep_little_memory();
-    return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_);
+    return std::make_unique<LiveInput>(fd, name == "-" ? "standard input" : name, options_, clients_by_of(of_traces_.clients_by));
   }
 
  private:
+  // The time of a capture that goes on can't be compressed, so more load than now is more clones.
+  unsigned clones() const {
+    constexpr unsigned kMost = 100;
+    const double scale = of_traces_.scale;
+    const unsigned clones = of_traces_.clones.all;
+    if (scale != 1 && clones != 1) throw std::runtime_error("--scale: with --live it means --clones; leave one of them out");
+    const double all = std::max(scale, double(clones));
+    if (scale < 1 || all != std::floor(all))
+      throw std::runtime_error(fmt::format(
+          "--scale {:g}x: with --live, each operation is issued a whole number of times; expected 1x, 2x and so on", scale));
+    if (all > kMost)
+      throw std::runtime_error(
+          fmt::format("{} {:g}: with --live, expected at most {}", clones > 1 ? "--clones" : "--scale", all, kMost));
+    return unsigned(all);
+  }
+
   LiveOptions& options_;
+  const TraceOptions& of_traces_;
   std::optional<int64_t> lag_max_;  // as given
   bool live_ = false;
 };

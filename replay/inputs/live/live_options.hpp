@@ -25,6 +25,7 @@ constexpr int64_t usual_lag_max(int64_t lag) { return std::max<int64_t>(30'000'0
 
 struct LiveOptions {
   LiveFiles files = LiveFiles::lazy;
+  unsigned clones = 1;               // times that each operation is issued, each time in a directory of its own
   int64_t lag = 2'000'000'000;       // ns from the start of an operation to its start in the replay
   int64_t lag_max = 30'000'000'000;  // ns
   WhenBehind when_behind = WhenBehind::wait;

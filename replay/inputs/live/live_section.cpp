@@ -13,7 +13,11 @@
 
 namespace fsr {
 
-std::string LiveSection::heading() const { return fmt::format(", live, lag {}", format_duration(options.lag)); }
+std::string LiveSection::heading() const {
+  std::string text = fmt::format(", live, lag {}", format_duration(options.lag));
+  if (options.clones > 1) text += fmt::format(", {} clones", options.clones);
+  return text;
+}
 
 std::string LiveSection::text() const {
   const LiveCounts& files = status.files;
@@ -39,7 +43,10 @@ std::string LiveSection::text() const {
   return text;
 }
 
-void LiveSection::facts(Facts& of_run) const { of_run.emplace_back("trace_id", id); }
+void LiveSection::facts(Facts& of_run) const {
+  of_run.emplace_back("trace_id", id);
+  of_run.emplace_back("clones", int64_t(options.clones));
+}
 
 void LiveSection::database(ResultsDatabase& results) const {
   if (!status.lag.count()) return;
@@ -62,6 +69,7 @@ void LiveSection::json(nlohmann::json& document) const {
   for (unsigned kind = 0; kind < kOpKinds; ++kind)
     if (status.left_out[kind]) left_out[op_name(OpKind(kind))] = status.left_out[kind];
   document["live"] = {{"lag_ns", options.lag},
+                      {"clones", options.clones},
                       {"lag_p50_ns", status.lag.quantile(0.5)},
                       {"lag_p99_ns", status.lag.quantile(0.99)},
                       {"lag_max_ns", status.lag.max()},

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "base/added_lookup.hpp"
+#include "plan/clones.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about
+constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about, of all clones
+constexpr size_t kLeastWindowOps = 4096;        // the same of one clone, at least
 constexpr int kLook = 50;                       // ms between two looks at whether the run has ended
 constexpr int kSoon = 20;                       // ms, the same while later operations are awaited
 constexpr int64_t kMostAhead = 1'000'000'000;   // ns before its first operation is due at which a window is passed on, at most
@@ -67,6 +69,7 @@ LiveSource::LiveSource(StreamReader& reader, LiveImage& image, Clock& clock, con
       clock_(clock),
       options_(options),
       window_length_(std::min(kMostWindow, options.lag / 8)),
+      window_ops_(std::max(kLeastWindowOps, kWindowOps / options.clones)),
       epoch_(epoch),
       watch_(watch),
       stop_(stop),
@@ -102,7 +105,7 @@ bool LiveSource::gather(int ms) {
 bool LiveSource::read_window() {
   auto complete = [this] {
     const auto& ops = gathered_.ops;
-    return ops.size() >= kWindowOps || (!ops.empty() && ops.back().start - ops.front().start >= 2 * window_length_);
+    return ops.size() >= window_ops_ || (!ops.empty() && ops.back().start - ops.front().start >= 2 * window_length_);
   };
   while (!stream_ended_ && !complete() && gather(gathered_.ops.empty() ? kLook : int(window_length_ / 2'000'000))) {
   }
@@ -123,10 +126,17 @@ std::span<const Op> LiveSource::later(int64_t until) {
   for (const Op& op : window_.ops)
     if (shows_names(op)) shown = std::max(shown, op.end());
   const auto& ops = gathered_.ops;
-  while (!stream_ended_ && !over() && (ops.empty() || ops.back().start < shown) && ops.size() < kWindowOps &&
+  while (!stream_ended_ && !over() && (ops.empty() || ops.back().start < shown) && ops.size() < window_ops_ &&
          clock_.now() < until)
     gather(kSoon);
   return std::span(ops).first(size_t(std::ranges::lower_bound(ops, shown, {}, &Op::start) - ops.begin()));
+}
+
+// Makes of each operation one for each clone.
+void LiveSource::clone(OpBatch& window) const {
+  if (options_.clones == 1) return;
+  const std::vector<Op> ops = std::exchange(window.ops, {});
+  add_clones(ops, {.all = options_.clones}, window);
 }
 
 // Tells the planner that all operations before `start` have ended.
@@ -176,7 +186,11 @@ bool LiveSource::next(OpBatch& batch) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kLook));
     }
     if (watch_) image_.forget(watch_->take());
-    image_.prepare(window_.ops, later(due - ahead / 2));
+    const std::span<const Op> behind = later(due - ahead / 2);
+    OpBatch others{.ops = {behind.begin(), behind.end()}, .arena = {}};
+    clone(others);
+    clone(window_);
+    image_.prepare(window_.ops, others.ops);
     const int64_t lag = lag_.ready();
     judge(lag);
     if (over()) return false;

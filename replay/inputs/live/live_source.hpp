@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of a capture that goes on, in windows of an eighth of the lag, at most a quarter of a second. A window ends
 // where nothing is in flight, if there is such a place. It is passed on shortly before its first operation is due, with the files
-// that it needs prepared.
+// that it needs prepared. With clones, each operation of a window becomes one for each clone before that (plan/clones.hpp).
 //
 // While nothing comes, an operation that does nothing tells the planner that those before it have ended. The planner's thread
 // calls next(); look() and status() may be called by another one.
@@ -47,6 +47,7 @@ class LiveSource final : public OpSource {
   bool gather(int ms);
   bool read_window();
   std::span<const Op> later(int64_t until);
+  void clone(OpBatch& window) const;
   bool fill(OpBatch& batch, int64_t start);
   void judge(int64_t lag);
   void leave_out(int64_t lag);
@@ -56,6 +57,7 @@ class LiveSource final : public OpSource {
   Clock& clock_;
   const LiveOptions options_;
   const int64_t window_length_;  // ns
+  const size_t window_ops_;      // operations that are gathered for a window, about
   const std::optional<int64_t> epoch_;
   MissingWatch* const watch_;
   const std::atomic<int>* const stop_;

@@ -38,10 +38,6 @@ Order order_of(const std::string& name) {
   return name == "resource" ? Order::resource : name == "time" ? Order::time : Order::strict;
 }
 
-ClientsBy clients_by_of(const std::string& name) {
-  return name == "stream" ? ClientsBy::stream : name == "process" ? ClientsBy::process : ClientsBy::user;
-}
-
 CloneNumbers parse_clones(const std::string& text) {
   constexpr unsigned kMost = 100'000;
   unsigned clones = 0;
@@ -315,6 +311,10 @@ class TraceKind final : public InputKind {
 };
 
 }  // namespace
+
+ClientsBy clients_by_of(const std::string& name) {
+  return name == "stream" ? ClientsBy::stream : name == "process" ? ClientsBy::process : ClientsBy::user;
+}
 
 std::unique_ptr<InputKind> trace_kind(InputOptions& options) { return std::make_unique<TraceKind>(options); }
 

@@ -12,4 +12,7 @@ std::unique_ptr<InputKind> trace_kind(InputOptions& options);
 // Opens a trace that is no file of the user. Takes over `fd`; `name` is for messages. Throws std::runtime_error, one line.
 std::unique_ptr<Input> trace_input(int fd, const std::string& name, const TraceOptions& options);
 
+// Returns the meaning of a value of --clients-by: "stream", "process" or "user".
+ClientsBy clients_by_of(const std::string& name);
+
 }  // namespace fsr

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kDialectTimeout =
     1'000'000'000;  // ns for the reply to an offered dialect, if other dialects can be offered next
 constexpr std::string_view kProbedXattr = "user.fsreplay.probe";
+constexpr unsigned kMostAttempts = 4;  // to set up a connection for an operation
 
 std::optional<Dialect> dialect_of(std::string_view version) {
   for (Dialect d : {Dialect::l, Dialect::u, Dialect::plain})
@@ -187,10 +188,14 @@ Task NinepClient::ready(OpCall& call) {
   if (call.cancelled) co_return ECANCELED;
   if (is_ready()) co_return 0;
   if (!call.until) call.until = settings.clock->now() + settings.timeout;
-  if (!shaking_) shake_hands();
-  if (shaking_) co_await parked_.wait(call);
-  if (call.cancelled) co_return ECANCELED;
-  if (settings.clock->now() >= call.until) co_return ETIMEDOUT;
+  // A server that is about to end takes connections that break again, maybe before anything was asked for.
+  for (unsigned attempt = 0; attempt < kMostAttempts && !is_ready(); ++attempt) {
+    if (!shaking_) shake_hands();
+    if (shaking_) co_await parked_.wait(call);
+    if (call.cancelled) co_return ECANCELED;
+    if (settings.clock->now() >= call.until) co_return ETIMEDOUT;
+    if (shake_error_ && !connection_broke(shake_error_)) break;
+  }
   co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
 }
 

@@ -85,6 +85,20 @@ def names(directory):
         os.rmdir(f"dir{i}")
 
 
+def reads(directory):
+    """What is recorded: files that were there before are read."""
+    os.chdir(directory)
+    for i in range(6):
+        with open(f"old{i}", "rb") as file:
+            file.read()
+
+
+def make_old(directory):
+    for i in range(6):
+        with open(f"{directory}/old{i}", "wb") as file:
+            file.write(b"%d old " % i * 2000)
+
+
 class Beside:
     """One kind of target, through a proxy to the server that runs beside us."""
 
@@ -315,12 +329,37 @@ class Beside:
                 problem = f"{fault.times} faults, {report['differed']} differ: {report.get('mismatches')} {report.get('counters')} {kept}"
             self.cases.case(f"{self.kind}: changes of names whose {'replies' if fault.after else 'requests'} are lost are done once", not problem, problem)
 
+    def prepares(self, trace):
+        """Files from before a live capture, whose creates lose their replies, or get none for longer than the target waits. Beside them is
+        a file of somebody else."""
+        for fault, what in ((faults.CutAt(nth(lambda wire, body: wire.creates_file(body)), after=True), "lose their replies"),
+                            (faults.GoneFor(nth(lambda wire, body: wire.creates_file(body), 1), 2.5), "get no reply")):
+            name = self.place()
+            with open(os.path.join(self.directory, name, "old5"), "wb") as file:
+                file.write(b"somebody's")
+            between = self.proxy(fault)
+            with open(trace, "rb") as stream:
+                replay = subprocess.Popen([built("replay/fsreplay"), "-", self.url(name, 1), "--live", "--lag", "500ms", "--force", "-q", "--json"], stdin=stream,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            problem, report = self.ended(replay, 60)
+            between.close()
+            contents = {}
+            for file in sorted(os.listdir(os.path.join(self.directory, name))):
+                with open(os.path.join(self.directory, name, file), "rb") as content:
+                    contents[file] = content.read()
+            right = {f"old{i}": b"%d old " % i * 2000 for i in range(5)} | {"old5": b"somebody's"}
+            part = report.get("live", {})
+            told = "create old5: EEXIST" in str(report.get("not_clean"))
+            if not problem and (contents != right or fault.times == 0 or not told or (what == "get no reply" and not part.get("repeated"))):
+                problem = f"{fault.times} faults, {[name for name in right if contents.get(name) != right[name]]} differ: {part} {report.get('not_clean')}"
+            self.cases.case(f"{self.kind}: files whose creates {what} are made before their use, and no other file is touched", not problem, problem)
+
     def not_twice(self, trace, fault, what, lost=0):
         between = self.proxy(fault)
         problem, report = self.ended(self.start(trace, timeout=20), 60)
         between.close()
         wrong = [m for m in report.get("mismatches", []) if m["got"] != "ECONNRESET"]
-        if not problem and (wrong or report["differed"] > lost or fault.times == 0):
+        if not problem and (wrong or report["differed"] > lost or fault.times == 0 or report["issued"] == 0):
             problem = f"{fault.times} faults, {report['differed']} differ: {report.get('mismatches')} {report.get('counters')}"
         self.cases.case(f"{self.kind}: {what}", not problem, problem)
 
@@ -372,12 +411,13 @@ def sets_attribute():
     return matches
 
 
-def beside_server(kind, runs, work_trace, once_trace, names_trace):
+def beside_server(kind, runs, work_trace, once_trace, names_trace, reads_trace):
     cases = Cases()
     target = Beside(kind, cases)
     target.listings()
     if kind != "afp":
         target.lost_replies(names_trace)
+        target.prepares(reads_trace)
     if kind == "afp":
         for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
             target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),
@@ -392,6 +432,8 @@ def beside_server(kind, runs, work_trace, once_trace, names_trace):
         target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.OPEN), after=True),
                          "an exclusive create that is begun again finds its own file")
     if kind == "9p":
+        target.not_twice(reads_trace, faults.CutSetUp(nth(lambda wire, body: body[0] == wire.TWRITE, 1)),
+                         "a preparation survives a connection that breaks again while it is set up")
         target.not_twice(once_trace, faults.CutAt(nth(sets_attribute()), after=True),
                          "an extended attribute is not made or removed twice", lost=4)
     target.broken(work_trace)
@@ -405,8 +447,9 @@ def beside_server(kind, runs, work_trace, once_trace, names_trace):
 
 def main():
     arguments = sys.argv[1:]
-    if arguments[:1] in (["--work"], ["--once"], ["--names"]):
-        return {"--work": work, "--once": once, "--names": names}[arguments[0]](arguments[1])
+    recorded = {"--work": work, "--once": once, "--names": names, "--reads": reads}
+    if arguments[:1] and arguments[0] in recorded:
+        return recorded[arguments[0]](arguments[1])
     if arguments[:1] == ["--beside"]:
         return beside_server(arguments[1], int(arguments[2]), *arguments[3:])
     runs = RUNS
@@ -414,11 +457,13 @@ def main():
         runs, arguments = int(arguments[1]), arguments[2:]
     with Scratch() as scratch:
         traces = []
-        for name in ("work", "once", "names"):
+        for name in ("work", "once", "names", "reads"):
             place = scratch.mount("tmpfs") if name == "work" else f"{scratch.path}/tmpfs/{name}"
             os.makedirs(place, exist_ok=True)
+            if name == "reads":
+                make_old(place)
             traces.append(f"{scratch.path}/{name}.zst")
-            run(shim_program(), "capture", place, "-o", traces[-1], "--", os.path.abspath(__file__), f"--{name}", place)
+            run(shim_program(), "capture", place, "-o", traces[-1], "--content", "full" if name == "reads" else "none", "--", os.path.abspath(__file__), f"--{name}", place)
         # All at once: each server has a network namespace of its own, and their cases wait more than they compute.
         beside = [subprocess.Popen([os.path.join(hostile.SOURCE, "tests/servers", KINDS[kind][0]), os.path.abspath(__file__), "--beside", kind,
                                     str(runs), *traces], stdin=subprocess.DEVNULL) for kind in arguments or KINDS]

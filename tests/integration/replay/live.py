@@ -3,6 +3,7 @@
 """A capture that is replayed while it goes on: by a pipe, onto an empty directory, a copy and an NFS server, with readers and writers
 that die."""
 import contextlib
+import html
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 import hostile  # noqa: E402
-from live_runs import alike, clean, fresh, live, server_url, wait_for  # noqa: E402
+from live_runs import LOAD, alike, clean, fresh, live, server_url, wait_for  # noqa: E402
 from lower_fs import Cases, Scratch, put_on_path  # noqa: E402
 
 cases = Cases()
@@ -58,6 +59,54 @@ def onto_server():
         same(f"NFSv{version}", server_url(directory, version), f"{os.environ['NFS_VFS_DIR']}/{directory}", "--allow", "inexpressible")
 
 
+def three_times():
+    """Three times the load: each operation is issued in three trees, which all become like the source, content included."""
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; cd ..;" + LOAD
+    for name, target, directory, options in (("directories", "file:three", "three", ("--scale", "3x")), (
+            "NFSv3", server_url("live-three", "3"), f"{os.environ['NFS_VFS_DIR']}/live-three", ("--clones", "3", "--allow", "inexpressible"))):
+        fresh()
+        status, done, report, said = live(target, *options, capture=("--content", "full"), load=load)
+        cases.case(f"three times, {name}: clean, and each operation is issued three times", status == done.returncode == 0 and report["issued"] > 4500
+                   and (report["issued"] + sum(kind["impossible"] for kind in report["kinds"].values())) % 3 == 0 and report["live"]["clones"] == 3,
+                   (status, done.stderr, said[-300:], report.get("not_clean"), report.get("mismatches", [])[:3]))
+        for n in range(3):
+            compared = alike("share", f"{directory}/clone-{n}", "--content")
+            cases.case(f"three times, {name}: clone {n} is like the source", compared.returncode == 0, compared.stdout[-500:] + compared.stderr[-500:])
+        cases.case(f"three times, {name}: nothing is beside the clones", sorted(os.listdir(directory)) == [".fsreplay", "clone-0", "clone-1", "clone-2"], os.listdir(directory))
+
+
+def copies():
+    """Two copies of the captured directory, of which one lacks a file: its clone differs, and the other one does not. A target that lacks
+    a copy, or has the captured directory in place of one, is refused."""
+    fresh()
+    for n in range(2):
+        shutil.copytree("share", f"copies/clone-{n}", symlinks=True)
+    os.unlink("copies/clone-1/old/a1")
+    load = "cd share; for i in $(seq 10); do cat old/a1 >/dev/null; echo $i >new$i; cat old/a2 old/a3 >>all; done"
+    status, done, report, said = live("file:copies", "--image", "trust", "--clones", "2", load=load)
+    cases.case("copies: what one lacks differs there alone, once, with its consequences", status == 0 and done.returncode == 1 and report["differed"] == 1
+               and report["live"]["diverged"] == 1 and 9 < report["live"]["consequences"] < 100,
+               (said[-300:], report.get("differed"), report.get("live"), report.get("not_clean"), report.get("mismatches", [])[:4]))
+    whole, lacking = alike("share", "copies/clone-0"), alike("share", "copies/clone-1")
+    cases.case("copies: both get the changes", whole.returncode == 0 and lacking.stdout.count("\n") == 2 and "'old/a1'" in lacking.stdout, (whole, lacking))
+    shim = subprocess.run(["fsshim", "capture", "share", "-o", "-", "--", "touch", "share/again"], capture_output=True, check=False, timeout=30)
+    os.mkdir("copies/clone-2")
+    subprocess.run(["mount", "--bind", "share", "copies/clone-2"], check=True)
+    for clones, words in (("3", "clone-2: Invalid cross-device link"), ("4", "clone-2: Not a directory"), ("5", "clone-4: No such file")):
+        if clones == "4":
+            subprocess.run(["umount", "copies/clone-2"], check=True)
+            os.rmdir("copies/clone-2")
+            os.symlink(os.path.abspath("share"), "copies/clone-2")
+        elif clones == "5":
+            os.unlink("copies/clone-2")
+            for n in (2, 3):
+                os.mkdir(f"copies/clone-{n}")
+        done = subprocess.run(["fsreplay", "-", "file:copies", "--live", "--lag", "500ms", "-q", "--image", "trust", "--clones", clones], input=shim.stdout,
+                              capture_output=True, check=False, timeout=30)
+        cases.case(f"{clones} copies, of which some are not there, are refused", done.returncode == 2 and words in done.stderr.decode()
+                   and done.stderr.count(b"\n") == 1 and not os.path.exists("copies/clone-0/again"), done)
+
+
 def resyncs():
     """A directory that goes missing on the target is made again when it is used, and the differences are counted."""
     load = """cd share; mkdir lost; for i in $(seq 5); do echo $i >lost/f$i; done; ls -l lost still >/dev/null
@@ -81,11 +130,32 @@ while [ ! -e ../enough ]; do echo more >lost/f$((++i % 5 + 1)); cat still/x >/de
         out, said = replay.communicate(timeout=60)
         shim.wait(timeout=30)
     report = json.loads(out or "{}")
-    cases.case("the page says why the run is not clean so far, and later why it was not", told and "Still running" not in text_of("resync.html")
+    cases.case("the page says why the run is not clean so far, and later why it was not", told and not re.search("[0-9],[0-9]{3},[0-9]{3}", told[0]) and "Still running" not in text_of("resync.html")
                and "Not clean: " in text_of("resync.html"), text_of("resync.html")[:300])
     cases.case("resync: differences are counted", replay.returncode == 1 and report["differed"] > 0, (said, report.get("not_clean")))
     lost = {name: os.listdir(f"again/{name}") if os.path.exists(f"again/{name}") else None for name in ("lost", "still")}
     cases.case("resync: what went missing is made again", sorted(lost["lost"] or []) == [f"f{i}" for i in range(1, 6)] and "x" in (lost["still"] or []), lost)
+
+
+def not_issued():
+    """The page of a run that goes on counts what was not issued, and no more than that."""
+    fresh()
+    shutil.copytree("share", "looked-at", symlinks=True)
+    load = "cd share; for i in 1 2 3; do mkdir n$i; done; while [ ! -e ../enough ]; do read x <old/a1; ls n1 >/dev/null; sleep 0.05; done"
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as shim:
+        replay = subprocess.Popen(["fsreplay", "-", "file:looked-at", "--live", "--lag", "500ms", "--image", "trust", "--read-only", "--page", "looked-at.html", "--json", "-q"],
+                                  stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        reasons = re.compile("Still running. Not clean so far: ([^<]*)")
+        counted = "3 operations that the target can't express were not issued"
+        wait_for(lambda: counted in html.unescape(text_of("looked-at.html")), replay)
+        told = reasons.search(html.unescape(text_of("looked-at.html")))
+        with open("enough", "wb"):
+            pass
+        out, said = replay.communicate(timeout=60)
+        shim.wait(timeout=30)
+    cases.case("the page says what was not issued so far", told and counted in told[1] and not re.search("[0-9],[0-9]{3},[0-9]{3}", told[1]) and replay.returncode == 4,
+               (told and told[1], replay.returncode, out[-200:], said))
 
 
 def walks():
@@ -232,19 +302,22 @@ for i in $(seq 500); do echo $i >n$i; done""")
 def open_at_the_start():
     """A stream that begins with open files and a lock: the lock keeps others out as it did, and what is open is written to."""
     fresh()
-    load = """cd share; exec 5>>old/b1 6>>old/e; flock 6; sleep 0.5; touch middle; sleep 0.5
-for i in $(seq 30); do echo $i >&5; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
+    load = """cd share; exec 5>>old/b1 6>>old/e 7<>gone; rm gone; flock 6; sleep 0.5; touch middle; sleep 0.5
+for i in $(seq 30); do echo $i >&5; echo $i >&7; flock -n old/e true && exit 9; done; cat old/a[1-9] >/dev/null; echo x >>old/f; mv old/c1 old/g"""
     subprocess.run(["fsshim", "capture", "share", "-o", "open.zst", "--content", "full", "--", "bash", "-c", load], check=True, capture_output=True, timeout=30)
     subprocess.run(["fstrace", "cut", "open.zst", "-o", "cut.zst", "--from", "300ms"], check=True, capture_output=True, timeout=30)
     os.unlink("open.mix")
-    with open("cut.zst", "rb") as file:
-        done = subprocess.run(["fsreplay", "-", "file:opened", "--live", "--lag", "500ms", "--json", "-q"], stdin=file, capture_output=True, text=True,
-                              check=False, timeout=60)
-    report = json.loads(done.stdout or "{}")
-    cases.case("what was open and locked at the start is when it is first used", clean(report) and report["issued"] > 200,
-               (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
-    with open("share/old/b1", "rb") as was, open("opened/old/b1", "rb") as file:  # what was there before is invented
-        cases.case("a file that was open at the start is written to", was.read()[-60:] == file.read()[-60:], report.get("live"))
+    for clones, trees in ((1, ["opened"]), (2, ["twice/clone-0", "twice/clone-1"])):
+        with open("cut.zst", "rb") as file:
+            done = subprocess.run(["fsreplay", "-", f"file:{trees[0].split('/')[0]}", "--live", "--lag", "500ms", "--clones", str(clones), "--json", "-q"], stdin=file,
+                                  capture_output=True, text=True, check=False, timeout=60)
+        report = json.loads(done.stdout or "{}")
+        cases.case(f"what was open and locked at the start is when it is first used, {clones} times", clean(report) and report["issued"] > 200 * clones,
+                   (done.returncode, done.stderr, report.get("not_clean"), report.get("mismatches", [])[:3]))
+        for tree in trees:
+            with open("share/old/b1", "rb") as was, open(f"{tree}/old/b1", "rb") as file:  # what was there before is invented
+                cases.case(f"a file that was open at the start is written to, {tree}", was.read()[-60:] == file.read()[-60:], report.get("live"))
+            cases.case(f"a file that had lost its name is not left behind, {tree}", not [name for name in os.listdir(tree) if name.startswith(".fsreplay-")], os.listdir(tree))
     cases.case("the lag counts from the arrival if the trace does not tell when it began", report.get("live", {}).get("lag_from") == "arrival", report.get("live"))
 
 
@@ -382,8 +455,9 @@ def wrong_input():
     broken[len(broken) // 2] ^= 255
     done = subprocess.run(["fsreplay", "-", "file:broken", "--live", "--lag", "500ms"], input=bytes(broken), capture_output=True, check=False, timeout=30)
     cases.case("a damaged stream ends with status 1 or 2 and its place", done.returncode in (1, 2) and b"at byte" in done.stdout + done.stderr, done)
-    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "2x"), "leave --scale out"), (("--image", "odd"), "lazy or trust"),
-                           (("--clones", "2"), "leave --clones out"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
+    for options, words in ((("--lag", "1ms"), "expected 500ms to 1m"), (("--scale", "1.5x"), "a whole number of times"), (("--image", "odd"), "lazy or trust"),
+                           (("--clones", "2", "--scale", "2x"), "leave one of them out"), (("--scale", "0.5x"), "a whole number of times"), (
+                           ("--clones", "101"), "expected at most 100"), (("--ranks", "2"), "leave the ranks out"), (("--lag-max", "1s"), "expected more than --lag"),
                            (("--lag", "1m", "--read-only"), "add --image trust"),
                            (("--read-only",), "add --image trust"), (("--resync", "--image", "trust"), "leave one of them out")):
         done = subprocess.run(["fsreplay", "whole.zst", "file:never", "--live", *options], capture_output=True, text=True, check=False, timeout=30)
@@ -393,6 +467,6 @@ def wrong_input():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (onto_directories, onto_server, resyncs, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
+    for part in (onto_directories, onto_server, three_times, copies, resyncs, not_issued, walks, own_server, other_name, overlay, fuse_server, says_nothing_of_itself, ends_at_a_difference, slow_ends, open_at_the_start, differs_once, pipe_alone, reader_dies, reader_stands, writer_dies, wrong_input):
         part()
 sys.exit(cases.status())

@@ -62,7 +62,7 @@ def server_stops():
 
 def server_restarts():
     """A server that is killed and started again while it is asked to change names: applications notice nothing, and the replay goes on
-    clean, without --resync."""
+    clean, without --resync, also of three clones of the load."""
     script = os.path.join(hostile.SOURCE, "tests/servers/ganesha")
     load = """cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; exec 5>>held; flock 5
 for p in 1 2 3; do (
@@ -71,12 +71,12 @@ for p in 1 2 3; do (
     done
 ) & done
 while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$((n % 20)) moved; rm -f new$((n % 7)); read x <old/a1; sleep 0.005; done; wait"""
-    for version in ("3", "4.1"):
+    for version, clones in (("3", 3), ("4.1", 1)):
         fresh()
         target, numbers = f"restart-{version}", f"restart-{version}.prom"
         with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--", "bash", "-c", load], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
             replay = subprocess.Popen(["fsreplay", "-", server_url(target, version), "--live", "--lag", "500ms", "--metrics", numbers, "--interval", "100ms",
-                                       "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                       "--json", "-q", "--allow", "inexpressible", "--scale", f"{clones}x"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             shim.stdout.close()
             wait_for(lambda: metric(numbers, "fsreplay_operations") > 200, replay)
             with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
@@ -100,8 +100,9 @@ while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$
                    counters.get("reconnects", 0) > 0 and metric(numbers, 'fsreplay_target_events_total{what="reconnects"}') > 0, (said, counters, reasons))
         cases.case(f"restart, NFSv{version}: replies were lost", in_flight and any(counters.get(name, 0) > 0 for name in ("requests lost with a connection", "requests sent again")), counters)
         cases.case(f"restart, NFSv{version}: clean", clean(report), (replay.returncode, reasons, counters, report.get("mismatches", [])[:5]))
-        compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{target}")
-        cases.case(f"restart, NFSv{version}: the trees are alike", compared.returncode == 0, compared.stdout[-500:])
+        for tree in [target] if clones == 1 else [f"{target}/clone-{n}" for n in range(clones)]:
+            compared = alike("share", f"{os.environ['NFS_VFS_DIR']}/{tree}")
+            cases.case(f"restart, NFSv{version}: the trees are alike", compared.returncode == 0, (tree, compared.stdout[-500:]))
 
 
 def full_disk():
@@ -137,6 +138,46 @@ def full_disk():
     told = replay.returncode == 1 and "could not wait on disk: No space left" in reasons
     whole = clean(report) and alike("share", f"{os.environ['NFS_VFS_DIR']}/full").returncode == 0  # memory was enough
     cases.case("a full disk is told, or nothing is lost", told or whole, (replay.returncode, said, reasons))
+
+
+def full_spool():
+    """A stream that fills --spool while the server stands still: applications go on without waiting for the replay, and both sides tell
+    what that costs."""
+    fresh()
+    with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
+        server = int(file.read())
+    numbers = "spool.prom"
+    load = "cd share; head -c 16M /dev/urandom >big; ls -l >/dev/null; while [ ! -e ../enough ]; do cat big >/dev/null; echo $((++n)) >../rounds; done"
+    with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--ring", "100ms", "--", "bash", "-c", load],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
+        replay = subprocess.Popen(["fsreplay", "-", server_url("spool", "3"), "--live", "--lag", "500ms", "--spool", "1M", "--metrics", numbers, "--interval", "100ms",
+                                   "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        shim.stdout.close()
+        wait_for(lambda: metric(numbers, "fsreplay_operations") > 10, replay)
+        os.kill(server, signal.SIGSTOP)
+        try:
+            full = wait_for(lambda: metric(numbers, "fsreplay_spooled_bytes") >= 1 << 20, replay)
+            before = rounds()
+            went_on = wait_for(lambda: rounds() > before + 10, shim)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        with open("enough", "wb"):
+            pass
+        out, said = replay.communicate(timeout=60)
+        told = shim.stderr.read().decode()
+        status = shim.wait(timeout=30)
+    report = json.loads(out or "{}")
+    reasons = str(report.get("not_clean"))
+    cases.case("a full --spool holds up no application", full and went_on, (full, went_on, reasons))
+    cases.case("a full --spool: the capture tells what was dropped", status == 1 and "not complete" in told and "operations were dropped" in told
+               and " 0 waits for memory" in told, (status, told))
+    cases.case("a full --spool: the replay tells why, with its status", replay.returncode == 1 and "was used up (--spool 1.0 MiB), so the capture had to wait" in reasons
+               and "were dropped by the recorder" in reasons and report["live"]["spooled_bytes"] < 3 << 20, (replay.returncode, said, reasons, report.get("live")))
+
+
+def rounds():
+    with open("rounds", encoding="ascii") as file:
+        return int(file.read() or 0)
 
 
 def starts_again():
@@ -265,6 +306,6 @@ def over_ssh():
 hostile.beside("ganesha")
 with Scratch() as scratch:
     os.chdir(scratch.path)
-    for part in (over_ssh, server_stops, server_restarts, full_disk, starts_again):
+    for part in (over_ssh, server_stops, server_restarts, full_disk, full_spool, starts_again):
         part()
 sys.exit(cases.status())

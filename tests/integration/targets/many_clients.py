@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Mixes by many clients of real NFSv3, NFSv4.1, 9P and AFP servers: each client has a connection and works, also if ranks share
-them; connections that are lost in mid-run are replaced, and counted, also of idle clients; clients reclaim what they have open after a
-restart of the server; a server or a process that takes fewer clients than asked for is named with the remedy."""
+them; connections that are lost in the preparation or in mid-run are replaced, and counted, also of idle clients; clients reclaim what
+they have open after a restart of the server; a server or a process that takes fewer clients than asked for is named with the remedy."""
 import json
 import os
 import subprocess
@@ -43,15 +43,13 @@ def inside(kind):
     some_idle = f"{url}{mark}clients={CLIENTS + IDLE}"
 
     written = tempfile.TemporaryFile("w+")
-    # With 9P and NFSv3, a connection that is lost in the preparation may end it.
-    prepared = kind != "afp" and start(url, subprocess.DEVNULL, "--load", "300", "--prepare-only").wait() == 0
-    run = start(some_idle, written, "--load", "300", "--duration", "2s", *["--reuse"] * prepared)
+    run = start(some_idle, written, "--load", "300", "--duration", "2s")
     most, lost = 0, set()
     while run.poll() is None:
         here = connections(port)
         most = max(most, len(here))
         if len(here) == CLIENTS + IDLE and not lost:
-            time.sleep(0.5)  # into the preparation of AFP, or the run
+            time.sleep(0.5)  # into the preparation or the run
             lost = set(here[::4])
             for local in lost:
                 subprocess.run(["ss", "-K", "dport", "=", f":{port}", "sport", "=", f":{local}"], capture_output=True)
