@@ -91,7 +91,7 @@ TEST_CASE("200,000 calls of each published mix have its shares, and every one su
     Load load(mix, 32, mix.nfs_version == 2 ? "nhfsstone" : "sfs");
     load.prepare();
     BlockingSession session(*load.target, load.real);
-    for (const StreamFiles& s : load.set->streams()) CHECK(s.files.size() == kOpenFiles);
+    for (const StreamFiles& s : load.set->directories()) CHECK(s.files.size() == kOpenFiles);
     Synthesizer source = load.source(200'000);
     std::array<uint64_t, kOpKinds> kinds{};
     uint64_t wrong = 0, infos = 0;
@@ -314,7 +314,7 @@ TEST_CASE("a mix of version 4 past a client's caches opens no file that is open"
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {0, 1}}, load.plan, *load.sizes);
   load.prepare();
   std::set<ObjectId> open;
-  for (const StreamFiles& s : load.set->streams()) {
+  for (const StreamFiles& s : load.set->directories()) {
     for (const WorkingFile& f : s.files)
       if (f.handle) open.insert(f.object);
     for (size_t i = 0; i < s.opened.size(); ++i) CHECK(open.insert(s.files[s.first_to_open + i].object).second);
@@ -336,7 +336,7 @@ TEST_CASE("a mix of version 4 past a client's caches opens no file that is open"
 TEST_CASE("a test directory may have another name, and each file has a path") {
   Load load(mix_of(3, {{"getattr", 1}, {"symlink", 1}, {"remove", 1}}), 1);
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {3}, .names = {"elsewhere"}}, load.plan, *load.sizes);
-  const StreamFiles& s = load.set->streams().front();
+  const StreamFiles& s = load.set->directories().front();
   CHECK(s.number == 3);
   CHECK(load.set->path_of(s.directory) == "elsewhere");
   CHECK(load.set->path_of(s.files[7].object) == "elsewhere/007abcdefghijklmn");
