@@ -20,6 +20,7 @@
 #include "util/object_set.hpp"
 #include "workloads/mix_result.hpp"
 #include "workloads/steering.hpp"
+#include "workloads/wire_rows.hpp"
 
 using namespace fsr;
 
@@ -306,6 +307,14 @@ TEST_CASE("the steering issues calls that produce the mix on the wire") {
   CHECK(other.shares({}, {}, 0) == shares);
   CHECK(other.impossible() == steering.impossible());
   CHECK_THROWS_AS(other.load_costs("x"), std::runtime_error);
+}
+
+TEST_CASE("a READ_PLUS on the wire counts as a READ, unless the mix has it") {
+  const ProcedureCounts sent = {{"getattr", 50}, {"sequence", 7}, {"read_plus", 50}};
+  for (const bool asked : {false, true}) {
+    const Load load(mix_of(asked ? 4 : 3, {{"getattr", 50}, {asked ? "read_plus" : "read", 50}}));
+    CHECK(WireRows(load.plan, sent).of_request("read_plus") == (asked ? "read_plus" : "read"));
+  }
 }
 
 TEST_CASE("a mix of version 4 past a client's caches opens no file that is open") {
