@@ -160,11 +160,11 @@ NodeId Calls::file_at(const CallSpec& spec, bool follow) {
   return locate(spec, follow, &found) ? file(found) : 0;
 }
 
-std::shared_ptr<Description> Calls::opened(int n) {
+std::shared_ptr<Description> Calls::opened(std::string_view descriptor) {
   int fd;
   std::string path;
   if (refused_by_kernel()) return nullptr;
-  if (!parse_descriptor(arg(n), &fd, &path)) return note(Notes::lost, kNotUnderstood), nullptr;
+  if (!parse_descriptor(descriptor, &fd, &path)) return note(Notes::lost, kNotUnderstood), nullptr;
   Descriptors& files = *thread_->files;
   auto it = files.find(fd);
   if (it == files.end()) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "clone.hpp"
 #include "import_text.hpp"
 #include "strace_import.hpp"
 
@@ -191,9 +192,38 @@ void Calls::map(const CallSpec& spec) {
   if (opened(spec.at.fd)) note(Notes::lost, "mmap of files: the log does not show reads and writes through a mapping");
 }
 
+// ioctl(4, FICLONE, 3); ioctl(4, FICLONERANGE, {src_fd=3, src_offset=0, src_length=4096, dest_offset=0}). Older versions of
+// strace name them BTRFS_IOC_CLONE and BTRFS_IOC_CLONE_RANGE.
+void Calls::clone_range() {
+  const bool part = arg(2).starts_with('{');
+  const auto out = opened(0), in = part ? opened(field(arg(2), "src_fd")) : opened(2);
+  if (!in || !out) return;
+  if (!in->handle || !out->handle) return note(Notes::lost, "ioctl: clones between the imported directory and files elsewhere");
+  int64_t from = 0, length = 0, to = 0;
+  if (part && !(parse_number(field(arg(2), "src_offset"), &from) && parse_number(field(arg(2), "src_length"), &length) &&
+                parse_number(field(arg(2), "dest_offset"), &to)))
+    return note(Notes::lost, kNotUnderstood);
+  Op op = begin(OpKind::copy_file_range);
+  op.flags = kCopyClone;
+  op.offset = uint64_t(from);
+  op.offset2 = uint64_t(to);
+  op.length = uint64_t(length);
+  const ImportNode& source = tree_.node(in->node);
+  if (!length && !call_.error && source.size_known) op.length = source.size - std::min(source.size, op.offset);
+  if (!call_.error) op.result = op.length;
+  ImportNode& target = tree_.node(out->node);
+  target.size = std::max(target.size, op.offset2 + op.result);
+  op.handle = in->handle;
+  op.handle2 = out->handle;
+  tree_.introduce(out->node, op, sink_);
+  op.object2 = target.object;
+  add(op, in->node);
+}
+
 void Calls::control_device(const CallSpec& spec) {
   if (call_.error == EOPNOTSUPP || call_.error == EXDEV)
     return note(Notes::ignored, "ioctl: calls that the file system does not support");
+  if (const std::string_view command = arg(1); command.find("CLONE") != command.npos) return clone_range();
   if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: calls that check whether a file is a terminal");
   if (opened(spec.at.fd)) note(Notes::lost, "ioctl: strace does not show all arguments");
 }

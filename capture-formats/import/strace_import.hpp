@@ -53,7 +53,8 @@ class Calls {
   NodeId file_at(const CallSpec& spec, bool follow);
   NodeId file(ImportTree::Found& found, uint32_t type = 0);
   // The open file behind an argument. Null: the file is not imported; the call is counted.
-  std::shared_ptr<Description> opened(int arg);
+  std::shared_ptr<Description> opened(int n) { return opened(arg(n)); }
+  std::shared_ptr<Description> opened(std::string_view descriptor);
   bool refused_by_kernel();  // before a file system was asked; accounted for
 
   Op begin(OpKind kind) const;
@@ -95,6 +96,7 @@ class Calls {
   void send_file(const CallSpec& spec);
   void map(const CallSpec& spec);
   void control_device(const CallSpec& spec);
+  void clone_range();
   // strace_names.cpp
   void make(const CallSpec& spec);          // a: mode, b: device
   void make_symlink(const CallSpec& spec);  // a: target

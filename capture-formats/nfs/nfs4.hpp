@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "nfs/nfs3.hpp"
+#include "nfs/nfs4_segments.hpp"
 #include "nfs/rpc.hpp"
 #include "nfs/xdr.hpp"
 #include "op.hpp"
@@ -64,7 +65,9 @@ enum class OpNum : uint8_t {
   allocate = 59,
   copy = 60,
   deallocate = 62,
+  read_plus = 68,
   seek = 69,
+  clone = 71,
   getxattr = 72,
   setxattr = 73,
   listxattrs = 74,
@@ -215,6 +218,7 @@ struct Reply {
   uint64_t verifier = 0;            // of writes, or of a directory's cookies
   uint64_t offset = 0;              // SEEK; LISTXATTRS: the cookie
   std::string_view data;            // READ, READLINK, GETXATTR
+  std::vector<Segment> segments;    // READ_PLUS; not checked yet (nfs4_segments.hpp)
   std::vector<nfs::Entry> entries;  // READDIR; LISTXATTRS: names alone
   uint64_t clientid = 0;
   uint32_t sequenceid = 0, flags = 0;

@@ -107,6 +107,25 @@ void decode_copy(XdrDecoder& in, Reply* r) {
   r->synchronous = in.boolean() && callbacks == 0;
 }
 
+void decode_segments(XdrDecoder& in, Reply* r) {
+  enum { data, hole };
+  r->eof = in.boolean();
+  const uint32_t segments = in.u32();
+  for (uint32_t i = 0; i < segments && in.ok(); ++i) {
+    const uint32_t content = in.u32();
+    if (content != data && content != hole) return in.fail();
+    Segment s;
+    s.offset = in.u64();
+    if (content == data) {
+      s.data = in.opaque(UINT32_MAX);
+      s.length = s.data.size();
+    } else {
+      s.length = in.u64();
+    }
+    if (in.ok()) r->segments.push_back(s);
+  }
+}
+
 void decode_xattr_names(XdrDecoder& in, Reply* r) {
   r->offset = in.u64();
   const uint32_t names = in.u32();
@@ -215,6 +234,8 @@ void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
       return in.skip(16 + 4 + 4);  // session, direction, RDMA: as asked
     case OpNum::copy:
       return decode_copy(in, r);
+    case OpNum::read_plus:
+      return decode_segments(in, r);
     case OpNum::seek:
       r->eof = in.boolean();
       r->offset = in.u64();
@@ -238,6 +259,7 @@ void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
     case OpNum::reclaim_complete:
     case OpNum::allocate:
     case OpNum::deallocate:
+    case OpNum::clone:
       return;
   }
   in.fail();
@@ -264,9 +286,12 @@ bool decode_compound(XdrDecoder& in, std::span<const OpNum> ops, Reply* r) {
 
 void Reply::clear() {
   std::vector<nfs::Entry> kept = std::move(entries);
+  std::vector<Segment> kept_segments = std::move(segments);
   kept.clear();
+  kept_segments.clear();
   *this = Reply();
   entries = std::move(kept);
+  segments = std::move(kept_segments);
 }
 
 bool decode_result(uint32_t op, XdrDecoder& in, Reply* reply) {

@@ -30,6 +30,15 @@ class ObjectSet {
     ++count_;
     return true;
   }
+  void merge(const ObjectSet& other) {
+    for (const auto& [id, theirs] : other.pages_) {
+      std::unique_ptr<Page>& page = pages_[id];
+      if (!page) page = std::make_unique<Page>();
+      count_ -= page->count();
+      *page |= *theirs;
+      count_ += page->count();
+    }
+  }
   size_t size() const { return count_; }
 
  private:

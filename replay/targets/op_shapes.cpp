@@ -11,6 +11,8 @@
 
 #include <vector>
 
+#include "clone.hpp"
+
 namespace fsr {
 
 namespace {
@@ -88,6 +90,11 @@ Op copy() {
   op.handle2 = kShapeOtherHandle;
   return op;
 }
+Op clone() {
+  Op op = copy();
+  op.flags = kCopyClone;
+  return op;
+}
 Op allocate(uint32_t mode, uint64_t length = 4096) {
   Op op = on_file(OpKind::fallocate, length);
   op.mode = mode;
@@ -139,6 +146,7 @@ std::vector<OpShape> shapes() {
       {"write, not of whole blocks", on_file(OpKind::write, 3)},
       {"write, appended", write(true)},
       {"copy_file_range", copy()},
+      {"copy_file_range, a clone", clone()},
       {"fallocate", allocate(0)},
       {"fallocate, punch a hole", allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)},
       {"fallocate, punch a hole of 1 MiB", allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 20)},

@@ -3,6 +3,11 @@
 
 #include <unistd.h>
 
+#include <string>
+#include <utility>
+
+#include "util/check.hpp"
+
 namespace fsr {
 
 // True if the action needs nothing that another call must have made.
@@ -19,35 +24,41 @@ static bool always_playable(Action action) {
   }
 }
 
-static std::vector<double> planned(const MixPlan& plan) {
+MixDealer::MixDealer(const MixPlan& plan) : plan_(plan), uid_(geteuid()), gid_(getegid()) {
   std::vector<double> shares;
-  for (const PlannedProcedure& p : plan.procedures) shares.push_back(p.planned);
-  return shares;
-}
-
-MixDealer::MixDealer(const MixPlan& plan, Random random)
-    : plan_(plan), dealer_(planned(plan), random), dealt_(plan.procedures.size()), uid_(geteuid()), gid_(getegid()) {
-  const std::vector<double> shares = planned(plan);
+  for (const PlannedProcedure& p : plan.procedures) {
+    if (p.planned > 0) cards_.push_back(uint32_t(shares.size()));
+    shares.push_back(p.planned);
+  }
+  FSR_CHECK(cards_.size() <= ShareDealer::kMostCards, "a mix of " + std::to_string(cards_.size()) + " procedures");
+  shares_ = shares_of_cards(shares);
   auto better = [&](unsigned a, unsigned b) {
-    const bool always_a = always_playable(plan.procedures[a].action), always_b = always_playable(plan.procedures[b].action);
-    return always_a != always_b && shares[a] > 0 && shares[b] > 0 ? always_a : shares[a] > shares[b];
+    const bool always_a = always_playable(plan.procedures[cards_[a]].action),
+               always_b = always_playable(plan.procedures[cards_[b]].action);
+    return always_a != always_b ? always_a : (*shares_)[a] > (*shares_)[b];
   };
-  for (unsigned i = 1; i < shares.size(); ++i)
+  for (unsigned i = 1; i < cards_.size(); ++i)
     if (better(i, fallback_)) fallback_ = i;
 }
 
-void MixDealer::deal(MixStream& stream, Op& op, Arena& arena) {
-  const unsigned index = dealer_.deal([&](unsigned i) { return stream.playable(plan_.procedures[i].action); }, fallback_);
-  deal_one(index, stream, op, arena);
-  ++dealt_[index][unsigned(op.kind)];
+ShareDealer::Shares MixDealer::shares_of_cards(std::span<const double> shares) const {
+  std::vector<double> of_cards;
+  for (uint32_t procedure : cards_) of_cards.push_back(shares[procedure]);
+  return std::make_shared<const std::vector<double>>(std::move(of_cards));
 }
 
-bool MixDealer::deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena) {
+size_t MixDealer::deal(ShareDealer& deck, MixStream& stream, Op& op, NameRoom& room) const {
+  const unsigned card = deck.deal([&](unsigned c) { return stream.playable(plan_.procedures[cards_[c]].action); }, fallback_);
+  deal_one(cards_[card], stream, op, room);
+  return cards_[card];
+}
+
+bool MixDealer::deal_one(size_t procedure, MixStream& stream, Op& op, NameRoom& room) const {
   const Action action = plan_.procedures[procedure].action;
   if (!stream.playable(action)) return false;
   op.uid = uid_;
   op.gid = gid_;
-  stream.run(action, op, arena);
+  stream.run(action, op, room);
   return true;
 }
 

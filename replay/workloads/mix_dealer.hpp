@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the next call of a stream, so that the shares of a plan are met. Not thread-safe. Depends only on its own random
-// numbers and the state of the stream.
+// Chooses the next call of a stream, so that the shares of a plan are met. Depends only on the given deck and the state of the
+// stream. Immutable once made, so that threads may share it.
 #pragma once
 
 #include <array>
@@ -19,21 +19,22 @@ using Dealt = std::array<uint64_t, kOpKinds>;
 
 class MixDealer {
  public:
-  MixDealer(const MixPlan& plan, Random random);  // `plan` must outlive it
-  // Fills in all of `op` except its number and time. Strings are copied to `arena`.
-  void deal(MixStream& stream, Op& op, Arena& arena);
-  // Like deal(), for the given procedure of the plan, and without counting the call. False: the stream has nothing on which the
-  // procedure can work.
-  bool deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena);
-  void set_shares(std::span<const double> shares) { dealer_.set_shares(shares); }
-  const std::vector<Dealt>& dealt() const { return dealt_; }  // one entry for each procedure of the plan
+  explicit MixDealer(const MixPlan& plan);  // `plan` must outlive it
+  // Returns a deck for one or more streams. It has a card for each procedure with a share.
+  ShareDealer deck(Random random) const { return ShareDealer(shares_, random); }
+  // Returns what ShareDealer::set_shares() needs for the shares of the procedures of the plan.
+  ShareDealer::Shares shares_of_cards(std::span<const double> shares) const;
+  // Fills in all of `op` except its number and time. Names are copied to `room`. Returns the number of the procedure in the plan.
+  size_t deal(ShareDealer& deck, MixStream& stream, Op& op, NameRoom& room) const;
+  // Like deal(), for the given procedure of the plan. False: the stream has nothing on which the procedure can work.
+  bool deal_one(size_t procedure, MixStream& stream, Op& op, NameRoom& room) const;
 
  private:
   const MixPlan& plan_;
-  ShareDealer dealer_;
-  std::vector<Dealt> dealt_;
+  std::vector<uint32_t> cards_;  // numbers of the procedures with a share
+  ShareDealer::Shares shares_;
   const uint32_t uid_, gid_;
-  unsigned fallback_ = 0;  // number of a procedure that can always be called
+  unsigned fallback_ = 0;  // card of a procedure that can always be called
 };
 
 }  // namespace fsr

@@ -158,7 +158,7 @@ Op probe(Action action) {
 
 class Planning {
  public:
-  Planning(const Mix& mix, const Target& target) : target_(target) {
+  Planning(const Mix& mix, const Target& target, bool shared) : target_(target), shared_(shared) {
     plan_.nfs_version = mix.nfs_version;
     const auto* cached = dynamic_cast<const PastCache*>(&target);
     plan_.past_cache = cached && cached->past_cache();
@@ -184,6 +184,8 @@ class Planning {
       }
     }
     balance();
+    if (shared_ && sum({Action::create, Action::open}) <= 0)
+      cut({Action::rename}, 0, "streams that share a directory rename files that they have made, and this mix makes none");
     normalise();
     for (const PlannedProcedure& p : plan_.procedures)
       if (!p.why.empty())
@@ -263,6 +265,7 @@ class Planning {
   }
 
   const Target& target_;
+  const bool shared_;
   MixPlan plan_;
 };
 
@@ -277,6 +280,6 @@ double MixPlan::share(Action action) const {
 
 bool plan_removes(const MixPlan& plan) { return plan.share(Action::remove) + plan.share(Action::remove_any) > 0; }
 
-MixPlan plan_mix(const Mix& mix, const Target& target) { return Planning(mix, target).run(); }
+MixPlan plan_mix(const Mix& mix, const Target& target, bool shared) { return Planning(mix, target, shared).run(); }
 
 }  // namespace fsr

@@ -76,7 +76,7 @@ struct MixPlan {
 // True if streams of this plan remove what they make.
 bool plan_removes(const MixPlan& plan);
 
-// Makes the plan. Throws std::runtime_error if the target can issue nothing of the mix.
-MixPlan plan_mix(const Mix& mix, const Target& target);
+// Makes the plan. `shared`: the streams share directories. Throws std::runtime_error if the target can issue nothing of the mix.
+MixPlan plan_mix(const Mix& mix, const Target& target, bool shared = false);
 
 }  // namespace fsr

@@ -16,49 +16,82 @@ namespace {
 
 constexpr uint64_t kListingBytes = 8192, kPlusBytes = 32768;  // buffer of a listing; one request, if the server allows that
 constexpr uint64_t kLockBytes = 1024, kAllocation = 65536;
-constexpr uint64_t kReadAtEnd = 4096;  // bytes requested of an empty range
-constexpr int64_t kMostExcess = 40;    // names of a kind beyond the usual number
+constexpr uint64_t kReadAtEnd = 4096;      // bytes requested of an empty range
+constexpr unsigned kMostExcess = 40;       // names of a kind beyond the usual number
+constexpr unsigned kMostSharedExcess = 4;  // the same in a shared directory, which has the names of all its streams
+constexpr unsigned kMostLinks = 50'000;    // hard links of a file in a shared directory; file systems allow some 65,000
+constexpr uint64_t kLockRange = 1 << 20;   // bytes in which one stream of a shared directory locks
+constexpr Attr kSetMode{.valid = kAttrMode, .mode = kFileMode};
 
 constexpr int64_t kMostNew = 4000;  // files beyond the usual number if a create of an existing file would not send a CREATE
 
 constexpr size_t kMostOpen = 60;
 constexpr size_t kMostOpenOnce = kOpenFiles - 1;  // open files if none may be open twice
+constexpr size_t kMostOpenShared = 4;             // open files in a shared directory
 constexpr size_t kKeptOpen = 4;                   // open files of a version 4 load that closes leave open
 
 }  // namespace
 
-MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const MixPlan& plan, Random random, ObjectId& next_object,
-                     HandleId& next_handle)
-    : files_(files),
+MixStream::MixStream(const StreamPlace& place, const SizeModel& sizes, const MixPlan& plan, Random random, NewIds& ids)
+    : files_(*place.files),
       sizes_(sizes),
+      ids_(ids),
+      thread_(place.thread),
+      index_(place.index),
+      neighbours_(place.neighbours),
+      handles_(place.handles),
       removes_(plan_removes(plan)),
       past_cache_(plan.past_cache),
-      random_(random),
-      next_object_(next_object),
-      next_handle_(next_handle) {
-  const MixTraits& traits = plan.traits;
-  auto stock = [](SparePool& pool, const std::vector<Spare>& from, uint64_t below) {
-    pool.there.assign(from.begin(), from.end());
-    pool.usual = from.size();
-    pool.last = below + from.size();
+      shared_(place.shared),
+      most_excess_(shared_ ? kMostSharedExcess : kMostExcess),
+      most_links_(shared_ ? std::clamp(kMostLinks * kOpenFiles / neighbours_, 1u, kMostSharedExcess) : kMostExcess),
+      random_(random) {
+  auto stock = [](SparePool& pool, const std::vector<Spare>& from) {
+    for (const Spare& spare : from) pool.there.push_back(spare.object);
+    pool.made = pool.usual = uint32_t(from.size());
   };
-  stock(spare_files_, files.spare_files, kOpenFiles - 1);
-  stock(links_, files.spare_links, 0);
-  stock(symlinks_, files.spare_symlinks, 0);
-  stock(directories_, files.spare_directories, 0);
-  for (size_t i = 0; i < files.opened.size(); ++i)
-    opened_.push_back({files.files[files.first_to_open + i].object, files.opened[i]});
-  by_size_.resize(files.files.size());
-  for (uint32_t i = 0; i < by_size_.size(); ++i) by_size_[i] = i;
-  std::stable_sort(by_size_.begin(), by_size_.end(),
-                   [&](uint32_t a, uint32_t b) { return files.files[a].size < files.files[b].size; });
-  positions_.resize(files.files.size());
-  if (traits.reads.known()) read_places_.emplace(traits.reads, files, by_size_, positions_, Random(random_.next()));
-  if (traits.writes.known()) write_places_.emplace(traits.writes, files, by_size_, positions_, Random(random_.next()));
+  if (shared_) {
+    // A file of its own, which the stream makes before it does anything else with such files.
+    spare_files_.usual = 1;
+  } else {
+    stock(spare_files_, files_.spare_files);
+    stock(links_, files_.spare_links);
+    stock(symlinks_, files_.spare_symlinks);
+    stock(directories_, files_.spare_directories);
+    for (size_t i = 0; i < files_.opened.size(); ++i)
+      opened_.push_back({files_.files[files_.first_to_open + i].object, files_.opened[i]});
+  }
+  const MixTraits& traits = plan.traits;
+  if (!traits.reads.known() && !traits.writes.known() && !traits.failed_lookups) return;
+  traits_ = std::make_unique<Traits>();
+  if (traits.reads.known() || traits.writes.known()) traits_->positions.resize(files_.files.size());
+  if (traits.reads.known()) traits_->reads.emplace(traits.reads, files_, traits_->positions, Random(random_.next()));
+  if (traits.writes.known()) traits_->writes.emplace(traits.writes, files_, traits_->positions, Random(random_.next()));
   if (traits.failed_lookups) {
     const double shares[] = {1 - *traits.failed_lookups, *traits.failed_lookups};
-    lookups_.emplace(shares, Random(random_.next()));
+    traits_->lookups.emplace(shares, Random(random_.next()));
   }
+}
+
+// Returns the file of which this stream makes hard links. Neighbours use different ones, because a file may have 65,000 links.
+ObjectId MixStream::linked() const { return shared_ ? files_.files[index_ % kOpenFiles].object : files_.linked; }
+
+ObjectId MixStream::parent_of(const SparePool& pool) const {
+  if (&pool == &links_) return files_.links;
+  if (&pool == &symlinks_) return files_.symlinks;
+  return &pool == &directories_ ? files_.directories : files_.directory;
+}
+
+// Returns the number in the name of object `i` of those that are there. Neighbours have the numbers between.
+uint64_t MixStream::name_number(const SparePool& pool, size_t i) const {
+  const uint64_t first = &pool == &spare_files_           ? kOpenFiles
+                         : shared_ && &pool == &symlinks_ ? 1 + files_.spare_symlinks.size()
+                                                          : 1;
+  return first + index_ + (pool.made - pool.there.size() + i) * neighbours_;
+}
+
+std::string MixStream::spare_name(const SparePool& pool, size_t i) const {
+  return fmt::format("{:03}{}", name_number(pool, i), &pool == &spare_files_ ? kFileSuffix : "");
 }
 
 uint64_t MixStream::entries() const {  // names in the stream's directory
@@ -69,7 +102,7 @@ uint64_t MixStream::entries() const {  // names in the stream's directory
 int64_t MixStream::all_excess() const { return spare_files_.excess() + links_.excess() + symlinks_.excess() + pipes_.excess(); }
 
 // Returns the kind of names that has grown most beyond its usual number. Null: nothing may be removed. One symlink always remains
-// for readlink.
+// for readlink; a shared directory has others for that.
 MixStream::SparePool* MixStream::fullest(bool directories) {
   SparePool* most = nullptr;
   auto look = [&](SparePool& pool, size_t least) {
@@ -77,7 +110,7 @@ MixStream::SparePool* MixStream::fullest(bool directories) {
   };
   look(spare_files_, 0);
   look(links_, 0);
-  look(symlinks_, 1);
+  look(symlinks_, shared_ ? 0 : 1);
   look(pipes_, 0);
   if (directories) look(directories_, 0);
   return most;
@@ -86,7 +119,9 @@ MixStream::SparePool* MixStream::fullest(bool directories) {
 bool MixStream::playable(Action action) const {
   switch (action) {
     case Action::readlink:
-      return !symlinks_.there.empty();
+      return shared_ || !symlinks_.there.empty();
+    case Action::rename:
+      return !shared_ || !spare_files_.there.empty();
     case Action::remove:
       return const_cast<MixStream*>(this)->fullest(false) != nullptr;
     case Action::remove_any:
@@ -95,18 +130,18 @@ bool MixStream::playable(Action action) const {
       return !directories_.there.empty();
     // Not far beyond the usual number; otherwise another stream has to issue the call.
     case Action::link:
-      return links_.excess() < kMostExcess;
+      return links_.excess() < most_links_;
     case Action::symlink:
-      return symlinks_.excess() < kMostExcess;
+      return symlinks_.excess() < most_excess_;
     case Action::mknod:
-      return pipes_.excess() < kMostExcess;
+      return pipes_.excess() < most_excess_;
     case Action::mkdir:
     case Action::make:
-      return directories_.excess() < kMostExcess;
+      return directories_.excess() < most_excess_;
     case Action::open:
-      return opened_.size() < (files_.first_to_open ? kMostOpenOnce : kMostOpen);
+      return opened_.size() < (shared_ ? kMostOpenShared : files_.first_to_open ? kMostOpenOnce : kMostOpen);
     case Action::close:
-      return opened_.size() > kKeptOpen;
+      return opened_.size() > (shared_ ? 0 : kKeptOpen);
     default:
       return true;
   }
@@ -114,12 +149,12 @@ bool MixStream::playable(Action action) const {
 
 void MixStream::subject(Op& op, const WorkingFile& file) {
   op.object = file.object;
-  op.handle = file.handle;
+  op.handle = own(file.handle);
 }
 
-void MixStream::name(Op& op, Arena& arena, ObjectId parent, std::string_view text) {
+void MixStream::name(Op& op, NameRoom& room, ObjectId parent, std::string_view text) {
   op.parent = parent;
-  op.name = arena.copy(text);
+  op.name = room.copy(text);
 }
 
 MixStream::Progress MixStream::begin(bool writes) {
@@ -133,9 +168,10 @@ MixStream::Progress MixStream::begin(bool writes) {
   }
   // Choose among the files that are long enough, so that no size ever changes. There is a file for the longest transfer.
   const uint64_t length = std::min(t.length, sizes_.longest());
-  auto from = std::lower_bound(by_size_.begin(), by_size_.end(), length,
+  const std::vector<uint32_t>& by_size = files_.by_size;
+  auto from = std::lower_bound(by_size.begin(), by_size.end(), length,
                                [&](uint32_t i, uint64_t bytes) { return files_.files[i].size < bytes; });
-  p.file = from[ptrdiff_t(random_.below(uint64_t(by_size_.end() - from)))];
+  p.file = from[ptrdiff_t(random_.below(uint64_t(by_size.end() - from)))];
   const uint64_t room = files_.files[p.file].size - length;
   p.at = random_.below(room / p.block + 1) * p.block;
   p.end = p.at + length;
@@ -164,83 +200,101 @@ void MixStream::transfer(Op& op, TransferPlaces& places, bool writes) {
 }
 
 // A missing name is a new one each time, so that no client has it in its cache.
-void MixStream::lookup(Op& op, Arena& arena) {
+void MixStream::lookup(Op& op, NameRoom& room) {
   op.kind = OpKind::lookup;
-  if (lookups_ && lookups_->deal([](unsigned) { return true; }, 0) == 1) {
+  if (traits_ && traits_->lookups && traits_->lookups->deal([](unsigned) { return true; }, 0) == 1) {
     op.error = ENOENT;
-    name(op, arena, files_.directory, fmt::format("none{:03}", ++missing_));
+    name(op, room, files_.directory, fmt::format("none{:03}", ++traits_->missing));
     return;
   }
   const WorkingFile& file = any_file();
   op.object = file.object;
-  name(op, arena, file.parent, file.name);
+  name(op, room, file.parent, file.name);
 }
 
-void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& pool, ObjectId parent, std::string_view suffix) {
+void MixStream::spare(Op& op, NameRoom& room, const SparePool& pool, size_t i) {
+  op.object = pool.there[i];
+  name(op, room, parent_of(pool), spare_name(pool, i));
+}
+
+void MixStream::make(Op& op, NameRoom& room, OpKind kind, SparePool& pool) {
   op.kind = kind;
-  op.object = next_object_++;
-  Spare& spare = pool.there.emplace_back();
-  spare = {op.object, parent, fmt::format("{:03}{}", ++pool.last, suffix)};
-  name(op, arena, parent, spare.name);
+  pool.there.push_back(ids_.take_object());
+  ++pool.made;
+  spare(op, room, pool, pool.there.size() - 1);
 }
 
-void MixStream::create(Op& op, Arena& arena, bool open) {
+void MixStream::create(Op& op, NameRoom& room, bool open) {
   // If the name exists, a client with a cache sends another request than CREATE.
-  const bool wanted = removes_ && all_excess() < (past_cache_ ? kMostNew : kMostExcess / 2);
+  const bool wanted = removes_ && all_excess() < (past_cache_ ? kMostNew : most_excess_ / 2);
   op.open_flags = O_CREAT | O_TRUNC | O_RDWR;
   op.mode = S_IFREG | kFileMode;
-  if (open) op.handle = next_handle_++;
+  if (open) op.handle = ids_.take_handle();
   if (wanted || spare_files_.there.empty()) {
     op.op_flags = kOpCreated;
-    make(op, arena, OpKind::create, spare_files_, files_.directory, kFileSuffix);
+    make(op, room, OpKind::create, spare_files_);
   } else {
     op.kind = OpKind::create;
-    const Spare& spare = spare_files_.there[random_.below(spare_files_.there.size())];
-    op.object = spare.object;
-    name(op, arena, spare.parent, spare.name);
+    spare(op, room, spare_files_, random_.below(spare_files_.there.size()));
   }
 }
 
-void MixStream::remove_from(Op& op, Arena& arena, SparePool& pool, OpKind kind) {
+void MixStream::remove_from(Op& op, NameRoom& room, SparePool& pool, OpKind kind) {
   op.kind = kind;
-  const Spare& spare = pool.there.front();
-  op.object = spare.object;
-  name(op, arena, spare.parent, spare.name);
+  spare(op, room, pool, 0);
   pool.there.pop_front();
   if (&pool == &symlinks_ && next_link_ > 0) --next_link_;
 }
 
-void MixStream::remove(Op& op, Arena& arena, bool directories) {
+void MixStream::remove(Op& op, NameRoom& room, bool directories) {
   SparePool* pool = fullest(directories);
-  remove_from(op, arena, *pool, pool == &directories_ ? OpKind::rmdir : OpKind::unlink);
+  remove_from(op, room, *pool, pool == &directories_ ? OpKind::rmdir : OpKind::unlink);
 }
 
-void MixStream::link(Op& op, Arena& arena) {
-  Spare& spare = links_.there.emplace_back();
-  spare = {files_.linked, files_.links, fmt::format("{:03}", ++links_.last)};
+void MixStream::link(Op& op, NameRoom& room) {
+  links_.there.push_back(linked());
+  ++links_.made;
   op.kind = OpKind::link;
-  op.object = files_.linked;
+  op.object = linked();
   op.parent2 = files_.links;
-  op.name2 = arena.copy(spare.name);
+  op.name2 = room.copy(spare_name(links_, links_.there.size() - 1));
 }
 
-void MixStream::rename(Op& op, Arena& arena) {
+void MixStream::read_link(Op& op) {
+  op.kind = OpKind::readlink;
+  op.data = kLinkText;
+  if (shared_)
+    op.object = files_.spare_symlinks[random_.below(files_.spare_symlinks.size())].object;
+  else
+    op.object = symlinks_.there[(past_cache_ ? next_link_++ : random_.below(symlinks_.there.size())) % symlinks_.there.size()];
+}
+
+void MixStream::rename(Op& op, NameRoom& room) {
   op.kind = OpKind::rename;
-  op.object = files_.renamed;
   op.parent = op.parent2 = files_.directory;
-  op.name = renamed_ ? "rename2" : "rename1";
-  op.name2 = renamed_ ? "rename1" : "rename2";
-  renamed_ = !renamed_;
+  if (!shared_) {
+    op.object = files_.renamed;
+    op.name = renamed_ ? "rename2" : "rename1";
+    op.name2 = renamed_ ? "rename1" : "rename2";
+    renamed_ = !renamed_;
+    return;
+  }
+  // The oldest file becomes the newest one.
+  spare(op, room, spare_files_, 0);
+  spare_files_.there.pop_front();
+  spare_files_.there.push_back(op.object);
+  ++spare_files_.made;
+  op.name2 = room.copy(spare_name(spare_files_, spare_files_.there.size() - 1));
 }
 
-// Version 4 has no CREATE of files. An OPEN makes files, if more are needed for removes.
-void MixStream::open(Op& op, Arena& arena) {
-  if (removes_ && spare_files_.excess() < 0) {
-    create(op, arena, true);
+// Version 4 has no CREATE of files. An OPEN makes files, if more are needed for removes, or for renames in a shared directory.
+void MixStream::open(Op& op, NameRoom& room) {
+  if ((removes_ || shared_) && spare_files_.excess() < 0) {
+    create(op, room, true);
   } else {
     op.kind = OpKind::open;
     op.object = to_open();
-    op.handle = next_handle_++;
+    op.handle = ids_.take_handle();
     op.open_flags = O_RDWR;
   }
   opened_.push_back({op.object, op.handle});
@@ -267,23 +321,25 @@ void MixStream::close(Op& op) {
 void MixStream::list(Op& op, OpKind kind) {
   op.kind = kind;
   op.object = files_.directory;
-  op.handle = files_.listing;
+  op.handle = own(files_.listing);
   op.length = kind == OpKind::readdir ? kListingBytes : kPlusBytes;
   op.result = entries();
 }
 
+// Neighbours lock different bytes, so that each lock is granted. A stream uses one file there, because some targets need a
+// descriptor for each file and owner.
 void MixStream::lock(Op& op, OpKind kind, uint32_t mode) {
-  const WorkingFile& file = open_file();
+  const WorkingFile& file = shared_ ? files_.files[index_ % kOpenFiles] : open_file();
   op.kind = kind;
   subject(op, file);
-  op.owner = files_.thread;
-  op.offset = random_.below(file.size);
+  op.owner = thread_;
+  op.offset = index_ * kLockRange + random_.below(shared_ ? kLockRange - kLockBytes : file.size);
   op.length = kLockBytes;
   op.mode = mode;
 }
 
-void MixStream::run(Action action, Op& op, Arena& arena) {
-  op.thread = files_.thread;
+void MixStream::run(Action action, Op& op, NameRoom& room) {
+  op.thread = thread_;
   auto on = [&](OpKind kind, const WorkingFile& file) {
     op.kind = kind;
     subject(op, file);
@@ -295,16 +351,12 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
     case Action::getattr:
       on(OpKind::getattr, any_file());
       break;
-    case Action::setattr: {
+    case Action::setattr:
       on(OpKind::setattr, any_file());
-      Attr* set = arena.make<Attr>();
-      set->valid = kAttrMode;
-      set->mode = kFileMode;
-      op.set = set;
+      op.set = &kSetMode;
       break;
-    }
     case Action::lookup:
-      lookup(op, arena);
+      lookup(op, room);
       break;
     case Action::access:
       op.kind = OpKind::access;
@@ -312,46 +364,43 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       op.mode = R_OK | W_OK;
       break;
     case Action::readlink:
-      op.kind = OpKind::readlink;
-      op.object =
-          symlinks_.there[(past_cache_ ? next_link_++ : random_.below(symlinks_.there.size())) % symlinks_.there.size()].object;
-      op.data = kLinkText;
+      read_link(op);
       break;
     case Action::read:
-      read_places_ ? transfer(op, *read_places_, false) : transfer(op, reading_, false);
+      traits_ && traits_->reads ? transfer(op, *traits_->reads, false) : transfer(op, reading_, false);
       break;
     case Action::write:
-      write_places_ ? transfer(op, *write_places_, true) : transfer(op, writing_, true);
+      traits_ && traits_->writes ? transfer(op, *traits_->writes, true) : transfer(op, writing_, true);
       break;
     case Action::create:
-      create(op, arena, false);
+      create(op, room, false);
       break;
     case Action::remove:
-      remove(op, arena, false);
+      remove(op, room, false);
       break;
     case Action::remove_any:
-      remove(op, arena, true);
+      remove(op, room, true);
       break;
     case Action::rename:
-      rename(op, arena);
+      rename(op, room);
       break;
     case Action::link:
-      link(op, arena);
+      link(op, room);
       break;
     case Action::symlink:
-      make(op, arena, OpKind::symlink, symlinks_, files_.symlinks, "");
+      make(op, room, OpKind::symlink, symlinks_);
       op.data = kLinkText;
       break;
     case Action::make:
     case Action::mkdir:
-      make(op, arena, OpKind::mkdir, directories_, files_.directories, "");
+      make(op, room, OpKind::mkdir, directories_);
       op.mode = S_IFDIR | kDirectoryMode;
       break;
     case Action::rmdir:
-      remove_from(op, arena, directories_, OpKind::rmdir);
+      remove_from(op, room, directories_, OpKind::rmdir);
       break;
     case Action::mknod:
-      make(op, arena, OpKind::mknod, pipes_, files_.directory, "");
+      make(op, room, OpKind::mknod, pipes_);
       op.mode = S_IFIFO | kFileMode;
       break;
     case Action::readdir:
@@ -373,7 +422,7 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       op.object = files_.files[written_].object;
       break;
     case Action::open:
-      open(op, arena);
+      open(op, room);
       break;
     case Action::close:
       close(op);
@@ -405,7 +454,7 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       const WorkingFile &from = files_.files[0], &to = files_.files[1 + random_.below(kOpenFiles - 1)];
       on(OpKind::copy_file_range, from);
       op.object2 = to.object;
-      op.handle2 = to.handle;
+      op.handle2 = own(to.handle);
       op.length = op.result = std::min(from.size, to.size);
       break;
     }

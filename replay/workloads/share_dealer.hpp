@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,10 +23,13 @@ class ShareDealer {
  public:
   static constexpr unsigned kRound = 200;
 
-  // `shares` sum to 1.
-  ShareDealer(std::span<const double> shares, Random random) : shares_(shares.begin(), shares.end()), random_(random) {
-    for (double share : shares) owed_.push_back(share > 0 ? 0.5 : 0);  // so that numbers are rounded, not cut
-  }
+  using Shares = std::shared_ptr<const std::vector<double>>;  // many dealers may have the same
+  static constexpr size_t kMostCards = 256;                   // different ones
+
+  // `shares` sum to 1; kMostCards at most.
+  ShareDealer(Shares shares, Random random) : random_(random) { set_shares(std::move(shares)); }
+  ShareDealer(std::span<const double> shares, Random random)
+      : ShareDealer(std::make_shared<const std::vector<double>>(shares.begin(), shares.end()), random) {}
 
   // Returns the first card for which `playable(card)` is true: a number below shares.size(). If a whole round holds none, returns
   // `fallback`.
@@ -45,10 +49,18 @@ class ShareDealer {
     return fallback;
   }
 
+  // Begins anywhere in the first round. Otherwise the first few cards of many decks would have other shares, because they follow
+  // from the beginnings of the intervals.
+  void begin_anywhere() {
+    shuffle();
+    at_ = random_.below(cards_.size());
+  }
+
   // Sets the shares from the next card on. Their number stays the same, and they sum to 1.
-  void set_shares(std::span<const double> shares) {
-    shares_.assign(shares.begin(), shares.end());
-    for (size_t card = 0; card < shares_.size(); ++card) owed_[card] = shares_[card] > 0 ? 0.5 : 0;
+  void set_shares(Shares shares) {
+    shares_ = std::move(shares);
+    owed_.resize(shares_->size());
+    for (size_t card = 0; card < owed_.size(); ++card) owed_[card] = (*shares_)[card] > 0 ? 0.5 : 0;  // rounds numbers
     cards_.clear();
     at_ = 0;
   }
@@ -58,8 +70,8 @@ class ShareDealer {
     // Cards that were not played are dealt again.
     for (; at_ < cards_.size(); ++at_) owed_[cards_[at_]] += 1;
     std::vector<std::pair<double, unsigned>> placed;
-    for (unsigned card = 0; card < shares_.size(); ++card) {
-      owed_[card] += shares_[card] * kRound;
+    for (unsigned card = 0; card < owed_.size(); ++card) {
+      owed_[card] += (*shares_)[card] * kRound;
       // Add a little, so that sums of exact shares are not rounded down.
       const auto n = unsigned(std::max(0.0, owed_[card] + 1e-9));
       owed_[card] -= n;
@@ -67,13 +79,15 @@ class ShareDealer {
     }
     std::sort(placed.begin(), placed.end());
     cards_.clear();
+    cards_.reserve(placed.size());
     at_ = 0;
-    for (const auto& [place, card] : placed) cards_.push_back(card);
+    for (const auto& [place, card] : placed) cards_.push_back(uint8_t(card));
   }
 
-  std::vector<double> shares_, owed_;
+  Shares shares_;
+  std::vector<double> owed_;
   Random random_;
-  std::vector<unsigned> cards_;
+  std::vector<uint8_t> cards_;
   size_t at_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source of operations that generates the calls of a mix at a given rate. Each stream works in its own directory, one call
-// after the other.
+// A source of operations that generates the calls of a mix at a given rate. Each stream works in its directory, one call after
+// the other.
 //
 // Without steer(), the calls do not depend on outcomes. Each call is one operation on a state that the stream itself has made, so
 // shares and outcomes are known beforehand. The same seed gives the same operations, byte for byte, on every target. Outcomes are
@@ -42,7 +42,7 @@ class Synthesizer final : public OpSource {
   // Sets a function that returns the shares of the procedures. It is called before the first call, and at these numbers of calls.
   void steer(std::function<std::vector<double>()> shares, std::vector<uint64_t> at);
 
-  const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
+  const std::vector<Dealt>& dealt() const { return dealt_; }  // one for each procedure
   uint64_t calls() const { return calls_; }
 
  private:
@@ -51,10 +51,11 @@ class Synthesizer final : public OpSource {
 
   SynthesizerOptions options_;
   Arrivals arrivals_;
-  ObjectId next_object_;
-  HandleId next_handle_;
+  NewIds ids_;
   std::deque<MixStream> streams_;
-  MixDealer dealer_;
+  const MixDealer dealer_;
+  ShareDealer deck_;  // of all streams
+  std::vector<Dealt> dealt_;
   uint64_t calls_ = 0;
   std::function<std::vector<double>()> shares_;
   std::vector<uint64_t> steered_at_;  // descending; the next one is the last

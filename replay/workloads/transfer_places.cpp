@@ -63,11 +63,10 @@ void TransferPlaces::Sizes::draw() {
   next_ = (found == up_to_.end() ? up_to_.back() : *found).second;
 }
 
-TransferPlaces::TransferPlaces(const TransferTraits& traits, const StreamFiles& files, const std::vector<uint32_t>& by_size,
-                               TransferPositions& positions, Random random)
+TransferPlaces::TransferPlaces(const TransferTraits& traits, const StreamFiles& files, TransferPositions& positions,
+                               Random random)
     : run_(run_bytes(traits)),
       files_(files),
-      by_size_(by_size),
       positions_(positions),
       random_(random),
       dealer_(std::vector{1 - traits.sequential, traits.sequential}, Random(random_.next())),
@@ -85,10 +84,11 @@ std::optional<uint32_t> TransferPlaces::going_on(uint64_t bytes) const {
 
 // Returns a file with at least `least` bytes. If there is none, the largest one.
 uint32_t TransferPlaces::any_of(uint64_t least) {
-  auto from = std::lower_bound(by_size_.begin(), by_size_.end(), least,
+  const std::vector<uint32_t>& by_size = files_.by_size;
+  auto from = std::lower_bound(by_size.begin(), by_size.end(), least,
                                [&](uint32_t file, uint64_t bytes) { return files_.files[file].size < bytes; });
-  if (from == by_size_.end()) --from;
-  return from[ptrdiff_t(random_.below(uint64_t(by_size_.end() - from)))];
+  if (from == by_size.end()) --from;
+  return from[ptrdiff_t(random_.below(uint64_t(by_size.end() - from)))];
 }
 
 // Chooses a transfer that is not sequential. If the next sequential transfer would find no space, or no end of a file, chooses

@@ -36,10 +36,8 @@ class TransferPlaces {
     uint64_t bytes = 0;  // 0: a read at the end of the file, or behind it
   };
 
-  // `traits`: known. `files`, `by_size` (indices of the files, the smallest first) and `positions` must outlive this. One of the
-  // files has longest_run() bytes.
-  TransferPlaces(const TransferTraits& traits, const StreamFiles& files, const std::vector<uint32_t>& by_size,
-                 TransferPositions& positions, Random random);
+  // `traits`: known. `files` and `positions` must outlive this. One of the files has longest_run() bytes.
+  TransferPlaces(const TransferTraits& traits, const StreamFiles& files, TransferPositions& positions, Random random);
 
   TransferRange next();
 
@@ -64,7 +62,6 @@ class TransferPlaces {
 
   const uint64_t run_;  // bytes of a run
   const StreamFiles& files_;
-  const std::vector<uint32_t>& by_size_;
   TransferPositions& positions_;
   Random random_;
   ShareDealer dealer_;  // 0: not sequential, 1: sequential

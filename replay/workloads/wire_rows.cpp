@@ -13,7 +13,10 @@ WireRows::WireRows(const MixPlan& plan, const ProcedureCounts& counts) : plan_(p
     return nfs_procedure_index(3, entry.first) < 0 && nfs_procedure_index(4, entry.first) >= 0;
   });
   if (!counts.empty()) version_ = four ? 4 : 3;
-  for (const PlannedProcedure& p : plan.procedures) asks_plus_ |= p.name == "readdirplus" && p.asked > 0;
+  for (const PlannedProcedure& p : plan.procedures) {
+    asks_plus_ |= p.name == "readdirplus" && p.asked > 0;
+    asks_read_plus_ |= p.name == "read_plus" && p.asked > 0;
+  }
 }
 
 bool WireRows::comparable() const { return version_ != 3 || plan_.nfs_version != 4; }
@@ -23,6 +26,8 @@ std::string WireRows::of_mix(std::string_view procedure) const {
 }
 
 std::string WireRows::of_request(std::string_view name) const {
+  // A client may use READ_PLUS for any read.
+  if (name == "read_plus" && !asks_read_plus_) name = "read";
   if (plan_.nfs_version == 4) {
     auto known = std::find_if(plan_.procedures.begin(), plan_.procedures.end(),
                               [&](const PlannedProcedure& p) { return p.name == name && !p.internal; });

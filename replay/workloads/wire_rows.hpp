@@ -31,7 +31,7 @@ class WireRows {
  private:
   const MixPlan& plan_;
   unsigned version_ = 0;
-  bool asks_plus_ = false;
+  bool asks_plus_ = false, asks_read_plus_ = false;
 };
 
 }  // namespace fsr

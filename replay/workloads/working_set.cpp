@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "base/target.hpp"
 #include "plan/image_tree.hpp"
@@ -25,11 +27,11 @@ class Filling {
   Filling(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes, ObjectId& objects, HandleId& handles)
       : options_(options), plan_(plan), sizes_(sizes), objects_(objects), handles_(handles) {}
 
-  StreamFiles fill(unsigned number, std::string name, ThreadId thread) {
+  // `part`: share of this directory in the bytes of the working set.
+  StreamFiles fill(unsigned number, std::string name, uint64_t part) {
     StreamFiles s;
     s.number = number;
     s.name = std::move(name);
-    s.thread = thread;
     s.directory = objects_++;
     s.marker = objects_++;
     s.listing = handles_++;
@@ -47,15 +49,19 @@ class Filling {
       s.folders.push_back(objects_++);
       bytes += set_of_files(s, s.folders.back(), random, false);
     }
-    while (bytes < options_.bytes / options_.numbers.size()) {
+    while (bytes < part) {
       if (s.files.size() >= kMostFiles)
         throw std::runtime_error(fmt::format(
-            "the working set: expected at most {} files in a stream; make the files larger (--sizes), or use more streams",
+            "the working set: expected at most {} files in a directory; make the files larger (--sizes), or use more streams",
             kMostFiles));
       s.folders.push_back(objects_++);
       bytes += set_of_files(s, s.folders.back(), random, false);
     }
     spares(s);
+    s.by_size.resize(s.files.size());
+    std::iota(s.by_size.begin(), s.by_size.end(), 0u);
+    std::stable_sort(s.by_size.begin(), s.by_size.end(),
+                     [&](uint32_t a, uint32_t b) { return s.files[a].size < s.files[b].size; });
     return s;
   }
 
@@ -83,6 +89,12 @@ class Filling {
     };
     const bool four = plan_.nfs_version == 4;
     const unsigned files = four ? some({Action::remove_any, Action::open}, 0) : some({Action::remove, Action::create}, 0);
+    if (options_.directories) {
+      // Each stream removes only what it has made.
+      for (unsigned i = 1; i <= some({Action::readlink}, 0); ++i)
+        s.spare_symlinks.push_back({objects_++, s.symlinks, fmt::format("{:03}", i)});
+      return;
+    }
     const unsigned symlinks = std::max(some({Action::symlink}, 0), some({Action::readlink}, 0) ? options_.links : 0);
     for (unsigned i = 0; i < files; ++i)
       s.spare_files.push_back({objects_++, s.directory, fmt::format("{:03}{}", kOpenFiles + i, kFileSuffix)});
@@ -103,13 +115,39 @@ class Filling {
 }  // namespace
 
 WorkingSet::WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes)
-    : next_object_(options.first_id), next_handle_(options.first_id) {
+    : numbers_(options.numbers),
+      all_directories_(options.directories),
+      neighbours_(options.neighbours),
+      next_object_(options.first_id),
+      next_handle_(options.first_id) {
   Filling filling(options, plan, sizes, next_object_, next_handle_);
-  for (size_t i = 0; i < options.numbers.size(); ++i) {
-    const unsigned number = options.numbers[i];
-    streams_.push_back(
-        filling.fill(number, options.names.empty() ? fmt::format("testdir{}", number) : options.names[i], ThreadId(i + 1)));
+  std::unordered_map<unsigned, uint32_t> known;  // shared directories
+  for (unsigned number : numbers_)
+    if (all_directories_) homes_.push_back(known.try_emplace(number % all_directories_, uint32_t(known.size())).first->second);
+  const uint64_t part = options.bytes / (all_directories_ ? known.size() : numbers_.size());
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const unsigned number = all_directories_ ? numbers_[i] % all_directories_ : numbers_[i];
+    if (!all_directories_ || homes_[i] == directories_.size())
+      directories_.push_back(
+          filling.fill(number, options.names.empty() ? fmt::format("testdir{}", number) : options.names[i], part));
+    StreamFiles& home = directories_[all_directories_ ? homes_[i] : i];
+    if (home.openers.size() < options.openers) home.openers.push_back(ThreadId(i + 1));
   }
+  handles_of_opener_ = next_handle_ - options.first_id;
+  next_handle_ += handles_of_opener_ * (options.openers - 1);
+}
+
+StreamPlace WorkingSet::stream(size_t i) const {
+  StreamPlace place;
+  place.files = &directories_[all_directories_ ? homes_[i] : i];
+  place.number = numbers_[i];
+  place.thread = ThreadId(i + 1);
+  if (!all_directories_) return place;
+  place.shared = true;
+  place.index = place.number / all_directories_;
+  place.neighbours = neighbours_;
+  place.handles = place.index % place.files->openers.size() * handles_of_opener_;
+  return place;
 }
 
 Image WorkingSet::image() const {
@@ -129,7 +167,7 @@ Image WorkingSet::image() const {
     auto folder = [&](ObjectId parent, std::string name, ObjectId object) {
       add(parent, std::move(name), object, S_IFDIR, kDirectoryMode, 0);
     };
-    for (const StreamFiles& s : streams_) {
+    for (const StreamFiles& s : directories_) {
       folder(kRootObject, s.name, s.directory);
       // The marker comes first, so that a set-up that is interrupted can be repaired.
       add(s.directory, kMarkerName, s.marker, S_IFREG, kFileMode, 0);
@@ -147,25 +185,31 @@ Image WorkingSet::image() const {
         tree.names.push_back({.parent = spare.parent, .name = spare.name, .object = uint32_t(linked), .link = true});
         ++tree.objects[linked].names;
       }
-      auto open = [&](ObjectId object, HandleId handle, bool directory) {
-        tree.opens.push_back({.handle = handle,
-                              .object = object,
-                              .open_flags = uint32_t(directory ? O_RDONLY | O_DIRECTORY : O_RDWR),
-                              .thread = s.thread,
-                              .directory = directory});
-      };
-      open(s.directory, s.listing, true);
-      for (const WorkingFile& f : s.files)
-        if (f.handle) open(f.object, f.handle, false);
-      for (size_t i = 0; i < s.opened.size(); ++i) open(s.files[s.first_to_open + i].object, s.opened[i], false);
     }
+    // Clients get streams in the order of their first operations, so the first opener of each directory comes first.
+    for (size_t nth = 0, last = 1; nth < last; ++nth)
+      for (const StreamFiles& s : directories_) {
+        last = std::max(last, s.openers.size());
+        if (nth >= s.openers.size()) continue;
+        auto open = [&](ObjectId object, HandleId handle, bool directory) {
+          tree.opens.push_back({.handle = handle + nth * handles_of_opener_,
+                                .object = object,
+                                .open_flags = uint32_t(directory ? O_RDONLY | O_DIRECTORY : O_RDWR),
+                                .thread = s.openers[nth],
+                                .directory = directory});
+        };
+        open(s.directory, s.listing, true);
+        for (const WorkingFile& f : s.files)
+          if (f.handle) open(f.object, f.handle, false);
+        for (size_t i = 0; i < s.opened.size(); ++i) open(s.files[s.first_to_open + i].object, s.opened[i], false);
+      }
     tree.next_object = next_object_;
     tree.next_handle = next_handle_;
   });
 }
 
 std::string WorkingSet::path_of(ObjectId object) const {
-  for (const StreamFiles& s : streams_) {
+  for (const StreamFiles& s : directories_) {
     const std::pair<ObjectId, std::string> folders[] = {
         {s.directory, ""}, {s.directories, "/dir"}, {s.symlinks, "/sym"}, {s.links, "/lin"}};
     for (const auto& [id, name] : folders)
@@ -192,34 +236,40 @@ namespace {
 
 class Closing final : public OpSource {
  public:
-  explicit Closing(const std::vector<StreamFiles>& streams) : streams_(streams) {}
+  // `between`: distance between the handles of two openers.
+  Closing(const std::vector<StreamFiles>& directories, HandleId between) : directories_(directories), between_(between) {}
   bool next(OpBatch& batch) override {
     batch.clear();
-    if (at_ == streams_.size()) return false;
-    const StreamFiles& s = streams_[at_++];
+    if (at_ == directories_.size()) return false;
+    const StreamFiles& s = directories_[at_];
     auto release = [&](OpKind kind, ObjectId object, HandleId handle) {
       Op& op = batch.ops.emplace_back();
       op.kind = kind;
       op.seq = seq_++;
-      op.thread = s.thread;
+      op.thread = s.openers[opener_];
       op.object = object;
-      op.handle = handle;
+      op.handle = handle + opener_ * between_;
     };
     release(OpKind::releasedir, s.directory, s.listing);
     for (const WorkingFile& f : s.files)
       if (f.handle) release(OpKind::release, f.object, f.handle);
+    if (++opener_ == s.openers.size()) {
+      opener_ = 0;
+      ++at_;
+    }
     return true;
   }
 
  private:
-  const std::vector<StreamFiles>& streams_;
-  size_t at_ = 0;
+  const std::vector<StreamFiles>& directories_;
+  const HandleId between_;
+  size_t at_ = 0, opener_ = 0;
   uint64_t seq_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<OpSource> WorkingSet::closing() const { return std::make_unique<Closing>(streams_); }
+std::unique_ptr<OpSource> WorkingSet::closing() const { return std::make_unique<Closing>(directories_, handles_of_opener_); }
 
 bool is_working_name(std::string_view name) {
   if (name == "rename1" || name == "rename2") return true;

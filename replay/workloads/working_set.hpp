@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files on which synthesized calls work, as they are before the first call. Each stream has its own directory `testdir<n>`.
-// It has the names and content of nhfsstone, and files that only calls of this program need.
+// The files on which synthesized calls work, as they are before the first call. Each stream has its own directory `testdir<n>`,
+// or several streams share one. It has the names and content of nhfsstone, and files that only calls of this program need.
 //
 //   testdir<n>/000abcdefghijklmn .. 039   the files that are read and written, kept open
 //   testdir<n>/040abcdefghijklmn ..       files to be removed; new ones get the following numbers
@@ -8,6 +8,9 @@
 //   testdir<n>/rename1                    renamed to rename2 and back
 //   testdir<n>/dir/001 .. sym/001 .. lin/001 ..   directories, symlinks, hard links (of lin/000) that are made and removed
 //   testdir<n>/set001/000abcdefghijklmn ..   further files for a larger working set, 40 to a directory
+//
+// A shared directory has the files 000 to 039, the files of sets and the symlinks, which no stream removes. The other names are
+// made by the streams, each with numbers of its own (MixStream).
 //
 // Sizes and names depend only on the seed, so that a later run finds what an earlier one left. Immutable once made.
 #pragma once
@@ -42,27 +45,42 @@ struct Spare {  // an object that may be removed
   std::string name;
 };
 
+// The files of one directory.
 struct StreamFiles {
-  unsigned number = 0;  // n of testdir<n>
-  std::string name;     // name of the stream's directory in the target's root
-  ThreadId thread = 0;
+  unsigned number = 0;            // n of testdir<n>
+  std::string name;               // name of the directory in the target's root
+  std::vector<ThreadId> openers;  // streams that open the files at the start; each has open instances of its own
   ObjectId directory = kNoObject, directories = kNoObject, symlinks = kNoObject, links = kNoObject;
-  HandleId listing = 0;            // handle of `directory`
+  HandleId listing = 0;            // handle of `directory`, of the first opener
   ObjectId marker = kNoObject;     // .fsreplay
   ObjectId renamed = kNoObject;    // rename1
   ObjectId linked = kNoObject;     // lin/000
-  std::vector<WorkingFile> files;  // the first kOpenFiles are open
+  std::vector<WorkingFile> files;  // the first kOpenFiles are open, with the handles of the first opener
+  std::vector<uint32_t> by_size;   // indices of `files`, the smallest file first
   std::vector<ObjectId> folders;   // set001, ...
   std::vector<Spare> spare_files, spare_links, spare_symlinks, spare_directories;
   size_t first_to_open = 0;      // number of the first of kOpenFiles files that a version 4 load opens and closes
   std::vector<HandleId> opened;  // handles of files[first_to_open + i], open at the start, that such a load closes
 };
 
+// The place of one stream in the set.
+struct StreamPlace {
+  const StreamFiles* files = nullptr;  // of its directory
+  unsigned number = 0;                 // of the stream
+  ThreadId thread = 0;
+  HandleId handles = 0;                // added to the handles of the directory, gives those that this stream uses
+  bool shared = false;                 // true: other streams work in the directory, too
+  uint32_t index = 0, neighbours = 1;  // its number among the streams of the directory, and how many there are at most
+};
+
 struct WorkingSetOptions {
-  std::vector<unsigned> numbers;   // n of the streams' directories testdir<n>
+  std::vector<unsigned> numbers;   // of the streams; without `directories` also n of their directories testdir<n>
   std::vector<std::string> names;  // other names of these directories, in the order of `numbers`; empty: testdir<n>
   uint64_t bytes = 0;              // minimum bytes of files, over all streams
   unsigned links = 1;              // symlinks to read, for each stream
+  unsigned directories = 0;        // stream k works in testdir<k mod directories>; 0: each stream has a directory of its own
+  unsigned neighbours = 1;         // streams of a shared directory, at most
+  unsigned openers = 1;            // streams of a shared directory that open its files at the start, at least 1
   uint64_t seed = 1;
   ObjectId first_id = kRootObject + 1;  // first id of objects and handles
 };
@@ -71,7 +89,9 @@ class WorkingSet {
  public:
   WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes);
 
-  const std::vector<StreamFiles>& streams() const { return streams_; }
+  const std::vector<StreamFiles>& directories() const { return directories_; }
+  size_t streams() const { return numbers_.size(); }
+  StreamPlace stream(size_t i) const;                    // i: 0 to streams() - 1
   ObjectId next_object() const { return next_object_; }  // first unused ids
   HandleId next_handle() const { return next_handle_; }
   Image image() const;
@@ -82,7 +102,12 @@ class WorkingSet {
   std::unique_ptr<OpSource> closing() const;
 
  private:
-  std::vector<StreamFiles> streams_;
+  std::vector<StreamFiles> directories_;
+  std::vector<unsigned> numbers_;  // of the streams
+  std::vector<uint32_t> homes_;    // index in directories_ of each stream; empty: stream i has directories_[i]
+  unsigned all_directories_ = 0;   // as in WorkingSetOptions
+  unsigned neighbours_ = 1;
+  HandleId handles_of_opener_ = 0;  // distance between the handles of two openers
   ObjectId next_object_;
   HandleId next_handle_;
 };

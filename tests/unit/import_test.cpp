@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "catch.hpp"
+#include "clone.hpp"
 #include "import/import_text.hpp"
 #include "import/import_tree.hpp"
 #include "import/op_order.hpp"
@@ -99,6 +100,31 @@ TEST_CASE("the strace import keeps data that a call moves between the tree and a
   CHECK(i.op(OpKind::write, 1).offset == 2053);
   CHECK(i.op(OpKind::setattr).object == i.op(OpKind::create).object);
   CHECK(i.count(OpKind::rename) == 0);
+  CHECK(i.notes.total(ImportNotes::lost) == 1);
+}
+
+TEST_CASE("the strace import reads clones of files") {
+  Imported i("strace",
+             "1 1.0 openat(AT_FDCWD, \"in\", O_RDWR|O_CREAT, 0600) = 3 <0.1>\n"
+             "1 2.0 pwrite64(3, \"x\"..., 8192, 0) = 8192 <0.1>\n"
+             "1 3.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 4 <0.1>\n"
+             "1 4.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0 <0.1>\n"
+             "1 5.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=4096, dest_offset=8192}) = 0 <0.1>\n"
+             "1 6.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=1, dest_offset=8192}) = -1 EINVAL (x) <0.1>\n"
+             "1 7.0 ioctl(4, FICLONE, 3) = -1 EOPNOTSUPP (Operation not supported) <0.1>\n"
+             "1 8.0 ioctl(4, FICLONERANGE, 0x7ffc0) = 0 <0.1>\n");
+  CHECK(i.count(OpKind::copy_file_range) == 3);
+  for (unsigned n = 0; n < 3; ++n) {
+    CHECK(is_clone(i.op(OpKind::copy_file_range, n)));
+    CHECK(i.op(OpKind::copy_file_range, n).object == i.op(OpKind::create, 0).object);
+    CHECK(i.op(OpKind::copy_file_range, n).object2 == i.op(OpKind::create, 1).object);
+  }
+  CHECK(i.op(OpKind::copy_file_range, 0).length == 8192);
+  CHECK(i.op(OpKind::copy_file_range, 0).result == 8192);
+  CHECK(i.op(OpKind::copy_file_range, 1).offset == 4096);
+  CHECK(i.op(OpKind::copy_file_range, 1).offset2 == 8192);
+  CHECK(i.op(OpKind::copy_file_range, 1).result == 4096);
+  CHECK(i.op(OpKind::copy_file_range, 2).error == EINVAL);
   CHECK(i.notes.total(ImportNotes::lost) == 1);
 }
 

@@ -53,7 +53,7 @@ struct Streams {
 
 TEST_CASE("A stream that is a hundred times slower delays no other stream of a mix") {
   Streams streams;
-  const ThreadId slow = streams.set.streams()[0].thread;
+  const ThreadId slow = streams.set.stream(0).thread;
   auto count = streams.target.latency;
   streams.target.latency = [&](const Op& op) { return count(op) * (op.thread == slow ? 100 : 1); };
   const RunResult r = streams.run(0, {.duration = 10 * kSecond});

@@ -151,7 +151,7 @@ TEST_CASE("the calls of a mix keep its traits") {
       while (source.next(batch))
         for (const Op& op : batch.ops) {
           counts.add(op);
-          for (const StreamFiles& s : set.streams())
+          for (const StreamFiles& s : set.directories())
             for (const WorkingFile& f : s.files) beyond += f.object == op.object && op.result && op.offset + op.result > f.size;
         }
       CHECK(beyond == 0);

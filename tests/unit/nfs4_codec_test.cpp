@@ -136,6 +136,71 @@ TEST_CASE("the decoder refuses an NFSv4 reply that is truncated at any byte or b
   }
 }
 
+TEST_CASE("the data and holes of a READ_PLUS are put together, and those that were not asked for are refused") {
+  using S = Segment;
+  const std::vector<S> mixed{{0, 4096, {}}, {4096, 3, "abc"}, {4099, 1 << 20, {}}};
+  auto read = read_of_segments(mixed, true, 100, 4096);
+  REQUIRE(read);
+  CHECK(read->bytes == 4096);
+  CHECK_FALSE(read->end);  // the hole goes on
+  std::string bytes(4096, 'x');
+  copy_segments(mixed, 100, read->bytes, bytes.data());
+  CHECK(bytes == std::string(3996, '\0') + "abc" + std::string(97, '\0'));
+  read = read_of_segments(std::vector<S>{{10, 5, "hello"}}, true, 10, 100);
+  CHECK((read && read->bytes == 5 && read->end));
+  read = read_of_segments(std::vector<S>{{10, 0, {}}}, true, 10, 100);
+  CHECK((read && read->bytes == 0 && read->end));
+  read = read_of_segments({}, true, 10, 100);
+  CHECK((read && read->bytes == 0 && read->end));
+  read = read_of_segments(std::vector<S>{{0, UINT64_MAX, {}}}, false, 10, 100);
+  CHECK((read && read->bytes == 100 && !read->end));
+  for (const std::vector<S>& bad : {std::vector<S>{{9, 5, "hello"}},
+                                    {{11, 5, "hello"}},
+                                    {{10, 101, std::string_view(bytes).substr(0, 101)}},
+                                    {{11, 5, {}}},
+                                    {{0, 10, {}}},
+                                    {{10, 5, {}}, {16, 1, "a"}},
+                                    {{10, 5, {}}, {14, 1, "a"}},
+                                    {{10, 200, {}}, {210, 1, "a"}},
+                                    {{10, UINT64_MAX, {}}},
+                                    {{UINT64_MAX, 5, "hello"}},
+                                    {{10, 5, {}}, {0, UINT64_MAX, {}}}})
+    CHECK_FALSE(read_of_segments(bad, false, 10, 100));
+  CHECK_FALSE(read_of_segments({}, false, UINT64_MAX, 100));
+}
+
+TEST_CASE("the decoder reads a READ_PLUS, and refuses one that is damaged") {
+  auto decode = [](const std::vector<uint32_t>& words, Reply* reply) {
+    std::vector<uint8_t> bytes;
+    XdrEncoder out(bytes);
+    for (uint32_t word : words) out.u32(word);
+    XdrDecoder in(bytes);
+    reply->clear();
+    return decode_result(uint32_t(OpNum::read_plus), in, reply);
+  };
+  constexpr uint32_t kData = 0, kHole = 1, kText = 0x61620000;  // "ab"
+  const std::vector<uint32_t> good{1, 2, kHole, 0, 0, 0, 4096, kData, 0, 4096, 2, kText};
+  Reply reply;
+  REQUIRE(decode(good, &reply));
+  CHECK(reply.eof);
+  REQUIRE(reply.segments.size() == 2);
+  CHECK(reply.segments[0].length == 4096);
+  CHECK(reply.segments[0].data.empty());
+  CHECK(reply.segments[1].offset == 4096);
+  CHECK(reply.segments[1].data == "ab");
+  for (size_t words = 0; words < good.size(); ++words)
+    CHECK_FALSE(decode({good.begin(), good.begin() + ptrdiff_t(words)}, &reply));
+  auto changed = [&](size_t at, uint32_t word) {
+    std::vector<uint32_t> words = good;
+    words[at] = word;
+    return words;
+  };
+  CHECK_FALSE(decode(changed(1, UINT32_MAX), &reply));  // more segments than there are
+  CHECK(reply.segments.size() == 2);
+  CHECK_FALSE(decode(changed(2, 2), &reply));  // neither data nor a hole
+  CHECK_FALSE(decode(changed(10, UINT32_MAX), &reply));
+}
+
 TEST_CASE("the encoder writes a COMPOUND as specified") {
   CHECK(operations([](Compound& c) { c.putfh(handle("abcde")).lookup("xyz").getfh(); }) ==
         "00000016"

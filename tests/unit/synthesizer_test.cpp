@@ -20,6 +20,7 @@
 #include "util/object_set.hpp"
 #include "workloads/mix_result.hpp"
 #include "workloads/steering.hpp"
+#include "workloads/wire_rows.hpp"
 
 using namespace fsr;
 
@@ -91,7 +92,7 @@ TEST_CASE("200,000 calls of each published mix have its shares, and every one su
     Load load(mix, 32, mix.nfs_version == 2 ? "nhfsstone" : "sfs");
     load.prepare();
     BlockingSession session(*load.target, load.real);
-    for (const StreamFiles& s : load.set->streams()) CHECK(s.files.size() == kOpenFiles);
+    for (const StreamFiles& s : load.set->directories()) CHECK(s.files.size() == kOpenFiles);
     Synthesizer source = load.source(200'000);
     std::array<uint64_t, kOpKinds> kinds{};
     uint64_t wrong = 0, infos = 0;
@@ -308,13 +309,21 @@ TEST_CASE("the steering issues calls that produce the mix on the wire") {
   CHECK_THROWS_AS(other.load_costs("x"), std::runtime_error);
 }
 
+TEST_CASE("a READ_PLUS on the wire counts as a READ, unless the mix has it") {
+  const ProcedureCounts sent = {{"getattr", 50}, {"sequence", 7}, {"read_plus", 50}};
+  for (const bool asked : {false, true}) {
+    const Load load(mix_of(asked ? 4 : 3, {{"getattr", 50}, {asked ? "read_plus" : "read", 50}}));
+    CHECK(WireRows(load.plan, sent).of_request("read_plus") == (asked ? "read_plus" : "read"));
+  }
+}
+
 TEST_CASE("a mix of version 4 past a client's caches opens no file that is open") {
   Load load(mix_of(4, {{"open", 40}, {"close", 40}, {"getattr", 20}}), 2);
   load.plan.past_cache = true;
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {0, 1}}, load.plan, *load.sizes);
   load.prepare();
   std::set<ObjectId> open;
-  for (const StreamFiles& s : load.set->streams()) {
+  for (const StreamFiles& s : load.set->directories()) {
     for (const WorkingFile& f : s.files)
       if (f.handle) open.insert(f.object);
     for (size_t i = 0; i < s.opened.size(); ++i) CHECK(open.insert(s.files[s.first_to_open + i].object).second);
@@ -336,7 +345,7 @@ TEST_CASE("a mix of version 4 past a client's caches opens no file that is open"
 TEST_CASE("a test directory may have another name, and each file has a path") {
   Load load(mix_of(3, {{"getattr", 1}, {"symlink", 1}, {"remove", 1}}), 1);
   load.set = std::make_unique<WorkingSet>(WorkingSetOptions{.numbers = {3}, .names = {"elsewhere"}}, load.plan, *load.sizes);
-  const StreamFiles& s = load.set->streams().front();
+  const StreamFiles& s = load.set->directories().front();
   CHECK(s.number == 3);
   CHECK(load.set->path_of(s.directory) == "elsewhere");
   CHECK(load.set->path_of(s.files[7].object) == "elsewhere/007abcdefghijklmn");

@@ -172,6 +172,18 @@ void decode_known(XdrDecoder& in, Nfs4Arguments* a) {
       return;
     case OpNum::copy:
       return decode_copy(in, a);
+    case OpNum::read_plus:
+      a->stateid = nfs4::decode_stateid(in);
+      a->offset = in.u64();
+      a->length = in.u32();
+      return;
+    case OpNum::clone:
+      a->stateid = nfs4::decode_stateid(in);
+      a->stateid2 = nfs4::decode_stateid(in);
+      a->offset = in.u64();
+      a->offset2 = in.u64();
+      a->length = in.u64();
+      return;
     case OpNum::seek:
       a->stateid = nfs4::decode_stateid(in);
       a->offset = in.u64();

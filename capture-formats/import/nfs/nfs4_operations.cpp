@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "clone.hpp"
 #include "nfs/access.hpp"
 #include "nfs4_compound.hpp"
 
@@ -96,13 +97,22 @@ bool Nfs4Compound::describe_data(OpNum number) {
       op_.result = reply_.offset;
       if (!op_.error && reply_.eof && op_.mode == SEEK_DATA) op_.error = ENXIO;
       break;
+    case OpNum::read_plus: {
+      op_.kind = OpKind::read;
+      const auto read = nfs4::read_of_segments(reply_.segments, reply_.eof, asked_.offset, asked_.length);
+      if (!op_.error && !read) return false;
+      op_.result = read ? read->bytes : 0;
+      break;
+    }
     case OpNum::copy:
+    case OpNum::clone:
       op_.kind = OpKind::copy_file_range;
+      op_.flags = number == OpNum::clone ? kCopyClone : 0;
       op_.object = saved_;
       op_.object2 = current_;
       op_.handle2 = handle(asked_.stateid2);
       op_.offset2 = asked_.offset2;
-      op_.result = reply_.count;
+      op_.result = number == OpNum::clone ? asked_.length : reply_.count;
       break;
     case OpNum::setattr:
       op_.kind = OpKind::setattr;

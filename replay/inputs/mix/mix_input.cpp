@@ -38,10 +38,19 @@ MixInput::MixInput(Mix mix, const MixOptions& options)
                                                 : "sfs")),
       length_given_(options.calls || options.duration) {
   if (!length_given_) options_.duration = kUsualDuration;
+  if (!options.directories && options.streams > kMostOwnDirectories)
+    throw std::runtime_error(
+        fmt::format("--streams {}: expected at most {} with directories of their own; let them share some (--directories)",
+                    options.streams, kMostOwnDirectories));
+  if (options.directories > options.streams)
+    throw std::runtime_error(
+        fmt::format("--directories {}: expected at most one for each of {} streams", options.directories, options.streams));
+  if (options.directories) neighbours_ = (options.streams + options.directories - 1) / options.directories;
 }
 
 std::string MixInput::settings() const {
-  return fmt::format("--streams {} --seed {} --load {}", options_.streams, options_.seed,
+  return fmt::format("--streams {}{} --seed {} --load {}", options_.streams,
+                     options_.directories ? fmt::format(" --directories {}", options_.directories) : "", options_.seed,
                      options_.loads.empty() ? "max" : fmt::format("{:g}", options_.loads.front()));
 }
 
@@ -73,12 +82,22 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   if (target.places_files())
     throw std::runtime_error(target.name() + ": has no file names, but a mix needs file names; use another target");
   target_ = &target;
-  plan_ = plan_mix(mix_, target);
+  plan_ = plan_mix(mix_, target, options_.directories != 0);
+  if (options_.directories && plan_.past_cache)
+    throw std::runtime_error(
+        target.name() +
+        ": streams can't share directories past a client's cache, which needs names that no other stream has "
+        "used; leave --directories out, or use an nfs:// target");
   if (!options_.sizes.empty()) plan_.traits.reads = plan_.traits.writes = {};
   if (const std::string traits = traits_words(plan_.traits); !traits.empty()) plan_.notes.push_back("asked: " + traits);
   WorkingSetOptions wanted{.bytes = options_.working_set, .seed = options_.seed};
   wanted.numbers = options_.numbers;
   wanted.names = options_.names;
+  wanted.directories = options_.directories;
+  wanted.neighbours = neighbours_;
+  // Operations on an open file go to the client that opened it, so each client opens some.
+  if (options_.directories)
+    wanted.openers = std::clamp((target.number_of_clients() + options_.directories - 1) / options_.directories, 1u, neighbours_);
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
@@ -92,7 +111,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
 
 void MixInput::check_files(Target& target, Clock& clock) {
   // Ids of the run follow those of the working set; here they come from far behind.
-  refuse_foreign_files(target, clock, set_->streams(), set_->next_object() + kIdsOfRound / 2);
+  refuse_foreign_files(target, clock, set_->directories(), set_->next_object() + kIdsOfRound / 2);
 }
 
 uint64_t MixInput::planned_calls() const {

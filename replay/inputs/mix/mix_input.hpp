@@ -74,8 +74,9 @@ class MixInput final : public Input, public GeneratedLoad {
   const std::vector<Dealt>& dealt() const { return run_ ? run_->dealt() : source_->dealt(); }
 
   const bool length_given_;
-  size_t round_ = 0;   // number of the current round, from 1
-  double factor_ = 1;  // of a search for the highest load
+  unsigned neighbours_ = 1;  // streams of all ranks in a shared directory, at most
+  size_t round_ = 0;         // number of the current round, from 1
+  double factor_ = 1;        // of a search for the highest load
   // State of the current round.
   const Target* target_ = nullptr;
   MixPlan plan_;

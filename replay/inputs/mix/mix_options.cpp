@@ -19,7 +19,8 @@ static Arrival parse_arrival(const std::string& text) {
 
 void declare_mix_options(Command& group, MixOptions& to) {
   group.add_with("--load", to.loads, parse_loads, "make N/s, max or a ramp 100-2000,100 (default max)").stands_for("RATE");
-  group.add("--streams", to.streams, "run N streams of calls (default 8)").stands_for("N").within(1, 10000);
+  group.add("--streams", to.streams, "run N streams of calls (default 8)").stands_for("N").within(1, 1'000'000);
+  group.add("--directories", to.directories, "let the streams share N directories").stands_for("N").within(1, 100'000);
   group.add("--calls", to.calls, "stop after N calls in total").stands_for("N").within(1, INT64_MAX);
   group.add_with("--arrival", to.arrival, parse_arrival, "space calls: exponential, uniform, deterministic")
       .stands_for("GAPS")

@@ -39,7 +39,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
   make_source(planned_calls());
   steering_.emplace(plan_, target.requests());
   links_kept_.clear();
-  if (plan_.share(Action::readlink) > 0) links_kept_ = make_links_stale(cached->server_url(), set_->streams(), clock);
+  if (plan_.share(Action::readlink) > 0) links_kept_ = make_links_stale(cached->server_url(), set_->directories(), clock);
   if (rank_ == 0) {
     auto perform = [&](size_t procedure, uint64_t calls) {
       RunOptions one = options;
@@ -47,7 +47,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
       one.workers = 1;
       return fsr::run(*source_->rehearsal(procedure, calls), target, clock, one).issued();
     };
-    const uint64_t streams = set_->streams().size();
+    const uint64_t streams = set_->streams();
     for (size_t i = 0; i < plan_.procedures.size(); ++i) {
       if (plan_.procedures[i].planned <= 0) continue;
       perform(i, streams);  // the first calls may cost more

@@ -2,6 +2,7 @@
 #include "inputs/mix/mix_run.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,9 +16,9 @@
 #include "engine/verify.hpp"
 #include "measure/cpu_use.hpp"
 #include "measure/heartbeat.hpp"
-#include "op_source.hpp"
 #include "threads/sim_context.hpp"
 #include "threads/thread_runner.hpp"
+#include "util/check.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -28,86 +29,116 @@ constexpr Row kFailing = kOpKinds;  // row for the times of failed calls; other 
 constexpr uint64_t kDeckOfStream = uint64_t(1) << 32;  // first sequence of random numbers for the decks of the streams
 constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;   // distance between streams, above the ids of a working set
 
-// State that all streams of a run share. It is touched only when a call does not go as expected.
+// Counters that all streams of a run share. They are touched only when a call does not go as expected.
 struct Shared {
   std::atomic<uint64_t> differed{0}, unanswered{0};
   std::atomic<bool> failed{false};  // true ends the run
 };
 
+// Counts of the streams on one worker.
+struct Book {
+  Book(size_t procedures, size_t mismatches) : dealt(procedures), verifier(false, mismatches) {}
+  RunResult result;  // only what SimContext does not count
+  std::vector<Dealt> dealt;
+  Verifier verifier;
+  ObjectSet objects;
+};
+
+// Room for the names of one operation.
+class OneRoom final : public NameRoom {
+ public:
+  std::string_view copy(std::string_view name) override {
+    FSR_CHECK(used_ + name.size() <= sizeof text_, "a name of " + std::to_string(name.size()) + " bytes");
+    char* to = text_ + used_;
+    used_ += uint8_t(name.copy(to, name.size()));
+    return {to, name.size()};
+  }
+  void clear() { used_ = 0; }
+
+ private:
+  uint8_t used_ = 0;
+  char text_[71];  // two names of the longest number and a suffix
+};
+
+// The parts that all streams of a run use.
+struct Parts {
+  const MixPlan& plan;
+  const SizeModel& sizes;
+  const MixDealer dealer;
+  const RunOptions& options;
+  const uint64_t seed, streams;
+  Shared shared{};
+};
+
+// Takes 2 KiB with its coroutine and its SimContext, because there may be a million.
 class MixThread final : public SimThread {
  public:
-  // Stream number `index` of `streams`. `calls`: number of calls of this stream.
-  MixThread(const MixPlan& plan, const StreamFiles& files, const SizeModel& sizes, uint64_t seed, uint64_t index,
-            uint64_t streams, uint64_t calls, const RunOptions& options, Shared& shared)
-      : options_(options),
-        shared_(shared),
+  // Stream number `index` of the run. `calls`: number of calls of this stream. `book`: of its worker.
+  MixThread(Parts& parts, const StreamPlace& place, uint64_t index, uint64_t calls, NewIds ids, Book& book)
+      : parts_(parts),
+        book_(book),
         index_(index),
-        streams_(streams),
         calls_(calls),
-        next_object_(kIdsOfStream * (index + 1)),
-        next_handle_(next_object_),
-        stream_(files, sizes, plan, Random(seed, 3 + files.number), next_object_, next_handle_),
-        dealer_(plan, Random(seed, kDeckOfStream + files.number)),
-        verifier_(false, options.mismatches) {}
+        ids_(ids),
+        stream_(place, parts.sizes, parts.plan, Random(parts.seed, 3 + place.number), ids_),
+        deck_(parts.dealer.deck(Random(parts.seed, kDeckOfStream + place.number))) {
+    if (place.shared) deck_.begin_anywhere();
+  }
 
   SimTask run(SimContext& sim) override {
-    OpBatch batch;
-    for (uint64_t call = 0; call < calls_ && !sim.ended() && !shared_.failed.load(std::memory_order_relaxed); ++call) {
-      batch.clear();
-      Op& op = batch.ops.emplace_back();
-      op.seq = streams_ * call + index_;
-      dealer_.deal(stream_, op, batch.arena);
-      PerformOptions how;
-      if (op.kind == OpKind::write)
-        how = {.payload = Payload::shared().get(op.object, op.offset, op.length, scratch_), .generated = true};
-      result_.kinds[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
-      const Outcome& outcome = co_await sim.perform(op, Row(op.kind), how);
-      look_at(sim, op, outcome);
+    Op op;
+    for (uint64_t call = 0; call < calls_ && !sim.ended() && !parts_.shared.failed.load(std::memory_order_relaxed); ++call) {
+      op = {};
+      op.seq = parts_.streams * call + index_;
+      look_at(sim, op, co_await issue(sim, op));
     }
   }
 
-  // Returns what SimContext does not count. Call it once, when the thread has ended.
-  RunResult take_result() {
-    result_.objects = objects_.size();
-    result_.mismatches_total = verifier_.total();
-    result_.mismatches = std::move(verifier_.mismatches());
-    result_.differences = std::move(verifier_.differences());
-    return std::move(result_);
-  }
-  const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
-
  private:
+  SimContext::PerformAwaiter issue(SimContext& sim, Op& op) {
+    room_.clear();
+    const size_t procedure = parts_.dealer.deal(deck_, stream_, op, room_);
+    ++book_.dealt[procedure][unsigned(op.kind)];
+    PerformOptions how;
+    if (op.kind == OpKind::write) how = {.payload = payload(op), .generated = true};
+    book_.result.kinds[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
+    return sim.perform(op, Row(op.kind), how);
+  }
+
+  std::string_view payload(const Op& op) {
+    if (op.length <= Payload::kDirect) return Payload::shared().get(op.object, op.offset, op.length);
+    if (!scratch_) scratch_ = std::make_unique<std::string>();
+    return Payload::shared().get(op.object, op.offset, op.length, *scratch_);
+  }
+
   void look_at(SimContext& sim, const Op& op, const Outcome& outcome) {
-    KindResult& kind = result_.kinds[unsigned(op.kind)];
-    result_.auxiliary += outcome.auxiliary;
-    objects_.insert(op.object);
+    KindResult& kind = book_.result.kinds[unsigned(op.kind)];
+    book_.result.auxiliary += outcome.auxiliary;
+    book_.objects.insert(op.object);
     if (outcome.error != 0 && outcome.error != op.error) {
       sim.count(kFailing, {.due = sim.issued(), .from = sim.issued(), .to = outcome.completed});
       if (is_no_answer(outcome.error)) {
-        ++shared_.unanswered;
-        result_.open.add(outcome.completed - sim.issued());
+        ++parts_.shared.unanswered;
+        book_.result.open.add(outcome.completed - sim.issued());
       }
     }
-    if (verifier_.check(op, outcome, false, sim.issued() - sim.started()) == Match::matched) {
+    if (book_.verifier.check(op, outcome, false, sim.issued() - sim.started()) == Match::matched) {
       ++kind.matched;
       return;
     }
     ++kind.differed;
-    ++shared_.differed;
-    if (outcome.error != 0 && options_.stop_on_error) shared_.failed.store(true, std::memory_order_relaxed);
+    ++parts_.shared.differed;
+    if (outcome.error != 0 && parts_.options.stop_on_error) parts_.shared.failed.store(true, std::memory_order_relaxed);
   }
 
-  const RunOptions& options_;
-  Shared& shared_;
-  const uint64_t index_, streams_, calls_;
-  ObjectId next_object_;
-  HandleId next_handle_;
+  Parts& parts_;
+  Book& book_;
+  const uint64_t index_, calls_;
+  NewIds ids_;
   MixStream stream_;
-  MixDealer dealer_;
-  Verifier verifier_;
-  std::string scratch_;
-  RunResult result_;
-  ObjectSet objects_;
+  ShareDealer deck_;
+  OneRoom room_;
+  std::unique_ptr<std::string> scratch_;  // for payloads that have to be copied
 };
 
 // Converts the counts of a ThreadRunner to the result of a run.
@@ -141,16 +172,23 @@ static unsigned steps_of(int64_t interval, int64_t longest) {
 }
 
 RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
-  Shared shared;
   ThreadRunner runner(clock, options.inline_workers);
-  const unsigned workers = runner.add(target, options.workers), streams = unsigned(set_.streams().size());
-  std::vector<SimThreadSpec> parts;
-  std::vector<MixThread*> threads;
-  for (const StreamFiles& files : set_.streams()) {
-    const uint64_t index = threads.size(), calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
-    auto thread = std::make_unique<MixThread>(plan_, files, sizes_, seed_, index, streams, calls, options, shared);
-    threads.push_back(thread.get());
-    parts.push_back({std::move(thread), 0, unsigned(parts.size())});
+  const unsigned workers = runner.add(target, options.workers);
+  const uint64_t streams = set_.streams();
+  Parts parts{plan_, sizes_, MixDealer(plan_), options, seed_, streams};
+  Shared& shared = parts.shared;
+  // The streams of a group share a worker, so they can share a book.
+  std::deque<Book> books;
+  for (unsigned i = 0; i < runner.workers(workers); ++i) books.emplace_back(plan_.procedures.size(), options.mismatches);
+  std::vector<SimThreadSpec> specs;
+  for (uint64_t index = 0; index < streams; ++index) {
+    const uint64_t calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
+    const StreamPlace place = set_.stream(index);
+    // Ids of shared directories are dense, because targets and sets of objects keep dense ids in less memory.
+    const uint64_t first = place.shared ? kIdsOfStream + index : kIdsOfStream * (index + 1);
+    const NewIds ids{.object = first, .handle = first, .step = place.shared ? streams : 1};
+    const auto group = unsigned(index % books.size());
+    specs.push_back({std::make_unique<MixThread>(parts, place, index, calls, ids, books[group]), 0, group});
   }
 
   if (options.meet)
@@ -194,7 +232,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
     counts = {};
     counts_from = interval.to;
   };
-  const RunnerResult measured = runner.run(parts, {.duration = options.duration,
+  const RunnerResult measured = runner.run(specs, {.duration = options.duration,
                                                    .interval = options.interval / steps,
                                                    .on_interval = on_interval,
                                                    .record = options.record,
@@ -217,11 +255,17 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   r.stopped_on_error = shared.failed;
   r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
   dealt_.resize(plan_.procedures.size());
-  for (MixThread* thread : threads) {
-    add_result(r, thread->take_result());
+  ObjectSet objects;
+  for (Book& book : books) {
+    book.result.mismatches_total = book.verifier.total();
+    book.result.mismatches = std::move(book.verifier.mismatches());
+    book.result.differences = std::move(book.verifier.differences());
+    add_result(r, std::move(book.result));
+    objects.merge(book.objects);
     for (size_t i = 0; i < dealt_.size(); ++i)
-      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += thread->dealt()[i][kind];
+      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += book.dealt[i][kind];
   }
+  r.objects = objects.size();
   r.response.merge(r.open);
   Mismatch::keep_first(r.mismatches, options.mismatches);
   find_limit(options, r);

@@ -10,14 +10,19 @@
 
 namespace fsr {
 
-// Deals streams to the ranks in turn. Each rank gets load, calls and bytes in proportion.
+// Deals streams to the ranks in turn, or shared directories with their streams, so that one rank alone prepares a directory. Each
+// rank gets load, calls and bytes in proportion.
 void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   const unsigned all = options_.streams;
   if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected at least one for each of {} ranks", all, ranks));
+  const unsigned directories = options_.directories;
+  if (directories && directories < ranks)
+    throw std::runtime_error(fmt::format("--directories {}: expected at least one for each of {} ranks", directories, ranks));
   std::vector<unsigned> numbers;
   std::vector<std::string> names;
   uint64_t calls = 0;
-  for (unsigned stream = rank; stream < all; stream += ranks) {
+  for (unsigned stream = 0; stream < all; ++stream) {
+    if ((directories ? stream % directories : stream) % ranks != rank) continue;
     numbers.push_back(options_.numbers.empty() ? stream : options_.numbers.at(stream));
     if (!options_.names.empty()) names.push_back(options_.names.at(stream));
     calls += options_.calls / all + (stream < options_.calls % all);

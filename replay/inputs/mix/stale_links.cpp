@@ -17,7 +17,7 @@ unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams)
   return unsigned(std::min(kMost, std::ceil(double(requests) * plan.share(Action::readlink) * kMore / streams) + kRehearsed));
 }
 
-std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock) try {
+std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& directories, Clock& clock) try {
   constexpr int64_t kTimeout = 10'000'000'000;  // ns
   if (url.empty()) return "can't change the links through a second client, because the server's address is not known";
   const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
@@ -27,7 +27,7 @@ std::string make_links_stale(const std::string& url, const std::vector<StreamFil
     if (found.error) throw std::runtime_error(fmt::format("{}: {}: {}", url, name, strerror(found.error)));
     return found;
   };
-  for (const StreamFiles& s : streams) {
+  for (const StreamFiles& s : directories) {
     look_up(s.directory, kRootObject, s.name);
     look_up(s.symlinks, s.directory, "sym");
     for (const Spare& link : s.spare_symlinks) {

@@ -18,6 +18,6 @@ unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams)
 
 // Sets the owner of each symlink to its present owner, through an NFS client of this program. `url`: the directory of the
 // streams. Returns why this failed. Empty: it did not.
-std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock);
+std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& directories, Clock& clock);
 
 }  // namespace fsr

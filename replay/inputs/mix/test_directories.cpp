@@ -44,7 +44,7 @@ class Check {
  public:
   Check(Target& target, Clock& clock, ObjectId first_free) : session_(target, clock), next_(first_free) {}
 
-  void stream(const std::string& name) {
+  void test_directory(const std::string& name) {
     const ObjectId object = next_++;
     const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
     if (seen.error) return;  // it is missing, or what makes it finds the error
@@ -127,10 +127,10 @@ class Check {
 
 }  // namespace
 
-void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& streams, ObjectId first_free) {
+void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& directories, ObjectId first_free) {
   if (target.empty()) return;
   Check check(target, clock, first_free);
-  for (const StreamFiles& stream : streams) check.stream(stream.name);
+  for (const StreamFiles& one : directories) check.test_directory(one.name);
 }
 
 }  // namespace fsr

@@ -16,6 +16,6 @@ class Target;
 // Throws std::runtime_error, one line, if a stream's directory holds files but no marker, or something that no mix makes. Names
 // that begin with a dot and kLostAndFound are accepted, because clients, servers and file systems make such files.
 // `first_free`: first id that no object of the run has.
-void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& streams, ObjectId first_free);
+void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& directories, ObjectId first_free);
 
 }  // namespace fsr

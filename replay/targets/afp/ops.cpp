@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/afp/ops.hpp"
+#include "clone.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,6 +135,9 @@ Fidelity afp_fidelity(const Op& op, const ServerCapabilities& a) {
       break;
     case OpKind::mknod:
       if (!S_ISREG(op.mode) && (op.mode & S_IFMT) != 0) return impossible;
+      break;
+    case OpKind::copy_file_range:
+      if (is_clone(op)) return impossible;
       break;
     case OpKind::fallocate:
       return plain_fallocate_fidelity(op);

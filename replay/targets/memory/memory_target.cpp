@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "clone.hpp"
 #include "targets/lock_timeout.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/wait.hpp"
@@ -70,6 +71,7 @@ class MemorySession final : public TargetSession {
 
 Fidelity memory_fidelity(const Op& op, bool) {
   if (op.kind == OpKind::setxattr && op.data.size() < op.length) return Fidelity::approximate;  // the value was not recorded
+  if (is_clone(op)) return Fidelity::approximate;                                               // the bytes are copied
   return op.kind == OpKind::ioctl && !asks_for_terminal(op) ? Fidelity::impossible : Fidelity::exact;
 }
 

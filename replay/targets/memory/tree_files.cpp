@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "clone.hpp"
 #include "node.hpp"
 #include "tree.hpp"
 #include "util/clock_ns.hpp"
@@ -117,9 +118,15 @@ int MemoryTree::copy_range(Context& c) {
   const NodePtr from = in ? in->node : find(c.op.object), to = out ? out->node : find(c.op.object2);
   if (!from || !to) return ESTALE;
   if (from->is_dir() || to->is_dir()) return EISDIR;
-  if (!from->is_file() || !to->is_file() || c.op.flags) return EINVAL;
+  const bool clone = is_clone(c.op);
+  if (!from->is_file() || !to->is_file() || (c.op.flags && !clone)) return EINVAL;
   if (c.op.offset > kMaxOffset || c.op.offset2 > kMaxOffset) return EINVAL;
   uint64_t length = std::min({c.op.length, kMaxTransfer, kMaxOffset - c.op.offset, kMaxOffset - c.op.offset2});
+  if (clone) {  // all bytes or none
+    const uint64_t there = from->data.size() - std::min<uint64_t>(from->data.size(), c.op.offset);
+    length = c.op.length ? c.op.length : there;
+    if (length > there || length > kMaxOffset - c.op.offset2) return EINVAL;
+  }
   if (from == to && c.op.offset < c.op.offset2 + length && c.op.offset2 < c.op.offset + length) return EINVAL;
   uint64_t size = from->data.size();
   length = std::min(length, size > c.op.offset ? size - c.op.offset : 0);
@@ -127,7 +134,7 @@ int MemoryTree::copy_range(Context& c) {
   std::string bytes;
   from->data.read(c.op.offset, length, bytes);
   if (!bytes.empty()) change_data(*to, [&](FileData& data) { data.write(c.op.offset2, bytes); });
-  c.outcome.result = bytes.size();
+  c.outcome.result = clone ? c.op.length : bytes.size();
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/nfs3_ops.hpp"
+#include "clone.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +89,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
     case OpKind::create:
       return set_id_bits(op.mode) && !privileged ? Fidelity::approximate : fidelity;
     case OpKind::copy_file_range:
+      return is_clone(op) ? Fidelity::impossible : Fidelity::approximate;
     case OpKind::tmpfile:
       return Fidelity::approximate;
     case OpKind::write:

@@ -82,7 +82,8 @@ struct NfsOptions {
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
   unsigned connections = 1;                               // version 3: of each session; later versions: of the target
   ClientShare clients;
-  uint32_t slots = 64;  // of a session in version 4, as Linux requests (max_session_slots)
+  uint32_t slots = 64;     // of a session in version 4, as Linux requests (max_session_slots)
+  bool read_plus = false;  // version 4.2: reads by READ_PLUS if the server supports it
   Identity self;
   std::optional<rpc::Security> security;  // none: AUTH_SYS
   std::shared_ptr<rpc::Tls> tls;          // null: clear text

@@ -118,6 +118,7 @@ class Nfs4Client : public WatchedClient {
   // Statuses of the first use of optional operations, on the export's root. kOk: the server supports the operation.
   struct ServerFeatures {
     uint32_t allocate = kNotSupported, seek = kNotSupported, copy = kNotSupported, xattrs = kNotSupported;
+    uint32_t clone = kNotSupported, read_plus = kNotSupported;
   };
   const ServerFeatures& offers() const { return offers_; }
   std::pair<uint64_t, uint64_t> space() const {

@@ -191,6 +191,15 @@ Compound& Compound::copy(const Stateid& from, const Stateid& to, uint64_t offset
   return op(OpNum::copy).stateid(from).stateid(to).u64(offset).u64(offset2).u64(length).u32(0).u32(1).u32(0);
 }
 
+Compound& Compound::read_plus(const Stateid& s, uint64_t offset, uint32_t count) {
+  return op(OpNum::read_plus).stateid(s).u64(offset).u32(count);
+}
+
+// Appends a CLONE from the saved file handle to the current one. `length` 0: up to the end of the source.
+Compound& Compound::clone(const Stateid& from, const Stateid& to, uint64_t offset, uint64_t offset2, uint64_t length) {
+  return op(OpNum::clone).stateid(from).stateid(to).u64(offset).u64(offset2).u64(length);
+}
+
 Compound& Compound::setxattr(uint32_t how, std::string_view name, std::string_view value) {
   return op(OpNum::setxattr).u32(how).opaque(name).opaque(value);
 }

@@ -71,6 +71,8 @@ class Compound {
   Compound& deallocate(const Stateid& s, uint64_t offset, uint64_t length);
   Compound& seek(const Stateid& s, uint64_t offset, bool hole);
   Compound& copy(const Stateid& from, const Stateid& to, uint64_t offset, uint64_t offset2, uint64_t length);
+  Compound& read_plus(const Stateid& stateid, uint64_t offset, uint32_t count);
+  Compound& clone(const Stateid& from, const Stateid& to, uint64_t offset, uint64_t offset2, uint64_t length);
   Compound& getxattr(std::string_view name) { return op(OpNum::getxattr).opaque(name); }
   Compound& setxattr(uint32_t how, std::string_view name, std::string_view value);
   Compound& listxattrs(uint64_t cookie, uint32_t size) { return op(OpNum::listxattrs).u64(cookie).u32(size); }

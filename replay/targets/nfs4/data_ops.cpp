@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "clone.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {
@@ -31,9 +32,41 @@ Task copy_within(OpCall& call, const File& from, const File& to, uint64_t* done)
   co_return 0;
 }
 
+Task clone_within(OpCall& call, const File& from, const File& to) {
+  const Op& op = call.op();
+  Rpc& rpc = call.ask(from.who);
+  rpc.compound.putfh(from.handle).savefh().putfh(to.handle);
+  rpc.compound.clone(from.stateid, to.stateid, op.offset, op.offset2, op.length);
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  // Data that was written to these bytes before is not to be written again.
+  call.files().settled(to.object, op.offset2, op.length ? op.offset2 + op.length : UINT64_MAX);
+  call.request->outcome.result = op.length;
+  co_return 0;
+}
+
 }  // namespace
 
+// Makes one request by READ_PLUS, as read_piece() does by READ.
+static Task read_segments(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
+  const File& file = moving.file;
+  std::string& buffer = moving.call.buffer;
+  Rpc& rpc = moving.call.ask(file.who);
+  rpc.compound.putfh(file.handle).read_plus(file.stateid, offset, size);
+  const Reply& reply = co_await moving.call.send(rpc);
+  if (reply.error) co_return reply.error;
+  const auto read = read_of_segments(reply.segments, reply.eof, offset, size);
+  if (!read) co_return EBADMSG;
+  *moved = {uint32_t(read->bytes), read->end};
+  if (!moving.keep) co_return 0;
+  const size_t at = size_t(offset - moving.start);
+  if (buffer.size() < at + moved->bytes) buffer.resize(at + moved->bytes);
+  copy_segments(reply.segments, offset, read->bytes, buffer.data() + at);
+  co_return 0;
+}
+
 Task read_piece(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
+  if (moving.call.client().offers().read_plus == kOk) co_return co_await read_segments(moving, offset, size, moved);
   const File& file = moving.file;
   std::string& buffer = moving.call.buffer;
   Rpc& rpc = moving.call.ask(file.who);
@@ -96,6 +129,7 @@ Task do_copy(OpCall& call) {
   File from, to;
   if (int error = find_file(call, op.handle, op.object, &from)) co_return error;
   if (int error = find_file(call, op.handle2, op.object2, &to)) co_return error;
+  if (is_clone(op)) co_return co_await clone_within(call, from, to);
   uint64_t done = 0;
   call.restarted = false;
   int error;

@@ -280,6 +280,16 @@ Task Nfs4Client::probe() {
   copy.compound.savefh().copy(kAnonymous, kAnonymous, 0, 0, 1);
   const Reply& copies = co_await send(copy);
   offers_.copy = answer(copies);
+  Rpc& clone = on_root();
+  clone.compound.savefh().clone(kAnonymous, kAnonymous, 0, 0, 1);
+  const Reply& clones = co_await send(clone);
+  offers_.clone = answer(clones);
+  if (options.read_plus) {
+    Rpc& read = on_root();
+    read.compound.read_plus(kAnonymous, 0, 1);
+    const Reply& reads = co_await send(read);
+    offers_.read_plus = answer(reads);
+  }
   Rpc& xattr = on_root();
   xattr.compound.getxattr(kProbedXattr);
   const Reply& xattrs = co_await send(xattr);

@@ -20,7 +20,7 @@ constexpr uint32_t kReaddirSize = 65536;
 constexpr uint32_t kMostChurn = 100'000;  // clients a second
 
 Fidelity stated_41(const Op& op, bool privileged) { return nfs4_fidelity(op, {}, privileged); }
-Fidelity stated_42(const Op& op, bool privileged) { return nfs4_fidelity(op, {kOk, kOk, kOk, kOk}, privileged); }
+Fidelity stated_42(const Op& op, bool privileged) { return nfs4_fidelity(op, {kOk, kOk, kOk, kOk, kOk, kOk}, privileged); }
 
 constexpr char kBrokenOpens[] =
     "OPENs that failed with an I/O error; NFS-Ganesha needs a descriptor for each open file and each connection (LimitNOFILE=)";
@@ -102,8 +102,12 @@ class Nfs4Target final : public Target {
   // Adds the operations of 4.2 that this server does not support, with its error.
   void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
     const Nfs4Client::ServerFeatures& o = shared_->client.offers();
-    for (auto [what, status] :
-         {std::pair("ALLOCATE, DEALLOCATE", o.allocate), {"SEEK", o.seek}, {"COPY", o.copy}, {"extended attributes", o.xattrs}})
+    for (auto [what, status] : {std::pair("ALLOCATE, DEALLOCATE", o.allocate),
+                                {"SEEK", o.seek},
+                                {"COPY", o.copy},
+                                {"CLONE", o.clone},
+                                {"extended attributes", o.xattrs},
+                                {"READ_PLUS, so READ was used", shared_->client.options.read_plus ? o.read_plus : kOk}})
       if (status != kOk)
         all.emplace_back(std::string("not offered by the server: ") + what + " (" + status_name(status) + ")", 1);
   }
@@ -118,14 +122,17 @@ constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
 constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
-  url.allow_options({"version",   "vers",     "proto",    "sec",     "nfsport",      "uid",      "gid",       "rsize", "wsize",
-                     "timeout",   "nconnect", "resvport", "clients", "client-share", "slots",    "source",    "churn", "keytab",
-                     "principal", "xprtsec",  "ca",       "cert",    "key",          "tls-name", "tls-verify"});
+  url.allow_options({"version", "vers",   "proto",    "sec",        "nfsport",   "uid",     "gid",
+                     "rsize",   "wsize",  "timeout",  "nconnect",   "resvport",  "clients", "client-share",
+                     "slots",   "source", "churn",    "keytab",     "principal", "xprtsec", "ca",
+                     "cert",    "key",    "tls-name", "tls-verify", "read-plus"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.readdir_max = kReaddirSize;
   o.slots = uint32_t(url.number("slots", 1, o.slots, o.slots));
+  o.read_plus = url.number("read-plus", 0, 1, 0) != 0;
+  if (o.read_plus && minor_version < 2) throw std::runtime_error("read-plus=1: needs version 4.2 (version=4.2)");
   const uint32_t clients = o.clients.clients;
   const uint32_t churn = uint32_t(url.number("churn", 1, kMostChurn, 0));
   if (churn && !o.clients.is_one_of_many()) throw std::runtime_error("churn=: needs several clients (clients=)");

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "clone.hpp"
 #include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 #include "targets/rename_flags.hpp"
@@ -38,9 +39,9 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::open, do_open, "OPEN (CLAIM_FH) GETATTR; with O_TRUNC also SETATTR");
   set(OpKind::create, do_create, "OPEN (CLAIM_NULL; UNCHECKED, or with O_EXCL EXCLUSIVE4_1 and then SETATTR) GETFH GETATTR");
   set(OpKind::tmpfile, do_tmpfile, "OPEN (GUARDED) GETFH GETATTR, by a hidden name");
-  set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
+  set(OpKind::read, do_read, "READ, with read-plus=1 READ_PLUS, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
-  set(OpKind::copy_file_range, do_copy, "COPY; if the server has no COPY: READ, WRITE");
+  set(OpKind::copy_file_range, do_copy, "COPY; if the server has no COPY: READ, WRITE; of a clone: CLONE, else it is impossible");
   set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE; 4.1: GETATTR, SETATTR of the size where it grows, WRITE of zeros");
   set(OpKind::lseek, do_lseek, "SEEK");
   set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
@@ -105,6 +106,7 @@ Fidelity nfs4_fidelity(const Op& op, const Nfs4Client::ServerFeatures& offers, b
     case OpKind::setattr:
       return op.set && (op.set->valid & kAttrMode) && set_id_bits(op.set->mode) && !privileged ? approximate : fidelity;
     case OpKind::copy_file_range:
+      if (is_clone(op)) return offers.clone == kOk ? fidelity : impossible;
       return offers.copy == kOk ? fidelity : approximate;
     case OpKind::fallocate:
       return fallocate_fidelity(op, offers.allocate == kOk);

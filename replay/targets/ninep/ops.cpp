@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/ninep/ops.hpp"
+#include "clone.hpp"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -121,6 +122,8 @@ Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& a) {
       return fidelity == exact && loses_mode_bits(op.mode, a, true) ? approximate : fidelity;
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
+    case OpKind::copy_file_range:
+      return is_clone(op) ? impossible : fidelity;
     case OpKind::fallocate:
       return plain_fallocate_fidelity(op);
     case OpKind::setattr:

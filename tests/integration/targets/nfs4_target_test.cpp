@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "clone.hpp"
 #include "nfs_mounted.hpp"
 
 using namespace fsr;
@@ -134,6 +135,7 @@ TEST_CASE("the target uses the features of NFSv4.2 that the server has, and name
   CHECK(target->fidelity({.kind = OpKind::lseek}) == Fidelity::exact);
   CHECK(target->fidelity({.kind = OpKind::fallocate}) == Fidelity::exact);
   CHECK(target->fidelity({.kind = OpKind::copy_file_range}) == Fidelity::approximate);
+  CHECK(target->fidelity({.kind = OpKind::copy_file_range, .flags = kCopyClone}) == Fidelity::impossible);  // never a copy
   CHECK(target->fidelity({.kind = OpKind::getxattr, .name = "user.x"}) == Fidelity::impossible);
   bool named = false;
   for (const auto& [name, count] : target->counters()) named |= name == "not offered by the server: COPY (NFS4ERR_NOTSUPP)";

@@ -52,6 +52,17 @@ check "nothing else is touched" test "$(cat tree/0001)" = precious -a -d tree/12
 fsreplay mix:sfs97-v3 tree2 --streams 4 --calls 400 --working-set 64M -q >/dev/null
 check "a larger working set" test "$(du -s --apparent-size -k tree2 | cut -f1)" -ge 65536
 
+# Streams that share directories: what is prepared follows the directories; leftovers of a run are used or removed by the next one.
+for run in first second; do
+  fsreplay mix:sfs97-v3 crowd --streams 5000 --directories 5 --calls 20000 -q --json >crowd.json 2>crowd.err
+  check_report "5,000 streams in 5 directories, $run run" crowd.json 'r["streams"] == 5000' 'r["differed"] == 0' \
+    'r["image"]["files"] < 5 * 70' 'r["mix"]["issued"]["total_percent"] < 4'
+done
+check "they make no other directories" test "$(echo crowd/*)" = "crowd/testdir0 crowd/testdir1 crowd/testdir2 crowd/testdir3 crowd/testdir4"
+check_status "more directories than streams" 2 '--directories 9: expected at most one for each of 8 streams' fsreplay mix:sfs97-v3 crowd --directories 9
+check_status "too many directories of their own" 2 '--streams 10001: expected at most 10000 with directories of their own' \
+  fsreplay mix:sfs97-v3 memory: --streams 10001
+
 # Same seed, same operations: seen by what they leave.
 names() { (cd "$1" && find . -printf '%P %s %l\n' | sort); }
 for tree in once twice; do fsreplay mix:sfs97-v3 $tree --streams 4 --calls 3000 --seed 9 -q >/dev/null; done

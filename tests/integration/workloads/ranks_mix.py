@@ -51,6 +51,17 @@ def as_by_one():
     db.close()
 
 
+def sharing_directories():
+    shared = ["mix:sfs97-v3", "-q", "--streams", "50", "--directories", "5", "--calls", "5000", "--json"]
+    one = document(run(FSREPLAY, *shared, "shared1"))
+    done = run(FSREPLAY, *shared, "shared3", "--ranks", "3")
+    result = document(done)
+    case("shared directories: the same calls by ranks", done.returncode == 0 and result["issued"] == one["issued"] == 5000
+         and {kind: n["issued"] for kind, n in result["kinds"].items()} == {kind: n["issued"] for kind, n in one["kinds"].items()}, done)
+    case("shared directories: the same tree", tree("shared1") == tree("shared3") and len(os.listdir("shared3")) == 5, os.listdir("shared3"))
+    case("shared directories: each is of one rank", [row["streams"] for row in result["ranks"]] == [20, 20, 10], result["ranks"])
+
+
 def at_a_rate():
     done = run(FSREPLAY, *MIX, "several", "--load", "400-800,400", "--duration", "2s", "--ranks", "2", "--json")
     loads = json.loads(done.stdout or '{"runs": []}')["runs"]
@@ -153,6 +164,7 @@ def main():
         os.mkdir("tmp")
         ENV["TMPDIR"] = os.path.join(place, "tmp")
         as_by_one()
+        sharing_directories()
         at_a_rate()
         clocks()
         ended_early()

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "../op_text.hpp"
+#include "clone.hpp"
 #include "format.hpp"
 
 namespace fsr::fstrace {
@@ -132,6 +133,9 @@ class Calls final : public ExportFormat {
       case OpKind::write:
         return fmt::format("pwrite64({}, \"\"..., {}, {}", open, op.length, op.offset);
       case OpKind::copy_file_range:
+        if (is_clone(op))
+          return fmt::format("ioctl({}, FICLONERANGE, {{src_fd={}, src_offset={}, src_length={}, dest_offset={}}}",
+                             fd(op.handle2, op.object2, paths), open, op.offset, op.length, op.offset2);
         return fmt::format("copy_file_range({}, [{}], {}, [{}], {}, 0", open, op.offset, fd(op.handle2, op.object2, paths),
                            op.offset2, op.length);
       case OpKind::fallocate:

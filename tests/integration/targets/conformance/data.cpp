@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "case.hpp"
+#include "clone.hpp"
 
 namespace fsr {
 namespace {
@@ -366,6 +367,13 @@ void ranges(Case& c) {
     require(c.ok(copy).result == 1000, "a copy is short");
     require(c.read(g, 7, 1000) == c.read(f, 100, 1000), "a copy differs");
   }
+  // Whether files can share blocks is for the file system to say.
+  Op clone = copy;
+  clone.flags = kCopyClone;
+  clone.offset = clone.offset2 = 0;
+  clone.length = 4096;
+  if (c.d.can(clone) && c.expect(clone, {0, EOPNOTSUPP, EINVAL, ENOTTY}).error == 0)
+    require(c.read(g, 0, 4096) == c.read(f, 0, 4096), "a clone differs");
   c.close(f);
   c.close(g);
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "case.hpp"
+#include "clone.hpp"
 #include "targets/op_shapes.hpp"
 
 namespace fsr {
@@ -133,6 +134,8 @@ class Stage {
 // Errors that are an answer of the file system, not a refusal of the operation.
 bool fair_answer(const Op& op, int error) {
   if (op.kind == OpKind::ioctl) return error == ENOTTY || error == 0;
+  // Not all file systems can share blocks, or those of this range.
+  if (is_clone(op)) return error == EOPNOTSUPP || error == EINVAL || error == 0;
   if (op.kind == OpKind::setattr && (op.set->valid & kAttrUid) && geteuid() != 0) return error == EPERM;
   return error == 0;
 }
