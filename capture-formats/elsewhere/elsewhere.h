@@ -27,6 +27,12 @@
 #endif
 #define O_TMPFILE (0x10000000 | O_DIRECTORY)
 
+#ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#endif
+
 #define FALLOC_FL_KEEP_SIZE 0x01
 #define FALLOC_FL_PUNCH_HOLE 0x02
 #define FALLOC_FL_NO_HIDE_STALE 0x04
@@ -42,6 +48,9 @@
 
 #ifndef ENODATA
 #define ENODATA 61
+#endif
+#ifndef EKEYEXPIRED
+#define EKEYEXPIRED 127
 #endif
 #ifndef EREMOTEIO
 #define EREMOTEIO 121
