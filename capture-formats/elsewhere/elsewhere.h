@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of Linux' headers and of glibc, for a build on macOS or FreeBSD (-Dprograms=fstrace). meson.build includes this into all
-// files. Numbers are those of Linux, which traces contain. Those of open(2) and E* are this system's where it has them.
+// files. Numbers are those of Linux, which traces contain. Numbers of open(2) and of errors are this system's where it has them.
 #pragma once
 
 #include <errno.h>
