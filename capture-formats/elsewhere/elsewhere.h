@@ -73,6 +73,10 @@ static inline int statx(int, const char*, int, unsigned, struct statx*) { return
 
 #ifdef __APPLE__
 static inline ssize_t getrandom(void* to, size_t bytes, unsigned) { return getentropy(to, bytes) == 0 ? (ssize_t)bytes : -1; }
+static inline int posix_fallocate(int fd, off_t offset, off_t bytes) {
+  fstore_t room = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, offset + bytes, 0};
+  return fcntl(fd, F_PREALLOCATE, &room) == 0 ? 0 : errno;
+}
 #endif
 
 // Callers that must not replace a file then make a link.
