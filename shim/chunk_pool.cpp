@@ -10,14 +10,13 @@
 #include <system_error>
 
 #include "util/check.hpp"
+#include "util/page_size.hpp"
 
 namespace fsr::shim {
 
 constexpr size_t kMostChunks = 65536;
 
-ChunkPool::ChunkPool(size_t chunk_bytes, size_t capacity)
-    : chunk_bytes_((chunk_bytes + size_t(getpagesize()) - 1) / size_t(getpagesize()) * size_t(getpagesize())),
-      chunks_(kMostChunks) {
+ChunkPool::ChunkPool(size_t chunk_bytes, size_t capacity) : chunk_bytes_(whole_pages(chunk_bytes)), chunks_(kMostChunks) {
   if (!grow(std::max(capacity, chunk_bytes_)) && count_ == 0)
     throw std::system_error(ENOMEM, std::generic_category(), "can't allocate memory for recorded operations (see --ring)");
 }

@@ -14,7 +14,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kPage = 4096;                // of x86, where alone events of page faults exist
 constexpr uint64_t kMostAtOnce = 128 << 10;     // bytes of one operation, at most
 constexpr int64_t kTogether = 1'000'000;        // ns between two faults that become one operation, at most
 constexpr int64_t kLinger = 1'000'000'000;      // ns after an open in which a file is usually mapped

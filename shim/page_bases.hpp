@@ -44,7 +44,7 @@ class PageBases {
   uint64_t missing() const { return missing_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kPage = 4096;
+  static constexpr size_t kPage = 4096;  // divides the pages of all machines
 
   struct Key {
     uint64_t node, page;

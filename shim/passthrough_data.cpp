@@ -15,6 +15,7 @@
 #include "passthrough.hpp"
 #include "permission.hpp"
 #include "space_limits.hpp"
+#include "util/page_size.hpp"
 
 namespace fsr::shim {
 
@@ -30,7 +31,7 @@ char* thread_buffer(size_t size) {
   if (size > buffer.size) {
     free(buffer.memory);
     buffer.size = (size + 0xfffff) & ~size_t(0xfffff);
-    buffer.memory = static_cast<char*>(aligned_alloc(4096, buffer.size));
+    buffer.memory = static_cast<char*>(aligned_alloc(page_size(), buffer.size));
     if (!buffer.memory) buffer.size = 0;
   }
   return buffer.memory;
@@ -125,7 +126,7 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   if (h->append_only && !appending) return r.fail(EPERM);
   const int fd = lower_fd(r.shim, h, direct);
   const char* from = data;
-  if (direct && reinterpret_cast<uintptr_t>(data) % 4096 != 0) {
+  if (direct && reinterpret_cast<uintptr_t>(data) % page_size() != 0) {
     char* aligned = thread_buffer(size);
     if (!aligned) return r.fail(ENOMEM);
     memcpy(aligned, data, size);

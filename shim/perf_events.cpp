@@ -22,7 +22,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096;              // of x86: other processors have no tracepoints for page faults
 constexpr size_t kBufferBytes = 512 << 10;  // for each processor; the number of pages is a power of two
 constexpr uint32_t kWakeBytes = kBufferBytes / 4;
 constexpr int64_t kArrival = 200'000;     // ns after which an event is in its buffer

@@ -3,6 +3,8 @@
 
 #include <xxhash.h>
 
+#include "trace/open_flags.hpp"
+
 namespace fsr {
 
 namespace {
@@ -21,11 +23,24 @@ constexpr std::string_view kXattrs[] = {
     "user.fsreplay", "security.capability", "security.selinux",      "system.posix_acl_access", "system.posix_acl_default",
     "security.ima",  "security.evm",        "trusted.overlay.opaque"};
 
+bool opens(OpKind kind) {
+  return kind == OpKind::open || kind == OpKind::opendir || kind == OpKind::create || kind == OpKind::tmpfile;
+}
+
 }  // namespace
 
 std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
-  return {uint32_t(kind),   error, type,    packed(object), packed(parent), packed(second), handle, uint32_t(place),
-          uint32_t(extent), size,  argument};
+  return {uint32_t(kind),
+          error,
+          type,
+          packed(object),
+          packed(parent),
+          packed(second),
+          handle,
+          uint32_t(place),
+          uint32_t(extent),
+          size,
+          opens(kind) ? trace_open_flags(argument) : argument};
 }
 
 bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
@@ -41,7 +56,7 @@ bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   made.place = Place(f[7]);
   made.extent = Extent(f[8]);
   made.size = uint8_t(f[9]);
-  made.argument = f[10];
+  made.argument = opens(made.kind) ? local_open_flags(f[10]) : f[10];
   if (made.is_process_step() && made.handle != uint8_t(ProcessStep::starts) && made.handle != uint8_t(ProcessStep::waits))
     return false;
   *s = made;

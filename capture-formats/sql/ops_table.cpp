@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "../trace/live_state.hpp"
+#include "../trace/open_flags.hpp"
 #include "../trace/paths.hpp"
 #include "../trace/reader.hpp"
 #include "../trace/series.hpp"
@@ -186,7 +187,7 @@ class OpsRows final : public TraceRows {
       case kFlags:
         return integer(op.flags);
       case kOpenFlags:
-        return integer(op.open_flags);
+        return integer(trace_open_flags(op.open_flags));
       case kKernel:
         return integer(op.has(kOpKernel));
       case kInferred:

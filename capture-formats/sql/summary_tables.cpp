@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "../trace/live_state.hpp"
+#include "../trace/open_flags.hpp"
 #include "../trace/paths.hpp"
 #include "../trace/reader.hpp"
 #include "../trace/series.hpp"
@@ -171,7 +172,8 @@ void fill_opens(const std::string& name, std::vector<Row>& rows) {
   reader.load_state(INT64_MIN, state);
   state.each_name([&](ObjectId parent, std::string_view part, ObjectId object, uint32_t) { paths.learn(parent, part, object); });
   state.each_open([&](const LiveOpen& open) {
-    opens[open.handle] = {.object = open.object, .path = paths.path(open.object), .flags = number(open.open_flags)};
+    opens[open.handle] = {
+        .object = open.object, .path = paths.path(open.object), .flags = number(trace_open_flags(open.open_flags))};
   });
   each_op(name, reader, [&](const Op& op) {
     paths.apply(op);
@@ -188,7 +190,7 @@ void fill_opens(const std::string& name, std::vector<Row>& rows) {
       case OpKind::create:
       case OpKind::tmpfile:
         open.opened = op.start;
-        open.flags = number(op.open_flags);
+        open.flags = number(trace_open_flags(op.open_flags));
         break;
       case OpKind::release:
       case OpKind::releasedir:

@@ -11,6 +11,7 @@
 #include "bytes.hpp"
 #include "live_impl.hpp"
 #include "op_limits.hpp"
+#include "open_flags.hpp"
 
 namespace fsr {
 
@@ -75,7 +76,8 @@ void LiveState::Impl::serialize(const Sink& sink) const {
   });
   out.varint(opens.size());
   opens.each([&](const LiveOpen& h) {
-    for (uint64_t v : {h.handle, h.object, uint64_t(h.open_flags), uint64_t(h.thread), uint64_t(h.directory)}) out.varint(v);
+    for (uint64_t v : {h.handle, h.object, uint64_t(trace_open_flags(h.open_flags)), uint64_t(h.thread), uint64_t(h.directory)})
+      out.varint(v);
     full();
   });
   size_t held = 0;
@@ -115,7 +117,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     op.handle = in.varint();
     op.object = in.varint();
     if (op.handle > kMostId || op.object > kMostId) return false;
-    op.open_flags = uint32_t(in.varint()) & ~uint32_t(O_TRUNC);
+    op.open_flags = local_open_flags(uint32_t(in.varint())) & ~uint32_t(O_TRUNC);
     op.thread = ThreadId(in.varint());
     opened(op, in.varint() != 0);
     check_size();

@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "../op.hpp"
+#include "open_flags.hpp"
 
 namespace fsr {
 
@@ -312,8 +314,10 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   k.mode = op.mode;
   c.value(kRowFlags, kColFlags, op.flags, k.flags);
   k.flags = op.flags;
-  c.value(kRowOpenFlags, kColOpenFlags, op.open_flags, k.open_flags);
-  k.open_flags = op.open_flags;
+  uint32_t open_flags = trace_open_flags(op.open_flags);
+  c.value(kRowOpenFlags, kColOpenFlags, open_flags, k.open_flags);
+  k.open_flags = open_flags;
+  if constexpr (!std::is_const_v<AnyOp>) op.open_flags = local_open_flags(open_flags);
 
   uint32_t name = kNone;
   if (traits & kHasXattr)

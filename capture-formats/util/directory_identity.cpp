@@ -41,7 +41,7 @@ std::optional<InodeIdentity> inode_identity(int fd) {
   struct stat s;
   struct statx born;
   if (fstat(fd, &s) != 0) return {};
-  InodeIdentity identity{.device = s.st_dev, .inode = s.st_ino};
+  InodeIdentity identity{.device = uint64_t(s.st_dev), .inode = s.st_ino};
   if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BTIME, &born) == 0 && (born.stx_mask & STATX_BTIME))
     identity.born = born.stx_btime.tv_sec * 1'000'000'000ll + born.stx_btime.tv_nsec;
   return identity;

@@ -7,14 +7,16 @@
 #include <memory>
 #include <new>
 
+#include "util/page_size.hpp"
+
 namespace fsr {
 
 class PageBuffer {
  public:
   PageBuffer() = default;
   explicit PageBuffer(size_t bytes, char fill = 0) : size_(bytes) {
-    const size_t pages = (bytes + kPage - 1) / kPage * kPage;
-    memory_.reset(static_cast<char*>(aligned_alloc(kPage, pages)));
+    const size_t pages = whole_pages(bytes);
+    memory_.reset(static_cast<char*>(aligned_alloc(page_size(), pages)));
     if (!memory_ && pages) throw std::bad_alloc();
     if (pages) memset(memory_.get(), fill, pages);
   }
@@ -26,7 +28,6 @@ class PageBuffer {
   char* end() const { return data() + size_; }
 
  private:
-  static constexpr size_t kPage = 4096;
   struct Free {
     void operator()(char* memory) const { free(memory); }
   };

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "trace/op_limits.hpp"
+#include "trace/open_flags.hpp"
 
 namespace fsr {
 
@@ -271,9 +272,9 @@ static std::string describe(const char* what, const Attr* a) {
 std::string describe(const Op& o) {
   std::string s = fmt::format(
       "{} {}+{} {} f{:x} e{} t{} {}:{} m{:o} F{:x} O{:x} o{} p{} p{} o{} h{} h{} @{} @{} l{} r{} w{:x} '{}' '{}' '{}'", o.seq,
-      o.start, o.duration, op_name(o.kind), o.op_flags, o.error, o.thread, o.uid, o.gid, o.mode, o.flags, o.open_flags, o.object,
-      o.parent, o.parent2, o.object2, o.handle, o.handle2, o.offset, o.offset2, o.length, o.result, o.owner, o.name, o.name2,
-      o.data);
+      o.start, o.duration, op_name(o.kind), o.op_flags, o.error, o.thread, o.uid, o.gid, o.mode, o.flags,
+      trace_open_flags(o.open_flags), o.object, o.parent, o.parent2, o.object2, o.handle, o.handle2, o.offset, o.offset2,
+      o.length, o.result, o.owner, o.name, o.name2, o.data);
   for (const BlockPrint& b : o.blocks) s += fmt::format(" <{:x} {}>", b.hash, b.level);
   for (const DirEntry& e : o.entries) s += fmt::format(" [{} {} {:o}]", e.name, e.ino, e.type);
   s += describe("set", o.set) + describe("attr", o.attr);

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "json_out.hpp"
+#include "trace/open_flags.hpp"
 
 namespace fsr::fstrace {
 
@@ -65,7 +66,7 @@ void op_text(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   if (has_range(op.kind)) fmt::format_to(to, " offset {}", op.offset);
   if (op.length) fmt::format_to(to, " length {}", op.length);
   if (op.mode) fmt::format_to(to, " mode {:#o}", op.mode);
-  if (op.open_flags) fmt::format_to(to, " open {:#o}", op.open_flags);
+  if (op.open_flags) fmt::format_to(to, " open {:#o}", trace_open_flags(op.open_flags));
   if (op.flags) fmt::format_to(to, " flags {:#x}", op.flags);
   if (op.owner) fmt::format_to(to, " owner {:x}", op.owner);
   if (op.set) {
@@ -157,7 +158,7 @@ void op_json(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   number("length", op.length);
   number("mode", op.mode);
   number("flags", op.flags);
-  number("open_flags", op.open_flags);
+  number("open_flags", trace_open_flags(op.open_flags));
   number("owner", op.owner);
   text("data", op.data);
   if (op.set) {

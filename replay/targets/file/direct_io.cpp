@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "util/page_size.hpp"
+
 namespace fsr {
 
 uint32_t direct_block(int fd) {
@@ -15,14 +20,17 @@ uint32_t direct_block(int fd) {
   int bytes = 0;
   if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && ioctl(fd, BLKSSZGET, &bytes) == 0) return uint32_t(bytes);
   struct statfs fs;
-  if (fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC) return 1;
+  if (fstatfs(fd, &fs) != 0) return uint32_t(page_size());
+  if (fs.f_type == NFS_SUPER_MAGIC) return 1;
 #ifdef STATX_DIOALIGN
   struct statx answer {};
   if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 && (answer.stx_mask & STATX_DIOALIGN) &&
       answer.stx_dio_offset_align)
     return answer.stx_dio_offset_align;
 #endif
-  return 4096;  // no file system requires more
+  // Blocks of btrfs are as large as the pages of the machine that made it.
+  return std::has_single_bit(uint64_t(fs.f_bsize)) ? uint32_t(std::clamp<uint64_t>(uint64_t(fs.f_bsize), 4096, page_size()))
+                                                   : 4096;
 }
 
 static void set_direct(int fd, bool on) {

@@ -11,7 +11,7 @@ namespace fsr {
 constexpr uint64_t kPiece = 8 << 20;  // bytes of one request; a longer read, or write to a device, is several requests
 
 // Returns the bytes that offsets and lengths must be multiples of. A block device: its logical block. A file: 1 on NFS, elsewhere
-// what the file system reports (statx(2), Linux 6.1), or else 4096.
+// what the file system reports (statx(2), Linux 6.1). If it reports nothing: its blocks, at least 4096 and at most a page.
 uint32_t direct_block(int fd);
 
 // A lock on a file for one read or write. It has an effect only if O_DIRECT was added by the target's option. A request of whole

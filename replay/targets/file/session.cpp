@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
 constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
 
-// Bytes of a page of the page cache. A read that ends early at a multiple of this may continue behind the cached pages.
+// Bytes that divide a page of the page cache. A read that ends early at a multiple may continue behind the cached pages.
 constexpr uint64_t kCachePage = 4096;
 constexpr int64_t kQuick = 200'000;  // mean ns that buffered writes may take beyond one for each byte
 constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after the page cache was slow

@@ -13,6 +13,7 @@
 
 #include "credentials.hpp"
 #include "mount_requests.hpp"
+#include "util/page_size.hpp"
 
 namespace fsr {
 
@@ -20,10 +21,9 @@ ReplyBuffer::~ReplyBuffer() { free(data_); }
 
 char* ReplyBuffer::need(size_t bytes) {
   if (bytes <= size_) return data_;
-  constexpr size_t kAlign = 4096;
-  size_t size = (bytes + kAlign - 1) / kAlign * kAlign;
+  size_t size = whole_pages(bytes);
   void* fresh = nullptr;
-  if (posix_memalign(&fresh, kAlign, size) != 0) return nullptr;
+  if (posix_memalign(&fresh, page_size(), size) != 0) return nullptr;
   free(data_);
   data_ = static_cast<char*>(fresh);
   size_ = size;

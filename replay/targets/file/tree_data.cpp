@@ -21,7 +21,7 @@
 
 namespace fsr {
 
-constexpr uint64_t kPage = 4096;  // O_DIRECT reads whole pages
+constexpr uint64_t kBlock = 64 << 10;  // O_DIRECT reads whole blocks, which are seldom larger
 
 // Finds the open file of a handle. Without a handle, as in a trace of a stateless protocol, the object is opened for this call.
 int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {
@@ -63,7 +63,7 @@ int FileTree::read(Context& c) {
   // Limit the memory to what the rest of the file needs, whatever length the trace has.
   if (length > kPiece && fstat(open->fd.get(), &st) == 0) {
     uint64_t left = uint64_t(st.st_size) > c.op.offset ? uint64_t(st.st_size) - c.op.offset : 0;
-    length = std::min(length, std::max<uint64_t>((left + kPage - 1) & ~(kPage - 1), kPiece));
+    length = std::min(length, std::max<uint64_t>((left + kBlock - 1) & ~(kBlock - 1), kPiece));
   }
   bool whole = c.request.want_data && length <= (1u << 30);
   char* buffer = c.reply.data.need(whole ? size_t(length) : size_t(std::min<uint64_t>(length, kPiece)));

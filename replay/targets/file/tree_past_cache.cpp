@@ -95,7 +95,7 @@ int FileTree::access_anew(Context& c) {
 // Makes the client write the file's first page unstably, so that the fsync sends a commit. The page is marked as changed through
 // a mapping (MADV_POPULATE_WRITE, Linux 5.14). So the file keeps its size and content, whatever others do to it meanwhile.
 void FileTree::leave_uncommitted(Context& c) {
-  constexpr size_t kPage = 4096;  // bytes
+  constexpr size_t kPage = 4096;  // bytes; the kernel takes the whole page, if larger
   const OpenRef open = objects_.any_open(c.op.object);
   struct stat st;
   if (!open || fstat(open->fd.get(), &st) != 0 || st.st_size == 0) return;

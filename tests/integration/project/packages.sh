@@ -25,6 +25,13 @@ else
   check 'rpm unpacks them' rpm --root "$scratch/rpm-root" -i --nodeps rpms/*.rpm
   check 'with the README and its pictures' sh -c 'cd rpm-root/usr/share/doc/fsreplay && ls $(grep -o "docs/pictures/[a-z-]*.svg" README.md)'
   check 'with all programs' sh -c 'for p in fsshim fsreplay fstrace fsbench; do rpm-root/usr/bin/$p --version; done'
+  check 'with a module for each MPI' sh -c 'ls rpm-root/usr/lib*/*/fsshim/fsr-mpi-mpich.so rpm-root/usr/lib*/*/fsshim/fsr-mpi-openmpi.so'
+  check 'and the Python module' sh -c '
+    rpm-root/usr/bin/fsreplay mix:nhfsstone memory: --calls 100 --record mix.zst -q >/dev/null
+    cd rpm-root/usr/lib/python3/dist-packages
+    LD_LIBRARY_PATH=$(dirname ../../*/libfsrtrace.so.0) /usr/bin/python3 -c "
+import fsrtrace
+assert fsrtrace.open(\"$OLDPWD/mix.zst\").operations > 99"'
 fi
 
 # The machine with its packages, but what is written stays in memory.

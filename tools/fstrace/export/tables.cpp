@@ -2,6 +2,7 @@
 // Comma-separated values and JSON lines: everything that dump shows.
 #include "../op_text.hpp"
 #include "format.hpp"
+#include "trace/open_flags.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -68,7 +69,7 @@ class Csv final : public ExportFormat {
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", op.seq,
                    op.start, op.duration, op_name(op.kind), outcome, who.client, who.pid, who.tid, in_quotes(who.command), op.uid,
                    op.gid, in_quotes(paths.of(op)), in_quotes(path2(op, paths)), op.object, op.handle, op.offset, op.length,
-                   op.result, op.mode, op.flags, op.open_flags, op.op_flags);
+                   op.result, op.mode, op.flags, trace_open_flags(op.open_flags), op.op_flags);
     set_columns(out, op);
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{}\n", has_path_name(op.kind) ? "" : in_quotes(op.name),
                    in_quotes(escape_text(op.data)), op.owner, op.handle2, op.object2, op.offset2, in_quotes(listed(op)),
