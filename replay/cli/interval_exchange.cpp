@@ -77,7 +77,7 @@ void IntervalExchange::take_in(RankInterval part) {
   }
 }
 
-// Posts a part to the rank that collects it. What can't be sent now is held, as one interval.
+// Posts a part to the rank that collects it. Parts that can't be sent now are held, as one interval.
 void IntervalExchange::send(const RankInterval& part) {
   if (held_.empty()) {
     held_ = part.save();

@@ -17,7 +17,7 @@ struct IntervalGaps {
     uint64_t intervals = 0;    // number of intervals that lack the rank
     int64_t from = 0, to = 0;  // start of the first one and end of the last one, ns since the start of the run
   };
-  std::map<unsigned, OfRank> ranks;  // those that are missing somewhere
+  std::map<unsigned, OfRank> ranks;  // ranks that are missing somewhere
   uint64_t intervals = 0;            // number of all intervals
   uint64_t lacking = 0;              // intervals that lack at least one rank
   uint64_t late = 0;                 // parts that came after their interval was reported, and count in a later one

@@ -40,8 +40,8 @@ struct RankRow {
   int64_t began = 0;  // ns after the common start
 };
 
-// Section of the report on the ranks: the accuracy of their clocks, when they began, how late they were, and where they are
-// missing in the intervals. It has a line, an object of JSON and a row of the table `ranks` for each rank.
+// Section of the report on the ranks: the accuracy of their clocks, when they began and how late they were. It names the
+// intervals that lack a rank. It has a line, an object of JSON and a row of the table `ranks` for each rank.
 class RanksSection final : public ReportSection {
  public:
   // `issued`: word for what the ranks issue, for example "calls". `hosts`: of all ranks, lost ones included.

@@ -61,12 +61,12 @@ class Cluster {
   virtual ClockOffset compare_clocks() = 0;
   // Not collective. post() sends a message to the rank `to`: the root or collector_of(rank()), or from the root to any. It never
   // waits. False: nothing was sent, because 40 KB wait for that rank already. take() returns the next message that was posted to
-  // this rank, with its sender. It waits for at most `wait` ns. None: nothing has arrived. The messages of one rank arrive in
-  // order, and before what the rank sends later.
+  // this rank. It waits for at most `wait` ns. None: nothing has arrived. The messages of one rank arrive in order, and before
+  // what the rank sends later.
   virtual bool post(unsigned to, std::string_view mine) = 0;
   virtual std::optional<std::pair<unsigned, std::string>> take(int64_t wait = 0) = 0;
-  // Not collective. True for each rank that has exited or has sent nothing for the timeout, as far as the root knows and has
-  // told. take() looks for them. A rank that sends something again is not missing any more.
+  // Not collective. True: the rank has exited, or has sent nothing for the timeout. The root looks for these ranks in take(), and
+  // tells the others. A rank that sends something again is not missing any more.
   virtual const std::vector<bool>& missing() const = 0;
   // Not collective. Reports to the root (on the root: to all ranks) that this rank is busy and still alive. Call this about every
   // heartbeat_interval() ns during long work.

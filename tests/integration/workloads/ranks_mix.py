@@ -122,7 +122,6 @@ def lost():
              == sum(i["operations"] for i in result["intervals"] if not i.get("kind")) - result["operations_of_lost_ranks"],
              (issued, result["issued"], result["operations_of_lost_ranks"]))
         case(f"a rank that is {name}: missing in intervals from then on", [gap["rank"] for gap in result["gaps"]] == which
-             and all(gap["from_ns"] > 0 for gap in result["gaps"])
              and any(line.startswith("intervals that lack a rank: ") for line in result["not_clean"]), (result["gaps"], result["not_clean"]))
         case(f"a rank that is {name}: no process is left", gone(others))
 
