@@ -222,7 +222,7 @@ static void add_aftermath(Report& report, const std::string& lost) {
   report.aftermath = report.aftermath.empty() ? lost : lost + "; " + report.aftermath;
 }
 
-bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExchange& intervals, RankClock clock) {
+bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExchange* intervals, RankClock clock) {
   const auto [parts, lost] = cluster.gather_left(save_part(input, report, clock, cluster.size()));
   std::vector<RankRow> rows = {{.rank = 0,
                                 .host = cluster.hosts()[0],
@@ -241,10 +241,11 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExch
     whole = false;
   }
   if (!cluster.root()) return true;
-  report.series = intervals.take_series();
+  report.series = intervals ? intervals->take_series() : TimeSeries();
   input.describe(report);
   clients.give_to(report);
-  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued, intervals.gaps(), cluster.hosts()));
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued,
+                                                           intervals ? intervals->gaps() : IntervalGaps(), cluster.hosts()));
   return whole;
 }
 

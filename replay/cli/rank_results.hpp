@@ -64,8 +64,8 @@ class RanksSection final : public ReportSection {
 };
 
 // Collective, after a round. On the root, changes `report` to that of all ranks that are left; its aftermath names the lost ones.
-// On other ranks, `report` stays the same. `intervals`: finished. Returns false on the root if a rank is lost, after which the
-// cluster can't be used.
-bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExchange& intervals, RankClock clock);
+// On other ranks, `report` stays the same. `intervals`: finished; null: ranks sent none. Returns false on the root if a rank is
+// lost, after which the cluster can't be used.
+bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExchange* intervals, RankClock clock);
 
 }  // namespace fsr

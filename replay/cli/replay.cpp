@@ -176,7 +176,7 @@ void Replay::send_heartbeat() {
 void Replay::gather() {
   if (cluster.size() == 1) return;
   exchange->finish();
-  whole_ = gather_results(cluster, *input, report, *exchange, rank_clock);
+  whole_ = gather_results(cluster, *input, report, &*exchange, rank_clock);
 }
 
 // Handles a rank that was lost before or between rounds. In the first round there is nothing to report; later, the results so far

@@ -10,11 +10,16 @@
 // root_work clocks FIRST NEXT RANKS...: compares the root's clock with those of ranks on a network that is only modelled: a rank
 // answers the first question after FIRST us, because it has to wake up, and further ones after NEXT us.
 //
+// root_work virtual PAUSE INTERVALS: to be started by mpirun. Each rank only sends an interval of a second every PAUSE ms, as a
+// run would, and keeps nothing else. Prints how many ranks are in the merged intervals, and in the end what they lack, and
+// memory.
+//
 // root_work messages BYTES RANKS...: forks ranks that only compare their clocks, meet, and send BYTES each to the root.
 #include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -24,11 +29,13 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cli/interval_exchange.hpp"
 #include "cli/interval_merger.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
@@ -81,6 +88,12 @@ int64_t cpu_time() {
   timespec used;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return used.tv_sec * 1'000'000'000 + used.tv_nsec;
+}
+
+double peak_memory() {  // MB
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return double(used.ru_maxrss) / 1e3;
 }
 
 // Returns interval `number` of one rank, or of as many as stand for `ranks`, as it is sent.
@@ -145,11 +158,9 @@ void hour(int argc, char** argv) {
         if (const auto one = merger.next(awaited, 200)) one->report_interval(merged, false, {});
         took += cpu_time() - began;
       }
-    rusage used;
-    getrusage(RUSAGE_SELF, &used);
     printf("%5u ranks on %u hosts for %u s: each interval %.2f MB and %.2f ms, %zu intervals, the root's memory %.0f MB\n", ranks,
            kHosts, kSeconds, double(bytes) / kSeconds / 1e6, double(took) / 1e6 / kSeconds, merged.series.intervals().size(),
-           double(used.ru_maxrss) / 1e3);
+           peak_memory());
   }
 }
 
@@ -209,6 +220,59 @@ void clocks(int argc, char** argv) {
   }
 }
 
+int send_virtual(Cluster& cluster, int64_t pause, unsigned intervals) {
+  const Recorded recorded = cluster.root() ? record(2) : Recorded();
+  const Tally counts = Tally::load(cluster.broadcast(cluster.root() ? recorded.intervals[0].counts.save() : ""));
+  TimeSeries alone;
+  const SeriesInterval series = alone.add({1, 0, 1'000'000'000, counts, false});
+  uint64_t in_last = 0;
+  IntervalExchange exchange(
+      cluster, 1, 1'000'000'000,
+      [&](const Interval& interval, const SeriesInterval& merged) {
+        if (std::exchange(in_last, *merged.ranks) == *merged.ranks && interval.number % 100 != 0) return;
+        printf("interval %u: %llu ranks\n", interval.number, static_cast<unsigned long long>(in_last));
+        fflush(stdout);
+      },
+      [](const std::string& what) { printf("%s\n", what.c_str()); });
+  const ClockOffset own = cluster.compare_clocks();
+  const int64_t start = common_start(cluster, own, 100'000'000);
+  MonotonicClock clock;
+  int64_t beaten = 0;
+  for (unsigned i = 0; i < intervals; ++i) {
+    for (int64_t now; (now = clock.now()) < start + (i + 1) * pause;) {
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(std::min(start + (i + 1) * pause - now, cluster.heartbeat_interval())));
+      if (now - beaten < cluster.heartbeat_interval()) continue;
+      beaten = now;
+      cluster.send_heartbeat();
+      exchange.move();
+    }
+    exchange.add({i + 1, i * int64_t(1'000'000'000), (i + 1) * int64_t(1'000'000'000), counts, i + 1 == intervals}, series);
+  }
+  exchange.finish();
+  ByteWriter memory;
+  memory.varint(uint64_t(peak_memory() * 1000));
+  const auto all = cluster.gather_left(memory.view());
+  if (!cluster.root()) return 0;
+  double most = 0;
+  for (unsigned rank = 1; rank < cluster.size(); ++rank)
+    if (all.by_rank[rank]) most = std::max(most, double(ByteReader(*all.by_rank[rank]).varint()) / 1e3);
+  const IntervalGaps& gaps = exchange.gaps();
+  printf("%sof %llu intervals %llu lack a rank, %llu parts came late; lost: %s\n", gaps.text(cluster.hosts()).c_str(),
+         static_cast<unsigned long long>(gaps.intervals), static_cast<unsigned long long>(gaps.lacking),
+         static_cast<unsigned long long>(gaps.late), all.lost.empty() ? "none" : all.lost.c_str());
+  printf("memory: the root %.1f MB, another rank up to %.1f MB\n", peak_memory(), most);
+  fflush(stdout);
+  return 0;
+}
+
+void virtual_time(int argc, char** argv) {
+  ClusterOptions options;
+  options.timeout = 20'000'000'000;
+  const int64_t pause = atoll(argv[2]) * 1'000'000;
+  on_ranks(options, "", [&](Cluster& cluster) { return send_virtual(cluster, pause, unsigned(atoi(argv[argc - 1]))); });
+}
+
 void messages(int argc, char** argv) {
   const std::string text(size_t(atoll(argv[2])), 'x');
   for (int i = 3; i < argc; ++i) {
@@ -237,11 +301,9 @@ void messages(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc < 4)
-    throw std::runtime_error(
-        "expected merge SECONDS RANKS..., hour SECONDS RANKS..., clocks FIRST NEXT RANKS... or messages BYTES RANKS...");
+  if (argc < 4) throw std::runtime_error("expected merge, hour, clocks, messages or virtual, and its numbers");
   const std::map<std::string, void (*)(int, char**)> all = {
-      {"merge", merge}, {"hour", hour}, {"clocks", clocks}, {"messages", messages}};
+      {"merge", merge}, {"hour", hour}, {"clocks", clocks}, {"messages", messages}, {"virtual", virtual_time}};
   all.at(argv[1])(argc, argv);
   return 0;
 } catch (const std::exception& e) {

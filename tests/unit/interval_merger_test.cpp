@@ -98,7 +98,8 @@ TEST_CASE("intervals of ranks: those that could not be sent are one, and no oper
   sum.merge(part(2, 3, 100));
   CHECK((operations(sum) == 131 && sum.number() == 5 && sum.from() == 5 * kSecond && sum.to() == 6 * kSecond));
   std::map<unsigned, uint64_t> of_rank;
-  for (const RankInterval::Sender& sender : RankInterval::load(sum.save()).senders()) of_rank[sender.rank] = sender.operations;
+  const RankInterval loaded = RankInterval::load(sum.save());
+  for (const RankInterval::Sender& sender : loaded.senders()) of_rank[sender.rank] = sender.operations;
   CHECK(of_rank == std::map<unsigned, uint64_t>{{0, 1}, {1, 30}, {2, 100}});
   RankInterval end = RankInterval::end_of(1, 5);
   CHECK((end.ends_only() && !end.has(1)));

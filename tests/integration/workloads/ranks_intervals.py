@@ -21,7 +21,6 @@ from ranks import read  # noqa: E402
 FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
-PATIENCE = 2
 
 
 def rows():
@@ -47,7 +46,7 @@ class Run:
     def __init__(self, hosts, ranks, names, intervals, length):
         self.hosts, self.names = hosts, names
         words = hosts.mpirun(FSREPLAY, "mix:sfs97-v3", "memory:", "-q", "--streams", str(ranks), "--workers", "1", "--load", str(4 * ranks),
-                             "--duration", f"{intervals * length}ms", "--interval", f"{length}ms", "--patience", f"{PATIENCE}s", "--csv", "i.csv",
+                             "--duration", f"{intervals * length}ms", "--interval", f"{length}ms", "--patience", "2s" if ranks < 50 else "20s", "--csv", "i.csv",
                              "--json")
         words[words.index("--host") + 1] = ",".join(f"{name}:{ranks // len(names)}" for name in names)
         words.insert(words.index("--host"), "--enable-recovery")
