@@ -2,8 +2,8 @@
 // Sends the intervals of a round to the root as they end. The first rank of each host merges those of its host. The root merges
 // those of the hosts, and keeps one set.
 //
-// No member waits while the load runs. If what was sent is not read, a rank keeps at most 64 KB (for intervals of up to 24 KB):
-// 40 KB on their way, and the sum of later intervals. A part that is missing in an interval is counted in the gaps. Use from the
+// No member waits while the load runs. If what was sent is not read, a rank keeps at most 64 KB (for intervals of up to 16 KB):
+// 48 KB on their way, and the sum of later intervals. A part that is missing in an interval is counted in the gaps. Use from the
 // main thread.
 #pragma once
 

@@ -60,7 +60,7 @@ class Cluster {
   // questions. The root asks 16 ranks at the same time.
   virtual ClockOffset compare_clocks() = 0;
   // Not collective. post() sends a message to the rank `to`: the root or collector_of(rank()), or from the root to any. It never
-  // waits. False: nothing was sent, because 40 KB wait for that rank already. take() returns the next message that was posted to
+  // waits. False: nothing was sent, because 48 KB wait for that rank already. take() returns the next message that was posted to
   // this rank. It waits for at most `wait` ns. None: nothing has arrived. The messages of one rank arrive in order, and before
   // what the rank sends later.
   virtual bool post(unsigned to, std::string_view mine) = 0;

@@ -19,9 +19,9 @@ class Transport {
     std::string text;
   };
 
-  // Bytes that wait for one receiver, from which on offer() refuses further messages. A rank that keeps one more message of half
-  // this size keeps 64 KB.
-  static constexpr size_t kMostWaiting = 40 << 10;
+  // Bytes that wait for one receiver, from which on offer() refuses further messages. A rank that keeps one more message of a
+  // third of this size keeps 64 KB. Three large messages must have room, because both sides look for messages only now and then.
+  static constexpr size_t kMostWaiting = 48 << 10;
   // True: a message of `length` bytes may wait beside the `waiting` bytes of others. A single message may be longer.
   static bool has_room(size_t waiting, size_t length) { return waiting == 0 || waiting + length <= kMostWaiting; }
 

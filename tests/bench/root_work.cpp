@@ -240,12 +240,12 @@ int send_virtual(Cluster& cluster, int64_t pause, unsigned intervals) {
   int64_t beaten = 0;
   for (unsigned i = 0; i < intervals; ++i) {
     for (int64_t now; (now = clock.now()) < start + (i + 1) * pause;) {
-      std::this_thread::sleep_for(
-          std::chrono::nanoseconds(std::min(start + (i + 1) * pause - now, cluster.heartbeat_interval())));
+      // A run looks for messages five times in an interval of a second.
+      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(start + (i + 1) * pause - now, pause / 5)));
+      exchange.move();
       if (now - beaten < cluster.heartbeat_interval()) continue;
       beaten = now;
       cluster.send_heartbeat();
-      exchange.move();
     }
     exchange.add({i + 1, i * int64_t(1'000'000'000), (i + 1) * int64_t(1'000'000'000), counts, i + 1 == intervals}, series);
   }

@@ -27,7 +27,7 @@ constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;
 constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
 constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
 constexpr const char* kBroken = "broken";            // text of a kLeave message: a rank is lost
-constexpr size_t kCost = 1 << 10;                    // bytes that a message in flight counts for beside its text
+constexpr size_t kCost = 64;                         // bytes that a message in flight counts for beside its text
 constexpr size_t kMostIncoming = 64;                 // messages that are received side by side; large ones take several tests
 
 void sleep_for(long& pause) {
