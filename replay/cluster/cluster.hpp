@@ -56,8 +56,8 @@ class Cluster {
   // Sends `of_root` from the root to all ranks, and returns it on every rank. The arguments of the other ranks are ignored.
   virtual std::string broadcast(std::string_view of_root) = 0;
   // Returns this rank's offset (on the root: 0). Cristian's algorithm: the root asks each rank up to 64 times for its time, and
-  // uses the answer with the shortest round trip. The error is half of that round trip. An answer that is good to 50 us ends the
-  // questions. The root asks 16 ranks at the same time.
+  // uses the answer with the shortest round trip. The error is half of that round trip. An answer that is good to 50 us, or after
+  // 16 questions to 1 ms, ends them. The root asks 16 ranks at the same time.
   virtual ClockOffset compare_clocks() = 0;
   // Not collective. post() sends a message to the rank `to`: the root or collector_of(rank()), or from the root to any. It never
   // waits. False: nothing was sent, because 48 KB wait for that rank already. take() returns the next message that was posted to

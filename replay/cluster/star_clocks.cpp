@@ -14,10 +14,12 @@ namespace fsr {
 
 namespace {
 
-constexpr unsigned kQuestions = 64;     // questions to each rank about its time, at most
-constexpr int64_t kGoodError = 50'000;  // ns; an answer with this error ends the questions, as ranks start within milliseconds
-constexpr unsigned kAskedAtOnce = 16;   // ranks; enough to hide the time in which a rank wakes up
-constexpr int64_t kAwake = 200'000;     // ns of polling before sleeping; several round trips between hosts
+constexpr unsigned kQuestions = 64;        // questions to each rank about its time, at most
+constexpr int64_t kGoodError = 50'000;     // ns; an answer with this error ends the questions, as ranks start within milliseconds
+constexpr int64_t kFairError = 1'000'000;  // ns; enough after kFewQuestions, because the network may not be faster
+constexpr unsigned kFewQuestions = 16;
+constexpr unsigned kAskedAtOnce = 16;  // ranks; enough to hide the time in which a rank wakes up
+constexpr int64_t kAwake = 200'000;    // ns of polling before sleeping; several round trips between hosts
 
 int64_t now() { return MonotonicClock().now(); }
 
@@ -52,7 +54,8 @@ class StarCluster::ClockQuestions {
     Asked& of = asked_[rank];
     const int64_t error = (at - of.at + 1) / 2;
     if (error < of.best.error) of.best = {theirs - (of.at + error), error};
-    if (++of.questions < kQuestions && of.best.error > kGoodError) return ask(rank);
+    const int64_t enough = ++of.questions < kFewQuestions ? kGoodError : kFairError;
+    if (of.questions < kQuestions && of.best.error > enough) return ask(rank);
     cluster_.send(rank, kData, number(of.best.offset) + number(of.best.error));
     std::erase(waiting_, rank);
   }

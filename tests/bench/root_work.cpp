@@ -39,6 +39,7 @@
 #include "cli/interval_merger.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/launcher_info.hpp"
 #include "cluster/star_cluster.hpp"
 #include "cycle/run_steps.hpp"
 #include "engine/run_merge.hpp"
@@ -220,9 +221,8 @@ void clocks(int argc, char** argv) {
   }
 }
 
-int send_virtual(Cluster& cluster, int64_t pause, unsigned intervals) {
-  const Recorded recorded = cluster.root() ? record(2) : Recorded();
-  const Tally counts = Tally::load(cluster.broadcast(cluster.root() ? recorded.intervals[0].counts.save() : ""));
+int send_virtual(Cluster& cluster, const std::string& recorded, int64_t pause, unsigned intervals) {
+  const Tally counts = Tally::load(cluster.broadcast(recorded));
   TimeSeries alone;
   const SeriesInterval series = alone.add({1, 0, 1'000'000'000, counts, false});
   uint64_t in_last = 0;
@@ -270,7 +270,8 @@ void virtual_time(int argc, char** argv) {
   ClusterOptions options;
   options.timeout = 20'000'000'000;
   const int64_t pause = atoll(argv[2]) * 1'000'000;
-  on_ranks(options, "", [&](Cluster& cluster) { return send_virtual(cluster, pause, unsigned(atoi(argv[argc - 1]))); });
+  const std::string recorded = launch().rank == 0 ? record(2).intervals[0].counts.save() : "";
+  on_ranks(options, "", [&](Cluster& cluster) { return send_virtual(cluster, recorded, pause, unsigned(atoi(argv[argc - 1]))); });
 }
 
 void messages(int argc, char** argv) {

@@ -3,8 +3,7 @@
 """Intervals of ranks on hosts, which are network and UTS namespaces, that mpirun starts. Ranks send them as they end, the first rank of a host
 merges those of its host, and the root keeps one set. A rank and then a host are killed: intervals say what they lack.
 
-ranks_intervals.py [RANKS HOSTS INTERVALS MS]: by default 8 ranks on 2 hosts and 70 intervals of 100 ms. An hour of intervals by 200 ranks:
-ranks_intervals.py 200 4 3600 100."""
+ranks_intervals.py [RANKS HOSTS INTERVALS MS]: by default 8 ranks on 2 hosts and 70 intervals of 100 ms. tests/bench/ranks_hour has more, without a load."""
 import csv
 import json
 import os
