@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: marks results databases
-constexpr int kResultsVersion = 15;              // user_version; another one has other tables
+constexpr int kResultsVersion = 16;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -35,7 +35,7 @@ create table intervals(run int, from_ns int, to_ns int, kind text, operations in
   in_flight int, differed int, lateness_ns int,
   recorded_mean_ns real, recorded_p50_ns int, recorded_p90_ns int, recorded_p99_ns int, recorded_p999_ns int, recorded_p9999_ns int,
   recorded_max_ns int,
-  due int, issued int, waiting_mean_ns real, lateness_mean_ns real);
+  due int, issued int, waiting_mean_ns real, lateness_mean_ns real, ranks int);
 create table heat(run int, from_ns int, to_ns int, what text, bucket int, count int);
 create table made_of(run int, low_ns int, high_ns int, operations int, service_ns int, waiting_ns int, lateness_ns int);
 create table offered(run int, from_ns int, to_ns int, operations int);
@@ -57,6 +57,7 @@ create table parts(run int, part text, name text, average int, from_ns int, to_n
   response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_p9999_ns int,
   response_max_ns int);
 create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
+create table gaps(run int, rank int, host text, intervals int, from_ns int, to_ns int);
 create table ranks(run int, rank int, host text, streams int, issued int, failed int, differed int, bytes_read int, bytes_written int,
   elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,
   start_ns int, clock_offset_ns int, clock_error_ns int, clock_drift_ns int);

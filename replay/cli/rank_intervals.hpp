@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the intervals that the ranks of a run have measured. One thread. Loading throws std::runtime_error for bytes that save()
-// did not make.
+// The intervals that the ranks of a run have measured. One thread. Loading throws std::runtime_error for bytes that save() did
+// not make.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/round_merger.hpp"
 #include "measure/interval.hpp"
 #include "report/time_series.hpp"
 
@@ -19,54 +18,55 @@ namespace fsr {
 // One interval of one rank, or of several ranks merged.
 class RankInterval {
  public:
+  // A rank whose part is in the interval.
+  struct Sender {
+    unsigned rank = 0;
+    bool last = false;        // its last interval
+    bool end_only = false;    // only says that the rank has ended: there is no part of it
+    uint64_t operations = 0;  // of its part; those that did not fail
+  };
+
   RankInterval() = default;
-  RankInterval(const Interval& interval, const SeriesInterval& merged);
+  RankInterval(unsigned rank, const Interval& interval, const SeriesInterval& merged);
+  // Says only that the last interval of `rank` is `number`.
+  static RankInterval end_of(unsigned rank, uint64_t number);
   static RankInterval load(std::string_view saved);
   std::string save() const;
-  void merge(const RankInterval& other);
-  bool last() const { return last_; }
 
-  // Adds this interval to the merged intervals before it, and passes it to `report_interval`. `last`: it is the last of the
-  // round.
+  // Adds the interval `other`. If their numbers differ, the sum is that of the later one.
+  void merge(const RankInterval& other);
+  // Adds the operations of `late`, which is an earlier interval, but not its ranks.
+  void add_late(const RankInterval& late);
+  // Sets the time of an interval that no rank has reported.
+  void cover(uint64_t number, int64_t from, int64_t to);
+
+  bool empty() const { return senders_.empty(); }
+  uint64_t number() const { return number_; }  // from 0
+  int64_t from() const { return from_; }
+  int64_t to() const { return to_; }
+  const std::vector<Sender>& senders() const { return senders_; }  // by rank
+  bool has(unsigned rank) const;                                   // true: the part of `rank` is in it
+  bool ends_only() const;                                          // true: no part is in it
+
+  // Adds this interval to the merged intervals before it, and passes it to `receive`. `last`: it is the last of the round.
   struct MergedIntervals {
     TimeSeries series;
     Progress progress;
     unsigned count = 0;
   };
   using Receiver = std::function<void(const Interval& interval, const SeriesInterval& series)>;
-  void report_interval(MergedIntervals& before, bool last, const Receiver& report_interval) const;
+  void report_interval(MergedIntervals& before, bool last, const Receiver& receive) const;
 
  private:
+  const Sender* sender(unsigned rank) const;
+  void add_sender(const Sender& sender);
+
+  uint64_t number_ = 0;
   int64_t from_ = 0, to_ = 0, lateness_ = 0;
   uint64_t in_flight_ = 0, differed_ = 0;
-  bool last_ = false;
+  std::vector<Sender> senders_;  // by rank
   Tally counts_;
   std::optional<IntervalParts> parts_;  // none: the input does not count them
-};
-
-// All intervals of a round.
-class RankIntervals {
- public:
-  void add(const RankInterval& interval) { all_.push_back(interval); }
-  std::string save() const;
-  void merge(std::string_view saved);  // adds another rank's intervals, which save() made
-  TimeSeries series() const;
-
- private:
-  std::vector<RankInterval> all_;
-};
-
-// The intervals of all ranks while the round runs. Each is reported when all ranks have sent theirs.
-class LiveIntervals {
- public:
-  explicit LiveIntervals(unsigned ranks) : in_step_(ranks) {}
-  void add(unsigned rank, const RankInterval& interval) { in_step_.add(rank, interval); }
-  // Passes each complete interval to `report_interval`. `left`: passes all, because no more will arrive.
-  void report_interval(bool left, const RankInterval::Receiver& report_interval);
-
- private:
-  RoundMerger<RankInterval> in_step_;
-  RankInterval::MergedIntervals merged_;
 };
 
 }  // namespace fsr

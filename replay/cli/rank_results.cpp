@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "cli/interval_exchange.hpp"
 #include "cli/rank_clients.hpp"
 #include "engine/run_merge.hpp"
 #include "inputs/input.hpp"
@@ -42,15 +43,13 @@ ClockOffset load_offset(ByteReader& in) {
   return compared;
 }
 
-// Serializes the results of a rank's round, its intervals included.
-std::string save_part(const RankShare& share, const Report& report, const RankIntervals& intervals, const RankClock& clock,
-                      unsigned ranks) {
+// Serializes the results of a rank's round. Its intervals were sent before.
+std::string save_part(const RankShare& share, const Report& report, const RankClock& clock, unsigned ranks) {
   ByteWriter out;
   save_result(out, report.result);
   out.svarint(began_late(report.result, clock));
   save_offset(out, clock.before);
   out.text(share.part());
-  out.text(intervals.save());
   out.text(report.aftermath);
   out.u8(report.interrupted);
   for (auto sum : kImageSums) out.varint(share.shares_tree() ? 0 : report.image.*sum);  // one tree: only the root counts it
@@ -157,26 +156,41 @@ std::string RanksSection::text() const {
                         fmt::format("rank {}", row.rank), format_count(r.issued()), issued_, format_count(r.failed()),
                         r.achieved(), quantile_text(r.response, r.open, 0.99), format_duration(r.lateness.max()), row.host);
   }
-  return text;
+  return text + gaps_.text(hosts_);
+}
+
+// Returns an array with an object for each row.
+static nlohmann::json array_of(const std::vector<Facts>& rows) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Facts& facts : rows) {
+    nlohmann::json& row = all.emplace_back();
+    for (const auto& [name, value] : facts) std::visit([&, &key = name](const auto& v) { row[key] = v; }, value);
+  }
+  return all;
 }
 
 void RanksSection::json(nlohmann::json& document) const {
-  nlohmann::json ranks = nlohmann::json::array();
-  for (const Facts& facts : facts_of_ranks()) {
-    nlohmann::json& rank = ranks.emplace_back();
-    for (const auto& [name, value] : facts) std::visit([&, &key = name](const auto& v) { rank[key] = v; }, value);
-  }
-  document["ranks"] = ranks;
+  document["ranks"] = array_of(facts_of_ranks());
+  document["gaps"] = array_of(gaps_.facts(hosts_));
+  document["late_parts"] = gaps_.late;
+  document["operations_of_lost_ranks"] = gaps_.operations_of_lost(left());
   document["ranks_start_spread_ns"] = start_spread();
 }
 
 void RanksSection::database(ResultsDatabase& results) const {
   for (const Facts& facts : facts_of_ranks()) results.add("ranks", facts);
+  for (const Facts& facts : gaps_.facts(hosts_)) results.add("gaps", facts);
+}
+
+std::vector<bool> RanksSection::left() const {
+  std::vector<bool> left(hosts_.size());
+  for (const RankRow& row : rows_) left[row.rank] = true;
+  return left;
 }
 
 // Adds the results of the other ranks that are left to `report`. Returns a row for each of these ranks.
 static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, RankShare& share,
-                                        Report& report, RankIntervals& all, RankClients& clients) {
+                                        Report& report, RankClients& clients) {
   std::vector<RankRow> rows;
   const bool kernel = report.target.starts_with("file:");  // the kernel counts requests for all processes of a host
   std::set<std::string> counted = {cluster.hosts()[0]};
@@ -185,7 +199,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     ByteReader in(*parts[rank]);
     rows.push_back(load_row(in, rank, cluster.hosts()[rank]));
     const bool same_wire = !counted.insert(cluster.hosts()[rank]).second && kernel;
-    const std::string_view part = in.text(), merged = in.text(), aftermath = in.text();
+    const std::string_view part = in.text(), aftermath = in.text();
     report.interrupted = in.u8() != 0 || report.interrupted;
     for (auto sum : kImageSums) report.image.*sum += in.varint();
     for (auto sum : kPreparedSums) report.prepared.*sum += in.varint();
@@ -197,7 +211,6 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
     if (!clients.merge(in.text(), rank) || !in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     share.add_part(part, same_wire);
-    all.merge(merged);
     if (report.aftermath.empty() && !aftermath.empty())
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
     merge_result(report.result, rows.back().result, report.options);
@@ -209,8 +222,8 @@ static void add_aftermath(Report& report, const std::string& lost) {
   report.aftermath = report.aftermath.empty() ? lost : lost + "; " + report.aftermath;
 }
 
-bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock) {
-  const auto [parts, lost] = cluster.gather_left(save_part(input, report, intervals, clock, cluster.size()));
+bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExchange* intervals, RankClock clock) {
+  const auto [parts, lost] = cluster.gather_left(save_part(input, report, clock, cluster.size()));
   std::vector<RankRow> rows = {{.rank = 0,
                                 .host = cluster.hosts()[0],
                                 .result = report.result,
@@ -218,7 +231,7 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
                                 .began = began_late(report.result, clock)}};
   bool whole = lost.empty();
   RankClients clients(report, cluster.size());
-  if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, intervals, clients), std::back_inserter(rows));
+  if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, clients), std::back_inserter(rows));
   if (!whole) add_aftermath(report, fmt::format("{}: results are those of {} of {} ranks", lost, rows.size(), cluster.size()));
   try {
     if (whole) compare_after(cluster, rows);
@@ -228,10 +241,11 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
     whole = false;
   }
   if (!cluster.root()) return true;
-  report.series = intervals.series();
+  report.series = intervals ? intervals->take_series() : TimeSeries();
   input.describe(report);
   clients.give_to(report);
-  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued));
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued,
+                                                           intervals ? intervals->gaps() : IntervalGaps(), cluster.hosts()));
   return whole;
 }
 

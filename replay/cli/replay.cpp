@@ -155,11 +155,8 @@ int Replay::end_round() {
 void Replay::report_interval(const Interval& interval) {
   const SeriesInterval& series = report.series.add(interval);
   if (cluster.size() == 1) return follow(interval, series);
-  const RankInterval own(interval, series);
-  rank_intervals.add(own);
-  if (!follows()) return;
-  cluster.post(own.save());
-  follow_ranks(false);
+  exchange->add(interval, series);
+  report.series.keep_last();  // for the progress line
 }
 
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {
@@ -180,14 +177,6 @@ void Replay::tell_so_far(const Progress& progress) {
   }
 }
 
-// `left`: no more intervals will arrive.
-void Replay::follow_ranks(bool left) {
-  if (!live_intervals) return;
-  while (const auto posted = cluster.take()) live_intervals->add(posted->first, RankInterval::load(posted->second));
-  live_intervals->report_interval(left,
-                                  [this](const Interval& interval, const SeriesInterval& series) { follow(interval, series); });
-}
-
 void Replay::send_heartbeat() {
   if (cluster.size() == 1 || clock.now() < alive_at_ + cluster.heartbeat_interval()) return;
   alive_at_ = clock.now();
@@ -196,8 +185,8 @@ void Replay::send_heartbeat() {
 
 void Replay::gather() {
   if (cluster.size() == 1) return;
-  whole_ = gather_results(cluster, *input, report, rank_intervals, rank_clock);
-  follow_ranks(true);
+  exchange->finish();
+  whole_ = gather_results(cluster, *input, report, &*exchange, rank_clock);
 }
 
 // Handles a rank that was lost before or between rounds. In the first round there is nothing to report; later, the results so far
@@ -292,9 +281,7 @@ int64_t Replay::interval_length() {
 
 std::optional<int> Replay::run_round(RunSteps& steps) {
   report.started = clock_ns(CLOCK_REALTIME);
-  rank_intervals = {};
   rank_clock = {};
-  if (cluster.size() > 1 && cluster.root() && follows()) live_intervals.emplace(cluster.size());
   bool prepared = false;
   on_all([&] { make_ready(steps); });
   // From here on, no rank makes and removes names to check the target. A name that disappears can make another rank's listing
@@ -313,12 +300,23 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
     return verdict(report).status;
   }
   if (recording) recording->start(recording_header(), input->before());
+  const int64_t length = interval_length();
   std::function<int64_t()> meet;
-  if (cluster.size() > 1)
+  if (cluster.size() > 1) {
     meet = [this] {
       rank_clock.before = cluster.compare_clocks();
       return rank_clock.start = common_start(cluster, rank_clock.before, kLead);
     };
+    exchange.emplace(
+        cluster, round, length,
+        [this](const Interval& interval, const SeriesInterval& series) {
+          if (follows()) follow(interval, series);
+        },
+        [this](const std::string& what) {
+          line.clear();
+          fmt::print(stderr, "fsreplay: {}\n", what);
+        });
+  }
   steps.run({.duration = command.duration,
              .workers = command.workers,
              .stop_on_error = command.stop_on_error,
@@ -328,13 +326,13 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
              .progress =
                  [this](const Progress& p) {
                    send_heartbeat();
-                   follow_ranks(false);
+                   if (exchange) exchange->move();
                    report.series.add(p);
                    if (cluster.size() == 1) tell_so_far(p);
                    line.replay(p, report.series.intervals(), report.span, report.whole);
                  },
              .on_interval = [this](const Interval& interval) { report_interval(interval); },
-             .interval = interval_length()});
+             .interval = length});
   line.clear();
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cli/interval_exchange.hpp"
 #include "cli/live_page.hpp"
 #include "cli/options.hpp"
 #include "cli/progress_line.hpp"
@@ -52,8 +53,7 @@ struct Replay {
   std::vector<Report> rounds;  // only if there are several
 
   // State of the current round on one of several ranks.
-  RankIntervals rank_intervals;
-  std::optional<LiveIntervals> live_intervals;  // only on the root, for files that are written during the run
+  std::optional<IntervalExchange> exchange;
   RankClock rank_clock;
 
   Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
@@ -94,7 +94,6 @@ struct Replay {
   bool follows() const { return !command.csv.empty() || !command.metrics.empty() || !command.page.empty(); }
   void follow(const Interval& interval, const SeriesInterval& series);
   void tell_so_far(const Progress& progress);
-  void follow_ranks(bool left);
   // Merges the results of all ranks that are left.
   void gather();
   void lost_between(const LostRank& lost);

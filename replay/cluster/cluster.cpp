@@ -54,6 +54,12 @@ std::string Cluster::name_of(unsigned rank) const {
   return size() == 1 ? "" : fmt::format("rank {} ({})", rank, hosts().at(rank));
 }
 
+unsigned Cluster::collector_of(unsigned rank) const {
+  for (unsigned other = 0; other < rank; ++other)
+    if (hosts()[other] == hosts()[rank] && (other == 0 || !missing()[other])) return other;
+  return 0;
+}
+
 namespace {
 
 // Time for the root to print its reason before a rank that could not join fails.

@@ -2,6 +2,7 @@
 #include "cluster/star_cluster.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,19 +19,7 @@ namespace {
 
 constexpr int64_t kBeat = 1'000'000'000;  // ns; longest time between heartbeats
 
-// First byte of each message: its kind.
-constexpr char kAlive = 'a', kData = 'd', kLost = 'l', kPosted = 'p';
-
-constexpr unsigned kQuestions = 64;  // questions to each rank about its time
-constexpr int64_t kAwake = 200'000;  // ns of polling before sleeping; several round trips between hosts
-
 int64_t now() { return MonotonicClock().now(); }
-
-std::string number(int64_t value) {
-  ByteWriter out;
-  out.svarint(value);
-  return std::string(out.view());
-}
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -54,6 +43,7 @@ StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t timeout)
       timeout_(timeout),
       inbox_(size()),
       gone_(size()),
+      missing_(size()),
       last_message_(size()),
       hosts_(size(), "?") {
   std::string all;
@@ -62,12 +52,24 @@ StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t timeout)
   hosts_.resize(size(), "?");
 }
 
+// Notes that a message was sent. `at`: time before sending, so that the receiver's wait can't have begun before `sent_`.
+void StarCluster::note_sent(unsigned to, int64_t at) {
+  if (!root() && to != 0) return;  // only the root gives ranks up
+  if (at - sent_ > timeout_) paused_ = true;
+  sent_ = at;
+}
+
 void StarCluster::send(unsigned to, char kind, std::string_view text) {
-  // Take the time before sending, so that the receiver's wait can't have begun before `sent_`.
-  const int64_t t = now();
-  if (t - sent_ > timeout_) paused_ = true;
-  sent_ = t;
-  transport_->send(to, std::string(1, kind).append(text), kind == kAlive);
+  const int64_t at = now();
+  transport_->send(to, std::string(1, kind).append(text));
+  note_sent(to, at);
+}
+
+bool StarCluster::offer(unsigned to, char kind, std::string_view text) {
+  const int64_t at = now();
+  if (!transport_->offer(to, std::string(1, kind).append(text))) return false;
+  note_sent(to, at);
+  return true;
 }
 
 std::vector<std::string> StarCluster::gather(std::string_view mine) {
@@ -110,65 +112,56 @@ std::string StarCluster::broadcast(std::string_view of_root) {
   return std::string(of_root);
 }
 
-// Asks a rank for its time, and sends it the offset of its clock.
-void StarCluster::send_offset(unsigned rank) {
-  ClockOffset best{0, INT64_MAX};
-  for (unsigned i = 0; i < kQuestions; ++i) {
-    const int64_t asked = now();
-    send(rank, kData, "");
-    const std::string answer = next_of(rank, kAwake);
-    const int64_t error = (now() - asked + 1) / 2;
-    if (error < best.error) best = {ByteReader(answer).svarint() - (asked + error), error};
-  }
-  send(rank, kData, number(best.offset) + number(best.error));
+bool StarCluster::post(unsigned to, std::string_view mine) {
+  if (to != rank()) return offer(to, kPosted, mine);
+  posted_.emplace_back(to, mine);
+  return true;
 }
 
-ClockOffset StarCluster::compare_clocks() {
-  if (root()) {
-    for (unsigned rank = 1; rank < size(); ++rank) send_offset(rank);
-    return {};
-  }
-  for (unsigned i = 0; i < kQuestions; ++i) {
-    next_of(0, i == 0 ? 0 : kAwake);
-    send(0, kData, number(now()));
-  }
-  const std::string from_root = next_of(0);
-  ByteReader in(from_root);
-  ClockOffset own;
-  own.offset = in.svarint();
-  own.error = in.svarint();
-  return own;
-}
-
-void StarCluster::post(std::string_view mine) {
-  if (root())
-    posted_.emplace_back(0, mine);
-  else
-    send(0, kPosted, mine);
-}
-
-std::optional<std::pair<unsigned, std::string>> StarCluster::take() {
+std::optional<std::pair<unsigned, std::string>> StarCluster::take(int64_t wait) {
+  const int64_t end = now() + wait;
   while (posted_.empty()) {
-    std::optional<Transport::Message> message = receive(0);
-    if (!message) return std::nullopt;
-    take_in(std::move(*message));
+    std::optional<Transport::Message> message = receive(std::max<int64_t>(0, end - now()));
+    if (!message) {
+      if (root()) look_for_missing();  // now that all is read that arrived while this rank was busy
+      return std::nullopt;
+    }
+    try {
+      take_in(std::move(*message));
+    } catch (const LostRank& e) {
+      told_lost_ = e;
+    }
   }
   std::pair<unsigned, std::string> first = std::move(posted_.front());
   posted_.pop_front();
   return first;
 }
 
+void StarCluster::look_for_missing() {
+  const int64_t t = now();
+  if (t - looked_ < heartbeat_interval() / 4) return;
+  looked_ = t;
+  for (unsigned rank = 1; rank < size(); ++rank) missing_[rank] = gone_[rank] || t - last_message_[rank] > timeout_;
+}
+
 int64_t StarCluster::heartbeat_interval() const { return std::min(kBeat, timeout_ / 4); }
 
 void StarCluster::send_heartbeat() {
   beaten_ = now();
-  if (!root()) return send(0, kAlive, "");
-  for (unsigned rank = 1; rank < size(); ++rank) send(rank, kAlive, "");
+  if (!root()) {
+    offer(0, kAlive, "");
+    return;
+  }
+  ByteWriter lost;
+  for (unsigned rank = 1; rank < size(); ++rank)
+    if (missing_[rank]) lost.varint(rank);
+  for (unsigned rank = 1; rank < size(); ++rank) offer(rank, kAlive, lost.view());
 }
 
 void StarCluster::listen() {
   if (root()) return;
   while (std::optional<Transport::Message> message = receive(0)) take_in(std::move(*message));
+  if (told_lost_) throw *told_lost_;
   check(0, 0);
 }
 
@@ -185,8 +178,12 @@ std::string StarCluster::next_of(unsigned rank, int64_t awake) {
 
 std::string StarCluster::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
+    if (told_lost_) throw *told_lost_;
     const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : heartbeat_interval();
-    if (std::optional<Transport::Message> message = receive(timeout)) take_in(std::move(*message));
+    if (std::optional<Transport::Message> message = receive(timeout))
+      take_in(std::move(*message));
+    else if (timeout == 0)
+      sched_yield();                                                // to other ranks that poll, if there are fewer processors
     if (now() - beaten_ >= heartbeat_interval()) send_heartbeat();  // another rank may be waiting for this one
     if (inbox_[rank].empty()) check(rank, from);
   }
@@ -212,6 +209,10 @@ void StarCluster::take_in(Transport::Message message) {
     ByteReader in(std::string_view(message.text).substr(1));
     const unsigned lost = unsigned(in.varint());
     throw LostRank(lost, std::string(in.text()));
+  } else if (message.text.starts_with(kAlive) && !root() && message.from == 0) {
+    missing_.assign(size(), false);
+    for (ByteReader in(std::string_view(message.text).substr(1)); in.left() != 0 && in.ok();)
+      if (const uint64_t lost = in.varint(); lost < size()) missing_[lost] = true;
   }
 }
 

@@ -169,7 +169,8 @@ Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measu
   facts.insert(facts.end(), {{"due", if_known(i.due)},
                              {"issued", if_known(i.issued)},
                              {"waiting_mean_ns", if_known(i.waiting_mean)},
-                             {"lateness_mean_ns", if_known(i.lateness_mean)}});
+                             {"lateness_mean_ns", if_known(i.lateness_mean)},
+                             {"ranks", if_known(i.ranks)}});
   return facts;
 }
 

@@ -33,8 +33,9 @@ void TimeSeries::add(const Progress& progress) {
   lateness_ = std::max(lateness_, progress.lateness);
 }
 
-const SeriesInterval& TimeSeries::add(const Interval& interval) {
+const SeriesInterval& TimeSeries::add(const Interval& interval, std::optional<uint64_t> ranks) {
   SeriesInterval& out = intervals_.emplace_back();
+  out.ranks = ranks;
   out.from = interval.from;
   out.to = interval.to;
   out.in_flight = latest_.in_flight;
@@ -67,6 +68,11 @@ const SeriesInterval& TimeSeries::add(const Interval& interval) {
 void TimeSeries::append(SeriesInterval interval, const Tally& counts) {
   heat_.add(interval.from, interval.to, sum_of(counts));
   intervals_.push_back(std::move(interval));
+}
+
+void TimeSeries::keep_last() {
+  if (intervals_.size() > 1) intervals_.erase(intervals_.begin(), intervals_.end() - 1);
+  heat_ = {};
 }
 
 void TimeSeries::set_due(const std::vector<uint64_t>& due) {

@@ -35,7 +35,8 @@ struct SeriesInterval {
   // Operations issued, and the means of waiting and lateness of those that completed and did not fail, ns. None: not a trace.
   std::optional<uint64_t> issued;
   std::optional<double> waiting_mean, lateness_mean;
-  std::optional<uint64_t> due;  // operations that were due; known at the end of a run with a schedule
+  std::optional<uint64_t> due;    // operations that were due; known at the end of a run with a schedule
+  std::optional<uint64_t> ranks;  // number of ranks whose operations these are; none: a single process
   Measured all;
   std::vector<std::pair<OpKind, Measured>> kinds;  // kinds that were issued
 };
@@ -44,9 +45,11 @@ class TimeSeries {
  public:
   void add(const Progress& progress);
   // Appends an interval and returns it, valid until the next call.
-  const SeriesInterval& add(const Interval& interval);
+  const SeriesInterval& add(const Interval& interval, std::optional<uint64_t> ranks = {});
   // Appends an interval that another one made of `counts`.
   void append(SeriesInterval interval, const Tally& counts);
+  // Drops all intervals but the last one, and their times.
+  void keep_last();
   const std::vector<SeriesInterval>& intervals() const { return intervals_; }
   // Adds how many operations were due in each interval. The last one has all that follow.
   void set_due(const std::vector<uint64_t>& due);

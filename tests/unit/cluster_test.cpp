@@ -86,6 +86,60 @@ TEST_CASE("forked ranks measure the differences of their clocks, and agree on a 
   CHECK(all.done == 4);
 }
 
+TEST_CASE("the root asks many ranks for their clocks at once, until an answer is good to 50 us") {
+  Shared& all = shared();
+  on_ranks({.ranks = 40}, [&](Cluster& cluster) {
+    bool fine = true;
+    for (int i = 0; i < 2; ++i) {
+      const ClockOffset own = cluster.compare_clocks();
+      fine = fine && std::abs(own.offset) <= own.error;
+    }
+    cluster.barrier();
+    all.done += fine;
+  });
+  CHECK(all.done == 40);
+}
+
+TEST_CASE("posted messages never wait: what is too much for the root is refused, and the rest arrives in order") {
+  Shared& all = shared();
+  on_ranks({.ranks = 3}, [&](Cluster& cluster) {
+    const std::string text(16'000, 'x');
+    if (cluster.root()) {
+      while (all.done < 2) usleep(1000);  // takes nothing until the others have been refused
+    } else {
+      unsigned sent = 0;
+      while (sent < 1000 && cluster.post(0, std::to_string(sent) + text)) ++sent;
+      all.lost[cluster.rank()] = int(sent);
+      ++all.done;
+    }
+    cluster.barrier();
+    std::vector<int> next(3);
+    bool in_order = true;
+    while (const auto posted = cluster.take()) in_order = in_order && std::stoi(posted->second) == next[posted->first]++;
+    if (cluster.root()) all.lost[0] = in_order && next[1] == all.lost[1] && next[2] == all.lost[2];
+  });
+  CHECK((all.lost[0] == 1 && all.lost[1] > 1 && all.lost[1] < 100 && all.lost[2] > 1 && all.lost[2] < 100));
+}
+
+TEST_CASE("the root sees that a rank has ended or fell silent, tells the others, and sees that it is back") {
+  Shared& all = shared();
+  on_ranks({.ranks = 4, .timeout = 1'000'000'000}, [&](Cluster& cluster) {
+    cluster.barrier();
+    if (cluster.rank() == 2) raise(SIGKILL);
+    if (cluster.rank() == 3) usleep(2'000'000);
+    bool both = false;
+    while (all.done == 0) {
+      cluster.send_heartbeat();
+      cluster.take(20'000'000);
+      both = both || cluster.missing() == std::vector<bool>{false, false, true, true};
+      if (cluster.rank() != 3)
+        all.lost[cluster.rank()] = both && cluster.missing() == std::vector<bool>{false, false, true, false};
+      if (cluster.root() && all.lost[0] && all.lost[1]) all.done = 1;
+    }
+  });
+  CHECK((all.lost[0] == 1 && all.lost[1] == 1));
+}
+
 TEST_CASE("all other ranks name a rank that ended or was stopped") {
   for (const int signal : {SIGKILL, SIGSTOP}) {
     Shared& all = shared();

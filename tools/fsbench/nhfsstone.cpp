@@ -235,7 +235,7 @@ class Nhfsstone {
     if (!place.error.empty()) place.report.aftermath = place.error;
     if (lost_) return;
     const RankClock clock{ranks_.offset(), std::nullopt, ranks_.start() + kOpening};
-    lost_ = !gather_results(cluster_, *place.input, place.report, {}, clock);
+    lost_ = !gather_results(cluster_, *place.input, place.report, nullptr, clock);
   }
 
   // Sums over all targets.

@@ -27,7 +27,8 @@ constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;
 constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
 constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
 constexpr const char* kBroken = "broken";            // text of a kLeave message: a rank is lost
-constexpr size_t kMostUnread = 16;                   // messages to one rank in flight, after which heartbeats are dropped
+constexpr size_t kCost = 64;                         // bytes that a message in flight counts for beside its text
+constexpr size_t kMostIncoming = 64;                 // messages that are received side by side; large ones take several tests
 
 void sleep_for(long& pause) {
   const timespec time = {.tv_sec = 0, .tv_nsec = pause};
@@ -45,12 +46,17 @@ class MpiTransport final : public Transport {
     prctl(PR_SET_TIMERSLACK, 1);  // the default ends each sleep 50 us late
     rank_ = unsigned(rank);
     size_ = unsigned(size);
+    waiting_.resize(size_);
   }
   ~MpiTransport() override;
 
   unsigned rank() const override { return rank_; }
   unsigned size() const override { return size_; }
-  void send(unsigned to, std::string_view text, bool droppable) override;
+  void send(unsigned to, std::string_view text) override {
+    drop_sent();
+    post(to, kMessage, text);
+  }
+  bool offer(unsigned to, std::string_view text) override;
   std::optional<Message> receive(int64_t timeout) override;
   void give_up(unsigned rank) override {
     broken_ = true;
@@ -73,34 +79,40 @@ class MpiTransport final : public Transport {
   void post(unsigned to, int tag, std::string_view text);
   void drop_sent();
   bool begin_next();
+  std::optional<Incoming> take_complete();
   void take_leave();
   bool all_left() const { return std::count(left_.begin(), left_.end(), true) == long(size_) - 1; }
 
   unsigned rank_ = 0, size_ = 1;
   std::list<Outgoing> outgoing_;
-  std::list<Incoming> incoming_;  // at most one
+  std::vector<size_t> waiting_;   // bytes in outgoing_, by receiver
+  std::list<Incoming> incoming_;  // in the order of arrival
   std::vector<bool> left_;        // ranks that have sent kLeave or were given up
   bool broken_ = false;
 };
 
 void MpiTransport::drop_sent() {
-  outgoing_.remove_if([](Outgoing& message) {
+  outgoing_.remove_if([this](Outgoing& message) {
     int done = 0;
-    return MPI_Test(&message.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+    if (MPI_Test(&message.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) return false;
+    waiting_[message.to] -= message.text.size() + kCost;
+    return true;
   });
 }
 
 void MpiTransport::post(unsigned to, int tag, std::string_view text) {
   Outgoing& message = outgoing_.emplace_back(Outgoing{to, std::string(text), MPI_REQUEST_NULL});
-  if (MPI_Isend(message.text.data(), int(text.size()), MPI_BYTE, int(to), tag, MPI_COMM_WORLD, &message.request) != MPI_SUCCESS)
+  if (MPI_Isend(message.text.data(), int(text.size()), MPI_BYTE, int(to), tag, MPI_COMM_WORLD, &message.request) == MPI_SUCCESS)
+    waiting_[to] += text.size() + kCost;
+  else
     outgoing_.pop_back();  // the rank is lost; it is noticed because nothing arrives from it
 }
 
-void MpiTransport::send(unsigned to, std::string_view text, bool droppable) {
+bool MpiTransport::offer(unsigned to, std::string_view text) {
   drop_sent();
-  const auto unread =
-      std::count_if(outgoing_.begin(), outgoing_.end(), [to](const Outgoing& message) { return message.to == to; });
-  if (!droppable || size_t(unread) < kMostUnread) post(to, kMessage, text);
+  if (!has_room(waiting_[to], text.size() + kCost)) return false;
+  post(to, kMessage, text);
+  return true;
 }
 
 // Starts to receive the next message. False: none has arrived.
@@ -119,21 +131,36 @@ bool MpiTransport::begin_next() {
   return false;
 }
 
+// Returns the first message that has arrived completely. None: there is none. Messages of one rank stay in order.
+std::optional<MpiTransport::Incoming> MpiTransport::take_complete() {
+  std::vector<unsigned> incomplete;  // ranks whose later messages must wait
+  for (auto next = incoming_.begin(); next != incoming_.end(); ++next) {
+    const unsigned from = next->message.from;
+    if (std::find(incomplete.begin(), incomplete.end(), from) != incomplete.end()) continue;
+    int done = 0;
+    if (MPI_Test(&next->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done) {
+      Incoming complete = std::move(*next);
+      incoming_.erase(next);
+      return complete;
+    }
+    incomplete.push_back(from);
+  }
+  return std::nullopt;
+}
+
 std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
   const Clock_::time_point end = Clock_::now() + nanoseconds(timeout);
   for (long pause = kShortestSleep;;) {
     drop_sent();
-    int done = 0;
-    if (incoming_.empty()) begin_next();
-    if (!incoming_.empty() && MPI_Test(&incoming_.front().request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done) {
-      Incoming next = std::move(incoming_.front());
-      incoming_.pop_front();
-      if (next.tag == kMessage) return std::move(next.message);
+    while (incoming_.size() < kMostIncoming && begin_next()) {
+    }
+    if (std::optional<Incoming> next = take_complete()) {
+      if (next->tag == kMessage) return std::move(next->message);
       left_.resize(size_);
-      left_[next.message.from] = true;
-      broken_ = broken_ || next.message.text == kBroken;
-      next.message.gone = true;
-      return std::move(next.message);
+      left_[next->message.from] = true;
+      broken_ = broken_ || next->message.text == kBroken;
+      next->message.gone = true;
+      return std::move(next->message);
     }
     if (Clock_::now() >= end) return std::nullopt;
     sleep_for(pause);

@@ -123,14 +123,17 @@ def lost():
             os.kill(others[rank - 1], number)
         run_.send_signal(signal.SIGINT)
         out, err = run_.communicate(timeout=120)
-        result = json.loads(out or '{"issued": 0, "ranks": [], "intervals": [], "not_clean": []}')
+        result = json.loads(out or '{"issued": 0, "ranks": [], "intervals": [], "not_clean": [], "gaps": [], "operations_of_lost_ranks": 0}')
         reason = f"{why}: results are those of {len(left)} of 3 ranks"
         case(f"a rank that is {name}: named, status 1", run_.returncode == 1 and reason in result["not_clean"], (out[-500:], err))
         issued = sum(row["issued"] for row in result["ranks"])
         case(f"a rank that is {name}: the results of the others", [row["rank"] for row in result["ranks"]] == left
              and all(row["issued"] > 0 for row in result["ranks"]), result["ranks"])
         case(f"a rank that is {name}: nothing twice", issued == result["issued"] == result["mix"]["calls"]
-             == sum(i["operations"] for i in result["intervals"] if not i.get("kind")), (issued, result["issued"]))
+             == sum(i["operations"] for i in result["intervals"] if not i.get("kind")) - result["operations_of_lost_ranks"],
+             (issued, result["issued"], result["operations_of_lost_ranks"]))
+        case(f"a rank that is {name}: missing in intervals from then on", [gap["rank"] for gap in result["gaps"]] == which
+             and any(line.startswith("intervals that lack a rank: ") for line in result["not_clean"]), (result["gaps"], result["not_clean"]))
         case(f"a rank that is {name}: no process is left", gone(others))
 
 
