@@ -426,6 +426,21 @@ TEST_CASE("what goes missing on the target is made again where its name was, whe
   CHECK(p.error_of(50, "f") == 0);
 }
 
+TEST_CASE("content is not written to a file that others have made in place of one that went missing") {
+  Prepared p;
+  p.live.resync = true;
+  static const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 12};
+  Op found = name_op({0, 1}, OpKind::lookup, kRootObject, "f", 10);
+  found.attr = &attr;
+  p.prepare({found});
+  REQUIRE(BlockingSession(*p.memory, p.clock).perform(name_op({0, 0}, OpKind::unlink, kRootObject, "f", 10)).error == 0);
+  make_file(p, "f", "mine");
+  p.image().forget({10});
+  p.prepare({object_op({10, 11}, OpKind::getattr, 10)});
+  p.prepare({read_of({20, 21}, 10, 0, "text")});
+  CHECK(p.content_of(10, 0, 100) == "mine");
+}
+
 TEST_CASE("a directory that others have removed can be made again and used") {
   std::string top = "/tmp/remade-XXXXXX";
   REQUIRE(mkdtemp(top.data()));

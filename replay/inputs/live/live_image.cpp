@@ -71,6 +71,13 @@ void LiveImage::begin_with(const LiveState& state, bool locks) {
   if (const LiveObject* root = state.object(kRootObject)) root_ = root->attr;
 }
 
+void LiveImage::forget(const std::unordered_set<ObjectId>& missing) {
+  for (const ObjectId object : missing) {
+    missing_.insert(object);
+    content_.forget(object);
+  }
+}
+
 // Adds lookups of the directories of the clones, which no operation shows, with the attributes of the captured directory.
 void LiveImage::show_clones(std::span<const Op> window, OpBatch& shown) const {
   constexpr uint32_t kUsual = 0755;
@@ -206,7 +213,7 @@ PrepareResult LiveImage::attempts(Image& image, PresentNames& present, const OpB
   const int64_t begin = clock_.now();
   ImageTree& tree = image.impl().tree;
   for (size_t i = 0; i < present.size(); ++i)
-    if (!present[i] && tree.names[i].there) own_.add(tree.objects[tree.names[i].object].id);
+    if (!present[i] && tree.names[i].there && !tree.names[i].link) own_.add(tree.objects[tree.names[i].object].id);
   for (;;) {
     PrepareResult result = attempt(image, present, late);
     const bool again = how_ == LiveFiles::lazy && own_.again(tree, present);

@@ -56,7 +56,7 @@ class LiveImage {
   // exist before the window, although it may show them.
   void prepare(std::span<const Op> window, std::span<const Op> later);
   // Objects that the target lacks now. They are made again when a window uses them, if LiveOptions::resync is set.
-  void forget(const std::unordered_set<ObjectId>& missing) { missing_.insert(missing.begin(), missing.end()); }
+  void forget(const std::unordered_set<ObjectId>& missing);
   const LiveCounts& counts() const { return counts_; }
 
  private:
