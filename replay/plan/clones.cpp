@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/clones.hpp"
 
+#include <fmt/format.h>
+
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace fsr {
@@ -30,7 +34,10 @@ Op clone_of(const Op& op, unsigned clone, unsigned clones) {
 void add_clones(std::span<const Op> ops, const CloneNumbers& clones, OpBatch& batch) {
   const unsigned all = clones.all;
   batch.ops.reserve(batch.ops.size() + ops.size() * clones.count());
-  for (const Op& op : ops)
+  for (const Op& op : ops) {
+    if (op.thread > std::numeric_limits<ThreadId>::max() / all - 1)
+      throw std::runtime_error(fmt::format("the capture has more threads than {} clones can have, {}", all,
+                                           std::numeric_limits<ThreadId>::max() / all - 1));
     for (unsigned n = clones.first; n < all; n += clones.step) {
       Op& copy = batch.ops.emplace_back(clone_of(op, n, all));
       if (!op.who) continue;
@@ -40,6 +47,7 @@ void add_clones(std::span<const Op> ops, const CloneNumbers& clones, OpBatch& ba
       who->client = op.who->client * all + n;
       copy.who = who;
     }
+  }
 }
 
 bool CloneSource::next(OpBatch& batch) {

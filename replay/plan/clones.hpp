@@ -31,7 +31,7 @@ class CloneSource final : public OpSource {
 // Returns the operation of a clone, with the caller (Op::who) of the original.
 Op clone_of(const Op& op, unsigned clone, unsigned clones);
 // Adds each operation to `batch`, once for each clone of this process. Names and content stay where they are; `batch.arena` gets
-// the rest.
+// the rest. Throws std::runtime_error if threads run out of numbers: from 2^32 / clones on.
 void add_clones(std::span<const Op> ops, const CloneNumbers& clones, OpBatch& batch);
 
 std::string clone_directory(unsigned clone);

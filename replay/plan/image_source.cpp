@@ -33,6 +33,10 @@ Attr image_attributes(const ImageTree& tree, const ImageObject& o) {
   return set;
 }
 
+std::string image_link_target(const ImageObject& o) {
+  return o.target.empty() ? std::string(std::clamp<uint64_t>(o.size(), 1, 1024), '_') : o.target;
+}
+
 static const Attr* attributes(OpBatch& batch, const ImageTree& tree, const ImageObject& o) {
   Attr* set = batch.arena.make<Attr>();
   *set = image_attributes(tree, o);
@@ -214,8 +218,7 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
       break;
     case OpKind::symlink:
       op.op_flags = 0;
-      // If the link was never read, its target gets the right length and leads nowhere.
-      op.data = o.target.empty() ? batch.arena.copy(std::string(std::clamp<uint64_t>(o.size(), 1, 1024), '_')) : o.target;
+      op.data = batch.arena.copy(image_link_target(o));
       break;
     default:
       op.op_flags = 0;

@@ -20,6 +20,9 @@ using PresentNames = std::vector<bool>;
 // Returns the attributes that a setattr gives an object of the image: mode, and owner and group if they are to be as recorded.
 Attr image_attributes(const ImageTree& tree, const ImageObject& o);
 
+// Returns where a symbolic link of the image leads. If it was never read, the text has the right length and leads nowhere.
+std::string image_link_target(const ImageObject& o);
+
 class ImageContents final : public OpSource {
  public:
   // Leaves out names that are `present`; empty: none is. `marker`: content of the marker file, which is made first; empty: there

@@ -53,18 +53,24 @@ void BlockingSession::keep() {
   done_ = true;
 }
 
-bool root_is_empty(Target& target, Clock& clock) {
+bool is_empty(BlockingSession& session, ObjectId directory, int* error) {
   constexpr HandleId kProbeHandle = HandleId(1) << 62;
-  BlockingSession session(target, clock);
-  auto fail = [&](int error) { throw std::runtime_error(target.name() + ": its root can't be listed: " + strerror(error)); };
-  if (int error = session.perform({.kind = OpKind::opendir, .object = kRootObject, .handle = kProbeHandle}).error) fail(error);
+  *error = session.perform({.kind = OpKind::opendir, .object = directory, .handle = kProbeHandle}).error;
+  if (*error) return false;
   const Outcome& outcome =
-      session.perform({.kind = OpKind::readdir, .object = kProbeObject, .handle = kProbeHandle, .length = 4096, .result = 1});
-  const int error = outcome.error;
+      session.perform({.kind = OpKind::readdir, .object = directory, .handle = kProbeHandle, .length = 4096, .result = 1});
+  *error = outcome.error;
   const bool found = !outcome.entries.empty();
-  session.perform({.kind = OpKind::releasedir, .object = kRootObject, .handle = kProbeHandle});
-  if (error) fail(error);
-  return !found;
+  session.perform({.kind = OpKind::releasedir, .object = directory, .handle = kProbeHandle});
+  return !*error && !found;
+}
+
+bool root_is_empty(Target& target, Clock& clock) {
+  BlockingSession session(target, clock);
+  int error = 0;
+  const bool empty = is_empty(session, kRootObject, &error);
+  if (error) throw std::runtime_error(target.name() + ": its root can't be listed: " + strerror(error));
+  return empty;
 }
 
 void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles) {

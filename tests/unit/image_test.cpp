@@ -410,6 +410,15 @@ TEST_CASE("names that a reuse can't remove are reported") {
   CHECK(p.result.failures[0].name == "extra");
 }
 
+TEST_CASE("threads that have no number of their own in each clone are refused") {
+  OpBatch batch;
+  const Op last = object_op({0, 1, UINT32_MAX / 100 - 1}, OpKind::getattr, kRootObject);
+  add_clones(std::span(&last, 1), {.all = 100}, batch);
+  CHECK(batch.ops.back().thread == (UINT32_MAX / 100 - 1) * 100 + 99);
+  const Op next = object_op({0, 1, UINT32_MAX / 100}, OpKind::getattr, kRootObject);
+  CHECK_THROWS_AS(add_clones(std::span(&next, 1), {.all = 100}, batch), std::runtime_error);
+}
+
 TEST_CASE("each clone has its own tree") {
   Attrs a;
   Prepared p;

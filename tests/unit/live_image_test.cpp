@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
@@ -37,13 +38,22 @@ class LostReplies final : public TargetLayer {
  public:
   LostReplies(Target& below, Clock& clock) : TargetLayer(below), clock_(clock) {}
   std::unique_ptr<TargetSession> open_session() override { return std::make_unique<Session>(*this, TargetLayer::open_session()); }
-  std::string losing;  // the name; empty: none
+  std::string losing;                                                  // the name; empty: none
+  std::function<int(const Op&)> refuse = [](const Op&) { return 0; };  // an error that ends the operation instead; 0: none
+  OpKind impossible = OpKind::null;                                    // which the target can't express
+  Fidelity fidelity(const Op& op) const override {
+    return impossible != OpKind::null && op.kind == impossible ? Fidelity::impossible : TargetLayer::fidelity(op);
+  }
 
  private:
   class Session final : public SessionLayer {
    public:
     Session(LostReplies& owner, std::unique_ptr<TargetSession> below) : SessionLayer(std::move(below)), owner_(owner) {}
     Submit submit(TargetRequest& request) override {
+      if (const int error = owner_.refuse(*request.op)) {
+        request.outcome.error = error;
+        return Submit::completed;
+      }
       if (request.op->kind != OpKind::create || request.op->name != owner_.losing) return SessionLayer::submit(request);
       owner_.losing.clear();
       Op op = *request.op;
@@ -258,6 +268,134 @@ TEST_CASE("a preparation that is repeated leaves files alone that others have ma
   }
 }
 
+static Outcome attributes_of(Prepared& p, ObjectId object) {
+  return BlockingSession(*p.memory, p.clock).perform({.kind = OpKind::getattr, .object = object});
+}
+
+static uint32_t type_of(Prepared& p, ObjectId parent, std::string_view name) {
+  BlockingSession session(*p.memory, p.clock);
+  const ObjectId object = kProbeObject + ++p.probes;
+  session.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = name});
+  return session.perform({.kind = OpKind::getattr, .object = object}).attr.mode & S_IFMT;
+}
+
+TEST_CASE("files of others that a listing has shown stay as they are when operations use them") {
+  Prepared p;
+  make_file(p, "f", "mine");
+  make_file(p, "l", "mine");
+  make_file(p, "h", "mine");
+  p.prepare({name_op({0, 1}, OpKind::lookup, kRootObject, "known", 20)});
+  const DirEntry entries[] = {{.name = "f", .ino = 10, .type = S_IFREG},
+                              {.name = "l", .ino = 11, .type = S_IFLNK},
+                              {.name = "h", .ino = 20, .type = S_IFREG}};
+  p.prepare({listing({10, 11}, kRootObject, entries)});
+  const uint64_t failed = p.image().counts().failed;
+  CHECK(failed >= 3);
+  std::vector<Op> window = use(20, "f", 10, "text");
+  window.push_back(name_op({24, 25}, OpKind::lookup, kRootObject, "l", 11));
+  Op link = object_op({26, 27}, OpKind::readlink, 11);
+  link.data = "somewhere";
+  link.result = 9;
+  window.push_back(link);
+  window.push_back(name_op({28, 29}, OpKind::lookup, kRootObject, "h", 20));
+  p.prepare(window);
+  CHECK(p.image().counts().failed == failed);
+  CHECK(p.content_of(10, 0, 100) == "mine");
+  CHECK((attributes_of(p, 10).attr.mode & 07777) == 0644);
+  CHECK(type_of(p, kRootObject, "l") == S_IFREG);
+  CHECK(attributes_of(p, 20).attr.nlink == 1);  // no link took the place of "h"
+  // Content that shows later is not written either.
+  p.prepare({read_of({30, 31}, 10, 0, "text")});
+  CHECK(p.content_of(10, 0, 100) == "mine");
+}
+
+TEST_CASE("a preparation that is repeated leaves files in directories of others alone") {
+  Prepared p;
+  BlockingSession session(*p.memory, p.clock);
+  REQUIRE(session.perform(name_op({0, 0}, OpKind::mkdir, kRootObject, "d", kProbeObject + 100)).error == 0);
+  REQUIRE(session
+              .perform({.kind = OpKind::mknod,
+                        .mode = S_IFREG | 0600,
+                        .object = kProbeObject + 101,
+                        .parent = kProbeObject + 100,
+                        .name = "f"})
+              .error == 0);
+  p.lossy.losing = "own";
+  static const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 12};
+  std::vector<Op> window = use(0, "own", 11, "text");
+  window.push_back(name_op({5, 6}, OpKind::lookup, kRootObject, "d", 50));
+  window.push_back(name_op({7, 8}, OpKind::lookup, 50, "f", 51));
+  window.back().attr = &attr;
+  window.push_back(read_of({9, 10}, 51, 0, "text"));
+  p.prepare(window);
+  CHECK(p.image().counts().failed > 0);
+  CHECK(p.content_of(11, 0, 100) == "text");
+  const Attr now = attributes_of(p, kProbeObject + 101).attr;
+  CHECK((now.mode & 07777) == 0600);
+  CHECK(now.size == 0);
+}
+
+TEST_CASE("a name that the target can't make is not taken for one that was made") {
+  Prepared p;
+  make_file(p, "l", "mine");
+  p.lossy.impossible = OpKind::symlink;
+  p.lossy.losing = "own";
+  Op link = object_op({2, 3}, OpKind::readlink, 10);
+  link.data = "somewhere";
+  link.result = 9;
+  std::vector<Op> window = use(5, "own", 11, "text");
+  window.insert(window.begin(), {name_op({0, 1}, OpKind::lookup, kRootObject, "l", 10), link});
+  p.prepare(window);
+  CHECK(p.image().counts().repeated == 1);
+  CHECK(type_of(p, kRootObject, "l") == S_IFREG);
+}
+
+TEST_CASE("an empty file of others is not taken for one whose create had no reply") {
+  Prepared p;
+  make_file(p, "f", "");
+  int creates = 0;
+  SECTION("nothing was sent") {
+    p.lossy.refuse = [&](const Op& op) { return op.kind == OpKind::create && creates++ == 0 ? ECONNREFUSED : 0; };
+  }
+  SECTION("no session opened") { p.target.refused = 1; }
+  SECTION("the target refused the file before") {
+    int lookups = 0;
+    p.lossy.losing = "own";
+    p.lossy.refuse = [&creates, lookups](const Op& op) mutable {
+      if (op.kind == OpKind::lookup && op.name == "f") return lookups++ == 0 ? ETIMEDOUT : 0;
+      return op.kind == OpKind::create && op.name == "f" && creates++ == 1 ? ECONNRESET : 0;
+    };
+  }
+  std::vector<Op> window = use(0, "f", 10, "text");
+  std::ranges::move(use(5, "own", 11, "text"), std::back_inserter(window));
+  p.prepare(window);
+  CHECK(p.image().counts().repeated > 0);
+  CHECK(p.image().counts().failed == 1);
+  CHECK(p.content_of(10, 0, 100).empty());
+  CHECK(p.content_of(11, 0, 100) == "text");
+}
+
+TEST_CASE("a directory whose mkdir had no reply is taken for made only if it is empty") {
+  for (const bool full : {false, true}) {
+    Prepared p;
+    BlockingSession session(*p.memory, p.clock);
+    REQUIRE(session.perform(name_op({0, 0}, OpKind::mkdir, kRootObject, "d", kProbeObject + 100)).error == 0);
+    if (full)
+      session.perform({.kind = OpKind::mknod,
+                       .mode = S_IFREG | 0600,
+                       .object = kProbeObject + 101,
+                       .parent = kProbeObject + 100,
+                       .name = "f"});
+    p.lossy.refuse = [made = 0](const Op& op) mutable { return op.kind == OpKind::mkdir && made++ == 0 ? ECONNRESET : 0; };
+    const Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+    Op found = name_op({0, 1}, OpKind::lookup, kRootObject, "d", 50);
+    found.attr = &attr;
+    p.prepare({found});
+    CHECK(p.image().counts().repeated == 1);
+    CHECK(p.image().counts().failed == (full ? 1 : 0));
+  }
+}
+
 TEST_CASE("what could not be made is tried again when it is used again") {
   Prepared p;
   BlockingSession(*p.memory, p.clock)
@@ -286,6 +424,21 @@ TEST_CASE("what goes missing on the target is made again where its name was, whe
   INFO(p.image().counts().first_failed);
   CHECK(p.error_of(kRootObject, "d") == 0);
   CHECK(p.error_of(50, "f") == 0);
+}
+
+TEST_CASE("content is not written to a file that others have made in place of one that went missing") {
+  Prepared p;
+  p.live.resync = true;
+  static const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 12};
+  Op found = name_op({0, 1}, OpKind::lookup, kRootObject, "f", 10);
+  found.attr = &attr;
+  p.prepare({found});
+  REQUIRE(BlockingSession(*p.memory, p.clock).perform(name_op({0, 0}, OpKind::unlink, kRootObject, "f", 10)).error == 0);
+  make_file(p, "f", "mine");
+  p.image().forget({10});
+  p.prepare({object_op({10, 11}, OpKind::getattr, 10)});
+  p.prepare({read_of({20, 21}, 10, 0, "text")});
+  CHECK(p.content_of(10, 0, 100) == "mine");
 }
 
 TEST_CASE("a directory that others have removed can be made again and used") {

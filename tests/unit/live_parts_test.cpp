@@ -172,6 +172,40 @@ TEST_CASE("a burst that comes too late ends the run, or its reads are left out")
   }
 }
 
+TEST_CASE("what an operation makes far behind a slow one is not prepared, with many clones either") {
+  const int fd = memory_file(), copy = dup(fd);
+  TraceWriter writer(fd, sample_header(100), {});
+  constexpr DirEntry kEntries[] = {{.name = "d", .ino = 50, .type = S_IFDIR}};
+  Op slow = object_op({1, 900'000}, OpKind::readdir, kRootObject, 7);  // us
+  slow.entries = kEntries;
+  slow.result = 1;
+  slow.length = 4096;
+  writer.add(slow);
+  int64_t at = 2;
+  for (int block = 0; block < 2; ++block) {
+    for (int i = 0; i < 5000; ++i, ++at) writer.add(object_op({at, at + 1, 2}, OpKind::getattr, kRootObject));
+    writer.flush();
+  }
+  writer.add(name_op({at, at + 1, 2}, OpKind::mkdir, kRootObject, "d", 50));
+  writer.add(object_op({1'000'000, 1'000'001}, OpKind::getattr, kRootObject));
+  writer.finish({.clean = true, .reason = "end"});
+  REQUIRE(lseek(copy, 0, SEEK_SET) == 0);
+  StreamReader reader(copy, "stream", 1000 * kMs);
+  const LiveOptions options{.clones = 16, .lag = 2000 * kMs, .lag_max = 30'000 * kMs};
+  MonotonicClock clock;
+  const auto target = open_target("memory:", {.clock = &clock});
+  ObjectSet known;
+  KnockOnTracker differences;
+  LiveImage image(*target, clock, options, {}, nullptr, known, differences, nullptr);
+  LiveSource source(reader, image, clock, options, std::nullopt, nullptr, nullptr);
+  REQUIRE(source.first_start() != INT64_MAX);
+  for (OpBatch batch; source.next(batch);) {
+  }
+  source.stop();
+  CHECK(source.status().cut == 0);
+  CHECK(source.status().files.directories == 16);  // those of the clones alone
+}
+
 TEST_CASE("the first operation is as old as the clock of the capture says") {
   const int fd = memory_file(), copy = dup(fd);
   TraceWriter writer(fd, sample_header(100), {});

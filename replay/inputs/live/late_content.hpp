@@ -13,7 +13,8 @@ namespace fsr {
 
 class LateContent {
  public:
-  void made(const ImageObject& file);  // a file was made with what is known of it so far
+  void made(const ImageObject& file);                 // a file was made with what is known of it so far
+  void forget(ObjectId file) { files_.erase(file); }  // it is not there any more, but others may make its name
   // Adds operations to `batch` that write what `tree` shows of such files for the first time, and notes what it shows to change.
   // Returns the number of bytes.
   uint64_t collect(const ImageTree& tree, OpBatch& batch);

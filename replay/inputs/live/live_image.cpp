@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "engine/knock_on_tracker.hpp"
-#include "inputs/live/own_files.hpp"
 #include "plan/clones.hpp"
 #include "plan/image_tree.hpp"
 #include "plan/linearizer.hpp"
@@ -50,8 +49,9 @@ class Listed final : public OpSource {
 LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, const ImageOptions& options,
                      const CredentialMap* credentials, ObjectSet& known, KnockOnTracker& differences,
                      const std::atomic<int>* stop)
-    : target_(target),
-      clock_(clock),
+    : clock_(clock),
+      own_(target, clock),
+      target_(own_),
       how_(live.files),
       resync_(live.resync),
       clones_(live.clones),
@@ -69,6 +69,13 @@ LiveImage::LiveImage(Target& target, Clock& clock, const LiveOptions& live, cons
 void LiveImage::begin_with(const LiveState& state, bool locks) {
   checkpoint_.emplace(state, locks, clones_);
   if (const LiveObject* root = state.object(kRootObject)) root_ = root->attr;
+}
+
+void LiveImage::forget(const std::unordered_set<ObjectId>& missing) {
+  for (const ObjectId object : missing) {
+    missing_.insert(object);
+    content_.forget(object);
+  }
 }
 
 // Adds lookups of the directories of the clones, which no operation shows, with the attributes of the captured directory.
@@ -131,12 +138,13 @@ PresentNames LiveImage::sort_out(ImageTree& tree, int64_t begin, Indexes& unsure
       // An operation of an earlier window that was still in flight may have removed the name.
       const bool removed = names_.removed_since(name.parent, name.name, listed ? begin - kListed : begin);
       const bool seen = (names_.name(name.parent, name.name) && !missing) || removed;
-      name.there = seen && !removed && !known && !listed;  // only a listing has shown it before
-      // The name turns out to be another one of a file that is there.
-      if (seen && !removed && known && names_.listed(name.parent, name.name)) name.there = name.link = true;
-      present[i] = (seen && !name.there) || (known && name.placed);
+      const bool made = seen && !removed && names_.listed(name.parent, name.name);  // only for a listing
+      const bool unknown = seen && !removed && !made && !known && !listed;          // of others, or of another object
+      name.there = made && !listed;
+      if (made && known) name.link = true;  // the name turns out to be another one of a file that is there
+      present[i] = (seen && !name.there && !unknown) || (known && name.placed);
       if (known && !present[i]) name.link = true;  // another name of a file that is there
-      if (!present[i] && !name.link && missing) unsure.push_back(i);
+      if (!present[i] && !name.link && (missing || unknown)) unsure.push_back(i);
     }
     if (present[i]) name.placed = false;  // an earlier window has opened it
   }
@@ -165,15 +173,14 @@ std::unordered_set<size_t> LiveImage::look_up(const ImageTree& tree, const Index
   std::vector<Op> ops;
   for (const size_t i : names) {
     const ImageName& name = tree.names[i];
-    ops.push_back({.seq = i,
-                   .kind = OpKind::lookup,
-                   .thread = 1,
-                   .object = tree.objects[name.object].id,
-                   .parent = name.parent,
-                   .name = name.name});
+    const ObjectId object = tree.objects[name.object].id;
+    own_.ask(object);
+    ops.push_back({.seq = i, .kind = OpKind::lookup, .thread = 1, .object = object, .parent = name.parent, .name = name.name});
   }
-  std::unordered_set<size_t> found(names.begin(), names.end());
-  for (const Mismatch& missing : perform(ops).failures) found.erase(missing.seq);
+  perform(ops);
+  std::unordered_set<size_t> found;
+  for (const size_t i : names)
+    if (own_.found(tree.objects[tree.names[i].object].id)) found.insert(i);
   return found;
 }
 
@@ -196,17 +203,22 @@ PrepareResult LiveImage::attempt(Image& image, const PresentNames& present, cons
   }
 }
 
+// True: a preparation that began at `begin` (clock, ns) is not to go on.
+bool LiveImage::over(int64_t begin) const {
+  return (stop_ && stop_->load(std::memory_order_relaxed)) || clock_.now() - begin >= patience_;
+}
+
 // Repeats the preparation while the target does not reply.
 PrepareResult LiveImage::attempts(Image& image, PresentNames& present, const OpBatch& late) {
   const int64_t begin = clock_.now();
   ImageTree& tree = image.impl().tree;
-  OwnFiles own;
-  auto stopped = [this] { return stop_ && stop_->load(std::memory_order_relaxed); };
+  for (size_t i = 0; i < present.size(); ++i)
+    if (!present[i] && tree.names[i].there && !tree.names[i].link) own_.add(tree.objects[tree.names[i].object].id);
   for (;;) {
     PrepareResult result = attempt(image, present, late);
-    const bool again = how_ == LiveFiles::lazy && own.attempted(tree, present, result);
-    if ((result.unanswered == 0 && !again) || stopped() || clock_.now() - begin >= patience_) {
-      result.add(own.others());
+    const bool again = how_ == LiveFiles::lazy && own_.again(tree, present);
+    if ((result.unanswered == 0 && !again) || over(begin)) {
+      result.add(own_.others());
       return result;
     }
     ++counts_.repeated;
@@ -218,7 +230,7 @@ PrepareResult LiveImage::attempts(Image& image, PresentNames& present, const OpB
     try {
       const std::unordered_set<size_t> exist = look_up(tree, tried);
       BlockingSession session(target_, clock_, patience_);
-      own.sort_out(tree, present, exist, session);
+      own_.sort_out(tree, present, exist, session, [&] { return over(begin); });
     } catch (const std::runtime_error&) {
       // The next attempt says it, too.
     }
@@ -245,10 +257,14 @@ LiveImage::Learnt LiveImage::learn(const ImageTree& tree, const PrepareResult& r
     if (ObjectId parent = kNoObject; resync_ && (m.got == "ENOENT" || m.got == "ESTALE"))
       if (std::string name; paths_.find(m.object, &parent, &name) && parent > kRootObject) failed.insert(parent);
   }
-  if (exist.empty()) return learnt;
   Indexes names;
-  for (size_t i = 0; i < tree.names.size(); ++i)
-    if (const ImageName& name = tree.names[i]; !name.link && exist.contains(tree.objects[name.object].id)) names.push_back(i);
+  for (size_t i = 0; i < tree.names.size(); ++i) {
+    const ObjectId object = tree.objects[tree.names[i].object].id;
+    if (tree.names[i].link) continue;
+    if (own_.failed(object)) failed.insert(object);  // also if its failure is not described
+    if (own_.exists(object) || exist.contains(object)) names.push_back(i);
+  }
+  if (names.empty()) return learnt;
   try {
     for (const size_t i : look_up(tree, names)) {
       const ObjectId object = tree.objects[tree.names[i].object].id;
@@ -277,8 +293,9 @@ void LiveImage::keep(const ImageTree& tree, const PresentNames& present, const L
     if (missing_.erase(o.id)) differences_.made_again(o.id, name.parent, name.name);
     const bool of_others = others.contains(o.id) && !name.link;
     if (present[i] && !of_others) continue;
-    names_.add_name(name.parent, name.name, o.id >= kFirstFree);
-    if (name.link || of_others) continue;
+    const bool made = how_ == LiveFiles::trust || own_.own(o.id);
+    names_.add_name(name.parent, name.name, o.id >= kFirstFree && made && !of_others);
+    if (name.link || of_others || !made) continue;
     if (content && o.id < kFirstFree) content_.made(o);
     ++(o.directory() ? counts_.directories : counts_.files);
     if (how_ == LiveFiles::lazy) counts_.bytes += o.data_length();
@@ -306,6 +323,8 @@ void LiveImage::prepare(std::span<const Op> window, std::span<const Op> later) {
   PresentNames present = sort_out(tree, begin, unsure);
   OpBatch late;
   const uint64_t late_bytes = content_.collect(tree, late);
+  own_.begin();
+  for (const Op& op : late.ops) own_.add(op.object);
   if (!unsure.empty()) try {
       for (const size_t i : look_up(tree, unsure)) present[i] = true;  // an operation has made it since
     } catch (const std::runtime_error&) {

@@ -12,7 +12,7 @@
 //
 // A preparation that the target leaves without a reply is repeated for LiveOptions::lag_max. An object that could not
 // be made is tried again when a later window shows it. A file that others have made counts as a failure, and gets nothing but the
-// operations.
+// operations (OwnFiles).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@
 #include "inputs/live/live_names.hpp"
 #include "inputs/live/live_options.hpp"
 #include "inputs/live/live_status.hpp"
+#include "inputs/live/own_files.hpp"
 #include "op_source.hpp"
 #include "plan/image.hpp"
 #include "trace/paths.hpp"
@@ -55,7 +56,7 @@ class LiveImage {
   // exist before the window, although it may show them.
   void prepare(std::span<const Op> window, std::span<const Op> later);
   // Objects that the target lacks now. They are made again when a window uses them, if LiveOptions::resync is set.
-  void forget(const std::unordered_set<ObjectId>& missing) { missing_.insert(missing.begin(), missing.end()); }
+  void forget(const std::unordered_set<ObjectId>& missing);
   const LiveCounts& counts() const { return counts_; }
 
  private:
@@ -64,6 +65,7 @@ class LiveImage {
   void show_clones(std::span<const Op> window, OpBatch& shown) const;
   void show_missing(std::span<const Op> window, OpBatch& shown) const;
   PresentNames sort_out(ImageTree& tree, int64_t begin, Indexes& unsure) const;
+  bool over(int64_t begin) const;
   PrepareResult attempt(Image& image, const PresentNames& present, const OpBatch& late);
   PrepareResult attempts(Image& image, PresentNames& present, const OpBatch& late);
   PrepareResult perform(const std::vector<Op>& ops);
@@ -74,8 +76,9 @@ class LiveImage {
   Learnt learn(const ImageTree& tree, const PrepareResult& result);
   void keep(const ImageTree& tree, const PresentNames& present, const Learnt& learnt);
 
-  KeptSession target_;
   Clock& clock_;
+  OwnFiles own_;
+  KeptSession target_;
   const LiveFiles how_;
   const bool resync_;
   const unsigned clones_;

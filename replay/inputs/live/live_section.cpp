@@ -80,6 +80,7 @@ void LiveSection::json(nlohmann::json& document) const {
                       {"repeated", files.repeated},
                       {"failed", files.failed},
                       {"left_out", left_out},
+                      {"cut", status.cut},
                       {"diverged", status.diverged},
                       {"consequences", status.consequences},
                       {"spooled_bytes", status.most_spooled},
@@ -124,6 +125,10 @@ std::vector<std::string> LiveSection::reasons() const {
   if (const uint64_t n = status.left_out_in_all())
     reasons.push_back(
         fmt::format("{} operations were left out while the replay was behind: {}", format_count(n), status.left_out_text()));
+  if (status.cut)
+    reasons.push_back(fmt::format(
+        "{} times, so many operations ran beside slow ones that files which they made may have been prepared before, as old ones",
+        format_count(status.cut)));
   if (status.spool_failure)
     reasons.push_back(fmt::format("the stream could not wait on disk: {}", strerror(status.spool_failure)));
   else if (status.spool_full)

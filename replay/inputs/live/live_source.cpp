@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kWindowOps = 65'536;           // operations that are gathered for a window, about, of all clones
 constexpr size_t kLeastWindowOps = 4096;        // the same of one clone, at least
+constexpr size_t kMostLater = 65'536;           // captured operations behind a window that are looked at, about
 constexpr int kLook = 50;                       // ms between two looks at whether the run has ended
 constexpr int kSoon = 20;                       // ms, the same while later operations are awaited
 constexpr int64_t kMostAhead = 1'000'000'000;   // ns before its first operation is due at which a window is passed on, at most
@@ -126,9 +127,15 @@ std::span<const Op> LiveSource::later(int64_t until) {
   for (const Op& op : window_.ops)
     if (shows_names(op)) shown = std::max(shown, op.end());
   const auto& ops = gathered_.ops;
-  while (!stream_ended_ && !over() && (ops.empty() || ops.back().start < shown) && ops.size() < window_ops_ &&
-         clock_.now() < until)
-    gather(kSoon);
+  auto known = [&] { return !ops.empty() && ops.back().start >= shown; };
+  while (!stream_ended_ && !over() && !known() && ops.size() < kMostLater) {
+    const bool in_time = clock_.now() < until;
+    if (!gather(in_time ? kSoon : 0) && !in_time) break;  // takes what has come in any case
+  }
+  if (!known() && ops.size() >= kMostLater) {
+    const std::lock_guard lock(mutex_);
+    ++status_.cut;
+  }
   return std::span(ops).first(size_t(std::ranges::lower_bound(ops, shown, {}, &Op::start) - ops.begin()));
 }
 

@@ -26,6 +26,7 @@ struct LiveStatus {
   uint64_t diverged = 0;                      // objects and names that differ now, as far as outcomes have shown
   uint64_t consequences = 0;                  // outcomes that differed because earlier ones did
   std::array<uint64_t, kOpKinds> left_out{};  // operations that were left out because the replay was behind
+  uint64_t cut = 0;                           // windows behind which not all operations were looked at, because of their number
   int64_t lag_now = 0;                        // ns
   Histogram lag;                              // ns, several times a second, and peaks between
   int64_t gave_up = 0;                        // ns, the lag that ended the run; 0: none did

@@ -3,89 +3,116 @@
 
 #include <sys/stat.h>
 
-#include <cstring>
+#include <cerrno>
 #include <optional>
 
-#include "base/no_answer.hpp"
+#include "base/clock.hpp"
 #include "targets/blocking_session.hpp"
 
 namespace fsr {
 
-// True: an outcome, as a mismatch names it, is no answer of the target.
-static bool means_no_answer(const std::string& got) {
-  constexpr int kMostErrors = 256;
-  for (int error = 1; error < kMostErrors; ++error)
-    if (const char* name = strerrorname_np(error); name && got == name) return is_no_answer(error);
-  return false;
-}
+class OwnFiles::Session final : public SessionLayer {
+ public:
+  Session(OwnFiles& owner, std::unique_ptr<TargetSession> below) : SessionLayer(std::move(below)), owner_(owner) {}
+  Submit submit(TargetRequest& request) override {
+    if (!owner_.spares(*request.op)) return SessionLayer::submit(request);
+    request.outcome = {.error = ESTALE, .completed = owner_.clock_.now()};
+    return Submit::completed;
+  }
+
+ private:
+  void ended(const TargetRequest& request, bool) override { owner_.ended(*request.op, request.outcome.error); }
+  OwnFiles& owner_;
+};
 
 static bool makes(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;
 }
 
+// True: the server may have performed an operation that ended so. With other errors that are no answer, no byte was sent.
+static bool may_be_done(int error) {
+  return error == ETIMEDOUT || error == ECONNRESET || error == ECONNABORTED || error == EPIPE;
+}
+
 // True: the preparation has yet to make the name.
 static bool is_to_be_made(const ImageName& name, bool present) { return !present && !name.link && !name.there; }
 
-bool OwnFiles::attempted(const ImageTree& tree, const PresentNames& present, const PrepareResult& result) {
-  std::unordered_map<ObjectId, const Mismatch*> failures;
-  for (const Mismatch& m : result.failures)
-    if (makes(m.kind)) failures.emplace(m.object, &m);
-  bool all_told = result.failures.size() == result.failed && !result.stopped;
-  for (const Mismatch& m : result.failures) all_told &= m.kind != OpKind::null;
-  bool again = false;
-  for (size_t i = 0; i < tree.names.size(); ++i) {
-    if (!is_to_be_made(tree.names[i], present[i])) continue;
-    const ObjectId object = tree.objects[tree.names[i].object].id;
-    const auto failed = failures.find(object);
-    if (failed == failures.end()) {
-      (all_told ? made_ : perhaps_made_).insert(object);
-    } else if (means_no_answer(failed->second->got)) {
-      perhaps_made_.insert(object);
-    } else if (failed->second->got == "EEXIST") {
-      if (made_.contains(object) || perhaps_made_.contains(object))
-        again = true;
-      else
-        refused_.emplace(object, *failed->second);
-    }
-  }
-  return again;
+std::unique_ptr<TargetSession> OwnFiles::open_session() { return std::make_unique<Session>(*this, TargetLayer::open_session()); }
+
+OwnFiles::Fate OwnFiles::of(ObjectId object) const {
+  const auto found = fates_.find(object);
+  return found == fates_.end() ? Fate() : found->second;
 }
 
-// Returns whether what has the name is as a create without a reply has made it. Empty: the target does not tell now.
-static std::optional<bool> is_as_made(const ImageObject& o, BlockingSession& session) {
+// True: the operation would change a file of others.
+bool OwnFiles::spares(const Op& op) const {
+  switch (op.kind) {
+    case OpKind::setattr:
+    case OpKind::write:
+    case OpKind::setxattr:
+    case OpKind::unlink:
+      return op.object && op.object != kRootObject && !own(op.object);
+    default:
+      return false;
+  }
+}
+
+void OwnFiles::ended(const Op& op, int error) {
+  if (op.kind == OpKind::lookup) {
+    fates_[op.object].last = error ? Last::failed : Last::found;
+  } else if (makes(op.kind)) {
+    Fate& fate = fates_[op.object];
+    fate.last = !error ? Last::found : error == EEXIST ? Last::exists : Last::failed;
+    if (!error) fate.own = true;
+    if (fate.own) return;
+    if (error == EEXIST && !fate.lost) fate.refused = true;
+    if (may_be_done(error) && !fate.refused) fate.lost = true;
+  }
+}
+
+bool OwnFiles::again(const ImageTree& tree, const PresentNames& present) const {
+  for (size_t i = 0; i < tree.names.size(); ++i) {
+    if (!is_to_be_made(tree.names[i], present[i])) continue;
+    const Fate fate = of(tree.objects[tree.names[i].object].id);
+    if ((fate.own || fate.lost) && fate.last == Last::exists) return true;
+  }
+  return false;
+}
+
+// Returns whether what has the name is as a create has made it. `filled`: it may have got content since. Empty: the target does
+// not tell now.
+static std::optional<bool> is_as_made(const ImageObject& o, bool filled, BlockingSession& session) {
   const Outcome& found = session.perform({.kind = OpKind::getattr, .object = o.id});
   if (found.error) return std::nullopt;
   const Attr attr = found.attr;
-  if ((attr.valid & kAttrMode) && (attr.mode & S_IFMT) != o.type) return false;
-  if (o.type == S_IFREG) return !(attr.valid & kAttrSize) || attr.size == 0;
-  if (o.type == S_IFDIR) return !(attr.valid & kAttrNlink) || attr.nlink <= 2;
-  if (o.type != S_IFLNK || o.target.empty()) return true;
+  if (!(attr.valid & kAttrMode) || (attr.mode & S_IFMT) != o.type) return false;
+  if (o.type == S_IFREG) return filled || ((attr.valid & kAttrSize) && attr.size == 0);
+  if (o.type == S_IFDIR) {
+    if (filled) return true;
+    int error = 0;
+    const bool empty = is_empty(session, o.id, &error);
+    return error ? std::nullopt : std::optional(empty);
+  }
+  if (o.type != S_IFLNK) return true;
   const Outcome& link = session.perform({.kind = OpKind::readlink, .object = o.id});
-  return link.error ? std::nullopt : std::optional(link.data == o.target);
+  return link.error ? std::nullopt : std::optional(link.data == image_link_target(o));
 }
 
-void OwnFiles::sort_out(ImageTree& tree, PresentNames& present, const std::unordered_set<size_t>& exist,
-                        BlockingSession& session) {
+void OwnFiles::sort_out(ImageTree& tree, PresentNames& present, const std::unordered_set<size_t>& exist, BlockingSession& session,
+                        const std::function<bool()>& over) {
   for (const size_t i : exist) {
+    if (over()) return;
     ImageName& name = tree.names[i];
     if (!is_to_be_made(name, present[i])) continue;
     const ImageObject& o = tree.objects[name.object];
-    std::optional<bool> own;
-    if (made_.contains(o.id))
-      own = true;
-    else if (perhaps_made_.contains(o.id))
-      own = is_as_made(o, session);
-    else if (refused_.contains(o.id))
-      own = false;
+    Fate& fate = fates_[o.id];
+    const std::optional<bool> own = fate.own || fate.lost ? is_as_made(o, fate.own, session) : false;
     if (!own) continue;
+    fate.own = *own;
     name.there = *own;
     if (*own) continue;
     present[i] = true;
-    const auto known = refused_.find(o.id);
-    others_.failures.push_back(
-        known != refused_.end()
-            ? known->second
-            : Mismatch{.kind = OpKind::create, .name = name.name, .object = o.id, .expected = "ok", .got = "EEXIST"});
+    others_.failures.push_back({.kind = OpKind::create, .name = name.name, .object = o.id, .expected = "ok", .got = "EEXIST"});
     ++others_.failed;
   }
 }

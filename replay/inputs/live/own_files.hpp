@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells apart what a preparation finds when it is repeated: files that its earlier attempts have made, and files of others. Only
-// its own get content and attributes.
+// Tells apart what the preparations of a live replay have made on a target, and files of others. Changes of files of others end
+// with ESTALE here, and never reach the target.
 //
-// A create whose reply was lost may or may not have made the file. Such a file is empty, because nothing was written to it.
-// So an empty file of the right type counts as made, and so does a directory without directories. One thread.
+// Own is what a create made, as its reply says. If the reply was lost, an empty file of the right type under the name is own,
+// too, unless a create of it was refused before. Nothing was written to such a file yet. One thread at a time.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "base/target_layer.hpp"
 #include "engine/prepare.hpp"
 #include "plan/image_tree.hpp"
 
@@ -17,19 +21,45 @@ namespace fsr {
 
 class BlockingSession;
 
-class OwnFiles {
+class OwnFiles final : public TargetLayer {
  public:
-  // Call after an attempt. True: it found names that an earlier attempt without a reply may have made, so another one is needed.
-  bool attempted(const ImageTree& tree, const PresentNames& present, const PrepareResult& result);
+  OwnFiles(Target& below, Clock& clock) : TargetLayer(below), clock_(clock) {}
+  std::unique_ptr<TargetSession> open_session() override;
+
+  void begin() { fates_.clear(); }                             // forgets what the preparation before has done
+  void add(ObjectId object) { fates_[object].own = true; }     // an earlier preparation has made it
+  void ask(ObjectId object) { fates_[object].last = Last(); }  // forgets whether it was found
+  bool own(ObjectId object) const { return of(object).own; }
+  // What the last lookup or create of the object has shown.
+  bool found(ObjectId object) const { return of(object).last == Last::found; }
+  bool failed(ObjectId object) const { return of(object).last == Last::failed || exists(object); }
+  bool exists(ObjectId object) const { return of(object).last == Last::exists; }
+
+  // True after an attempt: names are there that an earlier attempt has made, or may have made. So another attempt is needed.
+  bool again(const ImageTree& tree, const PresentNames& present) const;
   // Call before another attempt. Marks names that exist: own ones as ImageName::there, those of others as `present`. `exist`:
-  // their indexes. The target knows the ids of their objects.
-  void sort_out(ImageTree& tree, PresentNames& present, const std::unordered_set<size_t>& exist, BlockingSession& session);
+  // their indexes. The target knows the ids of their objects. `over`: true: the rest is left for later.
+  void sort_out(ImageTree& tree, PresentNames& present, const std::unordered_set<size_t>& exist, BlockingSession& session,
+                const std::function<bool()>& over);
   // Returns the failures of names that sort_out() has found to be of others.
-  PrepareResult others() { return std::move(others_); }
+  PrepareResult others() { return std::exchange(others_, {}); }
 
  private:
-  std::unordered_set<ObjectId> made_, perhaps_made_;
-  std::unordered_map<ObjectId, Mismatch> refused_;  // creates that failed because the name was there
+  class Session;
+  enum class Last : uint8_t { none, found, exists, failed };
+  struct Fate {
+    bool own = false;
+    bool lost = false;     // a create was sent and had no reply
+    bool refused = false;  // a create failed because the name was there, and none was lost before
+    Last last = Last::none;
+  };
+
+  Fate of(ObjectId object) const;
+  bool spares(const Op& op) const;
+  void ended(const Op& op, int error);
+
+  Clock& clock_;
+  std::unordered_map<ObjectId, Fate> fates_;
   PrepareResult others_;
 };
 

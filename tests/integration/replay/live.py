@@ -147,14 +147,14 @@ def not_issued():
                                   stdin=shim.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         shim.stdout.close()
         reasons = re.compile("Still running. Not clean so far: ([^<]*)")
-        counted = "3 operations that the target can't express were not issued"
-        wait_for(lambda: counted in html.unescape(text_of("looked-at.html")), replay)
+        counted = re.compile("[0-9]+ operations that the target can't express were not issued")
+        wait_for(lambda: counted.search(html.unescape(text_of("looked-at.html"))), replay)
         told = reasons.search(html.unescape(text_of("looked-at.html")))
         with open("enough", "wb"):
             pass
         out, said = replay.communicate(timeout=60)
         shim.wait(timeout=30)
-    cases.case("the page says what was not issued so far", told and counted in told[1] and not re.search("[0-9],[0-9]{3},[0-9]{3}", told[1]) and replay.returncode == 4,
+    cases.case("the page says what was not issued so far", told and counted.search(told[1]) and not re.search("[0-9],[0-9]{3},[0-9]{3}", told[1]) and replay.returncode == 4,
                (told and told[1], replay.returncode, out[-200:], said))
 
 
