@@ -57,8 +57,8 @@ class ShareDealer {
     at_ = random_.below(cards_.size());
   }
 
-  // Lets a round hold a card at most twice as often as its share requires. Cards that no stream could play for many rounds then
-  // don't come all at once, and a round stays so short that looking for a playable card takes no time.
+  // Lets a round hold a card at most twice as often as its share requires. So cards that no stream could play for many rounds
+  // don't come all at once. A round stays so short that looking for a playable card takes no time.
   void limit_backlog() { limited_ = true; }
 
   // Sets the shares from the next card on. Their number stays the same, and they sum to 1.
