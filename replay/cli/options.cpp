@@ -55,7 +55,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "start N worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "count errors that the trace lacks (with --live: what differs), or stop (default count)")
+  run.add("--on-error", on_error, "count unrecorded errors, or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
