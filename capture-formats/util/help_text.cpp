@@ -53,7 +53,8 @@ static void wrap(std::string line, std::string& out) {
 
 std::string tidy_help(std::string text) {
   for (size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
-  if (const size_t at = text.find("\n\nSubcommands:"); at != text.npos) text.erase(at, 1);
+  for (const char* heading : {"\n\nArguments:", "\n\nSubcommands:"})
+    if (const size_t at = text.find(heading); at != text.npos) text.erase(at, 1);
   std::istringstream lines(text);
   std::string out;
   for (std::string line; std::getline(lines, line);) wrap(line, out);

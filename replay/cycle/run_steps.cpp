@@ -52,7 +52,15 @@ bool RunSteps::prepare(PrepareOptions options, const std::function<void(uint64_t
   const bool last = options.step == PrepareStep::all || options.step == PrepareStep::open;
   options.opens = input_.opens();
   if (first) report_.prepared = {};
-  if (first) input_.check_files(target_, clock_);
+  // The check takes long if an earlier run left many names. Meanwhile, other ranks wait for signs of life.
+  auto go_on = [&, total = plan_size(image_)] {
+    if (progress) progress(0, total);
+    return stop_.load() == 0;
+  };
+  if (first && !input_.check_files(target_, clock_, go_on)) {
+    report_.prepared.stopped = report_.interrupted = true;
+    return false;
+  }
   report_.prepared.add(fsr::prepare(image_, target_, clock_, options, known_));
   if (last) image_ = Image();  // its memory is not needed any more
   report_.interrupted = stop_.load() != 0;

@@ -82,8 +82,10 @@ class Input : public RankShare {
   // Returns the files that must exist before the round. Throws std::runtime_error, one line, if the input can't be run on that
   // target.
   virtual Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) = 0;
-  // Throws std::runtime_error, one line, if making the image would damage files of users.
-  virtual void check_files(Target& /*target*/, Clock& /*clock*/) {}
+  // Throws std::runtime_error, one line, if making the image would damage files of users. False: `go_on`, which it calls before
+  // each operation, returned false.
+  using GoOn = std::function<bool()>;
+  virtual bool check_files(Target& /*target*/, Clock& /*clock*/, const GoOn& /*go_on*/) { return true; }
   // Adds a description of the input and of this round to the report. Called when the image is known, and again after the run, to
   // add its results.
   virtual void describe(Report& report) = 0;

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,7 +13,8 @@
 
 namespace fsr {
 
-// True if the action needs nothing that another call must have made.
+// True if the action needs nothing that another call must have made. A rename does in a shared directory, and is then passed
+// over.
 static bool always_playable(Action action) {
   switch (action) {
     case Action::readlink:
@@ -37,8 +41,9 @@ MixDealer::MixDealer(const MixPlan& plan) : plan_(plan), uid_(geteuid()), gid_(g
                always_b = always_playable(plan.procedures[cards_[b]].action);
     return always_a != always_b ? always_a : (*shares_)[a] > (*shares_)[b];
   };
-  for (unsigned i = 1; i < cards_.size(); ++i)
-    if (better(i, fallback_)) fallback_ = i;
+  fallbacks_.resize(cards_.size());
+  std::iota(fallbacks_.begin(), fallbacks_.end(), 0u);
+  std::stable_sort(fallbacks_.begin(), fallbacks_.end(), better);
 }
 
 ShareDealer::Shares MixDealer::shares_of_cards(std::span<const double> shares) const {
@@ -48,9 +53,12 @@ ShareDealer::Shares MixDealer::shares_of_cards(std::span<const double> shares) c
 }
 
 size_t MixDealer::deal(ShareDealer& deck, MixStream& stream, Op& op, NameRoom& room) const {
-  const unsigned card = deck.deal([&](unsigned c) { return stream.playable(plan_.procedures[cards_[c]].action); }, fallback_);
-  deal_one(cards_[card], stream, op, room);
-  return cards_[card];
+  auto playable = [&](unsigned card) { return stream.playable(plan_.procedures[cards_[card]].action); };
+  std::optional<unsigned> card = deck.deal(playable);
+  if (!card)
+    if (auto one = std::find_if(fallbacks_.begin(), fallbacks_.end(), playable); one != fallbacks_.end()) card = *one;
+  FSR_CHECK(card && deal_one(cards_[*card], stream, op, room), "no call for a stream, of " + std::to_string(cards_.size()));
+  return cards_[*card];
 }
 
 bool MixDealer::deal_one(size_t procedure, MixStream& stream, Op& op, NameRoom& room) const {

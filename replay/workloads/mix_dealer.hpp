@@ -34,7 +34,7 @@ class MixDealer {
   std::vector<uint32_t> cards_;  // numbers of the procedures with a share
   ShareDealer::Shares shares_;
   const uint32_t uid_, gid_;
-  unsigned fallback_ = 0;  // card of a procedure that can always be called
+  std::vector<unsigned> fallbacks_;  // cards, the best first for a stream that can play none of a round
 };
 
 }  // namespace fsr

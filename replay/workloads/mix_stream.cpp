@@ -202,7 +202,7 @@ void MixStream::transfer(Op& op, TransferPlaces& places, bool writes) {
 // A missing name is a new one each time, so that no client has it in its cache.
 void MixStream::lookup(Op& op, NameRoom& room) {
   op.kind = OpKind::lookup;
-  if (traits_ && traits_->lookups && traits_->lookups->deal([](unsigned) { return true; }, 0) == 1) {
+  if (traits_ && traits_->lookups && traits_->lookups->deal([](unsigned) { return true; }).value_or(0) == 1) {
     op.error = ENOENT;
     name(op, room, files_.directory, fmt::format("none{:03}", ++traits_->missing));
     return;

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,10 +33,9 @@ class ShareDealer {
   ShareDealer(std::span<const double> shares, Random random)
       : ShareDealer(std::make_shared<const std::vector<double>>(shares.begin(), shares.end()), random) {}
 
-  // Returns the first card for which `playable(card)` is true: a number below shares.size(). If a whole round holds none, returns
-  // `fallback`.
+  // Returns the first card for which `playable(card)` is true: a number below shares.size(). Nothing: a whole round holds none.
   template <class Playable>
-  unsigned deal(Playable playable, unsigned fallback) {
+  std::optional<unsigned> deal(Playable playable) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       for (size_t i = at_; i < cards_.size(); ++i) {
         const unsigned card = cards_[i];
@@ -46,7 +47,7 @@ class ShareDealer {
       }
       shuffle();
     }
-    return fallback;
+    return {};
   }
 
   // Begins anywhere in the first round. Otherwise the first few cards of many decks would have other shares, because they follow
@@ -55,6 +56,10 @@ class ShareDealer {
     shuffle();
     at_ = random_.below(cards_.size());
   }
+
+  // Lets a round hold a card at most twice as often as its share requires. So cards that no stream could play for many rounds
+  // don't come all at once. A round stays so short that looking for a playable card takes no time.
+  void limit_backlog() { limited_ = true; }
 
   // Sets the shares from the next card on. Their number stays the same, and they sum to 1.
   void set_shares(Shares shares) {
@@ -73,7 +78,8 @@ class ShareDealer {
     for (unsigned card = 0; card < owed_.size(); ++card) {
       owed_[card] += (*shares_)[card] * kRound;
       // Add a little, so that sums of exact shares are not rounded down.
-      const auto n = unsigned(std::max(0.0, owed_[card] + 1e-9));
+      auto n = unsigned(std::max(0.0, owed_[card] + 1e-9));
+      if (limited_) n = std::min(n, unsigned(2 * std::ceil((*shares_)[card] * kRound)));
       owed_[card] -= n;
       for (unsigned i = 0; i < n; ++i) placed.push_back({(i + random_.unit()) / n, card});
     }
@@ -87,6 +93,7 @@ class ShareDealer {
   Shares shares_;
   std::vector<double> owed_;
   Random random_;
+  bool limited_ = false;
   std::vector<uint8_t> cards_;
   size_t at_ = 0;
 };

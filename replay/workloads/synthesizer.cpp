@@ -29,6 +29,8 @@ Synthesizer::Synthesizer(const SynthesizerOptions& options, const MixPlan& plan,
       dealt_(plan.procedures.size()) {
   for (size_t i = 0; i < set.streams(); ++i) {
     const StreamPlace place = set.stream(i);
+    // Each of many streams has made nothing that it could remove, until its second turn.
+    if (place.shared) deck_.limit_backlog();
     streams_.emplace_back(place, sizes, plan, Random(options.seed, 3 + place.number), ids_);
   }
 }

@@ -115,7 +115,7 @@ TransferPlaces::TransferRange TransferPlaces::jump(uint64_t bytes) {
 }
 
 TransferPlaces::TransferRange TransferPlaces::next() {
-  const unsigned index = dealer_.deal([&](unsigned c) { return c == 0 || going_on(sequential_sizes_.next()); }, 0);
+  const unsigned index = dealer_.deal([&](unsigned c) { return c == 0 || going_on(sequential_sizes_.next()); }).value_or(0);
   TransferRange place;
   if (index == 1) {
     place.bytes = sequential_sizes_.next();

@@ -114,6 +114,15 @@ class Filling {
 
 }  // namespace
 
+unsigned openers_for(unsigned clients, unsigned directories, unsigned neighbours) {
+  constexpr uint64_t kMostInStep = 10'000;  // openers of all directories, each of which opens some 40 files
+  constexpr unsigned kRounds = 4;           // of all clients. So none has more than 5 openers where another has 4.
+  // If each client has equally many openers, a stream uses files that its own client has opened.
+  const uint64_t in_step = std::lcm<uint64_t>(clients, directories);
+  const uint64_t all = in_step <= std::max<uint64_t>(kMostInStep, clients) ? in_step : uint64_t(kRounds) * clients;
+  return unsigned(std::clamp<uint64_t>((all + directories - 1) / directories, 1, neighbours));
+}
+
 WorkingSet::WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes)
     : numbers_(options.numbers),
       all_directories_(options.directories),

@@ -85,6 +85,11 @@ struct WorkingSetOptions {
   ObjectId first_id = kRootObject + 1;  // first id of objects and handles
 };
 
+// Returns how many streams of each shared directory should open its files. Reads and writes go to the client that opened the
+// file, and are to be spread over all `clients` alike. Clients get streams in turn, and so do directories. `neighbours`: streams
+// of a directory, at most.
+unsigned openers_for(unsigned clients, unsigned directories, unsigned neighbours);
+
 class WorkingSet {
  public:
   WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes);

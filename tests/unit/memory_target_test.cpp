@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "catch.hpp"
+#include "clone.hpp"
 #include "op_list.hpp"
 #include "targets/blocking_session.hpp"
 
@@ -224,6 +225,28 @@ TEST_CASE("the memory target has the outcomes of a directory") {
     INFO("seed " << seed);
     Pair(seed).run(150);
   }
+}
+
+TEST_CASE("a clone of a large sparse file takes no more memory than its data") {
+  Side memory("memory:");
+  constexpr uint64_t kSize = uint64_t(1) << 40, kData = kSize / 2 + 4000;
+  for (ObjectId object : {2, 3}) {
+    Op make{.kind = OpKind::mknod, .mode = S_IFREG | 0666, .object = object, .parent = kRootObject};
+    make.name = object == 2 ? "from" : "to";
+    REQUIRE(memory(make) == "mknod is done 0");
+  }
+  const Attr size{.valid = kAttrSize, .size = kSize};
+  REQUIRE(memory({.kind = OpKind::setattr, .object = 2, .set = &size}) == "setattr is done 0");
+  REQUIRE(memory({.kind = OpKind::write, .object = 2, .offset = kData, .length = 200}, std::string(200, 'x')) ==
+          "write is done 0");
+  REQUIRE(memory({.kind = OpKind::write, .object = 3, .offset = kData, .length = 4}, "gone") == "write is done 0");
+  REQUIRE(memory({.kind = OpKind::write, .object = 3, .offset = 1, .length = 4}, "gone") == "write is done 0");
+  CHECK(memory({.kind = OpKind::copy_file_range, .flags = kCopyClone, .object = 2, .object2 = 3}) == "copy_file_range is done 0");
+  CHECK(memory({.kind = OpKind::read, .object = 3, .offset = kData - 1, .length = 300}).substr(0, 22) ==
+        "read is done 0: " + std::string(1, '\0') + "xxxxx");
+  CHECK(memory({.kind = OpKind::read, .object = 3, .length = 5}) == "read is done 0: " + std::string(5, '\0'));
+  CHECK(memory({.kind = OpKind::lookup, .object = 3, .parent = kRootObject, .name = "to"}).find(std::to_string(kSize)) !=
+        std::string::npos);
 }
 
 TEST_CASE("the memory target lists a file once that is renamed during a listing") {

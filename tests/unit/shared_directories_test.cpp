@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests streams of a mix that share directories: no outcome depends on a neighbour, and a stream takes little memory.
 #include <malloc.h>
+#include <sys/stat.h>
 
+#include <climits>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,12 +18,14 @@
 #include "engine/verify.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "inputs/mix/mix_run.hpp"
+#include "inputs/mix/test_directories.hpp"
 #include "mix/mix.hpp"
 #include "plan/image_tree.hpp"
 #include "slow_target.hpp"
 #include "targets/blocking_session.hpp"
 #include "util/object_set.hpp"
 #include "util/random.hpp"
+#include "workloads/share_dealer.hpp"
 #include "workloads/synthesizer.hpp"
 
 using namespace fsr;
@@ -238,4 +242,141 @@ TEST_CASE("A mix that makes no files has no renames in shared directories, and s
   const MixPlan plan = plan_mix(mix, target, true);
   CHECK(plan.share(Action::rename) == 0);
   CHECK(plan.notes.size() == 1);
+}
+
+TEST_CASE("A stream that can play no card of a round gets another call of the mix, never one that the mix does not have") {
+  VirtualClock clock;
+  SlowTarget target(clock);
+  target.answer = [](TargetRequest& request) {
+    request.outcome.error = request.op->error;
+    request.outcome.result = request.op->result;
+  };
+  const MixPlan plan = plan_mix(make_mix(3, {{"rename", 999}, {"create", 1}}, "test"), target, true);
+  const auto sizes = size_model("sfs");
+  const WorkingSet set(shared(10, 1), plan, *sizes);
+  MixRun run(plan, set, *sizes, 1, 1000);
+  CHECK(run.run(target, clock, {.timing = Timing::asap, .inline_workers = true}).issued() == 1000);
+  uint64_t renames = 0, creates = 0, others = 0;
+  for (const Dealt& procedure : run.dealt())
+    for (unsigned kind = 0; kind < kOpKinds; ++kind)
+      (OpKind(kind) == OpKind::rename ? renames : OpKind(kind) == OpKind::create ? creates : others) += procedure[kind];
+  CHECK(others == 0);
+  CHECK(creates >= 10);
+  CHECK(renames + creates == 1000);
+}
+
+TEST_CASE("Cards that no stream could play for many rounds come a few at a time, and rounds stay short") {
+  const double shares[] = {0.99, 0.01};
+  ShareDealer deck(shares, Random(1));
+  deck.limit_backlog();
+  uint64_t looked = 0;
+  auto only_first = [&](unsigned card) { return ++looked, card == 0; };
+  for (unsigned i = 0; i < 100'000; ++i) REQUIRE(deck.deal(only_first) == 0u);
+  CHECK(looked < 500'000);
+  // Of the second, a round of some 200 has 4, twice as many as its share is.
+  uint64_t second = 0;
+  for (unsigned i = 0; i < 20'000; ++i) second += deck.deal([](unsigned) { return true; }) == 1u;
+  CHECK(second > 300);
+  CHECK(second < 450);
+}
+
+TEST_CASE("Openers of shared directories are spread over all clients alike") {
+  // Clients, directories and streams of a directory; all clients have the same number of openers, if a reasonable number allows.
+  CHECK(openers_for(1, 100, 10) == 1);
+  CHECK(openers_for(1000, 100, 1000) == 10);  // of one of 10 ranks, with its share of 1,000 directories
+  CHECK(openers_for(10, 4, 100) == 5);
+  CHECK(openers_for(10, 4, 3) == 3);
+  CHECK(openers_for(4, 12, 100) == 1);
+  CHECK(openers_for(10'000, 9'999, 100) == 5);
+}
+
+TEST_CASE("A stream uses files that its own client has opened") {
+  VirtualClock clock;
+  SlowTarget target(clock);
+  const MixPlan plan = plan_mix(*built_in_mix("sfs97-v3"), target, true);
+  for (const auto& [clients, directories] : {std::pair(10u, 4u), std::pair(6u, 9u), std::pair(5u, 7u)}) {
+    const WorkingSet set(shared(630, directories, openers_for(clients, directories, 630 / directories)), plan,
+                         *size_model("sfs"));
+    // Clients get streams in the order of their first operations: those that open files first.
+    std::map<HandleId, unsigned> client_of_listing;
+    const Image image = set.image();
+    unsigned next = 0;
+    for (const auto& open : image.impl().tree.opens)
+      if (open.directory) client_of_listing[open.handle] = next++ % clients;
+    CHECK(next % clients == 0);
+    uint64_t foreign = 0;
+    for (size_t i = 0; i < set.streams(); ++i) {
+      const StreamPlace place = set.stream(i);
+      foreign += client_of_listing.at(place.files->listing + place.handles) != i % clients;
+    }
+    CHECK(foreign == 0);
+  }
+}
+
+namespace {
+
+// A target that has a number of clients, as an NFS server has.
+class ManyClients final : public Target {
+ public:
+  explicit ManyClients(uint32_t clients) : clients_(clients) {}
+  std::string name() const override { return "many:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<TargetSession> open_session() override { throw std::logic_error("not used"); }
+  uint32_t number_of_clients() const override { return clients_; }
+
+ private:
+  const uint32_t clients_;
+};
+
+}  // namespace
+
+TEST_CASE("Each client of a rank has an opener in the directories of the rank") {
+  MixOptions options;
+  options.streams = 2000;
+  options.directories = 100;
+  MixInput input(*built_in_mix("sfs97-v3"), options);
+  input.take_share(3, 10, false);
+  CHECK(input.next_round());
+  const ManyClients target(100);  // the share of the rank, in its 10 directories
+  const Image image = input.image(target, {}, {});
+  uint64_t openers = 0;
+  for (const auto& open : image.impl().tree.opens) openers += open.directory;
+  CHECK(openers == 100);
+}
+
+TEST_CASE("The check of what an earlier run left shows signs of life, and can be stopped") {
+  MonotonicClock clock;
+  auto target = open_target("memory:", {.clock = &clock});
+  const MixPlan plan = plan_mix(mix_of_version_3(), *target, true);
+  const WorkingSet set(shared(2, 1), plan, *size_model("sfs"));
+  Image image = set.image();
+  ObjectSet known;
+  REQUIRE(prepare(image, *target, clock, {.ours = is_working_name, .workers = 1}, known).failed == 0);
+  constexpr unsigned kLeft = 300;
+  BlockingSession session(*target, clock);
+  ObjectId next = set.next_object() + 1'000'000, last = 0;
+  for (unsigned i = 0; i < kLeft; ++i) {
+    const std::string name = std::to_string(1000 + i);
+    const Outcome& made = session.perform({.kind = OpKind::mkdir,
+                                           .mode = S_IFDIR | 0777,
+                                           .object = last = next++,
+                                           .parent = set.directories()[0].directories,
+                                           .name = name});
+    REQUIRE(made.error == 0);
+  }
+  unsigned asked = 0, most = UINT_MAX;
+  auto go_on = [&] { return ++asked <= most; };
+  auto check = [&](ObjectId first_free) { return refuse_foreign_files(*target, clock, set.directories(), first_free, go_on); };
+  CHECK(check(next));
+  CHECK(asked >= kLeft);
+  asked = 0;
+  most = 20;
+  CHECK(!check(next + 10'000));
+  CHECK(asked == most + 1);
+  // It looks into the directories that were left, because what a user has put there would be removed.
+  most = UINT_MAX;
+  REQUIRE(
+      session.perform({.kind = OpKind::mknod, .mode = S_IFREG | 0666, .object = next + 20'000, .parent = last, .name = "mine"})
+          .error == 0);
+  CHECK_THROWS_WITH(check(next + 30'000), contains_text("/mine"));
 }

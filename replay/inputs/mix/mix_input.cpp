@@ -45,6 +45,7 @@ MixInput::MixInput(Mix mix, const MixOptions& options)
   if (options.directories > options.streams)
     throw std::runtime_error(
         fmt::format("--directories {}: expected at most one for each of {} streams", options.directories, options.streams));
+  own_directories_ = options.directories;
   if (options.directories) neighbours_ = (options.streams + options.directories - 1) / options.directories;
 }
 
@@ -95,9 +96,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   wanted.names = options_.names;
   wanted.directories = options_.directories;
   wanted.neighbours = neighbours_;
-  // Operations on an open file go to the client that opened it, so each client opens some.
-  if (options_.directories)
-    wanted.openers = std::clamp((target.number_of_clients() + options_.directories - 1) / options_.directories, 1u, neighbours_);
+  if (options_.directories) wanted.openers = openers_for(target.number_of_clients(), own_directories_, neighbours_);
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
@@ -109,9 +108,9 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   return set_->image();
 }
 
-void MixInput::check_files(Target& target, Clock& clock) {
+bool MixInput::check_files(Target& target, Clock& clock, const GoOn& go_on) {
   // Ids of the run follow those of the working set; here they come from far behind.
-  refuse_foreign_files(target, clock, set_->directories(), set_->next_object() + kIdsOfRound / 2);
+  return refuse_foreign_files(target, clock, set_->directories(), set_->next_object() + kIdsOfRound / 2, go_on);
 }
 
 uint64_t MixInput::planned_calls() const {

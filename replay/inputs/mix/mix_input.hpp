@@ -33,7 +33,7 @@ class MixInput final : public Input, public GeneratedLoad {
   LoadUnit load_unit() const override;
   bool next_round() override;
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
-  void check_files(Target& target, Clock& clock) override;
+  bool check_files(Target& target, Clock& clock, const GoOn& go_on) override;
   void describe(Report& report) override;
   std::string outlook() const override;
   // If the target is a mounted NFS whose client caches, the load and the number of calls count requests on the wire.
@@ -74,9 +74,10 @@ class MixInput final : public Input, public GeneratedLoad {
   const std::vector<Dealt>& dealt() const { return run_ ? run_->dealt() : source_->dealt(); }
 
   const bool length_given_;
-  unsigned neighbours_ = 1;  // streams of all ranks in a shared directory, at most
-  size_t round_ = 0;         // number of the current round, from 1
-  double factor_ = 1;        // of a search for the highest load
+  unsigned neighbours_ = 1;       // streams of a shared directory, at most
+  unsigned own_directories_ = 0;  // shared directories of this rank
+  size_t round_ = 0;              // number of the current round, from 1
+  double factor_ = 1;             // of a search for the highest load
   // State of the current round.
   const Target* target_ = nullptr;
   MixPlan plan_;

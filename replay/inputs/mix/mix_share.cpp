@@ -33,6 +33,7 @@ void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   options_.names = names;
   options_.streams = unsigned(numbers.size());
   options_.calls = calls;
+  own_directories_ = directories / ranks + (rank < directories % ranks);
   share_ = double(numbers.size()) / all;
   for (double& load : options_.loads) load *= share_;
   options_.working_set = uint64_t(double(options_.working_set) * share_);

@@ -40,21 +40,26 @@ uint32_t type_in_sym(std::string_view name) { return all_digits(name) ? S_IFLNK 
 uint32_t type_in_lin(std::string_view name) { return all_digits(name) ? S_IFREG : 0; }
 uint32_t none(std::string_view) { return 0; }
 
+// Functions that check something return false if `go_on` ended the check.
 class Check {
  public:
-  Check(Target& target, Clock& clock, ObjectId first_free) : session_(target, clock), next_(first_free) {}
+  Check(Target& target, Clock& clock, ObjectId first_free, const std::function<bool()>& go_on)
+      : session_(target, clock), next_(first_free), go_on_(go_on) {}
 
-  void test_directory(const std::string& name) {
+  bool test_directory(const std::string& name) {
+    if (!go_on_()) return false;
     const ObjectId object = next_++;
     const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
-    if (seen.error) return;  // it is missing, or what makes it finds the error
+    if (seen.error) return true;  // it is missing, or what makes it finds the error
     if (!S_ISDIR(seen.attr.mode)) refuse(name, S_IFDIR);
-    const std::vector<Found> found = entries(object);
-    if (!marked(object, name) && !std::all_of(found.begin(), found.end(), is_left_alone))
-      throw std::runtime_error(
-          fmt::format("{}: not empty, and no mix has made it (there is no {}/{}); move its files away, or use another directory",
-                      name, name, kMarkerName));
-    directory(object, found, name, type_in_test_directory);
+    const bool ours = marked(object, name);
+    return each_entry(object, [&](const Found& found) {
+      if (!ours && !is_left_alone(found))
+        throw std::runtime_error(fmt::format(
+            "{}: not empty, and no mix has made it (there is no {}/{}); move its files away, or use another directory", name,
+            name, kMarkerName));
+      return entry(object, found, name, type_in_test_directory);
+    });
   }
 
  private:
@@ -74,42 +79,49 @@ class Check {
     throw std::runtime_error(fmt::format("{}: holds the replay of a trace; use another directory", path));
   }
 
-  // Checks all entries of a directory, and those of the directories in it.
-  void directory(ObjectId object, const std::vector<Found>& all, const std::string& path, TypeOf type_of) {
-    for (const Found& found : all) {
-      const std::string below = path + "/" + found.name;
-      if (is_left_alone(found)) continue;
-      const uint32_t expected = type_of(found.name);
-      if (!expected) refuse(below, 0);
-      const bool inside = expected == S_IFDIR;
-      uint32_t type = found.type;
-      const ObjectId child = next_;
-      if (type == 0 || inside) {
-        const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = next_++, .parent = object, .name = found.name});
-        if (seen.error == ENOENT) continue;
-        type = seen.attr.mode & S_IFMT;
-      }
-      if (type != expected) refuse(below, expected);
-      if (inside) directory(child, entries(child), below, type_of != type_in_test_directory ? none : inner(found.name));
+  // Checks an entry of directory `object` and, if it is a directory, what is in it.
+  bool entry(ObjectId object, const Found& found, const std::string& path, TypeOf type_of) {
+    if (is_left_alone(found)) return true;
+    const std::string below = path + "/" + found.name;
+    const uint32_t expected = type_of(found.name);
+    if (!expected) refuse(below, 0);
+    const bool inside = expected == S_IFDIR;
+    uint32_t type = found.type;
+    const ObjectId child = next_;
+    if (type == 0 || inside) {
+      if (!go_on_()) return false;
+      const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = next_++, .parent = object, .name = found.name});
+      if (seen.error == ENOENT) return true;
+      type = seen.attr.mode & S_IFMT;
     }
+    if (type != expected) refuse(below, expected);
+    if (!inside) return true;
+    const TypeOf type_below = type_of != type_in_test_directory ? none : inner(found.name);
+    return each_entry(child, [&](const Found& one) { return entry(child, one, below, type_below); });
   }
 
   static TypeOf inner(std::string_view name) {
     return name == "dir" ? type_in_dir : name == "sym" ? type_in_sym : name == "lin" ? type_in_lin : type_in_set;
   }
 
-  std::vector<Found> entries(ObjectId object) {
-    std::vector<Found> all;
+  // Calls `act` with each entry, one part of the listing after the other, because there may be millions.
+  template <class Act>
+  bool each_entry(ObjectId object, Act act) {
     const HandleId handle = next_++;
-    if (session_.perform({.kind = OpKind::opendir, .object = object, .handle = handle}).error) return all;
-    for (;;) {
+    if (!go_on_()) return false;
+    if (session_.perform({.kind = OpKind::opendir, .object = object, .handle = handle}).error) return true;
+    bool going_on = true;
+    for (uint64_t seen = 0; going_on && (going_on = go_on_());) {
       const Outcome& o =
-          session_.perform({.kind = OpKind::readdir, .object = object, .handle = handle, .offset = all.size(), .length = 65536});
+          session_.perform({.kind = OpKind::readdir, .object = object, .handle = handle, .offset = seen, .length = 65536});
       if (o.error || o.entries.empty()) break;
-      for (const DirEntry& e : o.entries) all.push_back({std::string(e.name), e.type & S_IFMT});
+      std::vector<Found> part;
+      for (const DirEntry& e : o.entries) part.push_back({std::string(e.name), e.type & S_IFMT});
+      seen += part.size();
+      going_on = std::all_of(part.begin(), part.end(), act);
     }
     session_.perform({.kind = OpKind::releasedir, .object = object, .handle = handle});
-    return all;
+    return going_on;
   }
 
   [[noreturn]] static void refuse(const std::string& path, uint32_t expected) {
@@ -123,14 +135,17 @@ class Check {
 
   BlockingSession session_;
   ObjectId next_;
+  const std::function<bool()>& go_on_;
 };
 
 }  // namespace
 
-void refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& directories, ObjectId first_free) {
-  if (target.empty()) return;
-  Check check(target, clock, first_free);
-  for (const StreamFiles& one : directories) check.test_directory(one.name);
+bool refuse_foreign_files(Target& target, Clock& clock, const std::vector<StreamFiles>& directories, ObjectId first_free,
+                          const std::function<bool()>& go_on) {
+  if (target.empty()) return true;
+  Check check(target, clock, first_free, go_on);
+  return std::all_of(directories.begin(), directories.end(),
+                     [&](const StreamFiles& one) { return check.test_directory(one.name); });
 }
 
 }  // namespace fsr

@@ -111,6 +111,36 @@ int MemoryTree::write(Context& c) {
   return 0;
 }
 
+// Calls `act(from, bytes)` for each piece of data between holes in the range, a few MiB at most. `act` may change the file
+// elsewhere.
+template <class Act>
+static void each_piece(const FileData& data, uint64_t offset, uint64_t length, Act act) {
+  constexpr uint64_t kPiece = 1 << 20;
+  const uint64_t end = offset + length;
+  for (uint64_t at, hole; data.seek_data(offset, &at) && at < end; offset = hole) {
+    if (!data.seek_hole(at, &hole)) hole = end;
+    hole = std::min(hole, end);
+    for (; at < hole; at += std::min(kPiece, hole - at)) act(at, std::min(kPiece, hole - at));
+  }
+}
+
+static uint64_t data_bytes(const FileData& data, uint64_t offset, uint64_t length) {
+  uint64_t bytes = 0;
+  each_piece(data, offset, length, [&](uint64_t, uint64_t piece) { bytes += piece; });
+  return bytes;
+}
+
+// Holes stay holes, as the files share blocks after a clone. So a large sparse file takes no memory.
+static void clone_range(const FileData& from, uint64_t offset, uint64_t length, FileData& to, uint64_t at) {
+  to.punch(at, length);
+  if (length > 0 && to.size() < at + length) to.truncate(at + length);
+  each_piece(from, offset, length, [&](uint64_t piece, uint64_t bytes) {
+    std::string data;
+    from.read(piece, bytes, data);
+    to.write(at + (piece - offset), data);
+  });
+}
+
 int MemoryTree::copy_range(Context& c) {
   // Without a handle, as in traces of stateless protocols, the object is used.
   const Open *in = find_open(c.op.handle), *out = find_open(c.op.handle2);
@@ -130,11 +160,17 @@ int MemoryTree::copy_range(Context& c) {
   if (from == to && c.op.offset < c.op.offset2 + length && c.op.offset2 < c.op.offset + length) return EINVAL;
   uint64_t size = from->data.size();
   length = std::min(length, size > c.op.offset ? size - c.op.offset : 0);
+  if (clone) {
+    if (used_ + data_bytes(from->data, c.op.offset, length) > limit_) return ENOSPC;
+    change_data(*to, [&](FileData& data) { clone_range(from->data, c.op.offset, length, data, c.op.offset2); });
+    c.outcome.result = c.op.length;
+    return 0;
+  }
   if (used_ + length > limit_) return ENOSPC;
   std::string bytes;
   from->data.read(c.op.offset, length, bytes);
   if (!bytes.empty()) change_data(*to, [&](FileData& data) { data.write(c.op.offset2, bytes); });
-  c.outcome.result = clone ? c.op.length : bytes.size();
+  c.outcome.result = bytes.size();
   return 0;
 }
 
