@@ -17,6 +17,11 @@ constexpr OpenFlagPlaces kTraceOpenFlags{0040000, 0100000, 0200000, 0400000};
 // The kernel sets the bit of large files, which the C library calls 0: it is the one of the four that is left.
 constexpr OpenFlagPlaces kLocalOpenFlags{O_DIRECT, 0740000u ^ (O_DIRECT | O_DIRECTORY | O_NOFOLLOW), O_DIRECTORY, O_NOFOLLOW};
 
+#ifdef __linux__
+static_assert((O_DIRECT | O_DIRECTORY | O_NOFOLLOW) == ((O_DIRECT | O_DIRECTORY | O_NOFOLLOW) & 0740000),
+              "this processor has places of its own for O_* bits");
+#endif
+
 constexpr uint32_t moved_open_flags(uint32_t flags, const OpenFlagPlaces& from, const OpenFlagPlaces& to) {
   const auto moved = [&](uint32_t old_place, uint32_t place) { return flags & old_place ? place : 0; };
   return (flags & ~(from.direct | from.large_file | from.directory | from.no_follow)) | moved(from.direct, to.direct) |

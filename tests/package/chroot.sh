@@ -32,7 +32,7 @@ open_root() {
 
 inside() {
   chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive FSR_SOURCE=/source \
-    bash -euc "$2" </dev/null
+    bash -euo pipefail -c "$2" </dev/null
 }
 
 # copy_source ROOT: to its /source. What is copied is newer than what was built of it.
@@ -40,6 +40,7 @@ copy_source() {
   local file
   git -C "$FSR_SOURCE" ls-files -z | while IFS= read -r -d '' file; do
     cmp -s "$FSR_SOURCE/$file" "$1/source/$file" || install -D "$FSR_SOURCE/$file" "$1/source/$file"
+    chmod --reference="$FSR_SOURCE/$file" "$1/source/$file"  # debhelper runs lists of files that may be executed
   done
 }
 

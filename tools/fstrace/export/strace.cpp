@@ -10,6 +10,7 @@
 #include "../op_text.hpp"
 #include "clone.hpp"
 #include "format.hpp"
+#include "trace/open_flags.hpp"
 
 namespace fsr::fstrace {
 
@@ -122,12 +123,12 @@ class Calls final : public ExportFormat {
       case OpKind::readlink:
         return fmt::format("readlinkat({}, {}, 4096", path, in_quotes(op.data));
       case OpKind::open:
-        return fmt::format("openat({}, {:#x}", path, op.open_flags);
+        return fmt::format("openat({}, {:#x}", path, trace_open_flags(op.open_flags));
       case OpKind::opendir:
-        return fmt::format("openat({}, {:#x}|O_DIRECTORY", path, op.open_flags);
+        return fmt::format("openat({}, {:#x}|O_DIRECTORY", path, trace_open_flags(op.open_flags));
       case OpKind::create:
         if (!op.handle && !op.error) return fmt::format("mknodat({}, S_IFREG|{:#o}", path, op.mode & 07777);
-        return fmt::format("openat({}, {:#x}|O_CREAT, {:#o}", path, op.open_flags, op.mode & 07777);
+        return fmt::format("openat({}, {:#x}|O_CREAT, {:#o}", path, trace_open_flags(op.open_flags), op.mode & 07777);
       case OpKind::read:
         return fmt::format("pread64({}, \"\"..., {}, {}", open, op.length, op.offset);
       case OpKind::write:
