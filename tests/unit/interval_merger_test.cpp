@@ -105,6 +105,12 @@ TEST_CASE("intervals of ranks: those that could not be sent are one, and no oper
   CHECK((end.ends_only() && !end.has(1)));
   end.merge(part(0, 2, 7));
   CHECK((end.number() == 2 && end.to() == 3 * kSecond && end.has(0) && !end.has(1) && end.senders()[1].last));
+  RankInterval held = RankInterval::end_of(1, 50);
+  held.merge(part(0, 3, 7));
+  held.merge(RankInterval::end_of(2, 9));
+  IntervalMerger merger(3);
+  CHECK(merger.add(RankInterval::load(held.save())));
+  CHECK((merger.should_have(1, 50) && !merger.should_have(1, 51) && merger.should_have(2, 9) && !merger.should_have(2, 10)));
   std::string damaged = sum.save();
   damaged.pop_back();
   CHECK_THROWS(RankInterval::load(damaged));
