@@ -173,7 +173,7 @@ void IntervalExchange::wait_for_others() {
   }
 }
 
-// Tells the other ranks that the root needs no more of them.
+// Tells the other ranks that the root needs no more of them. Parts that arrive now are in no interval any more.
 void IntervalExchange::release_others() {
   std::vector<bool> told(cluster_.size());
   told[0] = true;
@@ -183,7 +183,7 @@ void IntervalExchange::release_others() {
       if (!told[rank]) told[rank] = post(rank, "");
       all = all && (told[rank] || cluster_.missing()[rank]);
     }
-    if (!all) take_next(kPause);
+    if (!all) cluster_.take(kPause);
   }
 }
 
@@ -196,7 +196,7 @@ void IntervalExchange::finish() {
   wait_for_others();
   if (!cluster_.root()) return;
   release_others();
-  for (const RankInterval::Sender& sender : merger_.carried().senders()) gaps_.nowhere += sender.operations;
+  for (const RankInterval::Sender& sender : merger_.carried().senders()) gaps_.operations[sender.rank] -= sender.operations;
 }
 
 }  // namespace fsr

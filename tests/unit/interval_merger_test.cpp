@@ -123,6 +123,8 @@ TEST_CASE("gaps of intervals are told with rank, host and time, and lost operati
   gaps.lacking = 2;
   gaps.late = 1;
   gaps.operations = {5, 6, 7};
+  gaps.compare(0, 5);
+  gaps.compare(1, 26);
   gaps.add(2, 10 * kSecond, 11 * kSecond);
   gaps.add(2, 11 * kSecond, 12 * kSecond);
   const std::vector<std::string> hosts = {"h1", "h1", "h2"};
@@ -130,6 +132,7 @@ TEST_CASE("gaps of intervals are told with rank, host and time, and lost operati
   CHECK(gaps.reasons(hosts, {true, true, false}) ==
         std::vector<std::string>{"intervals that lack a rank: 2 of 3,600, the first at 10.0 s (rank 2 on h2)",
                                  "parts of intervals that came late and count in a later interval: 1",
+                                 "operations of the totals that are in no interval: 20",
                                  "operations of lost ranks that are in the intervals but not in the totals: 7"});
   CHECK(gaps.facts(hosts).size() == 1);
 }
