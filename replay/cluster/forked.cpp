@@ -67,6 +67,7 @@ class Sockets final : public Transport {
   unsigned size() const override { return size_; }
   void send(unsigned to, std::string_view text) override;
   bool offer(unsigned to, std::string_view text) override;
+  bool idle(unsigned to) const override { return peers_.at(to).out.empty(); }
   std::optional<Message> receive(int64_t timeout) override;
   void give_up(unsigned rank) override;
 

@@ -155,7 +155,9 @@ void StarCluster::send_heartbeat() {
   ByteWriter lost;
   for (unsigned rank = 1; rank < size(); ++rank)
     if (missing_[rank]) lost.varint(rank);
-  for (unsigned rank = 1; rank < size(); ++rank) offer(rank, kAlive, lost.view());
+  // A missing rank gets the next one when it has received the last one, so that a dead one does not collect them.
+  for (unsigned rank = 1; rank < size(); ++rank)
+    if (!missing_[rank] || transport_->idle(rank)) offer(rank, kAlive, lost.view());
 }
 
 void StarCluster::listen() {
