@@ -235,6 +235,7 @@ void StarCluster::report_lost(const LostRank& lost) {
   text.text(lost.what());
   for (unsigned other = 1; other < size(); ++other)
     if (other != lost.rank) send(other, kLost, text.view());
+  offer(lost.rank, kLost, text.view());  // it may only have been stopped
 }
 
 }  // namespace fsr
