@@ -31,8 +31,10 @@ IntervalExchange::IntervalExchange(Cluster& cluster, unsigned round, int64_t len
       receive_(std::move(receive)),
       tell_(std::move(tell)),
       merger_(cluster.size()),
-      missing_(cluster.size()) {
+      missing_(cluster.size()),
+      awaited_(cluster.size()) {
   gaps_.operations.resize(cluster.size());
+  find_awaited();
 }
 
 void IntervalExchange::add(const Interval& interval, const SeriesInterval& series) {
@@ -45,7 +47,7 @@ void IntervalExchange::add(const Interval& interval, const SeriesInterval& serie
 void IntervalExchange::move() {
   while (take_next(0)) {
   }
-  if (cluster_.root()) look_for_missing();
+  look_for_missing();
   pass_on();
   send_held();
 }
@@ -100,18 +102,21 @@ bool IntervalExchange::post(unsigned to, std::string_view text) {
   return cluster_.post(to, out.view());
 }
 
-// Returns the ranks whose intervals this rank merges.
-std::vector<bool> IntervalExchange::awaited() const {
-  std::vector<bool> awaited(cluster_.size());
-  for (unsigned rank = 0; rank < cluster_.size(); ++rank)
-    awaited[rank] = rank == cluster_.rank() ||
-                    (!cluster_.missing()[rank] && (cluster_.root() || cluster_.collector_of(rank) == cluster_.rank()));
-  return awaited;
+// True: this rank merges the intervals of `rank`. Other hosts are told apart first, because collector_of() looks through all
+// ranks.
+bool IntervalExchange::merges(unsigned rank) const {
+  const unsigned own = cluster_.rank();
+  if (rank == own) return true;
+  if (cluster_.missing()[rank]) return false;
+  return cluster_.root() || (cluster_.hosts()[rank] == cluster_.hosts()[own] && cluster_.collector_of(rank) == own);
+}
+
+void IntervalExchange::find_awaited() {
+  for (unsigned rank = 0; rank < cluster_.size(); ++rank) awaited_[rank] = merges(rank);
 }
 
 void IntervalExchange::pass_on() {
-  const std::vector<bool> ranks = awaited();
-  while (std::optional<RankInterval> one = merger_.next(ranks, most_waiting_)) {
+  while (std::optional<RankInterval> one = merger_.next(awaited_, most_waiting_)) {
     if (cluster_.root())
       report_interval(std::move(*one));
     else if (!one->empty())
@@ -133,14 +138,16 @@ void IntervalExchange::report_interval(RankInterval interval) {
   ++gaps_.intervals;
   gaps_.lacking += !whole;
   reported_to_ = interval.to();
-  interval.report_interval(merged_, merger_.over(awaited()), receive_);
+  interval.report_interval(merged_, merger_.over(awaited_), receive_);
 }
 
 void IntervalExchange::look_for_missing() {
   const std::vector<bool>& missing = cluster_.missing();
-  for (unsigned rank = 0; rank < missing.size(); ++rank) {
-    if (missing[rank] == missing_[rank]) continue;
-    missing_[rank] = missing[rank];
+  if (missing == missing_) return;
+  const std::vector<bool> before = std::exchange(missing_, missing);
+  find_awaited();
+  for (unsigned rank = 0; cluster_.root() && rank < missing.size(); ++rank) {
+    if (missing[rank] == before[rank]) continue;
     tell_(fmt::format("{} {}", cluster_.name_of(rank),
                       missing[rank] ? "does not answer: intervals go on without it" : "answers again"));
   }
@@ -150,7 +157,7 @@ void IntervalExchange::look_for_missing() {
 void IntervalExchange::wait_for_others() {
   for (;;) {
     move();
-    if (cluster_.root() ? merger_.over(awaited()) : over_) return;
+    if (cluster_.root() ? merger_.over(awaited_) : over_) return;
     take_next(kPause);
     if (now() - beaten_ >= cluster_.heartbeat_interval()) {
       beaten_ = now();
@@ -166,7 +173,7 @@ void IntervalExchange::wait_for_others() {
   }
 }
 
-// Tells the other ranks that the root needs no more of them.
+// Tells the other ranks that the root needs no more of them. Parts that arrive now are in no interval any more.
 void IntervalExchange::release_others() {
   std::vector<bool> told(cluster_.size());
   told[0] = true;
@@ -176,7 +183,7 @@ void IntervalExchange::release_others() {
       if (!told[rank]) told[rank] = post(rank, "");
       all = all && (told[rank] || cluster_.missing()[rank]);
     }
-    if (!all) take_next(kPause);
+    if (!all) cluster_.take(kPause);
   }
 }
 
@@ -189,7 +196,7 @@ void IntervalExchange::finish() {
   wait_for_others();
   if (!cluster_.root()) return;
   release_others();
-  for (const RankInterval::Sender& sender : merger_.carried().senders()) gaps_.nowhere += sender.operations;
+  for (const RankInterval::Sender& sender : merger_.carried().senders()) gaps_.operations[sender.rank] -= sender.operations;
 }
 
 }  // namespace fsr

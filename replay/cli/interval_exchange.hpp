@@ -50,7 +50,8 @@ class IntervalExchange {
   void pass_on();
   void report_interval(RankInterval interval);
   void look_for_missing();
-  std::vector<bool> awaited() const;
+  void find_awaited();
+  bool merges(unsigned rank) const;
   void wait_for_others();
   void release_others();
 
@@ -60,13 +61,14 @@ class IntervalExchange {
   const RankInterval::Receiver receive_;
   const std::function<void(const std::string&)> tell_;
   IntervalMerger merger_;
-  std::string held_;       // saved interval that could not be sent yet; empty: none
-  uint64_t own_ = 0;       // number of intervals of this rank
-  unsigned ended_to_ = 0;  // the rank that was told that this rank has ended
-  bool over_ = false;      // the root has the intervals of all ranks
-  int64_t beaten_ = 0;     // time of the last heartbeat in finish(), ns
+  std::string held_;           // saved interval that could not be sent yet; empty: none
+  uint64_t own_ = 0;           // number of intervals of this rank
+  unsigned ended_to_ = 0;      // the rank that was told that this rank has ended
+  bool over_ = false;          // the root has the intervals of all ranks
+  int64_t beaten_ = 0;         // time of the last heartbeat in finish(), ns
+  std::vector<bool> missing_;  // by rank, at the last look; `tell_` knows of them
+  std::vector<bool> awaited_;  // by rank, true: this rank merges its intervals
   // On the root:
-  std::vector<bool> missing_;  // the ranks that `tell_` was told of
   RankInterval::MergedIntervals merged_;
   IntervalGaps gaps_;
   int64_t reported_to_ = 0;  // end of the last merged interval, ns

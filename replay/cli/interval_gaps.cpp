@@ -17,6 +17,10 @@ void IntervalGaps::add(unsigned rank, int64_t interval_from, int64_t interval_to
   gap.to = interval_to;
 }
 
+void IntervalGaps::compare(unsigned rank, uint64_t in_total) {
+  if (in_total > operations[rank]) nowhere += in_total - operations[rank];
+}
+
 std::string IntervalGaps::text(const std::vector<std::string>& hosts) const {
   std::string text;
   size_t named = 0;
@@ -37,8 +41,7 @@ std::vector<std::string> IntervalGaps::reasons(const std::vector<std::string>& h
                               format_count(intervals), format_duration(first->second.from), first->first, hosts[first->first]));
   }
   if (late) all.push_back(fmt::format("parts of intervals that came late and count in a later interval: {}", format_count(late)));
-  if (nowhere)
-    all.push_back(fmt::format("operations that are in no interval because they came too late: {}", format_count(nowhere)));
+  if (nowhere) all.push_back(fmt::format("operations of the totals that are in no interval: {}", format_count(nowhere)));
   if (const uint64_t lost = operations_of_lost(left))
     all.push_back(
         fmt::format("operations of lost ranks that are in the intervals but not in the totals: {}", format_count(lost)));

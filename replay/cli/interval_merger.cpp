@@ -13,7 +13,7 @@ constexpr uint64_t kFarthest = 1'000'000;
 bool IntervalMerger::add(const RankInterval& interval) {
   for (const RankInterval::Sender& sender : interval.senders()) {
     Rank& rank = ranks_.at(sender.rank);
-    rank.reported = std::max(rank.reported, interval.number() + 1);
+    rank.reported = std::max(rank.reported, sender.number + 1);
     rank.ended = rank.ended || sender.last;
   }
   if (interval.ends_only()) return true;

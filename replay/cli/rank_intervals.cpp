@@ -15,7 +15,7 @@ RankInterval::RankInterval(unsigned rank, const Interval& interval, const Series
       lateness_(merged.lateness),
       in_flight_(merged.in_flight),
       differed_(merged.differed),
-      senders_{{.rank = rank, .last = interval.last, .end_only = false, .operations = merged.all.operations}},
+      senders_{{.rank = rank, .number = number_, .last = interval.last, .end_only = false, .operations = merged.all.operations}},
       counts_(interval.counts) {
   if (interval.parts) parts_ = *interval.parts;
 }
@@ -23,7 +23,7 @@ RankInterval::RankInterval(unsigned rank, const Interval& interval, const Series
 RankInterval RankInterval::end_of(unsigned rank, uint64_t number) {
   RankInterval end;
   end.number_ = number;
-  end.senders_ = {{.rank = rank, .last = true, .end_only = true, .operations = 0}};
+  end.senders_ = {{.rank = rank, .number = number, .last = true, .end_only = true, .operations = 0}};
   return end;
 }
 
@@ -38,6 +38,7 @@ std::string RankInterval::save() const {
   out.varint(senders_.size());
   for (const Sender& sender : senders_) {
     out.varint(sender.rank);
+    out.varint(sender.number);
     out.u8(uint8_t(sender.last | sender.end_only << 1));
     out.varint(sender.operations);
   }
@@ -62,6 +63,7 @@ RankInterval RankInterval::load(std::string_view saved) {
   for (uint64_t senders = in.varint(); in.ok() && senders > 0; --senders) {
     Sender& sender = interval.senders_.emplace_back();
     sender.rank = unsigned(in.varint());
+    sender.number = in.varint();
     const uint8_t flags = in.u8();
     sender.last = flags & 1;
     sender.end_only = flags & 2;
@@ -93,6 +95,7 @@ void RankInterval::add_sender(const Sender& sender) {
     senders_.insert(at, sender);
     return;
   }
+  at->number = std::max(at->number, sender.number);
   at->last |= sender.last;
   at->end_only &= sender.end_only;
   at->operations += sender.operations;

@@ -21,6 +21,7 @@ class RankInterval {
   // A rank whose part is in the interval.
   struct Sender {
     unsigned rank = 0;
+    uint64_t number = 0;      // of its latest interval, from 0
     bool last = false;        // its last interval
     bool end_only = false;    // only says that the rank has ended: there is no part of it
     uint64_t operations = 0;  // of its part; those that did not fail

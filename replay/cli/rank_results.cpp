@@ -173,6 +173,7 @@ void RanksSection::json(nlohmann::json& document) const {
   document["ranks"] = array_of(facts_of_ranks());
   document["gaps"] = array_of(gaps_.facts(hosts_));
   document["late_parts"] = gaps_.late;
+  document["operations_in_no_interval"] = gaps_.nowhere;
   document["operations_of_lost_ranks"] = gaps_.operations_of_lost(left());
   document["ranks_start_spread_ns"] = start_spread();
 }
@@ -244,8 +245,12 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExch
   report.series = intervals ? intervals->take_series() : TimeSeries();
   input.describe(report);
   clients.give_to(report);
-  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued,
-                                                           intervals ? intervals->gaps() : IntervalGaps(), cluster.hosts()));
+  IntervalGaps gaps;
+  if (intervals) {
+    gaps = intervals->gaps();
+    for (const RankRow& row : rows) gaps.compare(row.rank, row.result.service.count());
+  }
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued, std::move(gaps), cluster.hosts()));
   return whole;
 }
 

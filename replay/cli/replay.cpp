@@ -2,6 +2,7 @@
 #include "cli/replay.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -183,6 +184,11 @@ void Replay::send_heartbeat() {
   cluster.send_heartbeat();
 }
 
+// Ends the run as a stop signal does: the root may have cleaned up, so that what this rank creates would remain.
+void Replay::end_if_dismissed() {
+  if (cluster.dismissed() && stop.load() == 0) raise(SIGTERM);
+}
+
 void Replay::gather() {
   if (cluster.size() == 1) return;
   exchange->finish();
@@ -327,6 +333,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
                  [this](const Progress& p) {
                    send_heartbeat();
                    if (exchange) exchange->move();
+                   end_if_dismissed();
                    report.series.add(p);
                    if (cluster.size() == 1) tell_so_far(p);
                    line.replay(p, report.series.intervals(), report.span, report.whole);

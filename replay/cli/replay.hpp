@@ -103,6 +103,7 @@ struct Replay {
   // Collective. True if this was the last round: a rank is lost, was stopped, or passes true for `mine`.
   bool over(bool mine);
   void send_heartbeat();
+  void end_if_dismissed();
   int end_round();
   void keep_results();
   void look_at_files();

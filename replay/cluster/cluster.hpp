@@ -68,6 +68,9 @@ class Cluster {
   // Not collective. True: the rank has exited, or has sent nothing for the timeout. The root looks for these ranks in take(), and
   // tells the others. A rank that sends something again is not missing any more.
   virtual const std::vector<bool>& missing() const = 0;
+  // Not collective. True: the root has ended, or has gone on without a rank. No rank needs what this one does. take() looks for
+  // such messages. On the root always false.
+  virtual bool dismissed() const = 0;
   // Not collective. Reports to the root (on the root: to all ranks) that this rank is busy and still alive. Call this about every
   // heartbeat_interval() ns during long work.
   virtual void send_heartbeat() = 0;

@@ -35,7 +35,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGrace(10'000);  // for which the root waits for the other ranks to exit, before it kills them
 
-// Process at the other end of a socket. A message consists of its length (32 bits) and its text.
+// Process at the other end of a socket. A message consists of its length (64 bits) and its text.
 struct Peer {
   UniqueFd fd;
   pid_t pid = 0;  // 0: no child of this process, or waited for already
@@ -43,7 +43,7 @@ struct Peer {
   bool wants_room = false;  // true: the loop is told when the socket can take more of `out`
 
   bool take(std::string& text) {
-    uint64_t length;  // the intervals of a run are one message, which may exceed 4 GiB
+    uint64_t length;  // bytes; no result is too long
     if (in.size() < sizeof length) return false;
     memcpy(&length, in.data(), sizeof length);
     if (in.size() - sizeof length < length) return false;
@@ -67,6 +67,7 @@ class Sockets final : public Transport {
   unsigned size() const override { return size_; }
   void send(unsigned to, std::string_view text) override;
   bool offer(unsigned to, std::string_view text) override;
+  bool idle(unsigned to) const override { return peers_.at(to).out.empty(); }
   std::optional<Message> receive(int64_t timeout) override;
   void give_up(unsigned rank) override;
 

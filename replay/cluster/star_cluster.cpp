@@ -155,7 +155,9 @@ void StarCluster::send_heartbeat() {
   ByteWriter lost;
   for (unsigned rank = 1; rank < size(); ++rank)
     if (missing_[rank]) lost.varint(rank);
-  for (unsigned rank = 1; rank < size(); ++rank) offer(rank, kAlive, lost.view());
+  // A missing rank gets the next one when it has received the last one, so that a dead one does not collect them.
+  for (unsigned rank = 1; rank < size(); ++rank)
+    if (!missing_[rank] || transport_->idle(rank)) offer(rank, kAlive, lost.view());
 }
 
 void StarCluster::listen() {
@@ -233,6 +235,7 @@ void StarCluster::report_lost(const LostRank& lost) {
   text.text(lost.what());
   for (unsigned other = 1; other < size(); ++other)
     if (other != lost.rank) send(other, kLost, text.view());
+  offer(lost.rank, kLost, text.view());  // it may only have been stopped
 }
 
 }  // namespace fsr

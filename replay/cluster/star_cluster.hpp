@@ -32,6 +32,7 @@ class StarCluster final : public Cluster {
   bool post(unsigned to, std::string_view mine) override;
   std::optional<std::pair<unsigned, std::string>> take(int64_t wait) override;
   const std::vector<bool>& missing() const override { return missing_; }
+  bool dismissed() const override { return !root() && (told_lost_ || gone_[0]); }
   void send_heartbeat() override;
   void listen() override;
   bool overdue() const override;

@@ -32,6 +32,8 @@ class Transport {
   virtual void send(unsigned to, std::string_view text) = 0;
   // Sends `text` if there is room for it, and never waits. False: nothing was sent, because the receiver does not read.
   virtual bool offer(unsigned to, std::string_view text) = 0;
+  // True: no message to `to` waits for its receiver, as far as the last receive() saw.
+  virtual bool idle(unsigned to) const = 0;
   // Returns the next message from any rank. Sleeps for at most `timeout` ns. None: no message has arrived.
   virtual std::optional<Message> receive(int64_t timeout) = 0;
   // Ends a lost rank, if the transport can; no rank waits for it any more.

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 
 #include "catch.hpp"
@@ -128,7 +129,7 @@ TEST_CASE("the root sees that a rank has ended or fell silent, tells the others,
     if (cluster.rank() == 2) raise(SIGKILL);
     if (cluster.rank() == 3) usleep(2'000'000);
     bool both = false;
-    while (all.done == 0) {
+    for (const time_t end = time(nullptr) + 30; all.done == 0 && time(nullptr) < end;) {
       cluster.send_heartbeat();
       cluster.take(20'000'000);
       both = both || cluster.missing() == std::vector<bool>{false, false, true, true};
@@ -138,6 +139,25 @@ TEST_CASE("the root sees that a rank has ended or fell silent, tells the others,
     }
   });
   CHECK((all.lost[0] == 1 && all.lost[1] == 1));
+}
+
+TEST_CASE("a rank that only posts and takes messages sees that the root has gone on without a rank") {
+  Shared& all = shared();
+  on_ranks({.ranks = 3}, [&](Cluster& cluster) {
+    cluster.barrier();
+    if (cluster.rank() == 2) raise(SIGKILL);
+    if (cluster.root()) {
+      cluster.gather_left("");
+      for (const time_t end = time(nullptr) + 30; all.done == 0 && time(nullptr) < end;) usleep(1000);
+      return;
+    }
+    bool fine = !cluster.dismissed();
+    cluster.gather_left("");
+    for (const time_t end = time(nullptr) + 30; !cluster.dismissed() && time(nullptr) < end;) cluster.take(20'000'000);
+    all.lost[1] = fine && cluster.dismissed();
+    all.done = 1;
+  });
+  CHECK(all.lost[1] == 1);
 }
 
 TEST_CASE("all other ranks name a rank that ended or was stopped") {

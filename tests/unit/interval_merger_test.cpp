@@ -105,6 +105,12 @@ TEST_CASE("intervals of ranks: those that could not be sent are one, and no oper
   CHECK((end.ends_only() && !end.has(1)));
   end.merge(part(0, 2, 7));
   CHECK((end.number() == 2 && end.to() == 3 * kSecond && end.has(0) && !end.has(1) && end.senders()[1].last));
+  RankInterval held = RankInterval::end_of(1, 50);
+  held.merge(part(0, 3, 7));
+  held.merge(RankInterval::end_of(2, 9));
+  IntervalMerger merger(3);
+  CHECK(merger.add(RankInterval::load(held.save())));
+  CHECK((merger.should_have(1, 50) && !merger.should_have(1, 51) && merger.should_have(2, 9) && !merger.should_have(2, 10)));
   std::string damaged = sum.save();
   damaged.pop_back();
   CHECK_THROWS(RankInterval::load(damaged));
@@ -117,6 +123,8 @@ TEST_CASE("gaps of intervals are told with rank, host and time, and lost operati
   gaps.lacking = 2;
   gaps.late = 1;
   gaps.operations = {5, 6, 7};
+  gaps.compare(0, 5);
+  gaps.compare(1, 26);
   gaps.add(2, 10 * kSecond, 11 * kSecond);
   gaps.add(2, 11 * kSecond, 12 * kSecond);
   const std::vector<std::string> hosts = {"h1", "h1", "h2"};
@@ -124,6 +132,7 @@ TEST_CASE("gaps of intervals are told with rank, host and time, and lost operati
   CHECK(gaps.reasons(hosts, {true, true, false}) ==
         std::vector<std::string>{"intervals that lack a rank: 2 of 3,600, the first at 10.0 s (rank 2 on h2)",
                                  "parts of intervals that came late and count in a later interval: 1",
+                                 "operations of the totals that are in no interval: 20",
                                  "operations of lost ranks that are in the intervals but not in the totals: 7"});
   CHECK(gaps.facts(hosts).size() == 1);
 }

@@ -26,9 +26,10 @@ constexpr int kMessage = 1, kLeave = 2;  // tags of messages
 constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;
 constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
 constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
-constexpr const char* kBroken = "broken";            // text of a kLeave message: a rank is lost
-constexpr size_t kCost = 64;                         // bytes that a message in flight counts for beside its text
-constexpr size_t kMostIncoming = 64;                 // messages that are received side by side; large ones take several tests
+constexpr auto kBetweenDrops = std::chrono::milliseconds(10);  // offers to all ranks should not test all messages each time
+constexpr const char* kBroken = "broken";                      // text of a kLeave message: a rank is lost
+constexpr size_t kCost = 64;                                   // bytes that a message in flight counts for beside its text
+constexpr size_t kMostIncoming = 64;  // messages that are received side by side; large ones take several tests
 
 void sleep_for(long& pause) {
   const timespec time = {.tv_sec = 0, .tv_nsec = pause};
@@ -57,6 +58,7 @@ class MpiTransport final : public Transport {
     post(to, kMessage, text);
   }
   bool offer(unsigned to, std::string_view text) override;
+  bool idle(unsigned to) const override { return waiting_[to] == 0; }
   std::optional<Message> receive(int64_t timeout) override;
   void give_up(unsigned rank) override {
     broken_ = true;
@@ -89,9 +91,11 @@ class MpiTransport final : public Transport {
   std::list<Incoming> incoming_;  // in the order of arrival
   std::vector<bool> left_;        // ranks that have sent kLeave or were given up
   bool broken_ = false;
+  Clock_::time_point dropped_;  // last call of drop_sent()
 };
 
 void MpiTransport::drop_sent() {
+  dropped_ = Clock_::now();
   outgoing_.remove_if([this](Outgoing& message) {
     int done = 0;
     if (MPI_Test(&message.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) return false;
@@ -109,7 +113,7 @@ void MpiTransport::post(unsigned to, int tag, std::string_view text) {
 }
 
 bool MpiTransport::offer(unsigned to, std::string_view text) {
-  drop_sent();
+  if (Clock_::now() - dropped_ >= kBetweenDrops) drop_sent();
   if (!has_room(waiting_[to], text.size() + kCost)) return false;
   post(to, kMessage, text);
   return true;
@@ -151,7 +155,6 @@ std::optional<MpiTransport::Incoming> MpiTransport::take_complete() {
 std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
   const Clock_::time_point end = Clock_::now() + nanoseconds(timeout);
   for (long pause = kShortestSleep;;) {
-    drop_sent();
     while (incoming_.size() < kMostIncoming && begin_next()) {
     }
     if (std::optional<Incoming> next = take_complete()) {
@@ -162,6 +165,7 @@ std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
       next->message.gone = true;
       return std::move(next->message);
     }
+    drop_sent();  // now, so that it is not done for each of many messages that arrive
     if (Clock_::now() >= end) return std::nullopt;
     sleep_for(pause);
   }
