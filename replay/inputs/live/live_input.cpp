@@ -82,10 +82,11 @@ class LiveInput final : public Input, public GeneratedLoad {
   }
 
   // A copy of the captured directory must be there for each clone.
-  void check_files(Target& target, Clock& clock) override {
-    if (!trusts() || options_.clones == 1) return;
+  bool check_files(Target& target, Clock& clock, const GoOn& go_on) override {
+    if (!trusts() || options_.clones == 1) return true;
     BlockingSession session(target, clock);
     for (unsigned n = 0; n < options_.clones; ++n) {
+      if (!go_on()) return false;
       const std::string name = clone_directory(n);
       const ObjectId object = CloneSource::object_of(kRootObject, n, options_.clones);
       const Outcome& found = session.perform({.kind = OpKind::lookup, .object = object, .parent = kRootObject, .name = name});
@@ -95,6 +96,7 @@ class LiveInput final : public Input, public GeneratedLoad {
             "{}: {}: {}; --image trust with {} clones expects a copy of the captured directory in each of clone-0 to clone-{}",
             target.name(), name, strerror(other ? ENOTDIR : found.error), options_.clones, options_.clones - 1));
     }
+    return true;
   }
 
   OpSource* operations(RunOptions&) override { return nullptr; }
