@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the processors of the machine from sleeping while many requests come, so that a request and its answer wait for no
-// processor to wake up. Source: Documentation/power/pm_qos_interface.rst of Linux.
+// Keeps the processors of the machine from sleeping while many requests come. A request and its answer then wait for no processor
+// to wake up. Source: Documentation/power/pm_qos_interface.rst of Linux.
 //
 // One thread. The kernel lets the processors sleep again when the object, or its process, ends in whatever way.
 #pragma once

@@ -39,7 +39,7 @@ static std::vector<std::string> words_of(const std::map<std::string, Meaning>& t
   return words;
 }
 
-// What --via auto takes, "kernel" or "fuse", which it tells.
+// Returns what --via auto takes, "kernel" or "fuse", and tells the user.
 static std::string chosen_way(const CaptureOptions& options) {
   const std::string problem = why_not_witness(options);
   dprintf(STDERR_FILENO, "fsshim: --via auto: captures %s%s\n", problem.empty() ? "at the kernel's hooks" : "by FUSE, because ",

@@ -27,8 +27,8 @@ struct CaptureOptions {
   unsigned keep = 0;                  // number of pieces to keep; 0: all
   bool drop = false;                  // drop operations on overflow; false: requests wait
   bool overflow_given = false, transport_given = false;  // by the command line
-  int64_t ring = 1'000'000'000;       // ns for which the rings hold the highest load, if memory allows
-  int64_t block_time = 0;             // ns after which a block of the trace is written; 0: as the output needs
+  int64_t ring = 1'000'000'000;                          // ns for which the rings hold the highest load, if memory allows
+  int64_t block_time = 0;                                // ns after which a block of the trace is written; 0: as the output needs
   OpFilter filter;
   int64_t stall = 30'000'000'000;  // ns without a reply after which a request is reported; 0: never
   bool abort_stalled = false;      // abort the connection if the capture itself delays requests

@@ -2,8 +2,8 @@
 // Tells apart what the preparations of a live replay have made on a target, and files of others. Changes of files of others end
 // with ESTALE here, and never reach the target.
 //
-// Own is what a create made, as its reply says. If the reply was lost, an empty file of the right type under the name is own,
-// too, unless a create of it was refused before. Nothing was written to such a file yet. One thread at a time.
+// Own is what a create made, as its reply says. If the reply was lost, an empty file of the right type is own, too: no data was
+// written to it yet. A file of which a create was refused before is never own. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class OwnFiles final : public TargetLayer {
   void add(ObjectId object) { fates_[object].own = true; }     // an earlier preparation has made it
   void ask(ObjectId object) { fates_[object].last = Last(); }  // forgets whether it was found
   bool own(ObjectId object) const { return of(object).own; }
-  // What the last lookup or create of the object has shown.
+  // These tell what the last lookup or create of the object has shown.
   bool found(ObjectId object) const { return of(object).last == Last::found; }
   bool failed(ObjectId object) const { return of(object).last == Last::failed || exists(object); }
   bool exists(ObjectId object) const { return of(object).last == Last::exists; }
