@@ -412,7 +412,8 @@ TEST_CASE("A lone thread with times of its own performs requests by name within 
     co_await sim.arrive(barrier);  // nobody else does
   };
   const RunnerResult measured = runner.run(parts(part(looks_and_waits)), {.stop = &stop});
-  CHECK(measured.abandoned == 1);
+  CHECK(measured.stopped);
+  CHECK(measured.abandoned <= 1);      // it may leave the barrier before it is given up
   CHECK(measured.unfinished.empty());  // the counted request before has ended
   std::filesystem::remove_all(directory);
 }
