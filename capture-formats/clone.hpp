@@ -11,5 +11,9 @@ namespace fsr {
 constexpr uint32_t kCopyClone = 1u << 31;  // bit of Op::flags of a copy_file_range; no flag of the system call has this value
 
 inline bool is_clone(const Op& op) { return op.kind == OpKind::copy_file_range && (op.flags & kCopyClone) != 0; }
+// True: the result is a number of bytes that were read, written or copied. A clone shares its blocks, and moves none.
+inline bool moves_bytes(const Op& op) {
+  return op.kind == OpKind::read || op.kind == OpKind::write || (op.kind == OpKind::copy_file_range && !is_clone(op));
+}
 
 }  // namespace fsr

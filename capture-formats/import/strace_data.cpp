@@ -179,7 +179,7 @@ void Calls::copy_range(const CallSpec&) {
   if (!given_offset(arg(1), &op.offset)) in->offset += op.result;
   if (!given_offset(arg(3), &op.offset2)) out->offset += op.result;
   ImportNode& target = tree_.node(out->node);
-  target.size = std::max(target.size, op.offset2 + op.result);
+  if (!call_.error) target.size = std::max(target.size, op.offset2 + op.result);
   op.handle = in->handle;
   op.handle2 = out->handle;
   tree_.introduce(out->node, op, sink_);

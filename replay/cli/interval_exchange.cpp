@@ -31,7 +31,7 @@ IntervalExchange::IntervalExchange(Cluster& cluster, unsigned round, int64_t len
       receive_(std::move(receive)),
       tell_(std::move(tell)),
       merger_(cluster.size()),
-      missing_(cluster.size()),
+      missing_(cluster.missing()),
       awaited_(cluster.size()) {
   gaps_.operations.resize(cluster.size());
   find_awaited();
@@ -48,8 +48,8 @@ void IntervalExchange::move() {
   while (take_next(0)) {
   }
   look_for_missing();
+  send_held();  // before others join what is held
   pass_on();
-  send_held();
 }
 
 // Takes in the next message. False: none has arrived within `wait` ns.

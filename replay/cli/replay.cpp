@@ -155,9 +155,12 @@ int Replay::end_round() {
 
 void Replay::report_interval(const Interval& interval) {
   const SeriesInterval& series = report.series.add(interval);
-  if (cluster.size() == 1) return follow(interval, series);
-  exchange->add(interval, series);
-  report.series.keep_last();  // for the progress line
+  if (cluster.size() == 1)
+    follow(interval, series);
+  else
+    exchange->add(interval, series);
+  // The progress line needs the last one. Without an end, a run would fill the memory with what nobody reads.
+  if (cluster.size() > 1 || !reads_intervals()) report.series.keep_last();
 }
 
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {

@@ -11,6 +11,7 @@
 #include "base/grace.hpp"
 #include "base/no_answer.hpp"
 #include "base/payload.hpp"
+#include "clone.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
@@ -363,8 +364,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled, bool failed) {
   uint64_t bytes = 0;
   if (outcome.error == 0) {
     ++kind.ok;
-    bool moved = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
-    if (moved) {
+    if (moves_bytes(op)) {
       bytes = outcome.result;
       kind.bytes += outcome.result;
       if (op.kind != OpKind::write) result_.bytes_read += outcome.result;

@@ -57,8 +57,9 @@ bool is_empty(BlockingSession& session, ObjectId directory, int* error) {
   constexpr HandleId kProbeHandle = HandleId(1) << 62;
   *error = session.perform({.kind = OpKind::opendir, .object = directory, .handle = kProbeHandle}).error;
   if (*error) return false;
+  // Not `directory`, from whose entries targets leave fsreplay's own marker out: a root that holds it is in use.
   const Outcome& outcome =
-      session.perform({.kind = OpKind::readdir, .object = directory, .handle = kProbeHandle, .length = 4096, .result = 1});
+      session.perform({.kind = OpKind::readdir, .object = kProbeObject, .handle = kProbeHandle, .length = 4096, .result = 1});
   *error = outcome.error;
   const bool found = !outcome.entries.empty();
   session.perform({.kind = OpKind::releasedir, .object = directory, .handle = kProbeHandle});

@@ -37,9 +37,10 @@ class BlockingSession final : private Completion {
   Arena arena_;
 };
 
-// True: the directory has no entries. `error`: receives an errno, or 0. With an error, returns false.
+// True: the directory has no entries, fsreplay's own marker included. `error`: receives an errno, or 0. With an error, returns
+// false.
 bool is_empty(BlockingSession& session, ObjectId directory, int* error);
-// True: the target's root is empty, fsreplay's own marker aside. Throws std::runtime_error if the root can't be listed.
+// True: the target's root is empty, and no replay has marked it. Throws std::runtime_error if the root can't be listed.
 bool root_is_empty(Target& target, Clock& clock);
 
 // Releases the open instances, until the target leaves one release without a reply for a second. Throws std::runtime_error if

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/clock.hpp"
+#include "clone.hpp"
 #include "measure/heartbeat.hpp"
 #include "threads/runner_state.hpp"
 #include "threads/sim_context.hpp"
@@ -230,11 +231,10 @@ void RunnerWorker::account(SimContext& sim) {
     state_->heartbeat->beat(outcome.completed);
     stalled = state_->heartbeat->within(sim.issued_, outcome.completed);
   }
-  const bool moves = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
   tally_.at(sim.row_).add({.due = sim.due_ ? sim.due_ : sim.issued_,
                            .from = sim.issued_ + stalled,
                            .to = outcome.completed,
-                           .bytes = moves ? outcome.result : 0,
+                           .bytes = moves_bytes(op) ? outcome.result : 0,
                            .failed = outcome.error != 0 && outcome.error != op.error});
   give_counts();  // a step may consist of hundreds of calls that take long
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 
+#include "clone.hpp"
 #include "json_out.hpp"
 #include "mix/mountstats.hpp"
 #include "subcommand.hpp"
@@ -48,7 +49,7 @@ Totals count(TraceReader& reader) {
       t.failed += op.error != 0;
       t.unfinished += op.has(kOpUnfinished);
       if (op.kind == OpKind::read) t.read_bytes += op.error ? 0 : op.result;
-      if (op.kind == OpKind::write || op.kind == OpKind::copy_file_range) t.written_bytes += op.error ? 0 : op.result;
+      if (op.kind != OpKind::read && moves_bytes(op)) t.written_bytes += op.error ? 0 : op.result;
       if (op.who && op.who != last_who) {
         last_who = op.who;
         process = &t.processes[{op.who->client, op.who->pid}];

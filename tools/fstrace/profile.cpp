@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "clone.hpp"
 #include "trace_output.hpp"
 #include "util/memory.hpp"
 #include "util/status_line.hpp"
@@ -147,7 +148,7 @@ void Profile::add(const Op& op) {
   bin.failed += !unfinished && op.error != 0;
   bin.latency_ns += double(op.duration);
   if (!op.error && op.kind == OpKind::read) bin.read_bytes += op.result;
-  if (!op.error && (op.kind == OpKind::write || op.kind == OpKind::copy_file_range)) bin.written_bytes += op.result;
+  if (!op.error && op.kind != OpKind::read && moves_bytes(op)) bin.written_bytes += op.result;
   touch(op);
   change_tree(op);
 }

@@ -79,16 +79,14 @@ bool OwnFiles::again(const ImageTree& tree, const PresentNames& present) const {
   return false;
 }
 
-// Returns whether what has the name is as a create has made it. `filled`: it may have got content since. Empty: the target does
-// not tell now.
-static std::optional<bool> is_as_made(const ImageObject& o, bool filled, BlockingSession& session) {
+// Returns whether what has the name is as a create has made it. Empty: the target does not tell now.
+static std::optional<bool> is_as_made(const ImageObject& o, BlockingSession& session) {
   const Outcome& found = session.perform({.kind = OpKind::getattr, .object = o.id});
   if (found.error) return std::nullopt;
   const Attr attr = found.attr;
   if (!(attr.valid & kAttrMode) || (attr.mode & S_IFMT) != o.type) return false;
-  if (o.type == S_IFREG) return filled || ((attr.valid & kAttrSize) && attr.size == 0);
+  if (o.type == S_IFREG) return (attr.valid & kAttrSize) && attr.size == 0;
   if (o.type == S_IFDIR) {
-    if (filled) return true;
     int error = 0;
     const bool empty = is_empty(session, o.id, &error);
     return error ? std::nullopt : std::optional(empty);
@@ -106,7 +104,8 @@ void OwnFiles::sort_out(ImageTree& tree, PresentNames& present, const std::unord
     if (!is_to_be_made(name, present[i])) continue;
     const ImageObject& o = tree.objects[name.object];
     Fate& fate = fates_[o.id];
-    const std::optional<bool> own = fate.own || fate.lost ? is_as_made(o, fate.own, session) : false;
+    // What an earlier attempt has made needs no look.
+    const std::optional<bool> own = fate.own ? true : fate.lost ? is_as_made(o, session) : false;
     if (!own) continue;
     fate.own = *own;
     name.there = *own;
