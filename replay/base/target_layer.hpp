@@ -47,7 +47,7 @@ class SessionLayer : public TargetSession, private Completion {
  protected:
   virtual void began(const TargetRequest&) {}  // the request is in flight
   // The request has its outcome. `was_queued`: began() was called for it.
-  virtual void ended(const TargetRequest&, bool was_queued) = 0;
+  virtual void ended(TargetRequest&, bool was_queued) = 0;
 
   std::unique_ptr<TargetSession> below_;
 

@@ -15,7 +15,7 @@ class KeptSession::Lent final : public SessionLayer {
 
  private:
   void began(const TargetRequest&) override { ++in_flight_; }
-  void ended(const TargetRequest&, bool was_queued) override { in_flight_ -= was_queued; }
+  void ended(TargetRequest&, bool was_queued) override { in_flight_ -= was_queued; }
 
   KeptSession& owner_;
   size_t in_flight_ = 0;

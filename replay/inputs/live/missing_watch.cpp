@@ -14,7 +14,7 @@ class MissingWatch::Watched final : public SessionLayer {
   Watched(MissingWatch& owner, std::unique_ptr<TargetSession> session) : SessionLayer(std::move(session)), owner_(owner) {}
 
  private:
-  void ended(const TargetRequest& request, bool) override { owner_.look(request); }
+  void ended(TargetRequest& request, bool) override { owner_.look(request); }
 
   MissingWatch& owner_;
 };

@@ -11,23 +11,50 @@
 
 namespace fsr {
 
+static bool makes(OpKind kind) {
+  return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;
+}
+
 class OwnFiles::Session final : public SessionLayer {
  public:
   Session(OwnFiles& owner, std::unique_ptr<TargetSession> below) : SessionLayer(std::move(below)), owner_(owner) {}
   Submit submit(TargetRequest& request) override {
-    if (!owner_.spares(*request.op)) return SessionLayer::submit(request);
-    request.outcome = {.error = ESTALE, .completed = owner_.clock_.now()};
-    return Submit::completed;
+    if (owner_.spares(*request.op)) {
+      request.outcome = {.error = ESTALE, .completed = owner_.clock_.now()};
+      return Submit::completed;
+    }
+    if (!makes(request.op->kind)) return SessionLayer::submit(request);
+    // Targets take a lost create as done by what the name looks like, unless its outcome is not known (targets/lost_reply.hpp).
+    // Here that would make a file of others an own one.
+    Create& create = creates_[&request] = {*request.op, request.op};
+    create.sent.op_flags |= kOpUnfinished;
+    request.op = &create.sent;
+    const Submit submitted = SessionLayer::submit(request);
+    if (submitted == Submit::busy) take_back(request);
+    return submitted;
   }
 
  private:
-  void ended(const TargetRequest& request, bool) override { owner_.ended(*request.op, request.outcome.error); }
-  OwnFiles& owner_;
-};
+  struct Create {
+    Op sent;
+    const Op* asked = nullptr;
+  };
 
-static bool makes(OpKind kind) {
-  return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;
-}
+  void take_back(TargetRequest& request) {
+    const auto create = creates_.find(&request);
+    if (create == creates_.end()) return;
+    request.op = create->second.asked;
+    creates_.erase(create);
+  }
+
+  void ended(TargetRequest& request, bool) override {
+    take_back(request);
+    owner_.ended(*request.op, request.outcome.error);
+  }
+
+  OwnFiles& owner_;
+  std::unordered_map<const TargetRequest*, Create> creates_;  // in flight
+};
 
 // True: the server may have performed an operation that ended so. With other errors that are no answer, no byte was sent.
 static bool may_be_done(int error) {
