@@ -116,7 +116,7 @@ bool MpiTransport::offer(unsigned to, std::string_view text) {
   if (Clock_::now() - dropped_ >= kBetweenDrops) drop_sent();
   if (!has_room(waiting_[to], text.size() + kCost)) {
     if (waiting_[to] == 0) return false;
-    drop_sent();  // what it waits for may have been sent meanwhile
+    drop_sent();  // messages before it may have been sent meanwhile
     if (!has_room(waiting_[to], text.size() + kCost)) return false;
   }
   post(to, kMessage, text);

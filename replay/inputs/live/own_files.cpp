@@ -24,8 +24,8 @@ class OwnFiles::Session final : public SessionLayer {
       return Submit::completed;
     }
     if (!makes(request.op->kind)) return SessionLayer::submit(request);
-    // Targets take a lost create as done by what the name looks like, unless its outcome is not known (targets/lost_reply.hpp).
-    // Here that would make a file of others an own one.
+    // Targets look at a name to see whether a lost create is done (targets/lost_reply.hpp), but for one whose outcome was not
+    // recorded. Here that look could take a file of others for an own one.
     Create& create = creates_[&request] = {*request.op, request.op};
     create.sent.op_flags |= kOpUnfinished;
     request.op = &create.sent;
@@ -131,7 +131,7 @@ void OwnFiles::sort_out(ImageTree& tree, PresentNames& present, const std::unord
     if (!is_to_be_made(name, present[i])) continue;
     const ImageObject& o = tree.objects[name.object];
     Fate& fate = fates_[o.id];
-    // What an earlier attempt has made needs no look.
+    // Files that an earlier attempt has made need no look.
     const std::optional<bool> own = fate.own ? true : fate.lost ? is_as_made(o, session) : false;
     if (!own) continue;
     fate.own = *own;
