@@ -170,8 +170,9 @@ TEST_CASE("the data and holes of a READ_PLUS are put together, and those that we
 }
 
 TEST_CASE("the decoder reads a READ_PLUS, and refuses one that is damaged") {
-  auto decode = [](const std::vector<uint32_t>& words, Reply* reply) {
-    std::vector<uint8_t> bytes;
+  std::vector<uint8_t> bytes;  // data of the last reply lies in it
+  auto decode = [&](const std::vector<uint32_t>& words, Reply* reply) {
+    bytes.clear();
     XdrEncoder out(bytes);
     for (uint32_t word : words) out.u32(word);
     XdrDecoder in(bytes);
