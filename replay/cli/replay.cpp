@@ -159,7 +159,7 @@ void Replay::report_interval(const Interval& interval) {
     follow(interval, series);
   else
     exchange->add(interval, series);
-  // The progress line needs the last one. Without an end, a run would fill the memory with what nobody reads.
+  // The progress line needs the last one. Intervals that the report leaves out would fill the memory in a run without an end.
   if (cluster.size() > 1 || !reads_intervals()) report.series.keep_last();
 }
 

@@ -17,7 +17,7 @@ namespace fsr {
 
 class CloneSource final : public OpSource {
  public:
-  CloneSource(OpSource& source, CloneNumbers clones);  // `source` must outlive it
+  CloneSource(OpSource& source, CloneNumbers clones);  // `source` must outlive this object
   bool next(OpBatch& batch) override;
 
   static ObjectId object_of(ObjectId id, unsigned clone, unsigned clones);

@@ -19,7 +19,7 @@ using Dealt = std::array<uint64_t, kOpKinds>;
 
 class MixDealer {
  public:
-  explicit MixDealer(const MixPlan& plan);  // `plan` must outlive it
+  explicit MixDealer(const MixPlan& plan);  // `plan` must outlive this object
   // Returns a deck for one or more streams. It has a card for each procedure with a share.
   ShareDealer deck(Random random) const { return ShareDealer(shares_, random); }
   // Returns what ShareDealer::set_shares() needs for the shares of the procedures of the plan.

@@ -47,38 +47,30 @@ Task clone_within(OpCall& call, const File& from, const File& to) {
 
 }  // namespace
 
-// Makes one request by READ_PLUS, as read_piece() does by READ.
-static Task read_segments(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
-  const File& file = moving.file;
-  std::string& buffer = moving.call.buffer;
-  Rpc& rpc = moving.call.ask(file.who);
-  rpc.compound.putfh(file.handle).read_plus(file.stateid, offset, size);
-  const Reply& reply = co_await moving.call.send(rpc);
-  if (reply.error) co_return reply.error;
-  const auto read = read_of_segments(reply.segments, reply.eof, offset, size);
-  if (!read) co_return EBADMSG;
-  *moved = {uint32_t(read->bytes), read->end};
-  if (!moving.keep) co_return 0;
-  const size_t at = size_t(offset - moving.start);
-  if (buffer.size() < at + moved->bytes) buffer.resize(at + moved->bytes);
-  copy_segments(reply.segments, offset, read->bytes, buffer.data() + at);
-  co_return 0;
-}
-
 Task read_piece(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
-  if (moving.call.client().offers().read_plus == kOk) co_return co_await read_segments(moving, offset, size, moved);
   const File& file = moving.file;
   std::string& buffer = moving.call.buffer;
+  const bool plus = moving.call.client().offers().read_plus == kOk;
   Rpc& rpc = moving.call.ask(file.who);
-  rpc.compound.putfh(file.handle).read(file.stateid, offset, size);
+  rpc.compound.putfh(file.handle);
+  plus ? rpc.compound.read_plus(file.stateid, offset, size) : rpc.compound.read(file.stateid, offset, size);
   const Reply& reply = co_await moving.call.send(rpc);
   if (reply.error) co_return reply.error;
-  if (reply.data.size() > size) co_return EBADMSG;
-  *moved = {uint32_t(reply.data.size()), reply.eof};
+  if (plus) {
+    const auto read = read_of_segments(reply.segments, reply.eof, offset, size);
+    if (!read) co_return EBADMSG;
+    *moved = {uint32_t(read->bytes), read->end};
+  } else {
+    if (reply.data.size() > size) co_return EBADMSG;
+    *moved = {uint32_t(reply.data.size()), reply.eof};
+  }
   if (!moving.keep) co_return 0;
   const size_t at = size_t(offset - moving.start);
   if (buffer.size() < at + moved->bytes) buffer.resize(at + moved->bytes);
-  reply.data.copy(buffer.data() + at, moved->bytes);
+  if (plus)
+    copy_segments(reply.segments, offset, moved->bytes, buffer.data() + at);
+  else
+    reply.data.copy(buffer.data() + at, moved->bytes);
   co_return 0;
 }
 
