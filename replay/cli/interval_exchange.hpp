@@ -37,7 +37,7 @@ class IntervalExchange {
   // lost.
   void finish();
 
-  // These are for the root, after finish().
+  // The root calls these two after finish().
   TimeSeries take_series() { return std::move(merged_.series); }
   const IntervalGaps& gaps() const { return gaps_; }
 
