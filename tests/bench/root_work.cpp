@@ -180,6 +180,7 @@ class ModelledNetwork final : public Transport {
     arriving_.push_back({clock_.now() + (asked_[to]++ ? next_ : first_), to, "d" + std::string(time.view())});
   }
   bool offer(unsigned, std::string_view) override { return true; }
+  bool idle(unsigned) const override { return true; }
   std::optional<Message> receive(int64_t timeout) override {
     for (const int64_t end = clock_.now() + timeout;;) {
       const int64_t now = clock_.now();
