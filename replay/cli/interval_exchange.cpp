@@ -23,8 +23,8 @@ int64_t now() { return MonotonicClock().now(); }
 
 }  // namespace
 
-IntervalExchange::IntervalExchange(Cluster& cluster, unsigned round, int64_t length, RankInterval::Receiver receive,
-                                   std::function<void(const std::string& line)> tell)
+IntervalExchange::IntervalExchange(Cluster& cluster, unsigned round, int64_t length, TimeSeries::Rows rows,
+                                   RankInterval::Receiver receive, std::function<void(const std::string& line)> tell)
     : cluster_(cluster),
       round_(round),
       most_waiting_(cluster.root() ? kMostOfRoot : std::clamp<size_t>(size_t(kWaitOfHost / length), 2, kMostOfRoot)),
@@ -32,7 +32,8 @@ IntervalExchange::IntervalExchange(Cluster& cluster, unsigned round, int64_t len
       tell_(std::move(tell)),
       merger_(cluster.size()),
       missing_(cluster.missing()),
-      awaited_(cluster.size()) {
+      awaited_(cluster.size()),
+      merged_{.series = TimeSeries(rows)} {
   gaps_.operations.resize(cluster.size());
   find_awaited();
 }

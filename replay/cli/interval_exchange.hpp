@@ -24,9 +24,9 @@ namespace fsr {
 
 class IntervalExchange {
  public:
-  // `round`: its number, the same on all ranks. `length`: of an interval, ns. On the root, each merged interval is passed to
-  // `receive`, and a line about each rank that falls silent or answers again to `tell`.
-  IntervalExchange(Cluster& cluster, unsigned round, int64_t length, RankInterval::Receiver receive,
+  // `round`: its number, the same on all ranks. `length`: of an interval, ns. `rows`: of the series of the root. On the root,
+  // each merged interval is passed to `receive`, and a line about each rank that falls silent or answers again to `tell`.
+  IntervalExchange(Cluster& cluster, unsigned round, int64_t length, TimeSeries::Rows rows, RankInterval::Receiver receive,
                    std::function<void(const std::string& line)> tell);
 
   // Adds an interval of this rank.

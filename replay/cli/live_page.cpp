@@ -31,9 +31,12 @@ std::string make_directory() {
   throw std::runtime_error(std::string("/tmp: ") + strerror(errno));
 }
 
+// The page shows all kinds together over time.
+TimeSeries empty_series() { return TimeSeries(TimeSeries::Rows::bounded, false); }
+
 }  // namespace
 
-LivePage::LivePage(const std::string& path, bool replace) : path_(path) {
+LivePage::LivePage(const std::string& path, bool replace) : path_(path), series_(empty_series()) {
   if (!replace && access(path.c_str(), F_OK) == 0)
     throw std::runtime_error(path + ": exists already; give --force to replace the file, or another name");
   const OutputFile probe(path, true, Readers::by_umask);  // throws if the page can't be written
@@ -50,9 +53,7 @@ LivePage::~LivePage() {
 void LivePage::add(const Interval& interval, const SeriesInterval& series, const Report& report) {
   counts_.merge(interval.counts);
   differed_ += series.differed;
-  SeriesInterval all = series;
-  all.kinds.clear();  // the page shows all kinds together over time
-  series_.append(std::move(all), interval.counts);
+  series_.append(series, interval.counts);
   const int64_t begin = clock_ns(CLOCK_MONOTONIC);
   if (begin < next_write_) return;
   try {
@@ -99,13 +100,13 @@ Report LivePage::so_far(const Report& report) const {
   }
   r.unanswered = report.result.unanswered;
   out.counters = report.counters;
-  r.elapsed = series_.intervals().back().to;
+  r.elapsed = series_.latest().to;
   return out;
 }
 
 void LivePage::end_run(const Report& report) {
   counts_ = {};
-  series_ = {};
+  series_ = empty_series();
   differed_ = 0;
   if (!ended_) ended_ = std::make_unique<ResultsDatabase>(directory_ + "/ended");
   report_database(report, *ended_);

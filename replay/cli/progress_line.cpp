@@ -11,7 +11,7 @@ namespace fsr {
 
 constexpr int64_t kEvery = 100'000'000;  // ns between two lines, at least; short intervals report more often
 
-void ProgressLine::replay(const Progress& now, const std::vector<SeriesInterval>& intervals, int64_t span, uint64_t operations) {
+void ProgressLine::replay(const Progress& now, const SeriesInterval& latest, int64_t span, uint64_t operations) {
   if (!due() || (now.elapsed - last_.elapsed < kEvery && now.elapsed >= last_.elapsed && !now.last)) return;
   const int64_t step = now.elapsed - last_.elapsed;
   auto rate = [&](uint64_t since, uint64_t until) {
@@ -22,9 +22,8 @@ void ProgressLine::replay(const Progress& now, const std::vector<SeriesInterval>
   const int64_t left = span > 0 ? span - now.elapsed : share > 0 ? int64_t(double(now.elapsed) * (1 - share) / share) : 0;
   std::string text = fmt::format("{:<6}  {:3.0f} %  {} op/s  {}/s", who_, share * 100, format_count(rate(last_.done, now.done)),
                                  format_size(rate(last_.bytes, now.bytes)));
-  if (!intervals.empty())
-    text += fmt::format("  p50 {}  p99 {}", format_duration(intervals.back().all.service.p50),
-                        format_duration(intervals.back().all.service.p99));
+  if (latest.to)
+    text += fmt::format("  p50 {}  p99 {}", format_duration(latest.all.service.p50), format_duration(latest.all.service.p99));
   show(text + fmt::format("  late {}  differed {}  in flight {}  left {}", format_duration(now.lateness),
                           format_count(now.differed), now.in_flight, format_duration(std::max<int64_t>(0, left))));
   last_ = now;

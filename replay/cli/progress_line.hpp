@@ -15,9 +15,9 @@ class ProgressLine : public StatusLine {
   using StatusLine::StatusLine;
   // Sets the first word of the line, for example "rank 0" for one of several ranks.
   void name(const std::string& who) { who_ = who; }
-  // Shows the progress. `intervals`: the latencies of the last one are shown. `span`: length of the replay, ns; 0: not known.
+  // Shows the progress. `latest`: the interval whose latencies are shown. `span`: length of the replay, ns; 0: not known.
   // `operations`: their number; 0: not known.
-  void replay(const Progress& now, const std::vector<SeriesInterval>& intervals, int64_t span, uint64_t operations);
+  void replay(const Progress& now, const SeriesInterval& latest, int64_t span, uint64_t operations);
 
  private:
   std::string who_ = "replay";

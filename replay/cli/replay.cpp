@@ -159,8 +159,6 @@ void Replay::report_interval(const Interval& interval) {
     follow(interval, series);
   else
     exchange->add(interval, series);
-  // The progress line needs the last one. Intervals that the report leaves out would fill the memory in a run without an end.
-  if (cluster.size() > 1 || !reads_intervals()) report.series.keep_last();
 }
 
 void Replay::follow(const Interval& interval, const SeriesInterval& series) {
@@ -288,6 +286,12 @@ int64_t Replay::interval_length() {
   return cluster.size() == 1 ? length : int64_t(of_root(double(length)));
 }
 
+// Returns which intervals the report has. Those that it leaves out would fill the memory in a run without an end.
+TimeSeries::Rows Replay::rows_of_report() const {
+  if (!command.json && command.results.empty() && command.page.empty()) return TimeSeries::Rows::none;
+  return command.interval ? TimeSeries::Rows::all : TimeSeries::Rows::bounded;
+}
+
 std::optional<int> Replay::run_round(RunSteps& steps) {
   report.started = clock_ns(CLOCK_REALTIME);
   rank_clock = {};
@@ -317,7 +321,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
       return rank_clock.start = common_start(cluster, rank_clock.before, kLead);
     };
     exchange.emplace(
-        cluster, round, length,
+        cluster, round, length, rows_of_report(),
         [this](const Interval& interval, const SeriesInterval& series) {
           if (follows()) follow(interval, series);
         },
@@ -326,6 +330,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
           fmt::print(stderr, "fsreplay: {}\n", what);
         });
   }
+  report.series = TimeSeries(cluster.size() > 1 ? TimeSeries::Rows::none : rows_of_report());
   steps.run({.duration = command.duration,
              .workers = command.workers,
              .stop_on_error = command.stop_on_error,
@@ -339,7 +344,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
                    end_if_dismissed();
                    report.series.add(p);
                    if (cluster.size() == 1) tell_so_far(p);
-                   line.replay(p, report.series.intervals(), report.span, report.whole);
+                   line.replay(p, report.series.latest(), report.span, report.whole);
                  },
              .on_interval = [this](const Interval& interval) { report_interval(interval); },
              .interval = length});
@@ -365,7 +370,7 @@ int Replay::run_rounds() {
       break;
     }
     gather();
-    report.series.set_due(report.result.due);
+    report.series.set_due(report.result.due, report.options.interval);
     if (metrics) metrics->finish(report.result);
     name_operations(steps);
     status = worse_status(status, end_round());

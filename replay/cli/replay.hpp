@@ -92,8 +92,7 @@ struct Replay {
   void report_interval(const Interval& interval);
   // True: a file is written while the run goes on. All ranks return the same.
   bool follows() const { return !command.csv.empty() || !command.metrics.empty() || !command.page.empty(); }
-  // True: the report has intervals.
-  bool reads_intervals() const { return command.json || !command.results.empty() || !command.page.empty(); }
+  TimeSeries::Rows rows_of_report() const;
   void follow(const Interval& interval, const SeriesInterval& series);
   void tell_so_far(const Progress& progress);
   // Merges the results of all ranks that are left.

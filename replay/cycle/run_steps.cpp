@@ -25,7 +25,7 @@ RunSteps::RunSteps(Input& input, Target& target, Clock& clock, const std::atomic
 
 void RunSteps::read(const ImageOptions& options, const Input::ShowProgress& progress) {
   report_.result = {};
-  report_.series = {};
+  report_.series = TimeSeries();
   known_ = {};
   image_ = input_.image(target_, options, progress);
   report_.image = image_.summary();

@@ -52,7 +52,7 @@ class Rows {
                        {"bucket", int64_t(bucket)},
                        {"count", int64_t(count)}});
     });
-    for (const SeriesInterval& interval : report_.series.intervals()) {
+    for (const SeriesInterval& interval : report_.series.rows()) {
       db_.add("intervals", interval_facts(interval, "", interval.all));
       for (const auto& [kind, measured] : interval.kinds) db_.add("intervals", interval_facts(interval, op_name(kind), measured));
     }

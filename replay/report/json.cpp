@@ -53,7 +53,7 @@ json kinds(const RunResult& r) {
 
 json intervals(const TimeSeries& series) {
   json out = json::array();
-  for (const SeriesInterval& interval : series.intervals()) {
+  for (const SeriesInterval& interval : series.rows()) {
     out.push_back(of(interval_facts(interval, "", interval.all)));
     for (const auto& [kind, measured] : interval.kinds) out.push_back(of(interval_facts(interval, op_name(kind), measured)));
   }

@@ -21,6 +21,41 @@ KindCounters sum_of(const Tally& counts) {
   return all;
 }
 
+// Returns the measured values of all kinds together. `kinds`: those that were issued, in which nothing stands yet.
+Measured measured(const Tally& counts, std::vector<std::pair<OpKind, Measured>>& kinds) {
+  Measured all = measured(sum_of(counts));
+  for (Row row = 0; row < kOpKinds; ++row) {
+    const KindCounters& cell = counts[row];
+    if (cell.count + cell.failed == 0) continue;
+    const OpKind kind = OpKind(row);
+    Measured& of_kind = kinds.emplace_back(kind, measured(cell)).second;
+    if (kind != OpKind::write) all.bytes_read += of_kind.bytes_read = cell.bytes;
+    if (kind != OpKind::read) all.bytes_written += of_kind.bytes_written = cell.bytes;
+  }
+  kinds.shrink_to_fit();
+  return all;
+}
+
+// Returns the mean of the operations of both, whose number is given.
+std::optional<double> mean_of(std::optional<double> one, uint64_t ones, std::optional<double> other, uint64_t others) {
+  if (!one || !other) return one ? one : other;
+  return (*one * double(ones) + *other * double(others)) / double(ones + others);
+}
+
+// Adds the interval after `row` to it. `counts`: those of both.
+void join(SeriesInterval& row, const SeriesInterval& next, const Tally& counts) {
+  row.to = next.to;
+  row.in_flight = next.in_flight;
+  row.differed += next.differed;
+  row.lateness = std::max(row.lateness, next.lateness);
+  if (row.issued && next.issued) *row.issued += *next.issued;
+  row.waiting_mean = mean_of(row.waiting_mean, row.all.operations, next.waiting_mean, next.all.operations);
+  row.lateness_mean = mean_of(row.lateness_mean, row.all.operations, next.lateness_mean, next.all.operations);
+  if (row.ranks && next.ranks) row.ranks = std::min(*row.ranks, *next.ranks);
+  row.kinds.clear();
+  row.all = measured(counts, row.kinds);
+}
+
 }  // namespace
 
 Times times_of(const Histogram& h) {
@@ -29,56 +64,62 @@ Times times_of(const Histogram& h) {
 }
 
 void TimeSeries::add(const Progress& progress) {
-  latest_ = progress;
+  progress_ = progress;
   lateness_ = std::max(lateness_, progress.lateness);
 }
 
 const SeriesInterval& TimeSeries::add(const Interval& interval, std::optional<uint64_t> ranks) {
-  SeriesInterval& out = intervals_.emplace_back();
-  out.ranks = ranks;
-  out.from = interval.from;
-  out.to = interval.to;
-  out.in_flight = latest_.in_flight;
-  out.differed = latest_.differed - std::exchange(differed_, latest_.differed);
+  SeriesInterval& out = latest_;
+  out = {.from = interval.from, .to = interval.to, .in_flight = progress_.in_flight, .ranks = ranks};
+  out.differed = progress_.differed - std::exchange(differed_, progress_.differed);
   out.lateness = std::exchange(lateness_, 0);
-  const KindCounters all = sum_of(interval.counts);
-  uint64_t read = 0, written = 0;
-  for (Row row = 0; row < kOpKinds; ++row) {
-    const KindCounters& cell = interval.counts[row];
-    if (cell.count + cell.failed == 0) continue;
-    const OpKind kind = OpKind(row);
-    Measured& of_kind = out.kinds.emplace_back(kind, measured(cell)).second;
-    if (kind != OpKind::write) read += of_kind.bytes_read = cell.bytes;
-    if (kind != OpKind::read) written += of_kind.bytes_written = cell.bytes;
-  }
+  out.all = measured(interval.counts, out.kinds);
   if (const IntervalParts* parts = interval.parts) {
     out.issued = parts->issued;
-    if (all.count) {
-      out.waiting_mean = double(parts->waiting) / double(all.count);
-      out.lateness_mean = double(parts->lateness) / double(all.count);
+    if (out.all.operations) {
+      out.waiting_mean = double(parts->waiting) / double(out.all.operations);
+      out.lateness_mean = double(parts->lateness) / double(out.all.operations);
     }
   }
-  out.all = measured(all);
-  out.all.bytes_read = read;
-  out.all.bytes_written = written;
-  heat_.add(interval.from, interval.to, all);
+  keep(interval.counts);
   return out;
 }
 
-void TimeSeries::append(SeriesInterval interval, const Tally& counts) {
-  heat_.add(interval.from, interval.to, sum_of(counts));
-  intervals_.push_back(std::move(interval));
+void TimeSeries::append(const SeriesInterval& interval, const Tally& counts) {
+  latest_ = interval;
+  keep(counts);
 }
 
-void TimeSeries::keep_last() {
-  if (intervals_.size() > 1) intervals_.erase(intervals_.begin(), intervals_.end() - 1);
-  heat_ = {};
+// Returns the number of intervals in row `row` of a bounded series.
+static uint64_t width(size_t row) {
+  constexpr size_t kWhole = TimeSeries::kWhole;
+  return row < kWhole ? 1 : uint64_t(2) << (row - kWhole) / (kWhole / 2);
 }
 
-void TimeSeries::set_due(const std::vector<uint64_t>& due) {
+void TimeSeries::keep(const Tally& counts) {
+  if (rows_ == Rows::none) return;
+  heat_.add(latest_.from, latest_.to, sum_of(counts));
+  const bool bounded = rows_ == Rows::bounded;
+  if (bounded && !intervals_.empty() && in_last_row_ < width(intervals_.size() - 1)) {
+    last_row_.merge(counts);
+    ++in_last_row_;
+    join(intervals_.back(), latest_, last_row_);
+  } else {
+    intervals_.push_back(latest_);
+    in_last_row_ = 1;
+    if (bounded && width(intervals_.size() - 1) > 1) last_row_ = counts;
+  }
+  if (!by_kind_) intervals_.back().kinds = {};
+}
+
+void TimeSeries::set_due(const std::vector<uint64_t>& due, int64_t length) {
   if (intervals_.empty() || due.empty()) return;
-  for (SeriesInterval& interval : intervals_) interval.due = 0;
-  for (size_t i = 0; i < due.size(); ++i) *intervals_[std::min(i, intervals_.size() - 1)].due += due[i];
+  for (SeriesInterval& row : intervals_) row.due = 0;
+  auto row = intervals_.begin();
+  for (size_t i = 0; i < due.size(); ++i) {
+    while (row + 1 != intervals_.end() && int64_t(i) * length >= row->to) ++row;
+    *row->due += due[i];
+  }
 }
 
 }  // namespace fsr

@@ -43,22 +43,39 @@ struct SeriesInterval {
 
 class TimeSeries {
  public:
+  // Which rows a series has. bounded: one for each of the first kWhole intervals, then one for 2 intervals each, later for 4, 8
+  // and so on, so that a row lasts at most 1/3600 of the run until then. Memory grows with the logarithm of the length of the
+  // run.
+  enum class Rows : uint8_t { all, bounded, none };
+  static constexpr size_t kWhole = 7200;
+
+  // `by_kind`: rows have their kinds.
+  explicit TimeSeries(Rows rows = Rows::all, bool by_kind = true) : rows_(rows), by_kind_(by_kind) {}
+
   void add(const Progress& progress);
-  // Appends an interval and returns it, valid until the next call.
+  // Adds an interval and returns it, valid until the next call.
   const SeriesInterval& add(const Interval& interval, std::optional<uint64_t> ranks = {});
-  // Appends an interval that another one made of `counts`.
-  void append(SeriesInterval interval, const Tally& counts);
-  // Drops all intervals but the last one, and their times.
-  void keep_last();
-  const std::vector<SeriesInterval>& intervals() const { return intervals_; }
-  // Adds how many operations were due in each interval. The last one has all that follow.
-  void set_due(const std::vector<uint64_t>& due);
+  // Adds an interval that another series made of `counts`.
+  void append(const SeriesInterval& interval, const Tally& counts);
+  const std::vector<SeriesInterval>& rows() const { return intervals_; }
+  // The interval that was added last; none: default values.
+  const SeriesInterval& latest() const { return latest_; }
+  // Adds how many operations were due in each row. due[i]: in [i * length, (i + 1) * length) ns. The last row has all that
+  // follow.
+  void set_due(const std::vector<uint64_t>& due, int64_t length);
   const Heat& heat() const { return heat_; }  // times of all kinds together
 
  private:
+  void keep(const Tally& counts);
+
+  Rows rows_;
+  bool by_kind_;
   std::vector<SeriesInterval> intervals_;
+  SeriesInterval latest_;
+  uint64_t in_last_row_ = 0;  // intervals
+  Tally last_row_;            // their counts, if a row has several
   Heat heat_;
-  Progress latest_;
+  Progress progress_;
   uint64_t differed_ = 0;  // up to the previous interval
   int64_t lateness_ = 0;   // worst since the previous interval, ns
 };

@@ -160,7 +160,7 @@ void hour(int argc, char** argv) {
         took += cpu_time() - began;
       }
     printf("%5u ranks on %u hosts for %u s: each interval %.2f MB and %.2f ms, %zu intervals, the root's memory %.0f MB\n", ranks,
-           kHosts, kSeconds, double(bytes) / kSeconds / 1e6, double(took) / 1e6 / kSeconds, merged.series.intervals().size(),
+           kHosts, kSeconds, double(bytes) / kSeconds / 1e6, double(took) / 1e6 / kSeconds, merged.series.rows().size(),
            peak_memory());
   }
 }
@@ -228,7 +228,7 @@ int send_virtual(Cluster& cluster, const std::string& recorded, int64_t pause, u
   const SeriesInterval series = alone.add({1, 0, 1'000'000'000, counts, false});
   uint64_t in_last = 0;
   IntervalExchange exchange(
-      cluster, 1, 1'000'000'000,
+      cluster, 1, 1'000'000'000, TimeSeries::Rows::all,
       [&](const Interval& interval, const SeriesInterval& merged) {
         if (std::exchange(in_last, *merged.ranks) == *merged.ranks && interval.number % 100 != 0) return;
         printf("interval %u: %llu ranks\n", interval.number, static_cast<unsigned long long>(in_last));

@@ -34,7 +34,7 @@ TEST_CASE("every figure of a report has a column in the results database") {
   const IntervalParts parts{.issued = 3, .waiting = 500, .lateness = 40};
   report.series.add(Interval{1, 0, 1'000'000'000, counts, false, &parts});
   report.series.add(Interval{2, 1'000'000'000, 1'500'000'000, Tally(), true, &parts});
-  report.series.set_due({1, 2, 4});
+  report.series.set_due({1, 2, 4}, 1'000'000'000);
   MixResult mix;
   mix.rows.emplace_back();
   report.sections = {std::make_shared<TraceSection>(),
