@@ -125,7 +125,7 @@ int Replay::finish() {
   report.interrupted = report.interrupted || stop.load() != 0;
   if (!cluster.root()) return 0;
   if (command.json)
-    print_whole(report_json(report, rounds));
+    report_json(report, rounds, print_whole);
   else if (input->rounds() == 1 || report.result.elapsed == 0)
     print_whole(report_text(report));
   return worse_status(verdict(report).status, int(failed_afterwards));
@@ -286,7 +286,7 @@ int64_t Replay::interval_length() {
   return cluster.size() == 1 ? length : int64_t(of_root(double(length)));
 }
 
-// Returns which intervals the report has. Those that it leaves out would fill the memory in a run without an end.
+// Returns which intervals the report has. Intervals without a reader would fill the memory in a run without an end.
 TimeSeries::Rows Replay::rows_of_report() const {
   if (!command.json && command.results.empty() && command.page.empty()) return TimeSeries::Rows::none;
   return command.interval ? TimeSeries::Rows::all : TimeSeries::Rows::bounded;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "engine/figures.hpp"
 #include "measure/bound.hpp"
 #include "report/facts.hpp"
@@ -51,14 +57,40 @@ json kinds(const RunResult& r) {
   return out;
 }
 
-json intervals(const TimeSeries& series) {
-  json out = json::array();
-  for (const SeriesInterval& interval : series.rows()) {
-    out.push_back(of(interval_facts(interval, "", interval.all)));
-    for (const auto& [kind, measured] : interval.kinds) out.push_back(of(interval_facts(interval, op_name(kind), measured)));
+// Prints parts of a document in pieces, so that its intervals never stand in memory together.
+class Printer {
+ public:
+  explicit Printer(const std::function<void(std::string_view)>& sink) : sink_(sink) {}
+
+  // Prints the document about a run, with those about `runs` in its member "runs". Null: without that member.
+  void document(const Report& report, const std::vector<Report>* runs, size_t indent);
+  void finish() {
+    text_ += '\n';
+    sink_(text_);
   }
-  return out;
-}
+
+ private:
+  // Prints `value`. The lines after its first one begin with `indent` spaces more.
+  void value(const json& value, size_t indent) {
+    for (const char c : value.dump(2, ' ', false, json::error_handler_t::replace)) {
+      text_ += c;
+      if (c == '\n') text_.append(indent, ' ');
+    }
+    if (text_.size() < kPiece) return;
+    sink_(text_);
+    text_.clear();
+  }
+  // Begins a line of an object or array.
+  void line(bool first, size_t indent) {
+    text_ += first ? "\n" : ",\n";
+    text_.append(indent, ' ');
+  }
+  void intervals(const TimeSeries& series, size_t indent);
+
+  static constexpr size_t kPiece = 1 << 16;
+  const std::function<void(std::string_view)>& sink_;
+  std::string text_;
+};
 
 }  // namespace
 
@@ -82,7 +114,7 @@ static json document(const Report& report) {
         {"failures", list_of(report.prepared.failures, mismatch_facts)},
         {"elapsed_ns", report.prepared.elapsed}}},
       {"kinds", kinds(r)},
-      {"intervals", intervals(report.series)},
+      {"intervals", nullptr},  // Printer prints them
       {"slowest", list_of(r.slowest.list(), slow_facts)},
       {"mismatches", list_of(r.mismatches, mismatch_facts)},
       {"differences", list_of(r.differences.list(), difference_facts)},
@@ -100,10 +132,52 @@ static json document(const Report& report) {
   return out;
 }
 
-std::string report_json(const Report& report, const std::vector<Report>& runs) {
-  json out = document(report);
-  for (const Report& run : runs) out["runs"].push_back(document(run));
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+void Printer::intervals(const TimeSeries& series, size_t indent) {
+  text_ += '[';
+  bool first = true;
+  auto row = [&](const SeriesInterval& interval, std::string_view kind, const Measured& measured) {
+    line(std::exchange(first, false), indent + 2);
+    value(of(interval_facts(interval, kind, measured)), indent + 2);
+  };
+  for (const SeriesInterval& interval : series.rows()) {
+    row(interval, "", interval.all);
+    for (const auto& [kind, measured] : interval.kinds) row(interval, op_name(kind), measured);
+  }
+  if (!first) line(true, indent);
+  text_ += ']';
+}
+
+void Printer::document(const Report& report, const std::vector<Report>* runs, size_t indent) {
+  json members = fsr::document(report);
+  if (runs) members["runs"] = nullptr;
+  text_ += '{';
+  bool first = true;
+  for (const auto& [name, member] : members.items()) {
+    line(std::exchange(first, false), indent + 2);
+    value(name, indent);
+    text_ += ": ";
+    if (name == "intervals") {
+      intervals(report.series, indent + 2);
+    } else if (name == "runs") {
+      text_ += '[';
+      for (const Report& run : *runs) {
+        line(&run == runs->data(), indent + 4);
+        document(run, nullptr, indent + 4);
+      }
+      line(true, indent + 2);
+      text_ += ']';
+    } else {
+      value(member, indent + 2);
+    }
+  }
+  line(true, indent);
+  text_ += '}';
+}
+
+void report_json(const Report& report, const std::vector<Report>& runs, const std::function<void(std::string_view)>& sink) {
+  Printer printer(sink);
+  printer.document(report, runs.empty() ? nullptr : &runs, 0);
+  printer.finish();
 }
 
 }  // namespace fsr

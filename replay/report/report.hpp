@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -68,8 +69,9 @@ Verdict verdict(const Report& report);
 int worse_status(int a, int b);
 
 std::string report_text(const Report& report);
-// Returns one document, which ends in a newline. `runs`: all runs if there were several; `report` is then the last one.
-std::string report_json(const Report& report, const std::vector<Report>& runs = {});
+// Prints one document, which ends in a newline, piece by piece. `runs`: all runs if there were several; `report` is then the last
+// one.
+void report_json(const Report& report, const std::vector<Report>& runs, const std::function<void(std::string_view)>& print);
 // Adds the run to the database and commits it. Throws std::runtime_error, also if only the totals could be stored.
 void report_database(const Report& report, ResultsDatabase& db);
 

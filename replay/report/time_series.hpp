@@ -43,9 +43,8 @@ struct SeriesInterval {
 
 class TimeSeries {
  public:
-  // Which rows a series has. bounded: one for each of the first kWhole intervals, then one for 2 intervals each, later for 4, 8
-  // and so on, so that a row lasts at most 1/3600 of the run until then. Memory grows with the logarithm of the length of the
-  // run.
+  // Which rows a series has. bounded: each of the first kWhole intervals has a row. Later rows have 2 intervals each, then 4, 8
+  // and so on: a row lasts at most 1/3600 of the run until then. Memory grows with the logarithm of the length of the run.
   enum class Rows : uint8_t { all, bounded, none };
   static constexpr size_t kWhole = 7200;
 

@@ -170,8 +170,8 @@ def node_exporter(text):
 
 def live_files():
     seen, whole = [], True
-    with subprocess.Popen(["fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv", "--metrics", "live.prom", "--interval", "300ms", "--json"],
-                          stdout=subprocess.PIPE, text=True) as replay:
+    command = ["fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv", "--metrics", "live.prom", "--interval", "300ms", "--json"]
+    with open("live.json", "w+", encoding="utf-8") as printed, subprocess.Popen(command, stdout=printed) as replay:
         until(lambda: os.path.exists("live.prom"))
         while replay.poll() is None:
             with open("live.csv", encoding="ascii") as file:
@@ -179,7 +179,8 @@ def live_files():
             with open("live.prom", encoding="ascii") as file:
                 whole &= file.read().endswith("# EOF\n")
             time.sleep(0.02)
-        report = json.loads(replay.stdout.read())
+        printed.seek(0)
+        report = json.load(printed)
     cases.case("CSV is written while the run goes on", len({n for n in seen if n > 1}) >= 3, sorted(set(seen)))
     with open("live.csv", encoding="ascii", newline="") as file:
         lines = list(csv.DictReader(file))
