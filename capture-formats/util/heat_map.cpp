@@ -13,15 +13,14 @@
 #include "util/canvas.hpp"
 #include "util/chart.hpp"
 #include "util/histogram_chart.hpp"
+#include "util/time_fields.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr int kClasses = 6;
 constexpr double kRow = 9;                               // units of height
 constexpr int kTop = 52, kNarrowTop = 68, kBottom = 40;  // a narrow key has two lines
-constexpr int kTicks = 8, kFewTicks = 3;                 // of the time
 
 // Returns the text of the time at which a bucket begins, or ends if it is the one before.
 std::string bound_text(int bucket) {
@@ -30,11 +29,12 @@ std::string bound_text(int bucket) {
 
 class HeatDrawing {
  public:
-  explicit HeatDrawing(const HeatMap& map) : map_(map), canvas_(map.width, bottom() + kBottom, map.title, false) {}
+  explicit HeatDrawing(const HeatMap& map)
+      : map_(map), canvas_(map.width, bottom() + kBottom, map.title, false), fields_(canvas_, map.end, map.most) {}
 
   std::string draw() {
     canvas_.frame(top(), bottom());
-    key();
+    fields_.key();
     cells();
     axes();
     hits();
@@ -42,46 +42,18 @@ class HeatDrawing {
   }
 
  private:
-  double x(double seconds) const { return canvas_.left() + seconds / map_.end * (canvas_.right() - canvas_.left()); }
   double y(int bucket) const { return bottom() - kRow * (bucket - map_.first); }  // of its lower bound
   int top() const { return Canvas::is_narrow(map_.width) ? kNarrowTop : kTop; }
   double bottom() const { return top() + kRow * (map_.last + 1 - map_.first); }
-  // Each class begins at most^(1/6) times the count of the one before.
-  double begin_of(int number) const { return std::pow(double(std::max<uint64_t>(map_.most, 2)), double(number) / kClasses); }
-  int class_of(uint64_t count) const {
-    int number = 0;
-    while (number + 1 < kClasses && double(count) >= begin_of(number + 1)) ++number;
-    return number;
-  }
-
-  void key() {
-    std::vector<Canvas::KeyEntry> entries;
-    for (int i = 0; i < kClasses; ++i) {
-      const std::string text = count_text(std::ceil(begin_of(i)));
-      if (i + 1 == kClasses || text != count_text(std::ceil(begin_of(i + 1))))  // else no count has this class
-        entries.push_back({fmt::format("h{}", i), text});
-    }
-    entries.back().text += " or more";
-    canvas_.key(entries);
-  }
-
-  // Writes a path for each class.
   void cells() {
-    std::string paths[kClasses];
-    for (const HeatMap::Cell& cell : map_.cells)
-      if (cell.count)
-        fmt::format_to(std::back_inserter(paths[class_of(cell.count)]), "M{:.1f} {:.0f}h{:.1f}v{:.0f}h-{:.1f}z", x(cell.from),
-                       y(cell.bucket + 1), x(cell.to) - x(cell.from), kRow, x(cell.to) - x(cell.from));
-    for (int i = 0; i < kClasses; ++i)
-      if (!paths[i].empty()) canvas_.put("<path class=\"h{}\" d=\"{}\"/>\n", i, paths[i]);
+    for (const HeatMap::Cell& cell : map_.cells) fields_.add(cell.from, cell.to, y(cell.bucket + 1), kRow, cell.count);
+    fields_.write();
   }
 
   void axes() {
     for (int bucket = map_.first; bucket <= map_.last + 1; bucket += HeatMap::kPerDecade)
       canvas_.tick_y(y(bucket), bound_text(bucket));
-    const double step = round_step(map_.end, canvas_.narrow() ? kFewTicks : kTicks);
-    for (double at = 0; at <= map_.end * (1 + 1e-9); at += step) canvas_.tick_x(x(at), duration_text(at * 1e9), false);
-    canvas_.label_x("time since the start", bottom() + 34);
+    fields_.axis(bottom() + 34);
   }
 
   // Writes a text for each stretch, which appears while the pointer rests on it.
@@ -99,7 +71,7 @@ class HeatDrawing {
       at->second.count += cell.count;
     }
     for (const auto& [from, s] : stretches)
-      canvas_.hit(x(from), x(s.to),
+      canvas_.hit(fields_.x(from), fields_.x(s.to),
                   xml_text(duration_text(from * 1e9)) + " to " + xml_text(duration_text(s.to * 1e9)) + "\n" +
                       xml_text(count_text(double(s.count))) + " operations\n" + xml_text(bound_text(s.low)) + " to " +
                       xml_text(bound_text(s.high + 1)));
@@ -107,6 +79,7 @@ class HeatDrawing {
 
   const HeatMap& map_;
   Canvas canvas_;
+  TimeFields fields_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "charts.hpp"
+#include "command_sections.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
 #include "hot_table.hpp"
@@ -47,6 +48,7 @@ class ReportPage {
     profile_.read(reader, options.files[0], [&](const OpBatch& batch) {
       files_.begin_batch();
       commands_.begin_batch();
+      activity_.begin_batch();
       for (const Op& op : batch.ops) {
         paths_.apply(op);
         if (op.object)
@@ -56,6 +58,8 @@ class ReportPage {
         lookups_.add(op);
         latencies_.add(op);
         commands_.add(op);
+        activity_.add(op);
+        slowest_.add(op, paths_);
       }
     });
   }
@@ -64,6 +68,7 @@ class ReportPage {
   std::string make() {
     if (model_) add_model_sections(page_, *model_);
     summary();
+    add_what_was_slow(page_, activity_, slowest_, profile_);
     load();
     mix();
     latency();
@@ -134,6 +139,9 @@ class ReportPage {
 
   void load() {
     page_.section("load", "Load over time");
+    page_.note(
+        "Who worked when: each field of a row is a stretch of time, and the darker it is, the more operations began in it.");
+    add_activity(page_, activity_, profile_.seconds());
     page_.chart(over_time("Operations", "operations/s", {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}},
                           count_text));
     if (profile_.total.reads + profile_.total.writes == 0) return;
@@ -278,6 +286,8 @@ class ReportPage {
   Paths paths_;
   FailedLookups lookups_;
   LatencyTimeline latencies_;
+  CommandActivity activity_;
+  SlowestOps slowest_;
   uint64_t without_file_ = 0;
   StatGroups files_{{Dimension::file}}, commands_{{Dimension::command}};
 };

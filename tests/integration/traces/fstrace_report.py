@@ -91,6 +91,7 @@ for turn in range(5):
     os.unlink('journal')
 time.sleep(1)
 with open('last', 'wb') as f: f.write(b'x')
+os.system('while read line; do :; done <last')
 """)
     run("fsshim", "capture", "work", "-o", "<script>odd & 'name'.zst", "--", sys.executable, "work.py")
 
@@ -141,6 +142,24 @@ def main():
     outcomes = json.loads(run("fstrace", "stat", "--json", "--by", "outcome", trace))["groups"]
     case("outcomes are those of fstrace stat --by outcome",
          {r["outcome"][0]: int(r["operations"][1]) for r in page.rows("outcome-table")} == {g["outcome"]: g["operations"] for g in outcomes})
+
+    purposes = {"sync": {"fsync", "fsyncdir", "syncfs", "flush"}, "read, write": {"read", "write", "copy_file_range"}}
+    commands = {}
+    for g in json.loads(run("fstrace", "stat", "--json", "--by", "command,op", trace))["groups"]:
+        of = commands.setdefault(g["command"], {"operations": 0, "failed": 0, "sync": 0, "read, write": 0})
+        for member in ("operations", "failed"):
+            of[member] += g[member]
+        for name, ops in purposes.items():
+            of[name] += g["busy_ns"] if g["op"] in ops else 0
+    shown = page.rows("time-by-command")
+    case("the time of each command is that of fstrace stat, by what it asked for", "sh" in commands and
+         {r["command"][0]: {name: int(r[name][1]) for name in commands[r["command"][0]]} for r in shown} == commands, (shown[:2], commands))
+    activity = page.rows("activity")
+    case("and so are the operations of each over time", len(activity) > 5 and
+         {name: sum(int(r[name][1]) for r in activity) for name in commands} == {n: c["operations"] for n, c in commands.items()}, activity[:2])
+    longest = [json.loads(line)["duration"] for line in
+               run("fstrace", "sql", "--json", trace, "select duration from ops order by duration desc limit 10").splitlines()]
+    case("the slowest operations are those of fstrace sql", [int(r["latency"][1]) for r in page.rows("slowest")] == longest, longest)
 
     latency = re.search(r'<div class="wide"><svg [^>]*aria-label="Latency over time".*?</svg>', open("report.html").read(), re.S)[0]
     lines = [[float(point.split(",")[0]) for point in line.split()] for line in re.findall(r' points="([^"]*)"', latency)]

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "op_text.hpp"
+#include "util/row_drawings.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+using Command = CommandActivity::Command;
+
+constexpr size_t kMostCommands = 12;  // in a drawing
+
+std::string name_of(const Command& command) { return command.name.empty() ? "?" : command.name; }
+
+// Returns the commands that took the most time, the longest first. The last one may be the sum of all others.
+std::vector<Command> longest(const CommandActivity& activity) {
+  std::vector<Command> commands = activity.commands();
+  std::stable_sort(commands.begin(), commands.end(),
+                   [](const Command& a, const Command& b) { return a.all_time() > b.all_time(); });
+  if (commands.size() <= kMostCommands) return commands;
+  Command& others = commands[kMostCommands - 1];
+  others.name = fmt::format("{} others", commands.size() - kMostCommands + 1);
+  for (size_t i = kMostCommands; i < commands.size(); ++i) {
+    const Command& other = commands[i];
+    others.operations += other.operations;
+    others.failed += other.failed;
+    for (size_t p = 0; p < kPurposes; ++p) others.time[p] += other.time[p];
+    others.started.resize(std::max(others.started.size(), other.started.size()));
+    for (size_t s = 0; s < other.started.size(); ++s) others.started[s] += other.started[s];
+  }
+  commands.resize(kMostCommands);
+  return commands;
+}
+
+std::string duration_of(double ns) { return format_duration(std::llround(ns)); }
+
+// Adds a drawing in two sizes. `draw`: returns it for what it is given.
+template <class Drawing>
+void add_drawing(HtmlPage& page, Drawing drawing, std::string (*draw)(const Drawing&)) {
+  const std::string wide = draw(drawing);
+  drawing.width = HtmlPage::kPhoneWidth;
+  page.markup("<figure>\n" + HtmlPage::drawings(wide, draw(drawing)) + "</figure>\n");
+}
+
+void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profile) {
+  HtmlPage::Table t{.caption = "The slowest operations",
+                    .headings = {"kind", "file", "latency", "times its p50", "at", "command"},
+                    .words = {1},
+                    .id = "slowest"};
+  for (const SlowestOps::Slow& slow : slowest.list()) {
+    const double usual = double(profile.kinds[size_t(slow.kind)].latency.quantile(0.5));
+    const double times = usual > 0 ? double(slow.duration) / usual : 0;
+    t.rows.push_back({{op_name(slow.kind), {}, slow.error ? error_name(slow.error) : ""},
+                      slow.path,
+                      duration_cell(slow.duration),
+                      times < 10 ? fmt::format("×{:.1f}", times) : "×" + format_count(uint64_t(times)),
+                      duration_cell(slow.start - profile.first),
+                      slow.command});
+  }
+  page.table(t);
+}
+
+}  // namespace
+
+void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const SlowestOps& slowest, const Profile& profile) {
+  page.section("slow", "What was slow");
+  page.note("The time in the file system, by command and by what it asked for.");
+  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}, .bars = {}};
+  HtmlPage::Table t{.caption = "Time by command",
+                    .headings = {"command", "operations", "failed"},
+                    .folded = "Time by command as a table",
+                    .id = "time-by-command"};
+  t.headings.insert(t.headings.end(), bars.parts.begin(), bars.parts.end());
+  for (const Command& command : longest(activity)) {
+    StackedBars::Bar bar{.name = name_of(command), .values = {command.time.begin(), command.time.end()}};
+    bar.text = duration_of(command.all_time());
+    bar.more = fmt::format("{} in {} operations", bar.text, format_count(command.operations));
+    std::vector<HtmlPage::Cell> row = {bar.name, count_cell(command.operations), count_cell(command.failed)};
+    for (size_t p = 0; p < kPurposes; ++p) {
+      if (command.time[p] > 0) bar.more += fmt::format("\n{}: {}", kPurposeNames[p], duration_of(command.time[p]));
+      row.push_back(duration_cell(std::llround(command.time[p])));
+    }
+    bars.bars.push_back(std::move(bar));
+    t.rows.push_back(std::move(row));
+  }
+  add_drawing(page, std::move(bars), stacked_bars_svg);
+  page.table(t);
+  add_slowest(page, slowest, profile);
+}
+
+void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
+  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds, .lines = {}};
+  std::vector<Command> commands = longest(activity);
+  auto first = [](const Command& command) {
+    return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -
+           command.started.begin();
+  };
+  std::stable_sort(commands.begin(), commands.end(), [&](const Command& a, const Command& b) { return first(a) < first(b); });
+  HtmlPage::Table t{.caption = "Operations by command",
+                    .headings = {"time since the first operation"},
+                    .folded = "Operations by command as a table",
+                    .id = "activity"};
+  for (const Command& command : commands) {
+    t.headings.push_back(name_of(command));
+    t.rows.resize(std::max(t.rows.size(), command.started.size()), {""});
+  }
+  for (size_t i = 0; i < t.rows.size(); ++i) {
+    t.rows[i][0] = duration_cell(std::llround(double(i) * rows.stretch * 1e9));
+    for (const Command& command : commands) t.rows[i].push_back(count_cell(i < command.started.size() ? command.started[i] : 0));
+  }
+  for (Command& command : commands)
+    rows.lines.push_back({.name = name_of(command),
+                          .counts = std::move(command.started),
+                          .more = format_count(command.operations) + " operations"});
+  add_drawing(page, std::move(rows), activity_rows_svg);
+  page.table(t);
+}
+
+}  // namespace fsr::fstrace
