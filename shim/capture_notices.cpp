@@ -62,6 +62,7 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
     lines.push_back("the clock was set, or the machine suspended: dates of operations in this trace are " +
                     format_duration(std::abs(off)) + (off > 0 ? " early" : " late") + " from now on");
   mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
+  shim_.processes.forget_ended(now);
   for (std::string& line : watch_.look(now)) lines.push_back(std::move(line));
   return lines;
 }

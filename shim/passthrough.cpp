@@ -142,7 +142,7 @@ OpenHandle* Request::handle(const fuse_file_info* fi) {
   op.handle = h->id;
   if (caller.tid == 0) {
     op.op_flags |= kOpKernel;
-    op.who = h->opener;
+    if (h->opener) op.who = &(who_ = *h->opener);
     op.uid = caller.uid = h->uid;
     op.gid = caller.gid = h->gid;
   }
@@ -151,7 +151,7 @@ OpenHandle* Request::handle(const fuse_file_info* fi) {
 
 void Request::begin() {
   if (caller.tid == shim.self) return;
-  if (!op.who) op.who = shim.processes.find(caller.tid, shim.recorder.now());
+  if (!op.who) op.who = &(who_ = shim.processes.find(caller.tid, shim.recorder.now()));
   op.thread = op.who->id;
   recorded_ = shim.recorder.begin(ring_, op);
 }
@@ -335,7 +335,7 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
   h->flags = fi->flags;
   ++inode->opens;
-  h->opener = r.op.who;
+  if (r.op.who) h->opener = *r.op.who;
   h->uid = r.caller.uid;
   h->gid = r.caller.gid;
   r.op.handle = h->id;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "proc_read.hpp"
 
@@ -12,17 +14,19 @@ namespace {
 
 // ns that a thread is believed to be what it was: at first, and at most.
 constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
-constexpr int kMostNames = 64;  // of a thread, which keeps the last of them; each takes memory until the end
+constexpr int kMostNames = 64;             // of a thread, which keeps the last of them; each new name takes memory until the end
+constexpr int64_t kKept = 60'000'000'000;  // ns for which a thread that has ended is known: its faults and start time come later
+constexpr size_t kBuckets = 1024;          // that one call of forget_ended() looks at
 
 struct Cached {
   pid_t tid = 0;
   int64_t until = 0;
-  const ThreadInfo* info = nullptr;
+  ThreadInfo info;
 };
 
 }  // namespace
 
-const ThreadInfo* ProcessTable::find(pid_t tid, int64_t now) {
+ThreadInfo ProcessTable::find(pid_t tid, int64_t now) {
   thread_local std::array<Cached, 256> cache;
   Cached& slot = cache[size_t(tid) % cache.size()];
   if (slot.tid == tid && now < slot.until) return slot.info;
@@ -32,15 +36,14 @@ const ThreadInfo* ProcessTable::find(pid_t tid, int64_t now) {
 }
 
 void ProcessTable::define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id) {
-  known.names = known.info && known.info->id == id ? known.names + 1 : 0;
+  known.names = known.info.id == id ? known.names + 1 : 0;
   if (known.names > kMostNames) return;
-  threads_.push_back({.id = id,
-                      .tid = tid,
-                      .pid = status.pid != 0 ? status.pid : tid,
-                      .ppid = status.ppid,
-                      .start_ticks = known.start_ticks,
-                      .command = *commands_.emplace(status.name).first});
-  known.info = &threads_.back();
+  known.info = {.id = id,
+                .tid = tid,
+                .pid = status.pid != 0 ? status.pid : tid,
+                .ppid = status.ppid,
+                .start_ticks = known.start_ticks,
+                .command = *commands_.emplace(status.name).first};
 }
 
 ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
@@ -57,25 +60,25 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
   // If the file was opened anew, the start time will show whether this is another thread of the same process and name.
   const bool same_file = status.instance == known.instance;
   const bool same_thread =
-      known.info && (!alive || same_file || (known.info->pid == status.pid && known.info->command == status.name));
+      known.info.id != 0 && (!alive || same_file || (known.info.pid == status.pid && known.info.command == status.name));
   const bool as_before =
-      same_thread && (!alive || (known.info->command == status.name && known.info->start_ticks == known.start_ticks));
+      same_thread && (!alive || (known.info.command == status.name && known.info.start_ticks == known.start_ticks));
   known.trust = as_before ? std::min(known.trust * 2, kMostTrust) : kFirstTrust;
   known.until = now + known.trust;
+  known.seen = now;
   if (alive) known.instance = status.instance;
-  if (known.info && !same_thread) known.start_ticks = 0;
-  if (!as_before) define(known, tid, status, same_thread ? known.info->id : ++last_id_);
+  if (known.info.id != 0 && !same_thread) known.start_ticks = 0;
+  if (!as_before) define(known, tid, status, same_thread ? known.info.id : ++last_id_);
   const Known result = known;
   lock.unlock();
   if (alive && !same_file && ask_start) ask_start(tid);
   return result;
 }
 
-const ThreadInfo* ProcessTable::named(pid_t tid, pid_t pid, pid_t parent) {
+ThreadInfo ProcessTable::named(pid_t tid, pid_t pid, pid_t parent, int64_t now) {
   {
     std::lock_guard lock(mutex_);
-    if (auto at = current_.find(tid); at != current_.end() && at->second.info && at->second.info->pid == pid)
-      return at->second.info;
+    if (auto at = current_.find(tid); at != current_.end() && at->second.info.pid == pid) return at->second.info;
   }
   ThreadStatus status;
   status.pid = pid;
@@ -85,12 +88,13 @@ const ThreadInfo* ProcessTable::named(pid_t tid, pid_t pid, pid_t parent) {
   std::lock_guard lock(mutex_);
   status.ppid = parent;
   for (pid_t like : {pid, parent})
-    if (auto at = current_.find(like); name.empty() && at != current_.end() && at->second.info) {
-      name = at->second.info->command;
+    if (auto at = current_.find(like); name.empty() && at != current_.end() && at->second.info.id != 0) {
+      name = at->second.info.command;
       name.copy(status.name, sizeof status.name - 1);
     }
   Known& known = current_[tid];
   known = {};
+  known.seen = now;
   define(known, tid, status, ++last_id_);
   return known.info;
 }
@@ -100,8 +104,31 @@ void ProcessTable::started(pid_t tid, uint64_t ticks) {
   auto at = current_.find(tid);
   if (at == current_.end()) return;
   Known& known = at->second;
-  if (known.start_ticks != 0 && known.start_ticks != ticks) known = {.instance = known.instance};  // another thread with the id
+  if (known.start_ticks != 0 && known.start_ticks != ticks)
+    known = {.instance = known.instance, .seen = known.seen};  // another thread with the id
   known.start_ticks = ticks;
+}
+
+void ProcessTable::forget_ended(int64_t now) {
+  std::vector<pid_t> unseen;
+  {
+    std::lock_guard lock(mutex_);
+    if (next_bucket_ >= current_.bucket_count()) next_bucket_ = 0;
+    const size_t end = std::min(next_bucket_ + kBuckets, current_.bucket_count());
+    for (; next_bucket_ < end; ++next_bucket_)
+      for (auto at = current_.begin(next_bucket_); at != current_.end(next_bucket_); ++at)
+        if (now - at->second.seen > kKept) unseen.push_back(at->first);
+  }
+  for (const pid_t tid : unseen) {
+    const bool alive = !read_proc(std::to_string(tid), ProcFile::comm).empty();
+    std::lock_guard lock(mutex_);
+    const auto at = current_.find(tid);
+    if (at == current_.end() || now - at->second.seen <= kKept) continue;  // it was looked up meanwhile
+    if (alive)
+      at->second.seen = now;
+    else
+      current_.erase(at);
+  }
 }
 
 }  // namespace fsr::shim

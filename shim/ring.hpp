@@ -26,10 +26,11 @@ namespace fsr::shim {
 
 class Ring {
  public:
-  // A copy of one operation's fixed part; what `op.who` points to lives as long as the capture.
+  // A copy of one operation's fixed part and of its thread.
   struct Record {
     Op op;
-    size_t bytes;  // whole record
+    ThreadInfo who;  // if op.who is not null; its command lives as long as the capture
+    size_t bytes;    // whole record
   };
   // Memory, besides the ring's, that the writer's view of a record points to.
   struct View {

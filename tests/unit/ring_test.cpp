@@ -31,6 +31,7 @@ TEST_CASE("a record contains all data of its operation") {
   CHECK(view.op.data == "target");
   CHECK(view.op.attr->size == 7);
   CHECK(view.op.set->mode == 0600);
+  CHECK(view.op.who != &who);
   CHECK(view.op.who->tid == 9);
   REQUIRE(view.op.entries.size() == 3);
   CHECK(view.op.entries[0].name == "one");
