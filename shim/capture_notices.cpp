@@ -55,14 +55,14 @@ std::vector<std::string> CaptureNotices::look(bool trace_closed, int64_t now) {
         "a process outside this pid namespace used " + setup_.directory() +
         ", whose groups and capabilities can't be known; start fsshim where all processes that use the directory are "
         "seen: in Kubernetes with hostPID or shareProcessNamespace, in Docker with --pid host or --pid container:NAME");
+  mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
+  shim_.processes.forget_ended(now);
   if (trace_closed) return lines;
   // Dates in the trace are its start plus CLOCK_MONOTONIC, which can't be set and does not count a suspension.
   const int64_t off = clock_ns(CLOCK_REALTIME) - (setup_.header.epoch + now);
   if (std::abs(off) > kSecond && first(kClockSet))
     lines.push_back("the clock was set, or the machine suspended: dates of operations in this trace are " +
                     format_duration(std::abs(off)) + (off > 0 ? " early" : " late") + " from now on");
-  mount_.start_times().take([this](pid_t tid, uint64_t ticks) { shim_.processes.started(tid, ticks); });
-  shim_.processes.forget_ended(now);
   for (std::string& line : watch_.look(now)) lines.push_back(std::move(line));
   return lines;
 }

@@ -14,7 +14,7 @@ namespace fsr::shim {
 
 namespace {
 
-// Bytes of the rings before a load is known: for 100,000 operations a second, more than two processors serve.
+// Bytes of the rings before a load is known: for 80,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_table.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -120,7 +124,8 @@ void ProcessTable::forget_ended(int64_t now) {
         if (now - at->second.seen > kKept) unseen.push_back(at->first);
   }
   for (const pid_t tid : unseen) {
-    const bool alive = !read_proc(std::to_string(tid), ProcFile::comm).empty();
+    // Signal 0 needs no descriptor, and sees threads that /proc hides (hidepid): for them it fails with EPERM.
+    const bool alive = syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH;
     std::lock_guard lock(mutex_);
     const auto at = current_.find(tid);
     if (at == current_.end() || now - at->second.seen <= kKept) continue;  // it was looked up meanwhile

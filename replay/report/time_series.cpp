@@ -48,7 +48,7 @@ void join(SeriesInterval& row, const SeriesInterval& next, const Tally& counts) 
   row.in_flight = next.in_flight;
   row.differed += next.differed;
   row.lateness = std::max(row.lateness, next.lateness);
-  if (row.issued && next.issued) *row.issued += *next.issued;
+  if (next.issued) row.issued = row.issued.value_or(0) + *next.issued;
   row.waiting_mean = mean_of(row.waiting_mean, row.all.operations, next.waiting_mean, next.all.operations);
   row.lateness_mean = mean_of(row.lateness_mean, row.all.operations, next.lateness_mean, next.all.operations);
   if (row.ranks && next.ranks) row.ranks = std::min(*row.ranks, *next.ranks);

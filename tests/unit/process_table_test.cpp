@@ -91,6 +91,9 @@ TEST_CASE("a thread that has ended is forgotten a minute after it was seen, and 
   std::thread([&] { was = table.find(ended = gettid(), now); }).join();
   const ThreadInfo lives = table.find(tid, now);
   while (access(("/proc/" + std::to_string(ended)).c_str(), F_OK) == 0) std::this_thread::yield();
+  char before[16];
+  prctl(PR_GET_NAME, before);
+  prctl(PR_SET_NAME, "");  // a name like that of a thread that has none any more
   auto look = [&] {
     for (int i = 0; i < 4; ++i) table.forget_ended(now);
   };
@@ -100,6 +103,7 @@ TEST_CASE("a thread that has ended is forgotten a minute after it was seen, and 
   now += 61'000'000'000;
   look();
   CHECK(table.find(tid, now).id == lives.id);
+  prctl(PR_SET_NAME, before);
   const ThreadInfo anew = table.find(ended, now);
   CHECK(anew.id != was.id);
   CHECK(anew.command.empty());

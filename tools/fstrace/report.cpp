@@ -50,6 +50,7 @@ class ReportPage {
       commands_.begin_batch();
       activity_.begin_batch();
       for (const Op& op : batch.ops) {
+        slowest_.add(op, paths_);  // before it changes a name
         paths_.apply(op);
         if (op.object)
           files_.add(op);
@@ -59,7 +60,6 @@ class ReportPage {
         latencies_.add(op);
         commands_.add(op);
         activity_.add(op);
-        slowest_.add(op, paths_);
       }
     });
   }
