@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -16,9 +17,20 @@
 
 namespace {
 
+// True: "fsreplay help SUBCOMMAND". A file called help is a trace.
+bool asks_for_help(int argc, char** argv) {
+  const std::string_view last = argv[argc - 1];
+  return argc == 3 && argv[1] == std::string_view("help") && (last == "target" || last == "report") && access("help", F_OK) != 0;
+}
+
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "target") return fsr::target_command(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "report") return fsr::report_command(argc - 1, argv + 1);
+  if (asks_for_help(argc, argv)) {
+    char help[] = "--help";
+    char* words[] = {argv[0], argv[2], help, nullptr};
+    return run(3, words);
+  }
   if (argc > 1 && fsr::is_vdbench_file(argv[1]))
     return fsr::print_stood_still("fsreplay", fsr::vdbench_command(argc, argv, fsr::count_stop_signals()));
   fsr::CommandLine command;

@@ -116,7 +116,9 @@ ControlServer::ControlServer(const ControlFields& info)
       name_(std::to_string(getpid())),
       directory_fd_(open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
       info_(info) {
-  if (directory_fd_ < 0) throw CaptureError("no private directory for the control socket: set XDG_RUNTIME_DIR");
+  if (directory_fd_ < 0)
+    throw CaptureError(std::string("no private directory for the control socket: ") +
+                       (geteuid() == 0 ? "/run must be writable (in a container: --tmpfs /run)" : "set XDG_RUNTIME_DIR"));
   for (FoundCapture& other : find_captures(0))
     if (!other.alive && other.info["directory"] == escape_text(info.at("directory"))) forget_capture(other.pid);
   sockaddr_un address = address_of(directory_ + "/" + name_ + ".sock");

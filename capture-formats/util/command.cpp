@@ -152,11 +152,20 @@ Option Command::add_each(const std::string& name, Take take, const std::string& 
   return grouped(app_->add_option_function<std::vector<std::string>>(name, take_all, help)).repeatable();
 }
 
+// A subcommand's version names its program, and nothing else.
+static void add_version(CLI::App* app, const std::string& names) {
+  const CLI::App* top = app;
+  while (top->get_parent()) top = top->get_parent();
+  const std::string name = top->get_name();
+  app->set_version_flag(names, name.substr(0, name.find(' ')) + " " FSR_VERSION);
+}
+
 Option Command::option(const std::string& name) { return Option(app_->get_option(name)); }
 
 Command Command::subcommand(const std::string& name, const std::string& what) {
   Command sub(app_->add_subcommand(name, what));
   sub.hints_ = hints_;
+  add_version(sub.app_, "-V,--version");
   return sub;
 }
 
@@ -169,14 +178,13 @@ void Command::when_chosen(std::function<void()> act) { app_->callback(std::move(
 bool Command::chosen() const { return app_->parsed(); }
 
 void Command::common_options() {
-  // A subcommand's names its program.
-  const CLI::App* top = app_;
-  while (top->get_parent()) top = top->get_parent();
-  app_->set_version_flag(app_ == top ? "-V,--version" : "--version", top->get_name() + " " FSR_VERSION);
   add_parsed("--debug", set_log_levels, "print debug lines of wire, plan, shim or all").stands_for("LIST");
 }
 
-void Command::help_by_word_only() { app_->set_help_flag("--help", "Print this help message and exit"); }
+void Command::help_by_word_only() {
+  app_->set_help_flag("--help", "Print this help message and exit");
+  add_version(app_, "--version");
+}
 
 void Command::config_option(const std::string& name, const std::string& help) {
   app_->allow_config_extras(false);
@@ -188,6 +196,7 @@ void Command::footer(const std::string& text) { app_->footer(text); }
 Program::Program(const std::string& name, const std::string& what) : Command(new CLI::App(what, name)), name_(name) {
   app_->formatter(std::make_shared<HelpFormatter>());
   hints_ = &all_hints_;
+  add_version(app_, "-V,--version");
 }
 
 Program::~Program() { delete app_; }

@@ -72,8 +72,8 @@ class Command {
   Command subcommand(const std::string& name, const std::string& what);
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand
   bool chosen() const;                          // after parse()
-  void common_options();                        // --version, --debug
-  void help_by_word_only();                     // --help, and no -h, which means something else here
+  void common_options();                        // beside --help and --version, which all have: --debug
+  void help_by_word_only();                     // --help and --version; -h and -V mean something else here
   // Names a file of lines "option=value", which the command line overrides.
   void config_option(const std::string& name, const std::string& help);
   void footer(const std::string& text);

@@ -34,6 +34,16 @@ def help_of(program, subcommand=None):
     return run.stdout
 
 
+def version_words(program, subcommand, options):
+    """What of -V, --version and the word help does not do what it does without the subcommand."""
+    def answer(*words):
+        run = subprocess.run([program, *words], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        return run.returncode, run.stdout
+    short = [] if "-V" in options and subcommand == "lantest" else ["-V"]  # which is the original's own
+    wrong = [word for word in short + ["--version"] if answer(subcommand, word) != answer("--version")]
+    return wrong + (["help"] if answer("help", subcommand) != answer(subcommand, "--help") else [])
+
+
 def help_options(text):
     found = set()
     for line in text.splitlines():
@@ -88,6 +98,8 @@ for name, path in sorted(PROGRAMS.items()):
     case(f"{name}: the man page has every subcommand", [s for s in subcommands if not re.search(rf"\*{s}\b|\*{name} {s}\b", text)])
     for sub, options in helps.items():
         title = f"{name} {sub}" if sub else name
+        if sub:
+            case(f"{title}: help and versions", version_words(program, sub, options))
         documented = manual.get(sub, set()) if sub else common
         stale = documented - options if sub else common - set().union(*helps.values())
         case(f"{title}: options of --help and man page agree",

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A capture beside an application in another container, as in a pod: each has a mount namespace with the volume bound into it, whose
-# mounts reach the host and the application. The application's user may use the volume by a further group alone.
+# mounts reach the host and the application. The application's user may use the volume by a further group alone. A rootless container
+# captures a volume of its user's.
 . "$(dirname "$0")/../harness/common.sh"
 . "$FSR_SOURCE/tests/integration/harness/capture_helpers.sh"
 
@@ -63,3 +64,23 @@ ends_with 'apart: the capture ends by itself, with a status' 1
 check 'apart: why, and what to do' grep -Eq 'process outside this pid namespace used .*hostPID' apart.err
 check 'apart: nothing stays mounted' sh -c '! grep fuse.fsshim /proc/self/mounts'
 check 'apart: the trace says so' closing apart.zst 'used by a process outside this pid namespace'
+
+# As rootless podman: a user's namespaces of users, processes and mounts. /dev/fuse is for everybody, as on ordinary systems.
+mkdir -m 777 rootless rootless/vol
+cat >inside <<'I'
+fsshim capture vol -o refused.zst && exit 1  # /run is the host's
+mount -t tmpfs none /run
+fsshim capture vol -o rootless.zst --background || exit 1
+echo hello >vol/f && mv vol/f vol/g && cat vol/g >/dev/null && echo worked
+fsshim stop vol
+I
+mknod -m 666 fuse c 10 229
+cat >outside <<O
+mount --bind $scratch/fuse /dev/fuse && cd rootless || exit 1
+setpriv --reuid 1000 --regid 1000 --clear-groups unshare --map-root-user -m -p -f --mount-proc sh $scratch/inside
+O
+unshare -m sh ./outside >rootless.out 2>&1
+check 'rootless: no place for the control socket, and what to do' grep -q 'no private directory .*--tmpfs /run' rootless.out
+check 'rootless: the application works' grep -q '^worked$' rootless.out
+check 'rootless: each call is in the trace, with its process' sh -c "fstrace dump rootless/rootless.zst | grep -q '/mv rename f -> g'"
+check 'rootless: the trace is complete' fstrace verify rootless/rootless.zst

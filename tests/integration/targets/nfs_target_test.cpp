@@ -504,13 +504,12 @@ TEST_CASE("the target asks the portmapper for ports, and reports a failure in on
   TargetOptions options{&clock, false, false};
   auto target = open_target("nfs://127.0.0.1/vfs", options);
   CHECK(target->name() == "nfs://127.0.0.1/vfs");
-  CHECK_THAT(refusal("nfs://127.0.0.1/no/such/export"), Catch::Contains("no such export") || Catch::Contains("denied"));
-  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=9&mountport=12048"),
-             Catch::Contains("127.0.0.1:9") && Catch::Contains("refused"));
-  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=12049&mountport=12049"), Catch::Contains("does not offer that program"));
-  CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?nfsport=12049&mountport=12049"), Catch::Contains("can't find the host"));
-  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4.3"), Catch::Contains("version=4.1"));
-  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/no/such/export"), contains_text("no such export") || contains_text("denied"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=9&mountport=12048"), contains_text("127.0.0.1:9") && contains_text("refused"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=12049&mountport=12049"), contains_text("does not offer that program"));
+  CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?nfsport=12049&mountport=12049"), contains_text("can't find the host"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4.3"), contains_text("version=4.1"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), contains_text("nfsprot"));
 }
 
 TEST_CASE("three clients have locks and connections of their own, and use each other's files") {
