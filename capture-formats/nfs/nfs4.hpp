@@ -109,7 +109,7 @@ int status_errno(uint32_t status);         // 0 for kOk
 std::string status_name(uint32_t status);  // "NFS4ERR_NOTSUPP"
 
 // An errno inside this client: the server no longer knows an open file or a lock.
-constexpr int kStateLost = EKEYEXPIRED;
+constexpr int kStateLost = EOWNERDEAD;
 
 struct Stateid {
   uint32_t seqid = 0;

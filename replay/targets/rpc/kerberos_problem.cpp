@@ -10,7 +10,7 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
   const bool cache = security.keytab.empty();
   const std::string service = "nfs/" + security.host;
   const std::string keytab = "keytab=" + security.keytab;
-  auto line = [&](const std::string& what, const std::string& remedy, int error = EACCES) {
+  auto line = [&](const std::string& what, const std::string& remedy, int error = EKEYREJECTED) {
     return GssError("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
   };
   switch (code) {
