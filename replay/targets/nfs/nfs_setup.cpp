@@ -95,10 +95,7 @@ class Setup {
   static void check_flavors(const std::string& what, const std::vector<uint32_t>& offered, uint32_t wanted) {
     const auto has = [&](uint32_t flavor) { return std::find(offered.begin(), offered.end(), flavor) != offered.end(); };
     if (offered.empty() || has(wanted) || (wanted == rpc::kAuthSysFlavor && has(0))) return;
-    std::string names;
-    for (uint32_t flavor : offered) names += (names.empty() ? "" : ", ") + rpc::flavor_name(flavor);
-    throw std::runtime_error(what + ": the export does not allow sec=" + rpc::flavor_name(wanted) + ", but sec=" + names +
-                             "; give one of these");
+    throw std::runtime_error(what + ": " + rpc::wrong_flavor(wanted, offered));
   }
 
   // Returns advice for statuses with which servers refuse a source port, among other reasons.

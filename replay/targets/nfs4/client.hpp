@@ -205,6 +205,7 @@ class Nfs4Client : public WatchedClient {
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
   Task probe();
+  Task ask_flavors(const FileHandle& at, std::span<const std::string_view> names, unsigned succeeded, bool from_root);
   Task give_up_session();
   Detached end_session();
   Detached unmount();

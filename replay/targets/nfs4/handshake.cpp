@@ -28,8 +28,23 @@ constexpr size_t kNamesAtOnce = 8;  // names of the export's path in one request
 constexpr unsigned kMostAttempts = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
+uint32_t own_flavor(const nfs::NfsOptions& o) {
+  return o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor;
+}
+
+// Returns the pseudo flavors of a reply to SECINFO, as MOUNT would name them.
+std::vector<uint32_t> flavors_of(const Reply& reply) {
+  constexpr std::string_view kKerberos = "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";  // 1.2.840.113554.1.2.2
+  std::vector<uint32_t> flavors;
+  for (const SecurityFlavor& f : reply.flavors) {
+    const bool is_kerberos = f.flavor == rpc::kGssFlavor && f.mechanism.ends_with(kKerberos) && f.service >= 1 && f.service <= 3;
+    flavors.push_back(is_kerberos ? rpc::pseudo_flavor(rpc::Service(f.service)) : f.flavor);
+  }
+  return flavors;
+}
+
 std::string wrong_security(const nfs::NfsOptions& o) {
-  const std::string given = rpc::flavor_name(o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor);
+  const std::string given = rpc::flavor_name(own_flavor(o));
   return "the export does not allow sec=" + given + "; give another sec= (sys, krb5, krb5i, krb5p), or export with sec=" + given;
 }
 
@@ -209,6 +224,22 @@ void Nfs4Client::suspect(uint64_t epoch) {
 // --- set-up ---
 
 // Finds the export by a walk from the server's root.
+// Asks which flavors the server takes where it refused that of a request (RFC 8881, 2.6.3.1). The request had a file handle, and
+// looked up `names`. `succeeded`: of these operations. The handle was that of the server's root, or `at`.
+Task Nfs4Client::ask_flavors(const FileHandle& at, std::span<const std::string_view> names, unsigned succeeded, bool from_root) {
+  Rpc& rpc = request(nullptr, options.self);
+  from_root ? rpc.compound.putrootfh() : rpc.compound.putfh(at);
+  if (succeeded == 0 || succeeded > names.size()) {
+    for (std::string_view name : names.first(succeeded ? names.size() : 0)) rpc.compound.lookup(name);
+    rpc.compound.secinfo_no_name();
+  } else {
+    for (std::string_view name : names.first(succeeded - 1)) rpc.compound.lookup(name);
+    rpc.compound.secinfo(names[succeeded - 1]);
+  }
+  const Reply& reply = co_await send(rpc);
+  co_return reply.error;
+}
+
 Task Nfs4Client::mount(const std::string& path) {
   FileHandle at;
   size_t begin = 0;
@@ -232,7 +263,15 @@ Task Nfs4Client::mount(const std::string& path) {
       problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
       if (reply.error == ENOENT || reply.error == EACCES || (reply.error == EPERM && reply.status != kWrongSecurity))
         problem_ += nfs::port_advice(options.server[0].local);
-      co_return reply.error;
+      const int error = reply.error;
+      if (reply.status == kWrongSecurity && reply.done > 0) {
+        const std::string where = "'" + path + "': ", why = " (" + status_name(reply.status) + ")";
+        const std::span<const std::string_view> all = names;
+        co_await ask_flavors(at, all.subspan(done, std::min(kNamesAtOnce, names.size() - done)), reply.done - 1, done == 0);
+        if (!reply_.error && !reply_.flavors.empty())
+          problem_ = where + rpc::wrong_flavor(own_flavor(options), flavors_of(reply_)) + why;
+      }
+      co_return error;
     }
     at = reply.handle;
   }

@@ -19,6 +19,18 @@ std::string flavor_name(uint32_t flavor) {
   return std::to_string(flavor);
 }
 
+std::string wrong_flavor(uint32_t wanted, const std::vector<uint32_t>& offered) {
+  std::string names, known;
+  for (uint32_t flavor : offered) {
+    const std::string name = flavor_name(flavor);
+    names += (names.empty() ? "" : ", ") + name;
+    const bool spoken = flavor == kAuthSysFlavor || name.starts_with("krb5");
+    if (known.empty() && spoken) known = name;
+  }
+  return "the export does not allow sec=" + flavor_name(wanted) + ", but sec=" + names +
+         (known.empty() ? "; none of these is supported" : "; give sec=" + known + " in the URL");
+}
+
 std::optional<Security> security_of(const wire::Url& url, bool impersonate) {
   auto refuse = [&](const std::string& why) { throw std::runtime_error("bad URL '" + url.text + "': " + why); };
   const std::string* sec = url.option("sec");

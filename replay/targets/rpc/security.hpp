@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "targets/wire/url.hpp"
 
@@ -27,6 +28,9 @@ constexpr uint32_t kAuthSysFlavor = 1, kGssFlavor = 6;
 // Returns the pseudo flavor by which MOUNT and SECINFO name a service (RFC 2623).
 constexpr uint32_t pseudo_flavor(Service service) { return 390002 + uint32_t(service); }
 std::string flavor_name(uint32_t flavor);  // "sys", "krb5", ...; a number if it has no name
+
+// Says that the server takes only other flavors than `wanted`, and which option to give.
+std::string wrong_flavor(uint32_t wanted, const std::vector<uint32_t>& offered);
 
 // Reads the options of the URL. None: AUTH_SYS. Throws std::runtime_error, one line. `impersonate`: operations are to be
 // performed as their recorded users.
