@@ -142,7 +142,7 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   o.impersonate = options.impersonate;
   o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
-  o.security = rpc::security_of(url, options.impersonate);
+  o.security = rpc::security_of(url, options.impersonate, options.principals);
   o.tls = rpc::Tls::of(url);
   o.clients = ClientShare::of(url);
   o.local = wire::LocalAddresses::of(url);
@@ -164,7 +164,8 @@ NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   o.root = setup.mount(o);
   o.server = setup.at(port);
   setup.limits(&o, port);
-  o.lock_manager = setup.lock_manager();
+  if (!o.security || !o.security->users) o.lock_manager = setup.lock_manager();
+  o.try_principals();
   if (2 * o.clients.clients > kMostReserved && !url.option("resvport"))
     for (auto* addresses : {&o.server, &o.lock_manager})
       for (wire::Address& address : *addresses) address.local = wire::LocalPort::any;

@@ -11,6 +11,14 @@
 
 namespace fsr::nfs {
 
+Identity NfsOptions::user_of(const Credentials& who) const {
+  const bool by_number = impersonate && !(security && security->users);
+  if (by_number) return {.uid = who.uid, .gid = who.gid, .groups = {}};
+  Identity user = self;
+  if (impersonate) user.principal = who.principal;
+  return user;
+}
+
 namespace {
 
 // Returns the number of the object's names, or `otherwise` if the reply does not have it. A directory has one name, because its

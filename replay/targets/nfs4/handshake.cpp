@@ -113,7 +113,8 @@ wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
   c.lazy = c.frugal = one_of_many;
-  c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
+  c.depth = 2 * options.slots + 16;                               // suffices while requests of a lost session are still in flight
+  if (options.security && options.security->users) c.depth *= 2;  // each user makes contexts of his own
   c.request_timeout = options.timeout;
   c.security = options.transport(nfs::kNfsProgram, kNfs4);
   if (c.security) c.connect_timeout = std::min(c.connect_timeout, options.timeout);
@@ -223,7 +224,6 @@ void Nfs4Client::suspect(uint64_t epoch) {
 
 // --- set-up ---
 
-// Finds the export by a walk from the server's root.
 // Asks which flavors the server takes where it refused that of a request (RFC 8881, 2.6.3.1). The request had a file handle, and
 // looked up `names`. `succeeded`: of these operations. The handle was that of the server's root, or `at`.
 Task Nfs4Client::ask_flavors(const FileHandle& at, std::span<const std::string_view> names, unsigned succeeded, bool from_root) {
@@ -240,6 +240,7 @@ Task Nfs4Client::ask_flavors(const FileHandle& at, std::span<const std::string_v
   co_return reply.error;
 }
 
+// Finds the export by a walk from the server's root.
 Task Nfs4Client::mount(const std::string& path) {
   FileHandle at;
   size_t begin = 0;
@@ -342,7 +343,7 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   if (error) {
-    problem_ = gss_ && !gss_->problem().empty()         ? gss_->problem()
+    problem_ = gss_ && !gss_->own().problem().empty()   ? gss_->own().problem()
                : reply_.rpc != nfs::RpcStatus::success  ? nfs::rpc_message(reply_.rpc)
                : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
                : error == ECONNRESET                    ? "server closed the connection: not an RPC service?"

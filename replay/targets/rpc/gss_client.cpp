@@ -417,7 +417,7 @@ void GssClient::pause(int error) {
 
 void GssClient::count_failure() {
   ++counters_.failed;
-  if (!problem_.empty()) counters_.set_problem(problem_);
+  if (!problem_.empty()) counters_.set_problem((security_.user ? security_.principal + ": " : "") + problem_);
 }
 
 void GssClient::fail_waiting(int error) {

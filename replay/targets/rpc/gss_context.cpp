@@ -16,7 +16,7 @@ namespace fsr::rpc {
 
 namespace {
 
-// Credentials of a keytab are in one cache of this process, which two threads must not fill at a time.
+// Credentials of a keytab are in caches of this process, each of which two threads must not fill at a time.
 std::mutex credentials_mutex;
 
 gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
@@ -65,7 +65,8 @@ struct GssContext::Library {
     gss_name_t user = GSS_C_NO_NAME;
     text = buffer(std::string_view(security.principal));
     if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor, security);
-    const std::string cache = "MEMORY:fsreplay." + std::to_string(getpid());
+    // A cache holds tickets of one user only.
+    const std::string cache = "MEMORY:fsreplay." + std::to_string(getpid()) + "." + std::to_string(security.user);
     gss_key_value_element_desc elements[] = {{"client_keytab", security.keytab.c_str()}, {"ccache", cache.c_str()}};
     const gss_key_value_set_desc from = {2, elements};
     gss_OID_set_desc kerberos = {1, gss_mech_krb5};
