@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """NFSv3 and NFSv4.1 with Kerberos, and a map of users (--uid map=FILE) that names principals. The owners of new files on the server's
-disk show as whom each operation arrived: as the map says, or not at all. A trace of 500 users; maps that are wrong, in words."""
+disk show as whom each operation arrived: as the map says, or not at all. A trace of 500 users; maps that are wrong, in words; a KDC
+that goes and comes back in mid-run."""
 import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from lower_fs import Cases, put_on_path  # noqa: E402
-from nfs_mixes import counter, seen  # noqa: E402
+from nfs_mixes import Mix, counter, seen  # noqa: E402
 
 SERVERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers")
-GANESHA = os.path.join(SERVERS, "ganesha")
+GANESHA, KERBEROS = os.path.join(SERVERS, "ganesha"), os.path.join(SERVERS, "kerberos")
 VERSIONS = {"3": "NFS_VFS_URL", "4.1": "NFS4_VFS_URL"}
+LIFE = 4  # seconds of a brief ticket
 MANY = 500
 DAEMON, GAMES = 1, 5  # user ids of Debian's accounts
 
@@ -121,16 +124,45 @@ def wrong_maps(cases):
     cases.case("recorded users", done.returncode == 2 and "give --uid map=FILE with lines 'uid principal'" in done.stderr, done.stderr)
 
 
+def begin_without_kdc():
+    """Loads whose KDC goes away when they have begun. The tickets of one live on, those of the other end, and are to be renewed."""
+    runs = {}
+    for version in VERSIONS:
+        runs[version] = (Mix("live" + version, os.environ[VERSIONS[version]] + "&" + keytab(), 1, 40, f"{LIFE + 3}s"),
+                         Mix("brief" + version, os.environ[VERSIONS[version]] + "&" + keytab().replace("/localhost", "/brief"), 1, 40, f"{LIFE + 3}s"))
+    for pair in runs.values():
+        for mix in pair:
+            mix.await_preparation()
+    subprocess.run([KERBEROS, "--stop"], check=True)
+    return runs, time.monotonic()
+
+
+def without_kdc(cases, runs, since):
+    time.sleep(max(0, since + LIFE + 0.5 - time.monotonic()))  # by then, the brief tickets are over
+    subprocess.run([KERBEROS, "--start"], check=True)
+    for version, (live, brief) in runs.items():
+        report = live.report()
+        cases.case(f"{version}: contexts that live need no KDC", report.get("failed") == 0 and report.get("exit_status") == 0, seen(report))
+        report = brief.report()
+        told = [name for name, count in report["counters"].items() if count and "without a security context" in name and "no KDC of the realm replies" in name]
+        cases.case(f"{version}: without the KDC, operations fail when the ticket is over, which is told and counted",
+                   told and 0 < report.get("failed", 0) == report.get("unanswered") and report.get("exit_status") == 1, seen(report))
+        cases.case(f"{version}: renewal is tried until the KDC is back, and the load goes on", counter(report, "security contexts made anew") > 0
+                   and report.get("failed", 1e9) < 0.6 * report.get("issued", 0), seen(report))
+
+
 def inside():
     put_on_path()
     cases = Cases()
     wrong_maps(cases)
     as_the_map_says(cases)
     many(cases)
+    runs, since = begin_without_kdc()
+    without_kdc(cases, runs, since)
     return cases.status()
 
 
 if sys.argv[1:] == ["--inside"]:
     sys.exit(inside())
-os.environ.update(NFS_KERBEROS="1", KERBEROS_USERS=str(MANY))
+os.environ.update(NFS_KERBEROS="1", KERBEROS_LIFE=str(LIFE), KERBEROS_USERS=str(MANY))
 os.execv(GANESHA, [GANESHA, os.path.abspath(__file__), "--inside"])
