@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The security contexts of one client, by user: those of the client's own user, and of each principal of the map of users from
-// its first request on. Used by one thread at a time, as its channels are.
+// The security contexts of one client, by user. A principal of the map of users has contexts from its first request on. Used by
+// one thread at a time, as the client's channels are.
 #pragma once
 
 #include <cstdint>

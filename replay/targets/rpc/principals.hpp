@@ -19,7 +19,7 @@ struct TargetRequest;
 
 namespace fsr::rpc {
 
-// What became of the requests of one operation.
+// Tells whether an operation could send requests under its user's security context.
 struct ContextUse {
   bool sent = false;    // at least one was sent
   std::string problem;  // why one had no security context; empty: it had
@@ -32,9 +32,8 @@ class Principals {
  public:
   explicit Principals(std::vector<std::string> names);
 
-  // Gets each user's ticket for the server, so that the first operation of a user needs no KDC. A user for whom there is none
-  // stays without one for the whole run. Ends early if the client's own user has no ticket, which the set-up reports, or if the
-  // program is to end.
+  // Gets each user's ticket for the server, so that the first operation of a user needs no KDC. There is no second attempt for a
+  // user who gets none. Ends early if the client's own user has no ticket, which the set-up reports, or if the program is to end.
   void try_all(const Security& security, Clock& clock);
   const std::string& name(uint32_t number) const { return users_.at(number - 1).name; }
   // Returns 0 if an operation may be sent. Otherwise the operation must end with the returned errno, and was counted; its outcome
