@@ -28,8 +28,9 @@ struct OpCall final : SharedCall {
 
   Nfs3Client& client() const { return *performer; }
   NfsState& files() const { return performer->files; }
-  Rpc& ask(Proc proc) {
-    Rpc& rpc = performer->request(proc, who);
+  Rpc& ask(Proc proc) { return ask(proc, who); }
+  Rpc& ask(Proc proc, const Identity& as) {
+    Rpc& rpc = performer->request(proc, as);
     rpc.call = this;
     return rpc;
   }

@@ -99,6 +99,9 @@ struct NfsOptions {
   }
   // Returns the user as whom an operation is performed.
   Identity user_of(const Credentials& who) const;
+  // Returns the user as whom data is written again that a server has lost. A principal's data stays his, whoever notices the
+  // loss. `source`: null: it was not lost. `who`: the user of the operation.
+  Identity writer_of(const DataSource* source, const Identity& who) const;
   // Returns 0 if the operation may be sent. Otherwise there are no credentials of its user, and it ends with the returned errno.
   int withhold(TargetRequest& request) const { return security && security->users ? security->users->withhold(request) : 0; }
   // Called for an operation that ends with `error`. Counts it as not issued if it lacked a security context of its user.
