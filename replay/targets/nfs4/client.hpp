@@ -205,7 +205,8 @@ class Nfs4Client : public WatchedClient {
   Detached recover();
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
-  Task ask_flavors(const FileHandle& at, std::span<const std::string_view> names, unsigned succeeded, bool from_root);
+  Task ask_flavors(const FileHandle* at, std::span<const std::string_view> names, std::string_view name);
+  Task name_flavors(const FileHandle* at, std::span<const std::string_view> names, unsigned succeeded);
   Task probe();
   Task give_up_session();
   Detached end_session();

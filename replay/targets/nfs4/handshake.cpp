@@ -224,20 +224,31 @@ void Nfs4Client::suspect(uint64_t epoch) {
 
 // --- set-up ---
 
-// Asks which flavors the server takes where it refused that of a request (RFC 8881, 2.6.3.1). The request had a file handle, and
-// looked up `names`. `succeeded`: of these operations. The handle was that of the server's root, or `at`.
-Task Nfs4Client::ask_flavors(const FileHandle& at, std::span<const std::string_view> names, unsigned succeeded, bool from_root) {
+// Asks which flavors the server takes for `name` in a directory; "": for the directory. It is found from the server's root, or
+// from `at`, by `names`.
+Task Nfs4Client::ask_flavors(const FileHandle* at, std::span<const std::string_view> names, std::string_view name) {
   Rpc& rpc = request(nullptr, options.self);
-  from_root ? rpc.compound.putrootfh() : rpc.compound.putfh(at);
-  if (succeeded == 0 || succeeded > names.size()) {
-    for (std::string_view name : names.first(succeeded ? names.size() : 0)) rpc.compound.lookup(name);
-    rpc.compound.secinfo_no_name();
-  } else {
-    for (std::string_view name : names.first(succeeded - 1)) rpc.compound.lookup(name);
-    rpc.compound.secinfo(names[succeeded - 1]);
-  }
+  at ? rpc.compound.putfh(*at) : rpc.compound.putrootfh();
+  for (std::string_view directory : names) rpc.compound.lookup(directory);
+  name.empty() ? rpc.compound.secinfo_no_name() : rpc.compound.secinfo(name);
   const Reply& reply = co_await send(rpc);
   co_return reply.error;
+}
+
+// Names the flavors that the server takes where it refused a walk because of that of the request (RFC 8881, 2.6.3.1). The walk
+// began with a file handle, that of the root or `at`, and looked up `names`. `succeeded`: of these operations.
+Task Nfs4Client::name_flavors(const FileHandle* at, std::span<const std::string_view> names, unsigned succeeded) {
+  const bool at_name = succeeded > 0 && succeeded <= names.size();
+  const auto above = at_name ? names.first(succeeded - 1) : succeeded ? names : names.first(0);
+  int error = co_await ask_flavors(at, above, at_name ? names[succeeded - 1] : "");
+  std::string where;
+  if (at_name && reply_.status == kWrongSecurity) {  // it refuses the directory above as well
+    where = above.empty() ? at ? "a directory above it" : "the server's root" : "'" + std::string(above.back()) + "' above it";
+    where += ": ";
+    error = co_await ask_flavors(at, above, "");
+  }
+  if (!error && !reply_.flavors.empty()) problem_ = where + rpc::wrong_flavor(own_flavor(options), flavors_of(reply_));
+  co_return error;
 }
 
 // Finds the export by a walk from the server's root.
@@ -257,21 +268,20 @@ Task Nfs4Client::mount(const std::string& path) {
     rpc.compound.getfh();
     const Reply& reply = co_await send(rpc);
     if (reply.error) {
-      problem_ = reply.error == ENOENT            ? "no such export"
-                 : reply.error == EACCES          ? "access denied by the server"
-                 : reply.status == kWrongSecurity ? wrong_security(options)
-                                                  : strerror(reply.error);
-      problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
-      if (reply.error == ENOENT || reply.error == EACCES || (reply.error == EPERM && reply.status != kWrongSecurity))
-        problem_ += nfs::port_advice(options.server[0].local);
       const int error = reply.error;
-      if (reply.status == kWrongSecurity && reply.done > 0) {
-        const std::string where = "'" + path + "': ", why = " (" + status_name(reply.status) + ")";
+      const uint32_t status = reply.status;
+      problem_ = error == ENOENT            ? "no such export"
+                 : error == EACCES          ? "access denied by the server"
+                 : status == kWrongSecurity ? wrong_security(options)
+                                            : strerror(error);
+      if (status == kWrongSecurity && reply.done > 0) {
         const std::span<const std::string_view> all = names;
-        co_await ask_flavors(at, all.subspan(done, std::min(kNamesAtOnce, names.size() - done)), reply.done - 1, done == 0);
-        if (!reply_.error && !reply_.flavors.empty())
-          problem_ = where + rpc::wrong_flavor(own_flavor(options), flavors_of(reply_)) + why;
+        co_await name_flavors(done ? &at : nullptr, all.subspan(done, std::min(kNamesAtOnce, names.size() - done)),
+                              reply.done - 1);
       }
+      problem_ = "'" + path + "': " + problem_ + (status ? " (" + status_name(status) + ")" : "");
+      if (error == ENOENT || error == EACCES || (error == EPERM && status != kWrongSecurity))
+        problem_ += nfs::port_advice(options.server[0].local);
       co_return error;
     }
     at = reply.handle;
