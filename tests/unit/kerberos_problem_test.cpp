@@ -37,7 +37,7 @@ TEST_CASE("flavors have the names of sec=") {
 
 TEST_CASE("a flavor that a server refuses is told with those that it takes") {
   CHECK(wrong_flavor(1, {390005}) == "the export does not allow sec=sys, but sec=krb5p; give sec=krb5p in the URL");
-  CHECK(wrong_flavor(390003, {0, 390005, 1}) ==
+  CHECK(wrong_flavor(390004, {0, 390005, 1}) ==
         "the export does not allow sec=krb5i, but sec=none, krb5p, sys; give sec=krb5p in the URL");
   CHECK(wrong_flavor(1, {6}) == "the export does not allow sec=sys, but sec=6; none of these is supported");
 }
