@@ -60,7 +60,7 @@ void Principals::count_withheld(TargetRequest& request, const std::string& reaso
   std::lock_guard lock(mutex_);
   User& user = users_.at(request.who.principal - 1);
   ++user.withheld;
-  user.reason = reason;
+  if (user.reason.empty()) user.reason = reason;
 }
 
 void Principals::list(std::vector<std::pair<std::string, uint64_t>>* all) const {
@@ -77,7 +77,7 @@ void Principals::list(std::vector<std::pair<std::string, uint64_t>>* all) const 
       all->emplace_back(begin + user.name + ": " + user.reason, user.withheld);
     else
       others += user.withheld;
-  if (others) all->emplace_back(fmt::format("{}no tickets of {} further users", begin, named - kNamed), others);
+  if (others) all->emplace_back(begin + "no tickets of further users", others);
 }
 
 }  // namespace fsr::rpc

@@ -48,7 +48,7 @@ class Principals {
   struct User {
     std::string name;
     int error = 0;       // errno; 0: there is a ticket
-    std::string reason;  // of the last operation that was not issued; of try_all() if there is no ticket
+    std::string reason;  // of the first operation that was not issued, because names of counters must stay; of try_all()
     uint64_t withheld = 0;
   };
 
