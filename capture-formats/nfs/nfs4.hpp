@@ -52,6 +52,7 @@ enum class OpNum : uint8_t {
   rename = 29,
   restorefh = 31,
   savefh = 32,
+  secinfo = 33,
   setattr = 34,
   verify = 37,
   write = 38,
@@ -59,6 +60,7 @@ enum class OpNum : uint8_t {
   exchange_id = 42,
   create_session = 43,
   destroy_session = 44,
+  secinfo_no_name = 52,
   sequence = 53,
   destroy_clientid = 57,
   reclaim_complete = 58,
@@ -109,7 +111,7 @@ int status_errno(uint32_t status);         // 0 for kOk
 std::string status_name(uint32_t status);  // "NFS4ERR_NOTSUPP"
 
 // An errno inside this client: the server no longer knows an open file or a lock.
-constexpr int kStateLost = EKEYEXPIRED;
+constexpr int kStateLost = EOWNERDEAD;
 
 struct Stateid {
   uint32_t seqid = 0;
@@ -192,6 +194,12 @@ struct ServerAttr {
 void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server);
 void decode_set(XdrDecoder& in, Attr* set);  // what SETATTR, CREATE or OPEN is to set, or VERIFY to compare
 
+// A way of protecting requests that a server takes (secinfo4). A mechanism of GSS has a service; all others have 0.
+struct SecurityFlavor {
+  uint32_t flavor = 0, service = 0;
+  std::string_view mechanism;  // the object identifier as GSS encodes it, or without its first two bytes
+};
+
 struct ChannelAttr {
   uint32_t max_request = 0, max_response = 0, max_cached = 0, max_operations = 0, max_slots = 0;
 };
@@ -224,7 +232,8 @@ struct Reply {
   uint32_t sequenceid = 0, flags = 0;
   SessionId session{};
   ChannelAttr fore;
-  void clear();  // keeps capacity
+  std::vector<SecurityFlavor> flavors;  // SECINFO, SECINFO_NO_NAME
+  void clear();                         // keeps capacity
 };
 
 // Reads what one operation that succeeded returned. False: malformed, or not one of OpNum.

@@ -177,6 +177,21 @@ void decode_sequence(XdrDecoder& in, Reply* r) {
   r->sequence_flags = in.u32();
 }
 
+void decode_secinfo(XdrDecoder& in, Reply* r) {
+  constexpr uint32_t kGss = 6;
+  const uint32_t flavors = in.u32();
+  for (uint32_t i = 0; i < flavors && in.ok(); ++i) {
+    SecurityFlavor f;
+    f.flavor = in.u32();
+    if (f.flavor == kGss) {
+      f.mechanism = in.opaque(kLongestIdentity);
+      in.u32();  // quality of protection
+      f.service = in.u32();
+    }
+    if (in.ok()) r->flavors.push_back(f);
+  }
+}
+
 void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
   switch (op) {
     case OpNum::access:
@@ -245,6 +260,9 @@ void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
       return;
     case OpNum::listxattrs:
       return decode_xattr_names(in, r);
+    case OpNum::secinfo:
+    case OpNum::secinfo_no_name:
+      return decode_secinfo(in, r);
     case OpNum::delegreturn:
     case OpNum::lockt:
     case OpNum::lookup:

@@ -18,10 +18,11 @@ namespace fsr::nfs {
 constexpr uint32_t kLastFragment = 0x80000000;
 constexpr uint32_t kCall = 0, kReply = 1;  // types of messages
 
-// AUTH_SYS: whom the caller claims to be.
+// User as whom a call is made. AUTH_SYS: whom the caller claims to be.
 struct Identity {
   uint32_t uid = 0, gid = 0;
   std::vector<uint32_t> groups;  // at most 16 are sent
+  uint32_t principal = 0;        // used with Kerberos: whose security context protects the call; 0: that of the client's own user
 };
 Identity own_identity();
 

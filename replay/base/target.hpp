@@ -47,7 +47,10 @@ inline bool asks_for_terminal(const Op& op) {
 
 struct Credentials {
   uint32_t uid = 0, gid = 0;
+  // Number of one of TargetOptions::principals, from 1. 0: the target's own user, who prepares a run. Used with principals only.
+  uint32_t principal = 0;
 };
+constexpr uint32_t kNoPrincipal = UINT32_MAX;  // the map of users has no line for the user
 
 struct Outcome {
   int32_t error = 0;       // errno, positive; 0: success
@@ -55,6 +58,7 @@ struct Outcome {
   Attr attr;               // attributes of the object in the reply; attr.valid says which
   std::string_view data;   // read content, readlink target or xattr value; valid during the completion callback only
   uint32_t auxiliary = 0;  // number of requests that the target added
+  bool withheld = false;   // no request was sent, because there are no credentials of the user; `error` is set as well
   int64_t completed = 0;   // Clock::now() at the reply
   // Entries of a readdir(plus); valid during the completion callback only.
   std::span<const DirEntry> entries;
@@ -109,6 +113,8 @@ struct TargetOptions {
   bool privileged = false;   // allow device nodes, set-id bits, trusted/security xattrs, ioctls
   bool impersonate = false;  // act as the user in TargetRequest::who
   bool force = false;        // overwrite a device that holds data
+  std::vector<std::string> principals =
+      {};  // Kerberos principals to act as; empty: users are numbers. See Credentials::principal
 };
 
 struct Space {
@@ -173,10 +179,13 @@ struct TargetPlugin {
   const char* help;    // one line for `fsreplay --help`; null: the line of another plugin includes it
   std::unique_ptr<Target> (*open)(const std::string& url, const TargetOptions& options);
   std::span<const OpMapping> mappings = {};  // one for each dialect; empty: not in docs/operations.md
+  // True: users to act as are Kerberos principals at this URL. Null: they are numbers. Throws as `open` does.
+  bool (*users_are_principals)(const std::string& url) = nullptr;
 };
 
 std::span<const TargetPlugin* const> target_plugins();
 // Opens a target. `url`: a URL of a known scheme, or a directory (the same as file:DIR).
 std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions& options);
+bool users_are_principals(const std::string& url);  // as TargetPlugin::users_are_principals; false for other targets
 
 }  // namespace fsr

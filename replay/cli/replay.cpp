@@ -49,18 +49,23 @@ static std::string dialect_text(const Target& target) {
 }
 
 void Replay::open_target_for_run() {
-  if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
-  if (command.uid.rfind("map=", 0) == 0)
-    credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4)));
   std::string url = command.target;
   if (url.empty()) url = "./fsreplay-data";
+  if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
+  if (command.uid.rfind("map=", 0) == 0) {
+    const CredentialMap::To to = users_are_principals(url) ? CredentialMap::To::principals : CredentialMap::To::accounts;
+    credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4), to));
+  }
   if (!command.force) {
     refuse_captured_place(url, input->header());
     if (input->is_live()) refuse_unknown_fuse(url, input->header());
     if (input->leaves_target_alone()) refuse_own_server(url, input->header());
   }
-  target = open_target(
-      url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
+  target = open_target(url, {.clock = &clock,
+                             .privileged = command.privileged,
+                             .impersonate = credentials != nullptr,
+                             .force = command.force,
+                             .principals = credentials ? credentials->principals() : std::vector<std::string>()});
   report.target = target->name();
   if (report.target.find("://") != report.target.npos) report.target += dialect_text(*target);
   if (report.target.starts_with("file:")) report.target_mount = mount_text(report.target.substr(5));

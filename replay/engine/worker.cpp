@@ -300,6 +300,7 @@ void Worker::finish(Node& node, bool was_queued) {
     busy_ = false;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
+  if (node.request.outcome.withheld && !is_added_lookup(node.copy.op())) return take_back(node);
   if (try_again(node)) return;
   if (const Op& op = node.copy.op(); is_added_lookup(op) && op.parent2 && !node.request.outcome.error)
     run_.target.forget_name(op.object, op.parent2, op.name2);
@@ -335,6 +336,20 @@ bool Worker::try_again(Node& node) {
   if (tried >= int64_t(op.length) || run_.cancel.load(std::memory_order_relaxed)) return false;
   scheduler_.add(node, node.ended + std::clamp(tried / 8, kSoonAgain, kLateAgain));
   return true;
+}
+
+// Counts an operation as not issued, because the target sent nothing for it.
+void Worker::take_back(Node& node) {
+  const Op& op = node.copy.op();
+  KindResult& kind = result_.kinds[unsigned(op.kind)];
+  --kind.issued;
+  if (run_.target.fidelity(op) == Fidelity::approximate) --kind.approximate;
+  if (run_.options.record) run_.options.record->withdraw(node.recorded);
+  if (!node.scratch.empty()) {
+    made_bytes_ -= node.scratch.size();
+    std::string().swap(node.scratch);
+  }
+  dispose(node, Disposal::refused);
 }
 
 // Counts a completed operation. `stalled`: ns of the service time in which this program stood still. `failed`: see compare().

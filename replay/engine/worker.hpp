@@ -127,6 +127,7 @@ class Worker final : public Completion {
   void finish(Node& node, bool was_queued);
   bool try_again(Node& node);
   void dispose(Node& node, Disposal why);
+  void take_back(Node& node);
   void release(const Node& node, Edge* list, int64_t when);
   void account(Node& node, int64_t due, int64_t stalled, bool failed);
   bool compare(const Node& node);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/lost_locks.hpp"
+#include "base/withheld.hpp"
 #include "measure/stood_still.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
@@ -57,6 +58,13 @@ Verdict verdict(const Report& report) {
     (report.allowed[i] ? allowed : impossible) += r.kinds[i].impossible;
     refused += r.kinds[i].refused;
   }
+  std::vector<std::string> withheld;  // of `refused`, those of users without credentials
+  uint64_t unsafe = refused;
+  for (const auto& [name, count] : report.counters) {
+    if (!count || !name.starts_with(kWithheld)) continue;
+    unsafe -= std::min(unsafe, count);
+    withheld.push_back(format_count(count) + " " + name);
+  }
   Verdict v;
   auto when = [&](uint64_t n, const char* what) {
     if (n) v.reasons.push_back(format_count(n) + " " + what);
@@ -74,7 +82,8 @@ Verdict verdict(const Report& report) {
   if (r.unanswered)
     v.reasons.push_back(format_count(r.unanswered) + " operations had no reply" +
                         (r.silent ? fmt::format("; the target was unresponsive for {}", format_duration(r.silent)) : ""));
-  when(refused, "operations were refused as unsafe");
+  when(unsafe, "operations were refused as unsafe");
+  for (std::string& reason : withheld) v.reasons.push_back(std::move(reason));
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations were in flight at the end");
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)

@@ -158,6 +158,7 @@ struct ClientConnection : SharedConnection {
       homes_.closed(op.object, [&](uint64_t owner, uint32_t number) { return holds_locks(number, op.object, owner); });
     ClientFigures& figures = figures_[call.client_number];
     const Outcome& outcome = call.request->outcome;
+    if (outcome.withheld) return;
     if (is_no_answer(outcome.error))
       ++figures.failed;
     else

@@ -33,4 +33,11 @@ std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions&
   return file_plugin.open("file:" + url, options);
 }
 
+bool users_are_principals(const std::string& url) {
+  const std::string_view scheme = scheme_of(url);
+  for (const TargetPlugin* plugin : kPlugins)
+    if (scheme == plugin->scheme) return plugin->users_are_principals && plugin->users_are_principals(url);
+  return false;
+}
+
 }  // namespace fsr

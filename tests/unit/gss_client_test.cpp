@@ -268,7 +268,7 @@ TEST_CASE("a context whose verifier is forged is not used") {
   Call call;
   f.send(call);
   f.say(context_made(f.hear(1).xid, 8, checksum_of(be32(9))));
-  CHECK(call.error == EACCES);
+  CHECK(call.error == EKEYREJECTED);
   CHECK(f.told().find("forged") != std::string::npos);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("a server that denies every context is asked no more for a pause") {
   CHECK(f.counters.failed == 1);
   CHECK(f.told().find("rejects the Kerberos ticket") != std::string::npos);
   f.send(call);
-  CHECK(call.error == EACCES);
+  CHECK(call.error == EKEYREJECTED);
   CHECK(!f.server.has_more());
   f.clock.advance_to(f.clock.now() + GssClient::kPause);
   f.send(call);

@@ -24,7 +24,7 @@ TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
   CHECK(line(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, keytab).find("does not know the user user") != std::string::npos);
   CHECK(line(12345, cache).find("no security context for nfs/server") != std::string::npos);
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", cache).error == EKEYEXPIRED);
-  CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EACCES);
+  CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EKEYREJECTED);
 }
 
 TEST_CASE("flavors have the names of sec=") {
@@ -33,4 +33,11 @@ TEST_CASE("flavors have the names of sec=") {
   CHECK(flavor_name(390004) == "krb5i");
   CHECK(flavor_name(390005) == "krb5p");
   CHECK(flavor_name(6) == "6");
+}
+
+TEST_CASE("a flavor that a server refuses is told with those that it takes") {
+  CHECK(wrong_flavor(1, {390005}) == "the export does not allow sec=sys, but sec=krb5p; give sec=krb5p in the URL");
+  CHECK(wrong_flavor(390004, {0, 390005, 1}) ==
+        "the export does not allow sec=krb5i, but sec=none, krb5p, sys; give sec=krb5p in the URL");
+  CHECK(wrong_flavor(1, {6}) == "the export does not allow sec=sys, but sec=6; none of these is supported");
 }

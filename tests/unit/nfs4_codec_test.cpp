@@ -109,6 +109,14 @@ TEST_CASE("the decoder reads replies that this server never sends") {
   Recorded value("getxattr-value");
   REQUIRE(value.ok);
   CHECK(value.reply.data == "value");
+  Recorded flavors("secinfo");
+  REQUIRE(flavors.ok);
+  REQUIRE(flavors.reply.flavors.size() == 5);
+  CHECK(flavors.reply.flavors[0].flavor == 6);
+  CHECK(flavors.reply.flavors[0].service == 3);
+  CHECK(flavors.reply.flavors[0].mechanism.size() == 9);
+  CHECK(flavors.reply.flavors[3].flavor == 1);
+  CHECK(flavors.reply.flavors[4].flavor == 0);
   Recorded version("minor-version-mismatch");
   REQUIRE(version.ok);
   CHECK(version.reply.status == kMinorVersionMismatch);

@@ -3,7 +3,8 @@
 // again (uncommitted.hpp).
 //
 // Each version has its own types OpCall and File, and functions for its requests, which these templates find by their arguments:
-//   Task write_bytes(OpCall&, const File&, uint64_t offset, std::string_view bytes, Stable, Written*);  // at least one byte
+//   Task write_bytes(OpCall&, const File&, uint64_t offset, std::string_view bytes, Stable, Written*, const DataSource* lost);
+//     writes at least one byte; `lost`: the bytes are written again; null: for the first time
 //   Task commit_once(OpCall&, const File&, uint64_t* verifier);
 // OpCall::restarted says that a reply showed a restart. The templates are static for the reason in path_protocol.hpp.
 #pragma once
@@ -76,7 +77,8 @@ static Task rewrite_pieces(void* context) {
     pass.call.auxiliary();
     Written written;
     const std::string_view bytes = piece->source.data(piece->begin, size_t(piece->end - piece->begin));
-    if (const int error = co_await write_bytes(pass.call, pass.file, piece->begin, bytes, Stable::unstable, &written)) {
+    if (const int error =
+            co_await write_bytes(pass.call, pass.file, piece->begin, bytes, Stable::unstable, &written, &piece->source)) {
       pass.error = error;
       files.leave(object, *piece);
       break;

@@ -27,7 +27,7 @@ wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   c.security = o.transport(kNfsProgram, kNfs3);
   if (c.security) c.connect_timeout = std::min(c.connect_timeout, o.timeout);
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
-  c.depth = depth + kControlCalls;
+  c.depth = depth + (o.security && o.security->users ? depth : kControlCalls);  // each user makes contexts of his own
   c.request_timeout = o.timeout;
   return c;
 }
@@ -43,12 +43,13 @@ wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) 
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) {
-  if (client->gss_) client->gss_->ended(sealed);
+  if (call) call->contexts.failed(*this, gss, error);
+  if (gss) gss->ended(sealed);
   if (call && error == ECONNRESET && !idempotent) call->harmful = true;
   client->end(*this, error);
 }
 void Rpc::sent_again() {
-  if (client->gss_ && lock == LockProc::none) client->gss_->seal_again(*this, sealed);
+  if (gss) gss->seal_again(*this, sealed);
 }
 
 Nfs3Client::Nfs3Client(NfsState& state, unsigned calls)
@@ -86,8 +87,8 @@ void Nfs3Client::protect() {
 }
 
 void Nfs3Client::make_context() {
-  if (gss_ && !gss_->prepare((*channels_)[0]))
-    throw std::runtime_error(gss_->problem().empty() ? "interrupted" : gss_->problem());
+  if (gss_ && !gss_->own().prepare((*channels_)[0]))
+    throw std::runtime_error(gss_->own().problem().empty() ? "interrupted" : gss_->own().problem());
 }
 
 void Nfs3Client::end_everything() {
@@ -107,6 +108,7 @@ Rpc& Nfs3Client::take(const Procedure& procedure, const Identity& who) {
   rpc.retry_until = 0;
   rpc.wanted = SIZE_MAX;
   rpc.reclaim = false;
+  rpc.gss = gss_ && procedure.program == kNfsProgram ? &gss_->of(who.principal) : nullptr;
   begin_call(rpc.head, 0, procedure, who, machine_);  // transmit() sets the xid
   return rpc;
 }
@@ -151,16 +153,17 @@ void Nfs3Client::begin(Rpc& rpc) {
 }
 
 void Nfs3Client::transmit(Rpc& rpc) {
-  if (gss_ && rpc.lock == LockProc::none) return gss_->send(*rpc.channel, rpc, rpc.sealed);
+  if (rpc.gss) return rpc.gss->send(*rpc.channel, rpc, rpc.sealed);
   rpc.channel->open(rpc);  // never full, because the depth suffices for all requests
   change_xid(rpc.head, rpc.tag());
   rpc.channel->send(rpc);
 }
 
 void Nfs3Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  if (rpc.call) rpc.call->contexts.sent = true;
   if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
-  if (gss_) {
-    const rpc::GssClient::Opened opened = gss_->open(*rpc.channel, rpc, rpc.sealed, &message);
+  if (rpc.gss) {
+    const rpc::GssClient::Opened opened = rpc.gss->open(*rpc.channel, rpc, rpc.sealed, &message);
     if (opened == rpc::GssClient::Opened::sent_again) return;
     if (opened == rpc::GssClient::Opened::forged) {
       rpc.channel->reject();
@@ -292,9 +295,9 @@ void Nfs3Client::end_all(Which which) {
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
-    const bool waited = std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
+    const bool waited = std::erase(delayed_, rpc) > 0 || (rpc->gss && rpc->gss->withdraw(*rpc));
     if (!waited) rpc->channel->forget(*rpc);
-    if (gss_) gss_->ended(rpc->sealed);
+    if (rpc->gss) rpc->gss->ended(rpc->sealed);
     end(*rpc, ECANCELED);
   }
 }

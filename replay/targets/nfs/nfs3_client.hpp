@@ -34,7 +34,8 @@ struct ClientReply : Reply {
 struct Rpc final : RpcBase<Nfs3Client, OpCall, Rpc> {
   wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
-  rpc::SealedCall sealed;                                  // used with Kerberos
+  rpc::GssClient* gss = nullptr;                           // protects the call; null: AUTH_SYS
+  rpc::SealedCall sealed;                                  // used with `gss`
   LockProc lock = LockProc::none;                          // none: an NFS request; otherwise a request to the lock manager
   bool reclaim = false;                                    // a lock is requested again after a restart
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns; used if the server asks to retry later
@@ -128,7 +129,7 @@ class Nfs3Client : public WatchedClient {
   unsigned reclaiming_ = 0;            // coroutines that do so
   bool locks_up_ = false;              // lock_channel_ was connected at the last poll()
   // Seals requests to the NFS program; none: AUTH_SYS. Requests to the lock manager stay AUTH_SYS, as those of Linux's client do.
-  std::optional<rpc::GssClient> gss_;
+  std::optional<rpc::GssUsers> gss_;
   wire::Channel* lock_channel_ = nullptr;     // one of channels_; null: no lock was requested yet
   std::optional<wire::ChannelSet> channels_;  // none: the session ends
 };

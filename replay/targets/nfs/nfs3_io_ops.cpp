@@ -64,8 +64,9 @@ Task do_read(OpCall& call) {
   return read_file(call, file);
 }
 
-Task write_bytes(OpCall& call, const Open& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written) {
-  Rpc& rpc = call.ask(Proc::write);
+Task write_bytes(OpCall& call, const Open& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written,
+                 const DataSource* lost) {
+  Rpc& rpc = call.ask(Proc::write, call.client().options.writer_of(lost, call.who));
   XdrEncoder out(rpc.head);
   encode_write(out, file.handle, offset, uint32_t(bytes.size()), stable);
   const ClientReply& reply = co_await call.client().send(rpc, bytes);

@@ -60,7 +60,8 @@ Task unlock(OpCall& call, const Open& file, const LockRequest& wish);
 
 // --- requests that the parts shared with version 4 make ---
 Task read_piece(Moving<OpCall, Open>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved);
-Task write_bytes(OpCall& call, const Open& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
+Task write_bytes(OpCall& call, const Open& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written,
+                 const DataSource* lost = nullptr);
 Task commit_once(OpCall& call, const Open& file, uint64_t* verifier);
 Task size_of(OpCall& call, const Open& file, uint64_t* size);
 Task set_size(OpCall& call, const Open& file, uint64_t size);

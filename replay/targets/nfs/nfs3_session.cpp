@@ -18,12 +18,8 @@ constexpr unsigned kMostCalls = 128;  // operations in flight
 void OpCall::begin(Nfs3Client& client) {
   performer = &client;
   hid = restarted = harmful = sent_twice = false;
-  if (client.options.impersonate) {
-    who.uid = request->who.uid;
-    who.gid = request->who.gid;
-  } else {
-    who = client.options.self;
-  }
+  contexts = {};
+  who = client.options.user_of(request->who);
 }
 
 Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state) : state_(std::move(state)), client_(*state_, kMostCalls) {}
@@ -61,8 +57,10 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
 }
 
 Detached Nfs3Session::run(OpCall& call) {
-  int error = co_await perform(call);
+  int error = client_.options.withhold(*call.request);
+  if (!error) error = co_await perform(call);
   if (call.harmful) error = co_await after_lost_reply(call, error);
+  client_.options.ended(*call.request, call.contexts, error);
   finish(call, error);
 }
 

@@ -20,6 +20,7 @@ struct OpCall final : SharedCall {
   Identity who;
   bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a reply to a write showed that the server restarted
+  rpc::ContextUse contexts;
   // For lost_reply.hpp:
   bool harmful = false;     // the reply to a request that must not be made twice was lost with its connection
   bool sent_twice = false;  // it began again because of that
@@ -27,8 +28,9 @@ struct OpCall final : SharedCall {
 
   Nfs3Client& client() const { return *performer; }
   NfsState& files() const { return performer->files; }
-  Rpc& ask(Proc proc) {
-    Rpc& rpc = performer->request(proc, who);
+  Rpc& ask(Proc proc) { return ask(proc, who); }
+  Rpc& ask(Proc proc, const Identity& as) {
+    Rpc& rpc = performer->request(proc, as);
     rpc.call = this;
     return rpc;
   }

@@ -95,10 +95,7 @@ class Setup {
   static void check_flavors(const std::string& what, const std::vector<uint32_t>& offered, uint32_t wanted) {
     const auto has = [&](uint32_t flavor) { return std::find(offered.begin(), offered.end(), flavor) != offered.end(); };
     if (offered.empty() || has(wanted) || (wanted == rpc::kAuthSysFlavor && has(0))) return;
-    std::string names;
-    for (uint32_t flavor : offered) names += (names.empty() ? "" : ", ") + rpc::flavor_name(flavor);
-    throw std::runtime_error(what + ": the export does not allow sec=" + rpc::flavor_name(wanted) + ", but sec=" + names +
-                             "; give one of these");
+    throw std::runtime_error(what + ": " + rpc::wrong_flavor(wanted, offered));
   }
 
   // Returns advice for statuses with which servers refuse a source port, among other reasons.
@@ -145,7 +142,7 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   o.impersonate = options.impersonate;
   o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
-  o.security = rpc::security_of(url, options.impersonate);
+  o.security = rpc::security_of(url, options.impersonate, options.principals);
   o.tls = rpc::Tls::of(url);
   o.clients = ClientShare::of(url);
   o.local = wire::LocalAddresses::of(url);
@@ -167,7 +164,8 @@ NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   o.root = setup.mount(o);
   o.server = setup.at(port);
   setup.limits(&o, port);
-  o.lock_manager = setup.lock_manager();
+  if (!o.security || !o.security->users) o.lock_manager = setup.lock_manager();
+  o.try_principals();
   if (2 * o.clients.clients > kMostReserved && !url.option("resvport"))
     for (auto* addresses : {&o.server, &o.lock_manager})
       for (wire::Address& address : *addresses) address.local = wire::LocalPort::any;

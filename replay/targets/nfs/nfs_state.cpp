@@ -11,6 +11,20 @@
 
 namespace fsr::nfs {
 
+Identity NfsOptions::user_of(const Credentials& who) const {
+  const bool by_number = impersonate && !(security && security->users);
+  if (by_number) return {.uid = who.uid, .gid = who.gid, .groups = {}};
+  Identity user = self;
+  if (impersonate) user.principal = who.principal;
+  return user;
+}
+
+Identity NfsOptions::writer_of(const DataSource* source, const Identity& who) const {
+  Identity writer = who;
+  if (source && security && security->users) writer.principal = source->principal;
+  return writer;
+}
+
 namespace {
 
 // Returns the number of the object's names, or `otherwise` if the reply does not have it. A directory has one name, because its
@@ -171,9 +185,9 @@ void NfsState::lose(ObjectId object, uint64_t offset, uint64_t end) {
 }
 
 DataSource NfsState::source_of(const TargetRequest& request, uint64_t start, uint64_t offset, uint64_t count) {
-  if (request.generated) return {true, nullptr, request.op->object, request.op->offset - start};
+  if (request.generated) return {true, nullptr, request.op->object, request.op->offset - start, request.who.principal};
   auto kept = RetainedData::keep(request.payload.substr(size_t(offset - start), size_t(count)), unstable_budget);
-  return {kept != nullptr, kept, kNoObject, 0 - offset};
+  return {kept != nullptr, kept, kNoObject, 0 - offset, request.who.principal};
 }
 
 bool NfsState::needs_commit(ObjectId object, uint64_t* upto) {

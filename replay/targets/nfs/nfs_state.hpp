@@ -18,7 +18,8 @@
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/uncommitted.hpp"
-#include "targets/rpc/gss_client.hpp"
+#include "targets/rpc/gss_users.hpp"
+#include "targets/rpc/principals.hpp"
 #include "targets/rpc/tls.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/local_addresses.hpp"
@@ -92,6 +93,21 @@ struct NfsOptions {
   bool privileged = false;
   bool impersonate = false;
 
+  // Gets the tickets of the users of the map, if there is one.
+  void try_principals() const {
+    if (security && security->users) security->users->try_all(*security, *clock);
+  }
+  // Returns the user as whom an operation is performed.
+  Identity user_of(const Credentials& who) const;
+  // Returns the user as whom data is written again that a server has lost. A principal's data stays his, whoever notices the
+  // loss. `source`: null: it was not lost. `who`: the user of the operation.
+  Identity writer_of(const DataSource* source, const Identity& who) const;
+  // Returns 0 if the operation may be sent. Otherwise there are no credentials of its user, and it ends with the returned errno.
+  int withhold(TargetRequest& request) const { return security && security->users ? security->users->withhold(request) : 0; }
+  // Called for an operation that ends with `error`. Counts it as not issued if it lacked a security context of its user.
+  void ended(TargetRequest& request, const rpc::ContextUse& contexts, int error) const {
+    if (error && request.who.principal && contexts.lacked()) security->users->count_withheld(request, contexts.problem);
+  }
   // Returns what protects connections to a program of the server. Null: nothing does.
   std::shared_ptr<const wire::StreamSecurity> transport(uint32_t program, uint32_t version) const;
 };

@@ -116,7 +116,10 @@ class NfsTarget final : public Target {
                                                          {"locks reclaimed", c.locks_again},
                                                          {kLocksLost, c.locks_lost},
                                                          {"operations on unknown objects", c.unknown}};
-    if (state_->options.security) c.gss.list(&all);
+    if (state_->options.security) {
+      c.gss.list(&all);
+      if (state_->options.security->users) state_->options.security->users->list(&all);
+    }
     if (state_->options.tls) state_->options.tls->counters.list(&all);
     return all;
   }
@@ -199,16 +202,19 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
   }
 }
 
+bool users_are_principals(const std::string& text) { return rpc::wants_kerberos(wire::parse_url(text)); }
+
 }  // namespace
 
 }  // namespace fsr::nfs
 
 namespace fsr {
 
-const TargetPlugin nfs4_plugin{"nfs4", nullptr, nfs::open_nfs};
+const TargetPlugin nfs4_plugin{
+    .scheme = "nfs4", .help = nullptr, .open = nfs::open_nfs, .users_are_principals = nfs::users_are_principals};
 
 const TargetPlugin nfs_plugin{"nfs",
                               "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), by fsreplay's own client",
-                              nfs::open_nfs, nfs::kMappings};
+                              nfs::open_nfs, nfs::kMappings, nfs::users_are_principals};
 
 }  // namespace fsr

@@ -95,9 +95,9 @@ void RpcClient::call(const Procedure& procedure, const Identity& who, const std:
   if (security_ && !gss_)
     gss_.emplace(*security_, Procedure{procedure.program, procedure.version, 0}, timeout_, clock_, gss_counters_);
   if (gss_) {
-    x.gss = &*gss_;
+    x.gss = &gss_->of(who.principal);
     x.channel = &channel_;
-    gss_->send(channel_, x, x.sealed);
+    x.gss->send(channel_, x, x.sealed);
   } else {
     channel_.open(x);
     change_xid(x.head, x.tag());
@@ -106,7 +106,7 @@ void RpcClient::call(const Procedure& procedure, const Identity& who, const std:
   const int64_t begun = clock_.now();
   while (!x.done && !clock_.given_up(begun)) channel_.poll(clock_.look_again(INT64_MAX), -1);
   if (!x.done) {
-    if (gss_) gss_->withdraw(x);
+    if (x.gss) x.gss->withdraw(x);
     channel_.reset();
     x.problem = "interrupted";
   }

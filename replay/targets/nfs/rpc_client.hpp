@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nfs/rpc.hpp"
-#include "targets/rpc/gss_client.hpp"
+#include "targets/rpc/gss_users.hpp"
 #include "targets/wire/channel.hpp"
 
 namespace fsr::nfs {
@@ -35,7 +35,7 @@ class RpcClient {
   Clock& clock_;
   wire::ChannelCounters counters_;
   rpc::GssCounters gss_counters_;
-  std::optional<rpc::GssClient> gss_;  // made for the program of the first call
+  std::optional<rpc::GssUsers> gss_;  // made for the program of the first call
   wire::Channel channel_;
 };
 

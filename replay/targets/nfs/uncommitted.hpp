@@ -57,6 +57,7 @@ struct DataSource {
   std::shared_ptr<const RetainedData> kept;  // null: generated
   ObjectId object = kNoObject;
   uint64_t shift = 0;
+  uint32_t principal = 0;  // Identity::principal of the user who wrote it
   bool operator==(const DataSource&) const = default;
   // Returns `size` bytes at `offset` of the file, at most Payload::kDirect. Valid as long as this source.
   std::string_view data(uint64_t offset, size_t size) const;

@@ -65,14 +65,15 @@ OpNum subject_of(std::span<const OpNum> ops) {
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 
 void Rpc::failed(int error) {
-  if (client->gss_) client->gss_->ended(sealed);
+  if (call) call->contexts.failed(*this, gss, error);
+  if (gss) gss->ended(sealed);
   if (slot != kNoSlot) sendings() ? client->retire(*this) : client->release(*this, false);
   if (call && sendings() && !harmless()) call->harmful = true;
   client->end(*this, error);
 }
 
 void Rpc::sent_again() {
-  if (client->gss_) client->gss_->seal_again(*this, sealed);
+  if (gss) gss->seal_again(*this, sealed);
 }
 
 Rpc& Nfs4Client::bare_request(size_t channel) {
@@ -86,6 +87,7 @@ Rpc& Nfs4Client::bare_request(size_t channel) {
   rpc.repeats = 0;
   rpc.padding = 0;
   rpc.idempotent = true;  // the slot makes the server recognize a repetition
+  rpc.gss = gss_ ? &gss_->own() : nullptr;
   rpc.compound.begin(rpc.head, options.self, minor_version);
   return rpc;
 }
@@ -94,6 +96,7 @@ Rpc& Nfs4Client::request(OpCall* call, const Identity& who) {
   Rpc& rpc = bare_request();
   rpc.call = call;
   rpc.bound_for = nullptr;
+  if (gss_) rpc.gss = &gss_->of(who.principal);
   rpc.compound.begin(rpc.head, who, minor_version);
   rpc.compound.sequence();
   return rpc;
@@ -130,7 +133,7 @@ void Nfs4Client::transmit(Rpc& rpc) {
     rpc.compound.place(session_, slots_[rpc.slot].sequence, rpc.slot, uint32_t(slots_.size() - 1), !rpc.harmless());
   }
   rpc.channel = rpc.bound_for ? rpc.bound_for : &channels_.next();
-  if (gss_) return gss_->send(*rpc.channel, rpc, rpc.sealed);
+  if (rpc.gss) return rpc.gss->send(*rpc.channel, rpc, rpc.sealed);
   rpc.channel->open(rpc);
   rpc.compound.end(rpc.tag(), rpc.payload.size() + rpc.padding);
   rpc.channel->send(rpc);
@@ -184,7 +187,8 @@ void Nfs4Client::retire(Rpc& rpc) {
 void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   silent_ = false;
   using Opened = rpc::GssClient::Opened;
-  const Opened opened = gss_ ? gss_->open(*rpc.channel, rpc, rpc.sealed, &message) : Opened::plain;
+  if (rpc.call) rpc.call->contexts.sent = true;
+  const Opened opened = rpc.gss ? rpc.gss->open(*rpc.channel, rpc, rpc.sealed, &message) : Opened::plain;
   if (opened == Opened::sent_again) return;
   if (opened == Opened::forged || !decode_reply(message, rpc.compound.ops(), &reply_)) {
     rpc.channel->reject();
@@ -344,9 +348,9 @@ void Nfs4Client::end_all(Which which, int error) {
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
-    const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0 || (gss_ && gss_->withdraw(*rpc));
+    const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0 || (rpc->gss && rpc->gss->withdraw(*rpc));
     if (!waited) rpc->channel->forget(*rpc);
-    if (gss_) gss_->ended(rpc->sealed);
+    if (rpc->gss) rpc->gss->ended(rpc->sealed);
     if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
     end(*rpc, error);
   }

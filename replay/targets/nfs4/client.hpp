@@ -58,7 +58,8 @@ struct Counters {
 
 struct Rpc final : RpcBase<Nfs4Client, OpCall, Rpc> {
   Compound compound;
-  rpc::SealedCall sealed;              // used with Kerberos
+  rpc::GssClient* gss = nullptr;       // protects the call; null: AUTH_SYS
+  rpc::SealedCall sealed;              // used with `gss`
   wire::Channel* bound_for = nullptr;  // channel to use; null: any
   wire::Channel* channel = nullptr;    // channel that it was sent on
   bool guarded = false;                // a second OPEN or SETXATTR fails if the first was performed
@@ -204,6 +205,8 @@ class Nfs4Client : public WatchedClient {
   Detached recover();
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
+  Task ask_flavors(const FileHandle* at, std::span<const std::string_view> names, std::string_view name);
+  Task name_flavors(const FileHandle* at, std::span<const std::string_view> names, unsigned succeeded);
   Task probe();
   Task give_up_session();
   Detached end_session();
@@ -241,7 +244,7 @@ class Nfs4Client : public WatchedClient {
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 
   Reply reply_;
-  std::optional<rpc::GssClient> gss_;  // none: AUTH_SYS
+  std::optional<rpc::GssUsers> gss_;  // none: AUTH_SYS
   RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;   // requests that wait for a slot, by waits_until
   bool pumping_ = false;       // pump() is running

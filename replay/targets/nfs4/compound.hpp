@@ -40,6 +40,8 @@ class Compound {
   Compound& putrootfh() { return op(OpNum::putrootfh); }
   Compound& putfh(const FileHandle& handle) { return op(OpNum::putfh).opaque(handle.view()); }
   Compound& savefh() { return op(OpNum::savefh); }
+  Compound& secinfo(std::string_view name) { return op(OpNum::secinfo).opaque(name); }
+  Compound& secinfo_no_name() { return op(OpNum::secinfo_no_name).u32(0); }  // of the current file handle
   Compound& restorefh() { return op(OpNum::restorefh); }
   Compound& getfh() { return op(OpNum::getfh); }
   Compound& lookup(std::string_view name) { return op(OpNum::lookup).opaque(name); }

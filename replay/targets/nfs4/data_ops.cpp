@@ -80,8 +80,9 @@ Task do_read(OpCall& call) {
   co_return co_await nfs::read_file(call, file);
 }
 
-Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written) {
-  Rpc& rpc = call.ask(file.who);
+Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written,
+                 const nfs::DataSource* lost) {
+  Rpc& rpc = call.ask(call.client().options.writer_of(lost, file.who));
   rpc.compound.putfh(file.handle).write(file.stateid, offset, stable, uint32_t(bytes.size()));
   const Reply& reply = co_await call.send(rpc, bytes);
   if (reply.error) co_return reply.error;

@@ -28,8 +28,23 @@ constexpr size_t kNamesAtOnce = 8;  // names of the export's path in one request
 constexpr unsigned kMostAttempts = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
+uint32_t own_flavor(const nfs::NfsOptions& o) {
+  return o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor;
+}
+
+// Returns the pseudo flavors of a reply to SECINFO, as MOUNT would name them.
+std::vector<uint32_t> flavors_of(const Reply& reply) {
+  constexpr std::string_view kKerberos = "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";  // 1.2.840.113554.1.2.2
+  std::vector<uint32_t> flavors;
+  for (const SecurityFlavor& f : reply.flavors) {
+    const bool is_kerberos = f.flavor == rpc::kGssFlavor && f.mechanism.ends_with(kKerberos) && f.service >= 1 && f.service <= 3;
+    flavors.push_back(is_kerberos ? rpc::pseudo_flavor(rpc::Service(f.service)) : f.flavor);
+  }
+  return flavors;
+}
+
 std::string wrong_security(const nfs::NfsOptions& o) {
-  const std::string given = rpc::flavor_name(o.security ? rpc::pseudo_flavor(o.security->service) : rpc::kAuthSysFlavor);
+  const std::string given = rpc::flavor_name(own_flavor(o));
   return "the export does not allow sec=" + given + "; give another sec= (sys, krb5, krb5i, krb5p), or export with sec=" + given;
 }
 
@@ -98,7 +113,8 @@ wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
   c.lazy = c.frugal = one_of_many;
-  c.depth = 2 * options.slots + 16;  // suffices while requests of a lost session are still in flight
+  c.depth = 2 * options.slots + 16;                               // suffices while requests of a lost session are still in flight
+  if (options.security && options.security->users) c.depth *= 2;  // each user makes contexts of his own
   c.request_timeout = options.timeout;
   c.security = options.transport(nfs::kNfsProgram, kNfs4);
   if (c.security) c.connect_timeout = std::min(c.connect_timeout, options.timeout);
@@ -208,6 +224,33 @@ void Nfs4Client::suspect(uint64_t epoch) {
 
 // --- set-up ---
 
+// Asks which flavors the server takes for `name` in a directory; "": for the directory. It is found from the server's root, or
+// from `at`, by `names`.
+Task Nfs4Client::ask_flavors(const FileHandle* at, std::span<const std::string_view> names, std::string_view name) {
+  Rpc& rpc = request(nullptr, options.self);
+  at ? rpc.compound.putfh(*at) : rpc.compound.putrootfh();
+  for (std::string_view directory : names) rpc.compound.lookup(directory);
+  name.empty() ? rpc.compound.secinfo_no_name() : rpc.compound.secinfo(name);
+  const Reply& reply = co_await send(rpc);
+  co_return reply.error;
+}
+
+// Names the flavors that the server takes where it refused a walk because of that of the request (RFC 8881, 2.6.3.1). The walk
+// began with a file handle, that of the root or `at`, and looked up `names`. `succeeded`: of these operations.
+Task Nfs4Client::name_flavors(const FileHandle* at, std::span<const std::string_view> names, unsigned succeeded) {
+  const bool at_name = succeeded > 0 && succeeded <= names.size();
+  const auto above = at_name ? names.first(succeeded - 1) : succeeded ? names : names.first(0);
+  int error = co_await ask_flavors(at, above, at_name ? names[succeeded - 1] : "");
+  std::string where;
+  if (at_name && reply_.status == kWrongSecurity) {  // it refuses the directory above as well
+    where = above.empty() ? at ? "a directory above it" : "the server's root" : "'" + std::string(above.back()) + "' above it";
+    where += ": ";
+    error = co_await ask_flavors(at, above, "");
+  }
+  if (!error && !reply_.flavors.empty()) problem_ = where + rpc::wrong_flavor(own_flavor(options), flavors_of(reply_));
+  co_return error;
+}
+
 // Finds the export by a walk from the server's root.
 Task Nfs4Client::mount(const std::string& path) {
   FileHandle at;
@@ -225,14 +268,21 @@ Task Nfs4Client::mount(const std::string& path) {
     rpc.compound.getfh();
     const Reply& reply = co_await send(rpc);
     if (reply.error) {
-      problem_ = reply.error == ENOENT            ? "no such export"
-                 : reply.error == EACCES          ? "access denied by the server"
-                 : reply.status == kWrongSecurity ? wrong_security(options)
-                                                  : strerror(reply.error);
-      problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
-      if (reply.error == ENOENT || reply.error == EACCES || (reply.error == EPERM && reply.status != kWrongSecurity))
+      const int error = reply.error;
+      const uint32_t status = reply.status;
+      problem_ = error == ENOENT            ? "no such export"
+                 : error == EACCES          ? "access denied by the server"
+                 : status == kWrongSecurity ? wrong_security(options)
+                                            : strerror(error);
+      if (status == kWrongSecurity && reply.done > 0) {
+        const std::span<const std::string_view> all = names;
+        co_await name_flavors(done ? &at : nullptr, all.subspan(done, std::min(kNamesAtOnce, names.size() - done)),
+                              reply.done - 1);
+      }
+      problem_ = "'" + path + "': " + problem_ + (status ? " (" + status_name(status) + ")" : "");
+      if (error == ENOENT || error == EACCES || (error == EPERM && status != kWrongSecurity))
         problem_ += nfs::port_advice(options.server[0].local);
-      co_return reply.error;
+      co_return error;
     }
     at = reply.handle;
   }
@@ -303,7 +353,7 @@ Detached Nfs4Client::set_up(std::string path, bool* done) {
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
   if (error) {
-    problem_ = gss_ && !gss_->problem().empty()         ? gss_->problem()
+    problem_ = gss_ && !gss_->own().problem().empty()   ? gss_->own().problem()
                : reply_.rpc != nfs::RpcStatus::success  ? nfs::rpc_message(reply_.rpc)
                : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
                : error == ECONNRESET                    ? "server closed the connection: not an RPC service?"

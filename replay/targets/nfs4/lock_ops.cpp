@@ -18,7 +18,7 @@ Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start,
   const LockState* lock = call.states().locks(open.object, owner);
   const bool waits = call.op().has(kOpWait);
   const LockType type = write ? (waits ? LockType::write_wait : LockType::write) : (waits ? LockType::read_wait : LockType::read);
-  Rpc& rpc = call.ask(open.who);
+  Rpc& rpc = call.ask(call.user_of_open(open.who));
   rpc.compound.putfh(open.handle);
   if (lock)
     rpc.compound.lock(type, false, start, lock_length(start, end), lock->stateid);
@@ -30,7 +30,7 @@ Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start,
 }
 
 Task test_lock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
-  Rpc& rpc = call.ask(open.who);
+  Rpc& rpc = call.ask(call.user_of_open(open.who));
   const LockState* ours = call.states().locks(open.object, owner);
   const HandleId through = ours ? ours->open : call.op().handle;
   rpc.compound.putfh(open.handle)
@@ -45,7 +45,7 @@ Task unlock(OpCall& call, const OpenState& open, const Owner& owner, uint64_t st
   const ObjectId object = open.object;
   const LockState* lock = call.states().locks(object, owner);
   if (!lock) co_return 0;
-  Rpc& rpc = call.ask(open.who);
+  Rpc& rpc = call.ask(call.user_of_open(open.who));
   rpc.compound.putfh(open.handle).locku(start, lock_length(start, end), lock->stateid);
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) call.states().unlocked(object, owner, start, end);

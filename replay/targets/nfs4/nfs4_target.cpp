@@ -54,6 +54,7 @@ class Nfs4Target final : public Target {
   std::vector<std::pair<std::string, uint64_t>> counters() const override {
     const Counters& c = shared_->client.counters;
     const nfs::Counters& f = shared_->files.counters;
+    const nfs::NfsOptions& o = shared_->client.options;
     std::vector<std::pair<std::string, uint64_t>> all = {{"reconnects", c.wire.reconnects},
                                                          {"requests sent again", c.wire.resent},
                                                          {"sessions made again", c.sessions},
@@ -84,7 +85,10 @@ class Nfs4Target final : public Target {
                                                          {"bytes of that written again", f.bytes_again},
                                                          {"files of which lost data could not be written again", f.lost_for_good},
                                                          {"operations on unknown objects", f.unknown}};
-    if (shared_->client.options.security) shared_->client.counters.gss.list(&all);
+    if (o.security) {
+      c.gss.list(&all);
+      if (o.security->users) o.security->users->list(&all);
+    }
     if (shared_->client.options.tls) shared_->client.options.tls->counters.list(&all);
     if (shared_->client.minor_version >= 2) add_refusals(all);
     return all;
@@ -140,6 +144,7 @@ std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version
   const wire::LocalPort local =
       clients > nfs::kMostReserved && !url.option("resvport") ? wire::LocalPort::any : nfs::local_port(url);
   o.server = wire::resolve(url.host, port, local);
+  o.try_principals();
   try {
     return std::make_unique<Nfs4Target>(url.text.substr(0, url.text.find('?')), o, minor_version, url.path, churn);
   } catch (const std::runtime_error& e) {

@@ -158,7 +158,7 @@ int find_file(OpCall& call, HandleId handle, ObjectId object, File* file) {
   if (other) state = other->states.open(handle);
   if (!state) return EBADF;
   if (state->lost) return EIO;
-  *file = {known.object, state->handle, other ? kAnonymous : state->stateid, state->who, known.flags};
+  *file = {known.object, state->handle, other ? kAnonymous : state->stateid, call.user_of_open(state->who), known.flags};
   return 0;
 }
 

@@ -80,7 +80,8 @@ Task take_as_done(OpCall& call);
 // --- requests that the parts shared with version 3 make ---
 using nfs::Written;
 Task read_piece(nfs::Moving<OpCall, File>& moving, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved);
-Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
+Task write_bytes(OpCall& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written,
+                 const nfs::DataSource* lost = nullptr);
 Task commit_once(OpCall& call, const File& file, uint64_t* verifier);
 Task size_of(OpCall& call, const File& file, uint64_t* size);
 Task set_size(OpCall& call, const File& file, uint64_t size);

@@ -61,12 +61,8 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   const nfs::NfsOptions& o = shared_->client.options;
   call.shared = shared_.get();
   call.mount = &shared_->at(call.client_number);
-  if (o.impersonate) {
-    call.who.uid = call.request->who.uid;
-    call.who.gid = call.request->who.gid;
-  } else {
-    call.who = o.self;
-  }
+  call.who = o.user_of(call.request->who);
+  call.contexts = {};
   call.harmful = call.sent_twice = false;
   call.attempts = 0;
   call.made = {};
@@ -77,6 +73,11 @@ void Nfs4Session::begin(SharedCall& shared_call) {
 
 Detached Nfs4Session::run(OpCall& call) {
   Nfs4Client& client = *call.mount;
+  const nfs::NfsOptions& o = shared_->client.options;
+  if (const int error = o.withhold(*call.request)) {
+    finish(call, error);
+    co_return;
+  }
   int error;
   for (;;) {
     call.request->outcome = Outcome();
@@ -100,6 +101,7 @@ Detached Nfs4Session::run(OpCall& call) {
     ++client.counters.lost;
     error = ECONNRESET;
   }
+  o.ended(*call.request, call.contexts, error);
   finish(call, error == kStateLost ? EIO : error);
 }
 

@@ -60,11 +60,15 @@ struct OpCall final : SharedCall {
   bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a reply to a write showed that the server restarted
   nfs::Batch batch;        // of a listing
+  rpc::ContextUse contexts;
 
   Mount* mount = nullptr;
   Nfs4Client& client() const { return *mount; }
   nfs::NfsState& files() const { return shared->files; }
   States& states() const { return mount->states; }
+  // Returns the user as whom the operation uses a file: the one who opened it, as Linux's client has it. A principal of the map
+  // of users stays itself, because no operation may have another's rights.
+  const Identity& user_of_open(const Identity& opener) const { return who.principal ? who : opener; }
   Rpc& ask() { return ask(who); }
   Rpc& ask(const Identity& as) { return client().request(this, as); }
   Nfs4Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }

@@ -258,7 +258,7 @@ GssClient::Opened GssClient::open(wire::Channel& channel, wire::Exchange& x, Sea
     if (why == kAuthError) problem_ = refusal(number, security_);
     if (why == kAuthError && of_context) {  // new contexts don't help
       forget(call.context);
-      pause(EACCES);
+      pause(EKEYREJECTED);
       count_failure();
     }
   } else {
@@ -338,19 +338,19 @@ void GssClient::token_came(std::span<const uint8_t> message) {
   const uint32_t type = in.u32(), status = in.u32();
   if (in.ok() && type == nfs::kReply && status == kDenied) {
     const uint32_t why = in.u32(), number = in.u32();
-    return give_up(refusal(why == kAuthError ? number : 0, security_), EACCES);
+    return give_up(refusal(why == kAuthError ? number : 0, security_), EKEYREJECTED);
   }
   const uint32_t flavor = in.u32();
   const std::string_view verifier = in.opaque(kLongestVerifier);
   const uint32_t accepted = in.u32();
-  if (!in.ok() || type != nfs::kReply || status != kAccepted) return give_up("the answer is not an RPC reply", EACCES);
-  if (accepted != kSuccess) return give_up("the server does not speak RPCSEC_GSS; use sec=sys", EACCES);
+  if (!in.ok() || type != nfs::kReply || status != kAccepted) return give_up("the answer is not an RPC reply", EKEYREJECTED);
+  if (accepted != kSuccess) return give_up("the server does not speak RPCSEC_GSS; use sec=sys", EKEYREJECTED);
   next_->handle = in.opaque(kLongestVerifier);
   const uint32_t major = in.u32();
   in.u32();  // the minor status is the server's own
   const uint32_t window = in.u32();
   const std::string_view token = in.opaque(kLongestToken);
-  if (!in.ok()) return give_up("the answer is not a reply of RPCSEC_GSS", EACCES);
+  if (!in.ok()) return give_up("the answer is not a reply of RPCSEC_GSS", EKEYREJECTED);
   try {
     std::string more;
     if (!token.empty()) more = next_->next_token(token);
@@ -358,9 +358,9 @@ void GssClient::token_came(std::span<const uint8_t> message) {
     next_->window.begin(window);
     uint8_t length[4];
     put_u32(length, window);
-    if (major != kComplete || !next_->established()) return give_up(refusal(0, security_), EACCES);
+    if (major != kComplete || !next_->established()) return give_up(refusal(0, security_), EKEYREJECTED);
     if (flavor != kGssFlavor || !next_->checksum_holds(length, verifier))
-      return give_up("the reply that makes the security context is forged", EACCES);
+      return give_up("the reply that makes the security context is forged", EKEYREJECTED);
     if (logs(LogArea::wire, LogLevel::debug))
       log_line(LogArea::wire, fmt::format("security context for {} s, window {}", next_->lifetime(), window));
     established(clock_.now());
@@ -417,7 +417,7 @@ void GssClient::pause(int error) {
 
 void GssClient::count_failure() {
   ++counters_.failed;
-  if (!problem_.empty()) counters_.set_problem(problem_);
+  if (!problem_.empty()) counters_.set_problem((security_.user ? security_.principal + ": " : "") + problem_);
 }
 
 void GssClient::fail_waiting(int error) {

@@ -2,13 +2,16 @@
 #include "targets/rpc/gss_context.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
 #include <krb5.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <utility>
 
 #include "targets/rpc/kerberos_problem.hpp"
 
@@ -16,8 +19,11 @@ namespace fsr::rpc {
 
 namespace {
 
-// Credentials of a keytab are in one cache of this process, which two threads must not fill at a time.
+// Credentials of a keytab are in caches of this process, each of which two threads must not fill at a time.
 std::mutex credentials_mutex;
+// Number of the cache of each user, by Security::user. A cache whose ticket has expired is used no more. As long as it is used,
+// the library hides why it can't get another ticket, and asks the KDC less often.
+std::map<uint32_t, unsigned> expired_caches;
 
 gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 gss_buffer_desc buffer(std::span<const uint8_t> bytes) { return {bytes.size(), const_cast<uint8_t*>(bytes.data())}; }
@@ -48,13 +54,15 @@ std::string text_of(OM_uint32 status, int type) {
 
 struct GssContext::Library {
   explicit Library(const Security& s) : security(s) {}
-  ~Library() {
+  ~Library() { clear(); }
+  void clear() {
     OM_uint32 minor;
     gss_delete_sec_context(&minor, &context, GSS_C_NO_BUFFER);
     gss_release_name(&minor, &server);
     gss_release_cred(&minor, &credentials);
   }
 
+  std::string next_token(std::string_view from_server);  // with credentials_mutex
   // Gets credentials and the server's name.
   void begin() {
     OM_uint32 minor, major;
@@ -65,7 +73,7 @@ struct GssContext::Library {
     gss_name_t user = GSS_C_NO_NAME;
     text = buffer(std::string_view(security.principal));
     if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor, security);
-    const std::string cache = "MEMORY:fsreplay." + std::to_string(getpid());
+    const std::string cache = fmt::format("MEMORY:fsreplay.{}.{}.{}", getpid(), security.user, expired_caches[security.user]);
     gss_key_value_element_desc elements[] = {{"client_keytab", security.keytab.c_str()}, {"ccache", cache.c_str()}};
     const gss_key_value_set_desc from = {2, elements};
     gss_OID_set_desc kerberos = {1, gss_mech_krb5};
@@ -81,6 +89,7 @@ struct GssContext::Library {
   gss_name_t server = GSS_C_NO_NAME;
   gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
   bool begun = false, established = false;
+  bool fetched_anew = false;  // an expired ticket was left
   OM_uint32 lifetime = 0;
 };
 
@@ -91,18 +100,28 @@ GssContext::~GssContext() = default;
 
 std::string GssContext::next_token(std::string_view from_server) {
   std::lock_guard lock(credentials_mutex);
-  Library& l = *library_;
-  if (!l.begun) l.begin();
-  l.begun = true;
+  return library_->next_token(from_server);
+}
+
+std::string GssContext::Library::next_token(std::string_view from_server) {
+  if (!begun) begin();
+  begun = true;
   gss_buffer_desc in = buffer(from_server);
   Buffer out;
   OM_uint32 minor;
-  const OM_uint32 major = gss_init_sec_context(&minor, l.credentials, &l.context, l.server, gss_mech_krb5,
+  const OM_uint32 major = gss_init_sec_context(&minor, credentials, &context, server, gss_mech_krb5,
                                                GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, GSS_C_INDEFINITE,
-                                               GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &l.lifetime);
-  if (GSS_ERROR(major)) fail(major, minor, l.security);
-  l.established = major == GSS_S_COMPLETE;
-  if (l.established && l.lifetime == 0) throw kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", l.security);
+                                               GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &lifetime);
+  const bool has_expired = GSS_ERROR(major) && int32_t(minor) == int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED);
+  if (has_expired && !security.keytab.empty() && from_server.empty() && !std::exchange(fetched_anew, true)) {
+    clear();
+    ++expired_caches[security.user];
+    begun = false;
+    return next_token({});
+  }
+  if (GSS_ERROR(major)) fail(major, minor, security);
+  established = major == GSS_S_COMPLETE;
+  if (established && lifetime == 0) throw kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", security);
   return std::string(out.view());
 }
 

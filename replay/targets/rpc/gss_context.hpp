@@ -23,7 +23,7 @@ namespace fsr::rpc {
 // Why a context can't be made, in one line with a remedy.
 struct GssError : std::runtime_error {
   GssError(const std::string& line, int e) : std::runtime_error(line), error(e) {}
-  int error;  // EKEYEXPIRED: there is no valid ticket; EACCES: another reason
+  int error;  // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
 };
 
 bool kerberos_built_in();  // false: every context fails with a GssError that says so

@@ -11,7 +11,7 @@ struct GssContext::Library {};
 bool kerberos_built_in() { return false; }
 
 GssContext::GssContext(const Security&) {
-  throw GssError("this build has no Kerberos: build it with libkrb5-dev (Fedora: krb5-devel)", EACCES);
+  throw GssError("this build has no Kerberos: build it with libkrb5-dev (Fedora: krb5-devel)", EKEYREJECTED);
 }
 GssContext::~GssContext() = default;
 std::string GssContext::next_token(std::string_view) { return {}; }

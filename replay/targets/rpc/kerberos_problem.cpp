@@ -10,7 +10,8 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
   const bool cache = security.keytab.empty();
   const std::string service = "nfs/" + security.host;
   const std::string keytab = "keytab=" + security.keytab;
-  auto line = [&](const std::string& what, const std::string& remedy, int error = EACCES) {
+  const std::string map = security.user ? "the map of users" : "principal=";
+  auto line = [&](const std::string& what, const std::string& remedy, int error = EKEYREJECTED) {
     return GssError("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
   };
   switch (code) {
@@ -21,6 +22,10 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
     case int32_t(KRB5_CC_NOTFOUND):
     case int32_t(KRB5_CC_END):
     case ENOENT:
+      if (cache && security.user)
+        return line("no ticket",
+                    "give keytab= with this user's key, or a collection of caches (KRB5CCNAME=DIR:, KCM:) that has it",
+                    EKEYEXPIRED);
       if (cache) return line("no ticket", "run kinit, set KRB5CCNAME, or give keytab= and principal=", EKEYEXPIRED);
       [[fallthrough]];
     case int32_t(KRB5_KT_NOTFOUND):
@@ -28,7 +33,7 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
     case EACCES:
       return line(cache ? "the ticket can't be read" : keytab + " has no usable key",
                   cache ? "check KRB5CCNAME and the permissions of its file"
-                        : "check the path, its permissions, and principal= against klist -k");
+                        : "check the path, its permissions, and " + map + " against klist -k");
     case int32_t(KRB5KRB_AP_ERR_SKEW):
     case int32_t(KRB5_KDCREP_SKEW):
     case int32_t(KRB5KRB_AP_ERR_TKT_NYV):
@@ -41,7 +46,7 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
                   "give the server's full name in the URL, or add that principal to the KDC and to the server's keytab");
     case int32_t(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN):
       return line("the KDC does not know the user" + (security.principal.empty() ? "" : " " + security.principal),
-                  "check principal= and its realm");
+                  "check " + map + " and its realm");
     case int32_t(KRB5KDC_ERR_PREAUTH_FAILED):
     case int32_t(KRB5KRB_AP_ERR_BAD_INTEGRITY):
       return line("the KDC refuses the key" + (cache ? "" : " of " + keytab), "export the keytab anew (ktadd)");

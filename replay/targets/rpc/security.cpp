@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "targets/rpc/gss_context.hpp"
+#include "targets/rpc/principals.hpp"
 
 namespace fsr::rpc {
 
@@ -19,7 +20,31 @@ std::string flavor_name(uint32_t flavor) {
   return std::to_string(flavor);
 }
 
-std::optional<Security> security_of(const wire::Url& url, bool impersonate) {
+std::string wrong_flavor(uint32_t wanted, const std::vector<uint32_t>& offered) {
+  std::string names, known;
+  for (uint32_t flavor : offered) {
+    const std::string name = flavor_name(flavor);
+    names += (names.empty() ? "" : ", ") + name;
+    const bool spoken = flavor == kAuthSysFlavor || name.starts_with("krb5");
+    if (known.empty() && spoken) known = name;
+  }
+  return "the export does not allow sec=" + flavor_name(wanted) + ", but sec=" + names +
+         (known.empty() ? "; none of these is supported" : "; give sec=" + known + " in the URL");
+}
+
+Security Security::of_user(uint32_t number) const {
+  Security other = *this;
+  other.user = number;
+  other.principal = users->name(number);
+  return other;
+}
+
+bool wants_kerberos(const wire::Url& url) {
+  const std::string* sec = url.option("sec");
+  return sec && sec->starts_with("krb5");
+}
+
+std::optional<Security> security_of(const wire::Url& url, bool impersonate, const std::vector<std::string>& principals) {
   auto refuse = [&](const std::string& why) { throw std::runtime_error("bad URL '" + url.text + "': " + why); };
   const std::string* sec = url.option("sec");
   const std::string *keytab = url.option("keytab"), *principal = url.option("principal");
@@ -37,9 +62,14 @@ std::optional<Security> security_of(const wire::Url& url, bool impersonate) {
     refuse("sec=" + *sec + ": expected sys, krb5, krb5i or krb5p");
   if (!kerberos_built_in())
     refuse("sec=" + *sec + ": this build has no Kerberos; build it with libkrb5-dev (Fedora: krb5-devel)");
-  if (impersonate) refuse("sec=" + *sec + ": the user of each request is that of the ticket; leave --uid out, or use sec=sys");
+  if (impersonate && principals.empty())
+    refuse(
+        "sec=" + *sec +
+        ": the user of each request is that of a ticket; give --uid map=FILE with lines 'uid principal', leave --uid out, or use "
+        "sec=sys");
   for (const char* name : {"uid", "gid"})
     if (url.option(name)) refuse(std::string(name) + "=: with sec=" + *sec + ", the user is that of the ticket; give principal=");
+  if (!principals.empty()) security.users = std::make_shared<Principals>(principals);
   security.host = url.host;
   if (principal) security.principal = *principal;
   if (keytab) {
