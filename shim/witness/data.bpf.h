@@ -193,7 +193,7 @@ inline_always struct file* captured_descriptor(u32 fd) {
   struct file* file = 0;
   if (!table || fd >= BPF_CORE_READ(table, max_fds)) return 0;
   bpf_probe_read_kernel(&file, sizeof file, BPF_CORE_READ(table, fd) + fd);
-  return file && through(BPF_CORE_READ(file, f_path.mnt)) && !(BPF_CORE_READ(file, f_mode) & FMODE_PATH) ? file : 0;
+  return file && captured_file_as(file, kAddress) ? file : 0;
 }
 
 // Does what file_record() does, for a file that the verifier does not know as one.
@@ -270,7 +270,7 @@ int BPF_PROG(close_begins, struct file* file, void* owner) {
 // After the last descriptor and mapping are gone.
 SEC("fentry/locks_remove_file")
 int BPF_PROG(release_begins, struct file* file) {
-  if (!captured_file(file)) return 0;
+  if (!captured_release(file)) return 0;
   struct call* call = call_if_any();
   if (call) call->start = 0;  // no call made it
   struct witness_record* r = file_record(kWitnessRelease, 0, file);
@@ -330,7 +330,7 @@ int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int resul
     type = BPF_CORE_READ(now, c.flc_type);
     file = BPF_CORE_READ(now, c.flc_file);
   }
-  if (!(flags & FL_FLOCK) || !through(BPF_CORE_READ(file, f_path.mnt))) return 0;
+  if (!(flags & FL_FLOCK) || !captured_file_as(file, kAddress)) return 0;
   struct witness_record* r = found_file_record(kWitnessFlock, result, file);
   if (!r) return 0;
   r->owner = (u64)file;

@@ -125,6 +125,33 @@ void choose(bpf_object* object) {
   if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
 }
 
+constexpr uint32_t kMostOpenFiles = 1 << 20;  // that are noted at a time
+
+// Before the programs are loaded.
+void configure(witness& programs, const WitnessScope& scope) {
+  auto& constant = *programs.rodata;
+  constant.capture_command = uint32_t(scope.command);
+  constant.everywhere = scope.everywhere;
+  constant.own_process = uint32_t(getpid());
+  constant.cgroups = uint32_t(scope.cgroups.size());
+  constant.early_kinds = scope.filter ? scope.filter.kinds : 0;
+  constant.unwanted_kinds = scope.filter.unwanted;
+  constant.id_rules = scope.filter.id_rules;
+  bpf_map__set_max_entries(programs.maps.chosen_cgroups, std::max(1U, uint32_t(scope.cgroups.size())));
+  bpf_map__set_max_entries(programs.maps.chosen_ids, std::max(1U, uint32_t(scope.filter.ids.size())));
+  bpf_map__set_max_entries(programs.maps.open_files, scope.everywhere ? kMostOpenFiles : 1);
+}
+
+void fill_maps(witness& programs, const WitnessScope& scope) {
+  for (uint32_t i = 0; i < scope.cgroups.size(); ++i)
+    if (bpf_map_update_elem(bpf_map__fd(programs.maps.chosen_cgroups), &i, &scope.cgroups[i], BPF_ANY) != 0)
+      throw refused("the kernel does not take the control group: " + std::string(strerror(errno)));
+  constexpr uint32_t kIsChosen = 1;
+  for (const witness_id& id : scope.filter.ids)
+    if (bpf_map_update_elem(bpf_map__fd(programs.maps.chosen_ids), &id, &kIsChosen, BPF_ANY) != 0)
+      throw refused("the kernel does not take a rule of --only or --exclude: " + std::string(strerror(errno)));
+}
+
 }  // namespace
 
 struct WitnessHooks::Loaded {
@@ -134,7 +161,7 @@ struct WitnessHooks::Loaded {
   std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring{nullptr, ring_buffer__free};
 };
 
-WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
+WitnessHooks::WitnessHooks(const WitnessScope& scope, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
   if (!in_first_pid_namespace())
     throw refused("possible only in the machine's first pid namespace, outside containers; leave --via out");
   loaded_->receiver = std::move(receiver);
@@ -144,9 +171,10 @@ WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) 
   if (!loaded_->programs) throw not_loaded(errno);
   witness& programs = *loaded_->programs;
   choose(programs.obj);
-  programs.rodata->capture_command = uint32_t(command);
+  configure(programs, scope);
   bpf_map__set_max_entries(programs.maps.ring, uint32_t(ring_bytes));
   if (const int error = witness::load(&programs); error != 0) throw not_loaded(-error);
+  fill_maps(programs, scope);
   auto receive = [](void* self, void* data, size_t) {
     auto& loaded = *static_cast<Loaded*>(self);
     loaded.receiver(*static_cast<const witness_record*>(data));
@@ -192,7 +220,14 @@ bool WitnessHooks::drain() {
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;
   auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
-  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings)};
+  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings), read(now->crossings)};
+}
+
+std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {
+  std::array<uint64_t, kWitnessKinds> counts{};
+  for (size_t kind = 0; kind < counts.size(); ++kind)
+    counts[kind] = __atomic_load_n(&loaded_->programs->bss->left_out_kinds[kind], __ATOMIC_RELAXED);
+  return left_out_by_kind(counts);
 }
 
 uint64_t WitnessHooks::skipped() const {
@@ -209,7 +244,7 @@ uint64_t WitnessHooks::skipped() const {
 
 std::string witness_problem() {
   try {
-    WitnessHooks(1, 1 << 16, {});
+    WitnessHooks({.command = 1, .cgroups = {}, .filter = {}}, 1 << 16, {});
     return {};
   } catch (const CaptureError& e) {
     return std::string(e.what()).substr(strlen(kOption));

@@ -131,6 +131,7 @@ struct thread_info {
 
 struct task_struct {
   struct thread_info thread_info;
+  u32 flags;
   int pid;
   int tgid;
   struct task_struct* real_parent;

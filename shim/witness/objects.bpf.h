@@ -22,7 +22,7 @@ inline_always void find_fence(const struct path* path) {
 
 SEC("fentry/security_inode_getattr")
 int BPF_PROG(getattr_begins, const struct path* path) {
-  if (!through(path->mnt)) {
+  if (!captured_path(path)) {
     if (capture_finder && (u32)bpf_get_current_pid_tgid() == capture_finder) find_fence(path);
     return 0;
   }

@@ -17,13 +17,7 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(call_begins) {
   struct call* call = call_if_any();
   if (!call) {
-    struct nsproxy* proxy = bpf_get_current_task_btf()->nsproxy;
-    if (!proxy) return 0;
-    const u64 namespace = (u64)proxy->mnt_ns;
-    if (namespace != fence_namespace) {
-      if (fence_namespace || (u32)bpf_get_current_pid_tgid() != capture_command) return 0;
-      fence_namespace = namespace;
-    }
+    if (!entered_fence()) return 0;
     call = call_of_thread();
     if (!call) {
       note_lost();

@@ -49,6 +49,7 @@ enum witness_kind {
   kWitnessSetlk,
   kWitnessGetlk,
   kWitnessFlock,
+  kWitnessKinds,  // their number
 };
 
 // How the names of a record lie in witness_record::text.
@@ -63,6 +64,7 @@ enum {
   kWitnessShortName = 48,
   kWitnessName = 256,
   kWitnessPath = 4096,
+  kWitnessCgroups = 16,  // most control groups of one capture
 };
 
 enum {
@@ -70,6 +72,18 @@ enum {
   kWitnessAppends = 2,      // a write with O_APPEND
   kWitnessOfDirectory = 4,  // the file is a directory
   kWitnessInferred = 8,     // a name that is probably the one that was missing
+};
+
+// Rules by which an operation is left out before it becomes a record.
+enum witness_id_rule {
+  kWitnessOnlyUid,
+  kWitnessExceptUid,
+  kWitnessOnlyPid,
+  kWitnessExceptPid,
+};
+
+struct witness_id {
+  w32 rule, id;
 };
 
 struct witness_inode {

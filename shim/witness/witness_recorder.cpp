@@ -33,8 +33,8 @@ size_t bytes_of(const witness_record& r) {
 
 }  // namespace
 
-WitnessRecorder::WitnessRecorder(OpSink& sink, pid_t command, size_t ring_bytes, int64_t epoch)
-    : sink_(sink), epoch_(epoch), hooks_(command, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
+WitnessRecorder::WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch)
+    : sink_(sink), epoch_(epoch), hooks_(scope, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
 
 WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 

@@ -26,8 +26,8 @@ class WitnessRecorder {
  public:
   static constexpr int64_t kWindow = 500'000'000;  // ns
 
-  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `command`, `ring_bytes`: as of WitnessHooks. Throws CaptureError.
-  WitnessRecorder(OpSink& sink, pid_t command, size_t ring_bytes, int64_t epoch);
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `scope`, `ring_bytes`: as of WitnessHooks. Throws CaptureError.
+  WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch);
   ~WitnessRecorder();  // stops, if stop() was not called
 
   // Attaches the hooks, as WitnessHooks::attach() does, and starts the thread. Throws CaptureError.
@@ -39,6 +39,7 @@ class WitnessRecorder {
   std::string failure() const { return end_.failure(); }  // the reason why recording failed; empty: it did not
   std::string reason() const { return end_.reason(); }    // the reason why recording ended; empty: it goes on
   WitnessCounters counters() const { return hooks_.counters(); }
+  std::array<uint64_t, kOpKinds> left_out() const { return hooks_.left_out(); }
   uint64_t lost() const { return hooks_.counters().lost + unwritten_.load(); }  // records
   uint64_t skipped() const { return hooks_.skipped(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
