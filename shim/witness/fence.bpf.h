@@ -25,8 +25,9 @@ struct {
   __uint(value_size, sizeof(u32));
 } chosen_cgroups SEC(".maps");
 
-// With everywhere: open files, by address, that a captured thread opened; the value is the inode's address. Another file at the same
-// address, after a release that was not seen, has another one. Their number is bounded by the kernel's memory for open files.
+// With everywhere: open files, by address, that a captured thread opened; the value is the inode's address. Another file at the
+// same address, after a release that was not seen, has another one. Their number is bounded by the kernel's memory for open
+// files.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -44,8 +45,7 @@ static __noinline int in_chosen_cgroup(void) {
 // Threads of the kernel act for others, whom nothing names.
 inline_always int captured_thread(void) {
   struct task_struct* task = bpf_get_current_task_btf();
-  if (everywhere)
-    return !(task->flags & PF_KTHREAD) && (u32)task->tgid != own_process && (!cgroups || in_chosen_cgroup());
+  if (everywhere) return !(task->flags & PF_KTHREAD) && (u32)task->tgid != own_process && (!cgroups || in_chosen_cgroup());
   struct nsproxy* proxy = task->nsproxy;
   return proxy && fence_namespace && (u64)proxy->mnt_ns == fence_namespace;
 }
@@ -104,14 +104,24 @@ inline_always int is_noted(struct file* file, struct inode* inode) {
   return known && *known == (u64)inode;
 }
 
-// `how`: what is known of the file (MEMBER).
-inline_always int captured_file_as(struct file* file, int how) {
-  if (!everywhere) return through(MEMBER(how, file, f_path.mnt)) && !(MEMBER(how, file, f_mode) & FMODE_PATH);
-  if (!fence_mount) return 0;
+// What FIFOs, sockets and devices do is not the file system's.
+inline_always int has_data(struct inode* inode, int how) {
+  const u32 type = MEMBER(how, inode, i_mode) & S_IFMT;
+  return type == S_IFREG || type == S_IFDIR;
+}
+
+// Whether a file is behind the fence. `how`: what is known of the file (MEMBER).
+inline_always int is_of_fence(struct file* file, int how) {
   struct inode* inode = MEMBER(how, file, f_inode);
+  if (!everywhere)
+    return through(MEMBER(how, file, f_path.mnt)) && !(MEMBER(how, file, f_mode) & FMODE_PATH) && has_data(inode, how);
+  if (!fence_mount) return 0;
   struct super_block* super = MEMBER(how, inode, i_sb);
-  if (MEMBER(how, super, s_dev) != fence_device) return 0;
-  return is_noted(file, inode) && captured_thread();
+  return MEMBER(how, super, s_dev) == fence_device && is_noted(file, inode);
+}
+
+inline_always int captured_file_as(struct file* file, int how) {
+  return is_of_fence(file, how) && (!everywhere || captured_thread());
 }
 
 inline_always int captured_file(struct file* file) { return captured_file_as(file, kTyped); }
@@ -119,7 +129,7 @@ inline_always int captured_file(struct file* file) { return captured_file_as(fil
 // Notes a file that this thread has opened. Returns whether it is captured.
 inline_always int captured_open(struct file* file) {
   if (!everywhere) return captured_file(file);
-  if ((file->f_mode & FMODE_PATH) || !captured_path(&file->f_path)) return 0;
+  if ((file->f_mode & FMODE_PATH) || !has_data(file->f_inode, kTyped) || !captured_path(&file->f_path)) return 0;
   const u64 key = (u64)file, inode = (u64)file->f_inode;
   if (bpf_map_update_elem(&open_files, &key, &inode, BPF_ANY) != 0) note_lost();
   return 1;

@@ -16,6 +16,7 @@
 
 #include "../capabilities.hpp"
 #include "../capture_error.hpp"
+#include "util/unique_fd.hpp"
 #include "witness.skel.h"
 
 namespace fsr::shim {
@@ -28,7 +29,8 @@ constexpr struct {
 } kVariants[] = {{"filp_flush", "filp_close"}, {"path_parentat", "__filename_parentat"}};
 
 // Hooks that a kernel without the feature lacks: what they count can't happen there.
-constexpr std::string_view kOfFeatures[] = {"io_read", "io_write", "aio_read", "aio_write"};
+constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
+                                            "aio_read", "aio_write", "aio_complete_rw"};
 
 // The first line of libbpf that names a program or a reason. One thread loads at a time.
 std::string g_said;
@@ -89,12 +91,13 @@ CaptureError not_loaded(int error) {
                  (g_said.empty() ? "" : " (" + g_said + ")") + "; leave --via out");
 }
 
-// Returns the function that a program is attached to: "fexit/vfs_read" is vfs_read's. Empty: a tracepoint, which all kernels
-// have.
+// Returns the function that a program is attached to: "fexit/vfs_read" is vfs_read's. Empty: a tracepoint or an iterator, which
+// all kernels have.
 std::string_view function_of(const bpf_program* program) {
   const std::string_view section = bpf_program__section_name(program);
   const size_t slash = section.find('/');
-  return section.starts_with("tp_btf") || slash == section.npos ? std::string_view() : section.substr(slash + 1);
+  return section.starts_with("tp_btf") || section.starts_with("iter") || slash == section.npos ? std::string_view()
+                                                                                               : section.substr(slash + 1);
 }
 
 // Leaves out programs for other kernels. Throws CaptureError with the names of the hooks that this kernel lacks.
@@ -207,7 +210,30 @@ void WitnessHooks::attach(const std::function<void()>& look) {
     throw refused("the programs in the kernel do not see the captured directory; leave --via out");
 }
 
-void WitnessHooks::detach() { witness::detach(loaded_->programs.get()); }
+void WitnessHooks::tell_unended() {
+  if (attached_ == 0) return;
+  const UniqueFd list(bpf_iter_create(bpf_link__fd(loaded_->programs->links.unended_call)));
+  char nothing[64];
+  ssize_t got = list ? 1 : -1;
+  while (got > 0 || (got < 0 && list && (errno == EAGAIN || errno == EINTR))) got = read(list.get(), nothing, sizeof nothing);
+  unended_known_ = got == 0;
+}
+
+void WitnessHooks::detach() {
+  witness::detach(loaded_->programs.get());
+  detached_ = true;
+}
+
+uint64_t WitnessHooks::unended() const {
+  if (!detached_) return 0;
+  const int map = bpf_map__fd(loaded_->programs->maps.requests);
+  uint64_t unended = 0, last = 0, next;
+  for (const uint64_t* key = nullptr; bpf_map_get_next_key(map, key, &next) == 0; key = &last) {
+    last = next;
+    ++unended;
+  }
+  return unended;
+}
 
 witness_place WitnessHooks::root() const { return loaded_->programs->bss->root_place; }
 

@@ -116,7 +116,7 @@ inline_always void last_name_failed(s64 result, int exchanges) {
   send(r);
 }
 
-inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
+inline_always void open_failed(struct nameidata* walk, u32 flags, u32 mode, s64 result) {
   if (result == -EEXIST || result == -EISDIR || result == -ENXIO) return;
   struct inode* inode = walk->inode;
   if (!inode) return;
@@ -132,6 +132,7 @@ inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
     r = named_record(kWitnessOpen, result, dentry, kAddress);
   if (!r) return;
   r->flags = flags;
+  if (r->kind == kWitnessCreate) r->mode = mode & ~BPF_CORE_READ(bpf_get_current_task_btf(), fs, umask);
   if (directory && !(flags & O_CREAT)) r->marks = kWitnessOfDirectory;
   send(r);
 }
@@ -141,7 +142,7 @@ int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u
   s64 result = 0;
   bpf_get_func_ret(ctx, (u64*)&result);  // as a number: with a pointer the verifier allows no comparisons
   if (result < 0 && result >= -4095) {
-    if (captured_thread()) open_failed(walk, how->open_flag, result);
+    if (captured_thread()) open_failed(walk, how->open_flag, how->mode, result);
     return 0;
   }
   if (!captured_open(file)) return 0;

@@ -32,13 +32,24 @@ struct change {
   char name[kWitnessName], name2[kWitnessName];
 };
 
+// What a call waits for.
+struct awaited {
+  u32 kind;  // 0: nothing
+  u32 mode;
+  u32 of_vectors;  // how much is not known
+  u64 file, owner, offset, length;
+};
+
 // The call that a thread is in.
 struct call {
   u64 start;       // ns; after a record of this call: when that ended; 0: now
+  u64 submitter;   // task for which a worker of io_uring acts; 0: the thread acts for itself
   u64 looked_up;   // dentry of the last path that was found behind the fence
   u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
   u32 synced;      // a sync of a whole file was recorded
   u32 makes_node;  // this is mknod(2)
+  u32 told;        // it has a record already
+  struct awaited awaited;
   // The last directory whose place had been sent, as of `near_losses`: mostly that of the thread's next call as well.
   struct witness_place near;
   u32 near_losses;
@@ -58,6 +69,26 @@ inline_always struct call* call_if_any(void) { return bpf_task_storage_get(&call
 
 inline_always struct call* call_of_thread(void) {
   return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+// Begins what a captured thread does next.
+inline_always int begin_call(void) {
+  struct call* call = call_if_any();
+  if (!call) {
+    if (!entered_fence()) return 0;
+    call = call_of_thread();
+    if (!call) {
+      note_lost();
+      return 0;
+    }
+  }
+  call->start = bpf_ktime_get_ns();
+  call->looked_up = 0;
+  call->parents[0] = call->parents[1] = 0;
+  call->synced = call->makes_node = call->told = 0;
+  call->awaited.kind = 0;
+  call->change.kind = 0;
+  return 0;
 }
 
 inline_always struct dentry* dentry_of(struct inode* inode) {
@@ -93,6 +124,24 @@ inline_always u32 copy_name(char* to, const struct qstr* name, u32 room, int how
   return bytes;
 }
 
+inline_always void act_for(struct witness_record* r, struct task_struct* task) {
+  r->tid = BPF_CORE_READ(task, pid);
+  r->task_start = BPF_CORE_READ(task, start_boottime);
+  bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
+}
+
+inline_always void name_caller(struct witness_record* r, struct task_struct* task) {
+  r->tid = task->pid;
+  r->pid = task->tgid;
+  r->parent_pid = task->real_parent->tgid;
+  r->uid = task->cred->fsuid.val;
+  r->gid = task->cred->fsgid.val;
+  r->task_start = task->start_boottime;
+  const u64* comm = (const u64*)task->comm;
+  ((u64*)r->comm)[0] = comm[0];
+  ((u64*)r->comm)[1] = comm[1];
+}
+
 // Fills in all but the names, file, object and arguments, which are then 0.
 inline_always void head(struct call* call, struct witness_record* r, u32 kind, u32 layout, s64 result) {
   struct task_struct* task = bpf_get_current_task_btf();
@@ -105,17 +154,11 @@ inline_always void head(struct call* call, struct witness_record* r, u32 kind, u
   if (call) {
     if (call->start) r->start = call->start;
     call->start = now;
+    call->told = 1;
   }
   r->result = result;
-  r->tid = task->pid;
-  r->pid = task->tgid;
-  r->parent_pid = task->real_parent->tgid;
-  r->uid = task->cred->fsuid.val;
-  r->gid = task->cred->fsgid.val;
-  r->task_start = task->start_boottime;
-  const u64* comm = (const u64*)task->comm;
-  ((u64*)r->comm)[0] = comm[0];
-  ((u64*)r->comm)[1] = comm[1];
+  name_caller(r, task);
+  if (call && call->submitter) act_for(r, (struct task_struct*)call->submitter);
 }
 
 #define RESERVE(bytes) ((struct witness_record*)bpf_ringbuf_reserve(&ring, sizeof(struct witness_record) + (bytes), 0))

@@ -39,7 +39,7 @@ constexpr const char* kVisibility =
     "kernel hooks: each operation on open files, names and attributes, and lookups that fail; a name's first use is preceded by "
     "a "
     "lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and "
-    "stores of mappings, io_uring and aio, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
+    "stores of mappings, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
     "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
 
 // Returns what stands against such a capture in the options. Empty: nothing.
@@ -201,9 +201,12 @@ SinkOptions WitnessCapture::sink_options() {
 void WitnessCapture::describe_unseen(TraceClosing& closing) {
   const WitnessCounters counters = recorder_.counters();
   if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
+  if (const uint64_t unended = recorder_.unended())
+    closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
   if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
   if (counters.crossings)
     closing.not_seen.push_back(format_count(counters.crossings) + " renames and links between the directory and others");
+  if (!recorder_.unended_known()) closing.not_seen.push_back("calls that had not ended");
   if (const uint64_t skipped = recorder_.skipped())
     closing.not_seen.push_back("what " + format_count(skipped) + " skipped calls of hooks would have shown");
   if (recorder_.late())

@@ -71,7 +71,8 @@ enum {
   kWitnessByKernel = 1,     // witness_record::marks: a read of the kernel's own, to execute the file
   kWitnessAppends = 2,      // a write with O_APPEND
   kWitnessOfDirectory = 4,  // the file is a directory
-  kWitnessInferred = 8,     // a name that is probably the one that was missing
+  kWitnessInferred = 8,     // a name that is probably the one that was missing, or a length that was not seen
+  kWitnessUnended = 16,     // the capture ended before the operation; `end` and `result` mean nothing
 };
 
 // Rules by which an operation is left out before it becomes a record.

@@ -41,6 +41,8 @@ class WitnessRecorder {
   WitnessCounters counters() const { return hooks_.counters(); }
   std::array<uint64_t, kOpKinds> left_out() const { return hooks_.left_out(); }
   uint64_t lost() const { return hooks_.counters().lost + unwritten_.load(); }  // records
+  uint64_t unended() const { return hooks_.unended(); }
+  bool unended_known() const { return hooks_.unended_known(); }
   uint64_t skipped() const { return hooks_.skipped(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
   unsigned hooks() const { return hooks_.attached(); }
@@ -63,7 +65,14 @@ class WitnessRecorder {
     }
   };
 
+  // A call that had not ended when the hooks were about to be detached.
+  struct Unended {
+    witness_record record;
+    WitnessOps::Handles handles;
+  };
+
   void keep(const witness_record& record);
+  void put(const witness_record& record, WitnessOps::Handles handles);
   Chunk& chunk_with_room(size_t bytes);
   void write_before(int64_t bound);
   void write_rest();
@@ -79,6 +88,7 @@ class WitnessRecorder {
   std::deque<Chunk> chunks_;
   std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
+  std::vector<Unended> unended_;
   uint64_t arrived_ = 0;
   int64_t came_ = INT64_MIN;                      // latest end of a record that came
   int64_t written_ = INT64_MIN;                   // start of the last operation that was added
