@@ -56,7 +56,7 @@ class OpFilter {
   void only(std::string_view rule) { add(rule, false); }
   void exclude(std::string_view rule) { add(rule, true); }
 
-  // What can be decided by the kind and the caller alone. Nothing where a rule is by path, because paths follow from all
+  // The rules that the kind and the caller alone decide. If a rule is by path, there are none, because paths follow from all
   // operations.
   struct Early {
     struct Ids {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes of io_uring and aio: noted when they are issued, recorded as those of the thread that submitted them when they
-// have ended, which may be in another thread. What else io_uring does comes to the hooks of the calls that do the same.
+// Reads and writes of io_uring and aio. They are noted when they are issued, and recorded when they have ended, which may be in
+// another thread. They are those of the thread that submitted them. All else of io_uring comes to the hooks of usual calls.
 #pragma once
 
 #include "data.bpf.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all programs use: types, constants, counters, and how a member of a structure is read.
+// Types, constants and counters that all programs use, and how a member of a structure is read.
 #pragma once
 
 #include <linux/bpf.h>

@@ -2,7 +2,7 @@
 // The part of --only and --exclude that the programs in the kernel decide, so that no record is made.
 //
 // It is decided by kind, user and process id, never by command or path. Only records that nothing else depends on are left out
-// so: the names of files and the numbers of open instances follow from the others, which the writer leaves out.
+// so. Names of files and numbers of open instances follow from the others, which the writer leaves out.
 #pragma once
 
 #include <array>

@@ -104,7 +104,7 @@ inline_always int is_noted(struct file* file, struct inode* inode) {
   return known && *known == (u64)inode;
 }
 
-// What FIFOs, sockets and devices do is not the file system's.
+// FIFOs, sockets and devices pass their data on without the file system.
 inline_always int has_data(struct inode* inode, int how) {
   const u32 type = MEMBER(how, inode, i_mode) & S_IFMT;
   return type == S_IFREG || type == S_IFDIR;

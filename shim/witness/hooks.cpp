@@ -128,7 +128,7 @@ void choose(bpf_object* object) {
   if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
 }
 
-constexpr uint32_t kMostOpenFiles = 1 << 20;  // that are noted at a time
+constexpr uint32_t kMostOpenFiles = 1 << 20;  // number of open files that are noted at a time
 
 // Before the programs are loaded.
 void configure(witness& programs, const WitnessScope& scope) {

@@ -27,13 +27,13 @@ struct WitnessCounters {
   uint64_t crossings = 0;  // renames and links that had only one name below the directory, which are not recorded
 };
 
-// Whose operations are captured.
+// Tells whose operations are captured.
 struct WitnessScope {
   pid_t command = 0;         // the captured process, in its own mount namespace; 0: all processes in that of the attaching thread
   bool everywhere = false;   // all processes, through any mount of the directory's file system, but this one and the kernel's own
   std::vector<int> cgroups;  // with everywhere: descriptors of at most kWitnessCgroups control groups to which processes belong;
                              // empty: all processes
-  EarlyFilter filter;        // what is left out
+  EarlyFilter filter;        // left out in the kernel
 };
 
 class WitnessHooks {

@@ -217,7 +217,7 @@ struct kiocb {
   s64 ki_pos;
 };
 
-// What io_kiocb begins with, for reads and writes.
+// The beginning of io_kiocb, for reads and writes.
 struct io_rw {
   struct kiocb kiocb;
   u64 addr;

@@ -32,7 +32,7 @@ struct change {
   char name[kWitnessName], name2[kWitnessName];
 };
 
-// What a call waits for.
+// The operation in which a call waits.
 struct awaited {
   u32 kind;  // 0: nothing
   u32 mode;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// At the end of a capture: calls on open files that have not ended, such as one that waits for a lock or for a server.
+// Finds calls on open files that have not ended when the capture ends, such as one that waits for a lock or a server.
 #pragma once
 
 #include "data.bpf.h"
