@@ -8,7 +8,7 @@
 // Set by the capture before the programs are loaded.
 const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's; 0: that of capture_finder
 const volatile __u32 everywhere = 0;       // no mount is compared
-const volatile __u32 own_process = 0;      // with everywhere: the capture itself, which is left out
+const volatile __u32 own_process = 0;      // the capture itself, which is left out
 const volatile __u32 cgroups = 0;          // with everywhere: number of entries of chosen_cgroups; 0: all threads
 __u32 capture_finder = 0;                  // thread whose next stat is of the captured directory, through the fence
 
