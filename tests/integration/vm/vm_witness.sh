@@ -157,9 +157,9 @@ sh /tmp/work.sh >/share/work.out 2>&1 & worker=$!
 i=0
 while [ $i -lt $(cat /share/kills) ]; do
   i=$((i + 1))
-  fsshim capture /mnt/all --via kernel -o /tmp/kill.zst 2>/dev/null & fsshim=$!
+  fsshim capture /mnt/all --via kernel -o /tmp/kill$i.zst 2>/dev/null & fsshim=$!
   sleep 0.$((i % 10)); sleep $((i % 4))
-  kill -9 $fsshim; wait $fsshim; rm -f /tmp/kill.zst
+  kill -9 $fsshim; wait $fsshim; rm -f /tmp/kill$i.*
 done
 : >/tmp/enough; wait $worker; status worker $?
 i=0; until [ "$(mounted)" = 0 ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done
