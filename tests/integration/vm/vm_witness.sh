@@ -151,7 +151,7 @@ i=0
 while [ ! -e /tmp/enough ]; do
   i=$((i + 1)); echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] && sqlite3 /mnt/all/base "insert into t values($i)" || exit 1
 done
-[ "$(sqlite3 /mnt/all/base 'select count(*), sum(a); pragma integrity_check')" = "$(printf '%s\nok' "$i|$((i * (i + 1) / 2))")" ]
+[ "$(sqlite3 /mnt/all/base 'select count(*), sum(a) from t; pragma integrity_check')" = "$(printf '%s\nok' "$i|$((i * (i + 1) / 2))")" ]
 W
 sh /tmp/work.sh >/share/work.out 2>&1 & worker=$!
 i=0
@@ -191,7 +191,7 @@ if [ "$refused" = 4 ]; then ok 'odd calls: what another user may not do'; else n
 ended 'odd calls: by FUSE' fuse 0
 kinds=$(awk '$1 != "lookup" && $1 != "getxattr" {printf "%s%s", n++ ? "," : "", $1}' share/odd.list)
 for way in fuse odd; do fstrace filter share/$way.zst --op "$kinds" -o $way.zst >/dev/null; done
-check_status 'odd calls: both ways tell the same' 0 '' fstrace compare fuse.zst odd.zst --tolerance mix=0.005 --tolerance outcomes=0.005 \
+check_status 'odd calls: both ways tell the same' 0 '' fstrace compare fuse.zst odd.zst --tolerance mix=0.01 --tolerance outcomes=0.01 \
   --tolerance working-set=0 --tolerance names=0 --tolerance sizes=0.03
 
 ended 'applications: status' applications 0
@@ -240,7 +240,7 @@ check_status 'everywhere: nothing is mounted' 0 '^0$' cat share/every.mounts
 check 'everywhere: the trace is complete' fstrace verify share/every.zst
 check_status 'everywhere: another mount in another namespace' 0 ' rename dir/inner -> moved ' fstrace dump share/every.zst
 check_status 'everywhere: a file that was read, with its handle' 0 ' read dir/inner .*= 3' fstrace dump share/every.zst
-check_status 'everywhere: nothing of what lies outside, or was opened before' 1 '' sh -c 'fstrace dump share/every.zst | grep -E "before|view|two"'
+check_status 'everywhere: nothing of what lies outside, or was opened before' 1 '' sh -c 'fstrace dump share/every.zst | grep -E "before|view|out/| (create|open|read) two"'
 check_status 'everywhere: what crosses the border is told' 0 '2 renames and links between the directory and others' fstrace info share/every.zst
 
 ended 'pod: the capture starts' pod 0
