@@ -178,6 +178,27 @@ bool OpFilter::matches(const Rule& rule, const Op& op) const {
   return false;
 }
 
+OpFilter::Early OpFilter::early() const {
+  Early early;
+  if (by_path_) return early;
+  auto take = [](Early::Ids& ids, const std::vector<uint64_t>& numbers) {
+    ids.given = true;
+    for (const uint64_t n : numbers)
+      if (n <= UINT32_MAX) ids.numbers.push_back(uint32_t(n));
+  };
+  for (const Rule& rule : rules_) {
+    if (rule.key == Key::uid) take(rule.exclude ? early.except_uids : early.only_uids, rule.numbers);
+    // A command's name is an alternative to the numbers.
+    if (rule.key == Key::process && rule.exclude && !rule.numbers.empty()) take(early.except_pids, rule.numbers);
+    if (rule.key == Key::process && !rule.exclude && rule.patterns.empty()) take(early.only_pids, rule.numbers);
+    if (rule.key != Key::op) continue;
+    for (unsigned kind = 0; kind < kOpKinds; ++kind)
+      if ((std::find(rule.numbers.begin(), rule.numbers.end(), kind) != rule.numbers.end()) == rule.exclude)
+        early.unwanted[kind] = true;
+  }
+  return early;
+}
+
 bool OpFilter::wants(const Op& op) const {
   return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return matches(rule, op) != rule.exclude; });
 }

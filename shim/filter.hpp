@@ -56,6 +56,18 @@ class OpFilter {
   void only(std::string_view rule) { add(rule, false); }
   void exclude(std::string_view rule) { add(rule, true); }
 
+  // The rules that the kind and the caller alone decide. If a rule is by path, there are none, because paths follow from all
+  // operations.
+  struct Early {
+    struct Ids {
+      bool given = false;
+      std::vector<uint32_t> numbers;
+    };
+    Ids only_uids, except_uids, only_pids, except_pids;
+    std::array<bool, kOpKinds> unwanted{};
+  };
+  Early early() const;
+
   bool empty() const { return rules_.empty(); }
   const std::string& text() const { return text_; }  // the rules as given
   // True: the operation is to be recorded. It may be in flight.

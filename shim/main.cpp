@@ -42,6 +42,7 @@ static std::vector<std::string> words_of(const std::map<std::string, Meaning>& t
 // Returns what --via auto takes, "kernel" or "fuse", and tells the user.
 static std::string chosen_way(const CaptureOptions& options) {
   const std::string problem = why_not_witness(options);
+  if (options.everywhere && !problem.empty()) throw CaptureError("--via auto: " + problem);
   dprintf(STDERR_FILENO, "fsshim: --via auto: captures %s%s\n", problem.empty() ? "at the kernel's hooks" : "by FUSE, because ",
           escape_text(problem).c_str());
   return problem.empty() ? "kernel" : "fuse";
@@ -101,6 +102,21 @@ static int run(int argc, char** argv) {
   capture_command
       .add_with("--kernel-ring", capture.kernel_ring, some(parse_size), "hold this much of records in the kernel (default 16M)")
       .stands_for("SIZE");
+  capture_command.flag("--everywhere", capture.everywhere,
+                       "capture all processes, also those of containers, through whichever mount (--via kernel)");
+  auto groups = [&](const char* name, std::vector<std::string>& into, const char* help) {
+    return capture_command.add_each(
+        name,
+        [&capture, &into](const std::string& group) {
+          into.push_back(group);
+          capture.everywhere = true;
+        },
+        help);
+  };
+  groups("--cgroup", capture.cgroups, "capture everywhere only what this control group does; repeatable (--via kernel)")
+      .stands_for("PATH");
+  groups("--pod", capture.pods, "capture everywhere only what this pod or container does; repeatable (--via kernel)")
+      .stands_for("NAME");
   capture_command
       .add("--on-overflow", overflow, "wait or drop operations when recording falls behind (default wait; with -o -: drop)")
       .stands_for("WHAT")
@@ -199,6 +215,8 @@ static int run(int argc, char** argv) {
     capture.transport_given = transport != "auto";
     capture.abort_stalled = on_stall == "abort";
     if (via == "auto") via = chosen_way(capture);
+    if (capture.everywhere && via == "fuse")
+      throw CaptureError("--everywhere, --cgroup, --pod: only with --via kernel; give it, or leave them out");
     // Applications never wait for another program, unless its user says so.
     if (overflow.empty() && capture.output == "-" && via == "fuse") capture.drop = true;
     if (capture.keep && !capture.rotate) throw CaptureError("--keep: requires --rotate SIZE");

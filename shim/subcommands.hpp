@@ -37,7 +37,9 @@ struct CaptureOptions {
   bool uring = false;  // FUSE over io_uring
   bool awake = false;  // keep processors from sleeping under load
   std::vector<std::string> command;
-  uint64_t kernel_ring = 16 << 20;  // --via kernel: bytes of the ring in which the kernel's hooks put records
+  bool everywhere = false;                 // --via kernel: compare the file system and directory, not a mount
+  std::vector<std::string> cgroups, pods;  // --via kernel: only what these do; everywhere
+  uint64_t kernel_ring = 16 << 20;         // --via kernel: bytes of the ring in which the kernel's hooks put records
 };
 
 int run_capture(CaptureOptions& options);  // changes options.filter, which records paths

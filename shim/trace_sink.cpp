@@ -67,6 +67,18 @@ bool TraceSink::wanted(const Op& op) {
   return false;
 }
 
+void TraceSink::count_left_out() {
+  if (!options_.left_out) return;
+  const auto now = options_.left_out();
+  uint64_t more = 0;
+  for (unsigned kind = 0; kind < kOpKinds; ++kind) {
+    filtered_by_kind_[kind] += now[kind] - left_out_[kind];
+    more += now[kind] - left_out_[kind];
+  }
+  left_out_ = now;
+  filtered_.store(filtered_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 void TraceSink::add(const Op& op) {
   const bool want = wanted(op);
   if (options_.filter) options_.filter->learn(op);
@@ -107,6 +119,7 @@ void TraceSink::note_dropped(int64_t now, const RecorderState& recorder) {
 
 SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
   note_dropped(now, recorder);
+  count_left_out();
   writer_->tick(now);
   latencies_.publish(now);
   if (rotation_requested_.load() || (rotate_at_ && writer_->bytes_written() >= rotate_at_)) {
@@ -196,6 +209,7 @@ void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
 TraceClosing TraceSink::closing(int64_t end, const RecorderState& recorder) {
   TraceClosing c;
   c.end = end;
+  count_left_out();
   note_dropped(end, recorder);
   c.dropped = recorder.dropped - of_earlier_pieces_.dropped;
   c.dropped_spans = std::exchange(dropped_spans_, {});

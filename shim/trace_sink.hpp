@@ -40,6 +40,8 @@ struct SinkOptions {
   PieceFiles* pieces = nullptr;  // null: the trace stays one file
   // Called at the end of each file. May be empty.
   std::function<NfsCounters()> nfs_counters = {};
+  // Called at each tick and end. Returns how many operations of each kind were left out on their way here. May be empty.
+  std::function<std::array<uint64_t, kOpKinds>()> left_out = {};
   std::function<void(TraceClosing&)> mounted_meanwhile = {};  // fills in mounts_below and not_seen
 };
 
@@ -84,6 +86,7 @@ class TraceSink final : public OpSink {
   SinkState look_at_room(uint64_t bytes);
   const Op& measured(const Op& op);
   bool wanted(const Op& op);
+  void count_left_out();
   void rotate(int64_t now, const RecorderState& recorder);
   void rotation_failed(const std::string& why);
   TraceClosing closing(int64_t end, const RecorderState& recorder);
@@ -104,6 +107,7 @@ class TraceSink final : public OpSink {
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
   std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the second: of this piece only
+  std::array<uint64_t, kOpKinds> left_out_{};                      // as told last
   RecorderState of_earlier_pieces_;                                // state at the end of the previous piece
   uint64_t closed_bytes_ = 0;                                      // bytes of the earlier pieces
   uint64_t rotate_at_ = 0;                                         // bytes of this piece at which the next begins

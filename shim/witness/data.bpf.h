@@ -36,10 +36,9 @@ int BPF_PROG(write_ended, struct file* file, const char* buffer, u64 count, s64*
   return 0;
 }
 
-// True: the call came through the interface for 32-bit programs, whose iovec is compat_iovec. Flags: TS_COMPAT of x86 and TIF_32BIT
-// of arm64, both in <asm/thread_info.h>.
-inline_always int has_narrow_vectors(void) {
-  struct task_struct* task = bpf_get_current_task_btf();
+// True: the call came through the interface for 32-bit programs, whose iovec is compat_iovec. Flags: TS_COMPAT of x86 and
+// TIF_32BIT of arm64, both in <asm/thread_info.h>.
+inline_always int is_narrow(struct task_struct* task) {
   if (bpf_core_field_exists(task->thread_info.status)) return (task->thread_info.status & 2) != 0;
   return (task->thread_info.flags & (1UL << 22)) != 0;
 }
@@ -74,7 +73,7 @@ static long add_vector(u32 index, struct vectors* vectors) {
 // the operation is marked as inferred.
 inline_always void vectors_transferred(u32 kind, struct file* file, const struct iovec* first, u64 count, s64* position,
                                        s64 result) {
-  struct vectors vectors = {.narrow = has_narrow_vectors(), .failed = count > UIO_MAXIOV};
+  struct vectors vectors = {.narrow = is_narrow(bpf_get_current_task_btf()), .failed = count > UIO_MAXIOV};
   // Copied by a helper, it is a number: newer verifiers follow a loop over a typed pointer turn by turn.
   bpf_probe_read_kernel(&vectors.first, sizeof vectors.first, &first);
   if (count <= UIO_MAXIOV) bpf_loop(count, add_vector, &vectors, 0);
@@ -187,13 +186,19 @@ int BPF_PROG(fallocate_ended, struct file* file, int mode, s64 offset, s64 lengt
   return 0;
 }
 
-// Returns a descriptor's file, if it is captured. Null: it is not.
-inline_always struct file* captured_descriptor(u32 fd) {
-  struct fdtable* table = BPF_CORE_READ(bpf_get_current_task_btf(), files, fdt);
+// Returns a descriptor's file. Null: there is none.
+inline_always struct file* file_of(struct task_struct* task, u32 fd) {
+  struct fdtable* table = BPF_CORE_READ(task, files, fdt);
   struct file* file = 0;
   if (!table || fd >= BPF_CORE_READ(table, max_fds)) return 0;
   bpf_probe_read_kernel(&file, sizeof file, BPF_CORE_READ(table, fd) + fd);
-  return file && through(BPF_CORE_READ(file, f_path.mnt)) && !(BPF_CORE_READ(file, f_mode) & FMODE_PATH) ? file : 0;
+  return file;
+}
+
+// Returns the file of this thread's descriptor, if it is captured. Null: it is not.
+inline_always struct file* captured_descriptor(u32 fd) {
+  struct file* file = file_of(bpf_get_current_task_btf(), fd);
+  return file && captured_file_as(file, kAddress) ? file : 0;
 }
 
 // Does what file_record() does, for a file that the verifier does not know as one.
@@ -270,9 +275,9 @@ int BPF_PROG(close_begins, struct file* file, void* owner) {
 // After the last descriptor and mapping are gone.
 SEC("fentry/locks_remove_file")
 int BPF_PROG(release_begins, struct file* file) {
-  if (!captured_file(file)) return 0;
+  if (!captured_release(file)) return 0;
   struct call* call = call_if_any();
-  if (call) call->start = 0;  // no call made it
+  if (call) call->start = call->submitter = 0;  // no call made it
   struct witness_record* r = file_record(kWitnessRelease, 0, file);
   if (r) send(r);
   return 0;
@@ -288,17 +293,34 @@ int BPF_PROG(readdir_ended, struct file* file, struct dir_context* context, int 
   return 0;
 }
 
+struct lock_range {
+  s64 offset, length;
+};
+
+inline_always struct lock_range range_of(struct file* file, struct flock* request) {
+  const short whence = BPF_CORE_READ(request, l_whence);
+  return (struct lock_range){
+      .offset = BPF_CORE_READ(request, l_start) + (whence == 1   ? file->f_pos
+                                                   : whence == 2 ? file->f_inode->i_size
+                                                                 : 0),
+      .length = BPF_CORE_READ(request, l_len),
+  };
+}
+
 // Locks of fcntl(2): a process's, or those of an open file (OFD).
+inline_always u64 lock_owner(u32 command, struct file* file) {
+  return command >= F_OFD_GETLK ? (u64)file : (u64)bpf_get_current_task_btf()->files;
+}
+
 inline_always void locked(u32 kind, u32 command, struct file* file, struct flock* request, s64 result) {
   if (!captured_file(file)) return;
   struct witness_record* r = file_record(kind, result, file);
   if (!r) return;
-  const short whence = BPF_CORE_READ(request, l_whence);
-  const int of_file = command >= F_OFD_GETLK;
-  r->owner = of_file ? (u64)file : (u64)bpf_get_current_task_btf()->files;
+  const struct lock_range range = range_of(file, request);
+  r->owner = lock_owner(command, file);
   r->mode = (u16)BPF_CORE_READ(request, l_type);
-  r->offset = BPF_CORE_READ(request, l_start) + (whence == 1 ? file->f_pos : whence == 2 ? file->f_inode->i_size : 0);
-  r->length = BPF_CORE_READ(request, l_len);
+  r->offset = range.offset;
+  r->length = range.length;
   r->flags = command == F_SETLKW || command == F_OFD_SETLKW;
   send(r);
 }
@@ -316,8 +338,12 @@ int BPF_PROG(getlk_begins, struct file* file, u32 command, struct flock* request
   return 0;
 }
 
-SEC("fexit/locks_lock_inode_wait")
-int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int result) {
+struct flock_request {
+  struct file* file;
+  u32 type, waits, is_flock;
+};
+
+inline_always struct flock_request flock_request(struct file_lock* lock) {
   u32 flags, type;
   struct file* file;
   if (bpf_core_field_exists(lock->fl_flags)) {
@@ -330,42 +356,20 @@ int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int resul
     type = BPF_CORE_READ(now, c.flc_type);
     file = BPF_CORE_READ(now, c.flc_file);
   }
-  if (!(flags & FL_FLOCK) || !through(BPF_CORE_READ(file, f_path.mnt))) return 0;
-  struct witness_record* r = found_file_record(kWitnessFlock, result, file);
+  const u32 is_flock = (flags & FL_FLOCK) != 0;
+  return (struct flock_request){.file = file, .type = type, .waits = is_flock && (flags & FL_SLEEP), .is_flock = is_flock};
+}
+
+SEC("fexit/locks_lock_inode_wait")
+int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int result) {
+  const struct flock_request request = flock_request(lock);
+  if (!request.is_flock || !captured_file_as(request.file, kAddress)) return 0;
+  struct witness_record* r = found_file_record(kWitnessFlock, result, request.file);
   if (!r) return 0;
-  r->owner = (u64)file;
-  r->mode = type;
-  r->flags = (flags & FL_SLEEP) != 0;
+  r->owner = (u64)request.file;
+  r->mode = request.type;
+  r->flags = request.waits;
   send(r);
-  return 0;
-}
-
-// Requests of io_uring and aio are only counted.
-inline_always void count_async(struct file* file) {
-  if (file && captured_file(file)) __sync_fetch_and_add(&unseen_async, 1);
-}
-
-SEC("fentry/io_read")
-int BPF_PROG(uring_read_begins, struct io_kiocb* request) {
-  count_async(request->file);
-  return 0;
-}
-
-SEC("fentry/io_write")
-int BPF_PROG(uring_write_begins, struct io_kiocb* request) {
-  count_async(request->file);
-  return 0;
-}
-
-SEC("fentry/aio_read")
-int BPF_PROG(aio_read_begins, struct kiocb* request) {
-  count_async(request->ki_filp);
-  return 0;
-}
-
-SEC("fentry/aio_write")
-int BPF_PROG(aio_write_begins, struct kiocb* request) {
-  count_async(request->ki_filp);
   return 0;
 }
 

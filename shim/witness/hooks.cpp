@@ -16,6 +16,7 @@
 
 #include "../capabilities.hpp"
 #include "../capture_error.hpp"
+#include "util/unique_fd.hpp"
 #include "witness.skel.h"
 
 namespace fsr::shim {
@@ -28,7 +29,8 @@ constexpr struct {
 } kVariants[] = {{"filp_flush", "filp_close"}, {"path_parentat", "__filename_parentat"}};
 
 // Hooks that a kernel without the feature lacks: what they count can't happen there.
-constexpr std::string_view kOfFeatures[] = {"io_read", "io_write", "aio_read", "aio_write"};
+constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
+                                            "aio_read", "aio_write", "aio_complete_rw"};
 
 // The first line of libbpf that names a program or a reason. One thread loads at a time.
 std::string g_said;
@@ -89,12 +91,13 @@ CaptureError not_loaded(int error) {
                  (g_said.empty() ? "" : " (" + g_said + ")") + "; leave --via out");
 }
 
-// Returns the function that a program is attached to: "fexit/vfs_read" is vfs_read's. Empty: a tracepoint, which all kernels
-// have.
+// Returns the function that a program is attached to: "fexit/vfs_read" is vfs_read's. Empty: a tracepoint or an iterator, which
+// all kernels have.
 std::string_view function_of(const bpf_program* program) {
   const std::string_view section = bpf_program__section_name(program);
   const size_t slash = section.find('/');
-  return section.starts_with("tp_btf") || slash == section.npos ? std::string_view() : section.substr(slash + 1);
+  return section.starts_with("tp_btf") || section.starts_with("iter") || slash == section.npos ? std::string_view()
+                                                                                               : section.substr(slash + 1);
 }
 
 // Leaves out programs for other kernels. Throws CaptureError with the names of the hooks that this kernel lacks.
@@ -125,6 +128,33 @@ void choose(bpf_object* object) {
   if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
 }
 
+constexpr uint32_t kMostOpenFiles = 1 << 20;  // number of open files that are noted at a time
+
+// Before the programs are loaded.
+void configure(witness& programs, const WitnessScope& scope) {
+  auto& constant = *programs.rodata;
+  constant.capture_command = uint32_t(scope.command);
+  constant.everywhere = scope.everywhere;
+  constant.own_process = uint32_t(getpid());
+  constant.cgroups = uint32_t(scope.cgroups.size());
+  constant.early_kinds = scope.filter ? scope.filter.kinds : 0;
+  constant.unwanted_kinds = scope.filter.unwanted;
+  constant.id_rules = scope.filter.id_rules;
+  bpf_map__set_max_entries(programs.maps.chosen_cgroups, std::max(1U, uint32_t(scope.cgroups.size())));
+  bpf_map__set_max_entries(programs.maps.chosen_ids, std::max(1U, uint32_t(scope.filter.ids.size())));
+  bpf_map__set_max_entries(programs.maps.open_files, scope.everywhere ? kMostOpenFiles : 1);
+}
+
+void fill_maps(witness& programs, const WitnessScope& scope) {
+  for (uint32_t i = 0; i < scope.cgroups.size(); ++i)
+    if (bpf_map_update_elem(bpf_map__fd(programs.maps.chosen_cgroups), &i, &scope.cgroups[i], BPF_ANY) != 0)
+      throw refused("the kernel does not take the control group: " + std::string(strerror(errno)));
+  constexpr uint32_t kIsChosen = 1;
+  for (const witness_id& id : scope.filter.ids)
+    if (bpf_map_update_elem(bpf_map__fd(programs.maps.chosen_ids), &id, &kIsChosen, BPF_ANY) != 0)
+      throw refused("the kernel does not take a rule of --only or --exclude: " + std::string(strerror(errno)));
+}
+
 }  // namespace
 
 struct WitnessHooks::Loaded {
@@ -134,7 +164,7 @@ struct WitnessHooks::Loaded {
   std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring{nullptr, ring_buffer__free};
 };
 
-WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
+WitnessHooks::WitnessHooks(const WitnessScope& scope, size_t ring_bytes, Receiver receiver) : loaded_(new Loaded) {
   if (!in_first_pid_namespace())
     throw refused("possible only in the machine's first pid namespace, outside containers; leave --via out");
   loaded_->receiver = std::move(receiver);
@@ -144,9 +174,10 @@ WitnessHooks::WitnessHooks(pid_t command, size_t ring_bytes, Receiver receiver) 
   if (!loaded_->programs) throw not_loaded(errno);
   witness& programs = *loaded_->programs;
   choose(programs.obj);
-  programs.rodata->capture_command = uint32_t(command);
+  configure(programs, scope);
   bpf_map__set_max_entries(programs.maps.ring, uint32_t(ring_bytes));
   if (const int error = witness::load(&programs); error != 0) throw not_loaded(-error);
+  fill_maps(programs, scope);
   auto receive = [](void* self, void* data, size_t) {
     auto& loaded = *static_cast<Loaded*>(self);
     loaded.receiver(*static_cast<const witness_record*>(data));
@@ -179,7 +210,30 @@ void WitnessHooks::attach(const std::function<void()>& look) {
     throw refused("the programs in the kernel do not see the captured directory; leave --via out");
 }
 
-void WitnessHooks::detach() { witness::detach(loaded_->programs.get()); }
+void WitnessHooks::tell_unended() {
+  if (attached_ == 0) return;
+  const UniqueFd list(bpf_iter_create(bpf_link__fd(loaded_->programs->links.unended_call)));
+  char nothing[64];
+  ssize_t got = list ? 1 : -1;
+  while (got > 0 || (got < 0 && list && (errno == EAGAIN || errno == EINTR))) got = read(list.get(), nothing, sizeof nothing);
+  unended_known_ = got == 0;
+}
+
+void WitnessHooks::detach() {
+  witness::detach(loaded_->programs.get());
+  detached_ = true;
+}
+
+uint64_t WitnessHooks::unended() const {
+  if (!detached_) return 0;
+  const int map = bpf_map__fd(loaded_->programs->maps.requests);
+  uint64_t unended = 0, last = 0, next;
+  for (const uint64_t* key = nullptr; bpf_map_get_next_key(map, key, &next) == 0; key = &last) {
+    last = next;
+    ++unended;
+  }
+  return unended;
+}
 
 witness_place WitnessHooks::root() const { return loaded_->programs->bss->root_place; }
 
@@ -192,7 +246,14 @@ bool WitnessHooks::drain() {
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;
   auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
-  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings)};
+  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings), read(now->crossings)};
+}
+
+std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {
+  std::array<uint64_t, kWitnessKinds> counts{};
+  for (size_t kind = 0; kind < counts.size(); ++kind)
+    counts[kind] = __atomic_load_n(&loaded_->programs->bss->left_out_kinds[kind], __ATOMIC_RELAXED);
+  return left_out_by_kind(counts);
 }
 
 uint64_t WitnessHooks::skipped() const {
@@ -209,7 +270,7 @@ uint64_t WitnessHooks::skipped() const {
 
 std::string witness_problem() {
   try {
-    WitnessHooks(1, 1 << 16, {});
+    WitnessHooks({.command = 1, .cgroups = {}, .filter = {}}, 1 << 16, {});
     return {};
   } catch (const CaptureError& e) {
     return std::string(e.what()).substr(strlen(kOption));

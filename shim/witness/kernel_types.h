@@ -129,13 +129,20 @@ struct thread_info {
   u32 status;  // x86 alone
 };
 
+struct fs_struct {
+  int umask;
+};
+
 struct task_struct {
   struct thread_info thread_info;
+  u32 __state;
+  u32 flags;
   int pid;
   int tgid;
   struct task_struct* real_parent;
   const struct cred* cred;
   struct nsproxy* nsproxy;
+  struct fs_struct* fs;
   struct files_struct* files;
   u64 start_boottime;
   char comm[16];
@@ -176,14 +183,51 @@ struct file_lock___new {
   struct file_lock_core c;
 };
 
+struct io_cqe {
+  u64 user_data;
+  int res;
+};
+
+struct io_wq_work {
+  u32 flags;
+};
+
 struct io_kiocb {
   union {
     struct file* file;
   };
+  u8 opcode;
+  u64 flags;
+  struct io_cqe cqe;
+  struct task_struct* task;
+  struct io_wq_work work;
+};
+
+// Linux 6.13 and newer.
+struct io_uring_task {
+  struct task_struct* task;
+};
+
+struct io_kiocb___6_13 {
+  struct io_uring_task* tctx;
 };
 
 struct kiocb {
   struct file* ki_filp;
+  s64 ki_pos;
+};
+
+// The beginning of io_kiocb, for reads and writes.
+struct io_rw {
+  struct kiocb kiocb;
+  u64 addr;
+  u32 len;
+};
+
+struct iocb {
+  u64 aio_buf;
+  u64 aio_nbytes;
+  s64 aio_offset;
 };
 
 struct fdtable {
@@ -198,21 +242,28 @@ struct files_struct {
 // The registers with the arguments of a system call.
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-  unsigned long di, si, dx;
+  unsigned long di, si, dx, r10, ax, orig_ax;
 };
 #define SYSTEM_CALL(name) "fexit/__x64_sys_" name
 #define ARGUMENT_1(registers) BPF_CORE_READ(registers, di)
 #define ARGUMENT_2(registers) BPF_CORE_READ(registers, si)
 #define ARGUMENT_3(registers) BPF_CORE_READ(registers, dx)
+#define ARGUMENT_4(registers) BPF_CORE_READ(registers, r10)
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
   u64 regs[31];
+  int syscallno;
 };
 #define SYSTEM_CALL(name) "fexit/__arm64_sys_" name
 #define ARGUMENT_1(registers) BPF_CORE_READ(registers, regs[0])
 #define ARGUMENT_2(registers) BPF_CORE_READ(registers, regs[1])
 #define ARGUMENT_3(registers) BPF_CORE_READ(registers, regs[2])
+#define ARGUMENT_4(registers) BPF_CORE_READ(registers, regs[3])
 #endif
+
+struct bpf_iter__task {
+  struct task_struct* task;
+};
 
 struct filename;
 struct dir_context;

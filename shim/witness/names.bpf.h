@@ -6,9 +6,16 @@
 #include "paths.bpf.h"
 #include "state.bpf.h"
 
+// With everywhere: whether a change has only one of its two names inside. It is counted.
+inline_always int crosses(int from, int to) {
+  if (from == to) return 0;
+  __sync_fetch_and_add(&crossings, 1);
+  return 1;
+}
+
 // Notes a change of `dentry` in a directory. Null: it is not captured.
 inline_always struct change* change_begins(u32 kind, const struct path* directory, struct dentry* dentry) {
-  if (!through(directory->mnt)) return 0;
+  if (!captured_path(directory)) return 0;
   struct call* call = call_of_thread();
   if (!call) {
     note_lost();
@@ -90,7 +97,6 @@ int BPF_PROG(mknod_called) {
 // Also called by open(2) with O_CREAT, which ends elsewhere.
 SEC("fentry/security_path_mknod")
 int BPF_PROG(mknod_begins, const struct path* directory, struct dentry* dentry, u16 mode, u32 device) {
-  if (!through(directory->mnt)) return 0;
   struct call* call = call_if_any();
   if (!call || !call->makes_node) return 0;
   struct change* change = change_begins(kWitnessMknod, directory, dentry);
@@ -133,6 +139,7 @@ int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* d
 
 SEC("fentry/security_path_link")
 int BPF_PROG(link_begins, struct dentry* old, const struct path* directory, struct dentry* dentry) {
+  if (everywhere && crosses(below(old, old->d_sb), captured_path(directory))) return 0;
   struct change* change = change_begins(kWitnessLink, directory, dentry);
   if (!change) return 0;
   // The name that the file has already goes before: the trace may not know the file yet.
@@ -190,6 +197,7 @@ int BPF_PROG(rmdir_ended, int fd, struct filename* name, int result) {
 SEC("fentry/security_path_rename")
 int BPF_PROG(rename_begins, const struct path* old_directory, struct dentry* old, const struct path* new_directory,
              struct dentry* dentry, u32 flags) {
+  if (everywhere && crosses(captured_path(old_directory), captured_path(new_directory))) return 0;
   struct change* change = change_begins(kWitnessRename, old_directory, old);
   if (!change) return 0;
   send_place(call_if_any(), new_directory->dentry, kTyped);

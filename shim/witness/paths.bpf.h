@@ -56,10 +56,9 @@ inline_always void walk_failed(struct nameidata* walk, s64 result) {
 SEC("fexit/path_lookupat")
 int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path, int result) {
   if (result == 0) {
-    if (!through(path->mnt)) return 0;
     struct call* call = call_if_any();
-    if (call) call->looked_up = (u64)path->dentry;
-  } else if (in_captured_namespace()) {
+    if (call && captured_path(path)) call->looked_up = (u64)path->dentry;
+  } else if (captured_thread()) {
     walk_failed(walk, result);
   }
   return 0;
@@ -68,7 +67,7 @@ int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path,
 // Keeps the last name of a path whose entry a call is going to change.
 inline_always void parent_found(struct path* parent, struct qstr* last) {
   struct call* call = call_if_any();
-  if (!call || call->parents[1] || !through(parent->mnt)) return;
+  if (!call || call->parents[1] || !captured_path(parent)) return;
   const u64 directory = (u64)parent->dentry;
   if (!call->parents[0]) {
     call->parents[0] = directory;
@@ -81,7 +80,7 @@ inline_always void parent_found(struct path* parent, struct qstr* last) {
 
 SEC("fexit/path_parentat")
 int BPF_PROG(parent_ended, struct nameidata* walk, u32 flags, struct path* parent, int result) {
-  if (!in_captured_namespace()) return 0;
+  if (!captured_thread()) return 0;
   if (result == 0)
     parent_found(parent, &walk->last);
   else
@@ -93,7 +92,7 @@ int BPF_PROG(parent_ended, struct nameidata* walk, u32 flags, struct path* paren
 SEC("fexit/__filename_parentat")
 int BPF_PROG(filename_parent_ended, int fd, struct filename* name, u32 flags, struct path* parent, struct qstr* last, int* type,
              const struct path* root, int result) {
-  if (result == 0 && in_captured_namespace()) parent_found(parent, last);
+  if (result == 0 && captured_thread()) parent_found(parent, last);
   return 0;
 }
 
@@ -117,7 +116,7 @@ inline_always void last_name_failed(s64 result, int exchanges) {
   send(r);
 }
 
-inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
+inline_always void open_failed(struct nameidata* walk, u32 flags, u32 mode, s64 result) {
   if (result == -EEXIST || result == -EISDIR || result == -ENXIO) return;
   struct inode* inode = walk->inode;
   if (!inode) return;
@@ -133,6 +132,7 @@ inline_always void open_failed(struct nameidata* walk, u32 flags, s64 result) {
     r = named_record(kWitnessOpen, result, dentry, kAddress);
   if (!r) return;
   r->flags = flags;
+  if (r->kind == kWitnessCreate) r->mode = mode & ~BPF_CORE_READ(bpf_get_current_task_btf(), fs, umask);
   if (directory && !(flags & O_CREAT)) r->marks = kWitnessOfDirectory;
   send(r);
 }
@@ -142,10 +142,10 @@ int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u
   s64 result = 0;
   bpf_get_func_ret(ctx, (u64*)&result);  // as a number: with a pointer the verifier allows no comparisons
   if (result < 0 && result >= -4095) {
-    if (in_captured_namespace()) open_failed(walk, how->open_flag, result);
+    if (captured_thread()) open_failed(walk, how->open_flag, how->mode, result);
     return 0;
   }
-  if (!captured_file(file)) return 0;
+  if (!captured_open(file)) return 0;
   const u32 flags = how->open_flag;
   u32 kind = kWitnessOpen;
   if (flags & O_TMPFILE_ALONE)

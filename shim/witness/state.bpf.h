@@ -1,59 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the programs share: the ring, the captured directory, the call that each thread is in. Also how a record is made.
+// State that the programs share: the ring, the call that each thread is in. Also how a record is made.
 #pragma once
 
-#include <linux/bpf.h>
-
-#include "kernel_types.h"
-// The helpers use the types.
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "witness_record.h"
-
-#define ENOENT 2
-#define EACCES 13
-#define EEXIST 17
-#define ENOTDIR 20
-#define EISDIR 21
-#define ELOOP 40
-#define ENAMETOOLONG 36
-#define ENXIO 6
-#define ECHILD 10
-#define ESTALE 116
-#define RENAME_EXCHANGE 2
-#define S_IFMT 0170000
-#define S_IFDIR 0040000
-#define S_IFREG 0100000
-#define S_IFLNK 0120000
-#define O_CREAT 0100
-#define O_APPEND 02000
-#define F_SETLKW 7
-#define F_OFD_GETLK 36
-#define F_OFD_SETLKW 38
-#define FL_FLOCK 2
-#define FL_SLEEP 128
-#define UIO_MAXIOV 1024
-#define O_TMPFILE_ALONE 020000000  // without the O_DIRECTORY that belongs to it
-#define FMODE_PATH 0x4000
-#define FMODE_CREATED 0x100000
-
-enum { kDeepest = 256, kLongestName = 255 };
-
-// Set by the capture before the programs are attached.
-const volatile __u32 capture_command = 0;  // process whose mount namespace is captured: the command's; 0: that of capture_finder
-__u32 capture_finder = 0;                  // thread whose next stat is of the captured directory, through the fence
-
-// The fence: what is reached through this mount is captured. Found by the first stat of capture_finder.
-__u64 fence_mount = 0, fence_root = 0, fence_device = 0;
-struct witness_place root_place = {};
-__u32 fence_whole = 0;  // the directory is the root of its file system
-__u64 fence_namespace = 0;
-
-// Counters that the capture reads.
-__u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
-__u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
+#include "common.bpf.h"
+#include "fence.bpf.h"
+#include "left_out.bpf.h"
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -81,13 +32,24 @@ struct change {
   char name[kWitnessName], name2[kWitnessName];
 };
 
+// The operation in which a call waits.
+struct awaited {
+  u32 kind;  // 0: nothing
+  u32 mode;
+  u32 of_vectors;  // how much is not known
+  u64 file, owner, offset, length;
+};
+
 // The call that a thread is in.
 struct call {
   u64 start;       // ns; after a record of this call: when that ended; 0: now
+  u64 submitter;   // task for which a worker of io_uring acts; 0: the thread acts for itself
   u64 looked_up;   // dentry of the last path that was found behind the fence
   u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
   u32 synced;      // a sync of a whole file was recorded
   u32 makes_node;  // this is mknod(2)
+  u32 told;        // it has a record already
+  struct awaited awaited;
   // The last directory whose place had been sent, as of `near_losses`: mostly that of the thread's next call as well.
   struct witness_place near;
   u32 near_losses;
@@ -103,53 +65,30 @@ struct {
   __type(value, struct call);
 } calls SEC(".maps");
 
-#define inline_always static __always_inline
-
 inline_always struct call* call_if_any(void) { return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0); }
 
 inline_always struct call* call_of_thread(void) {
   return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-// Reads a member by a plain load, through a pointer whose type the verifier knows, or through a mere address, which takes a
-// helper. The verifier knows arguments of a hook, what a load from them returned, and nothing that was read from a map or by a
-// helper.
-enum { kAddress, kTyped };
-#define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
-
-inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)mount == fence_mount; }
-inline_always int captured_file(struct file* file) { return through(file->f_path.mnt) && !(file->f_mode & FMODE_PATH); }
-
-inline_always int in_captured_namespace(void) {
-  struct nsproxy* proxy = bpf_get_current_task_btf()->nsproxy;
-  return proxy && fence_namespace && (u64)proxy->mnt_ns == fence_namespace;
-}
-
-inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
-
-struct ascent {
-  struct dentry* at;
-  int found;
-};
-
-static long ascend(u32 index, struct ascent* ascent) {
-  struct dentry* at = ascent->at;
-  ascent->found = (u64)at == fence_root;
-  struct dentry* up = BPF_CORE_READ(at, d_parent);
-  if (ascent->found || up == at || !up) return 1;
-  ascent->at = up;
+// Begins what a captured thread does next.
+inline_always int begin_call(void) {
+  struct call* call = call_if_any();
+  if (!call) {
+    if (!entered_fence()) return 0;
+    call = call_of_thread();
+    if (!call) {
+      note_lost();
+      return 0;
+    }
+  }
+  call->start = bpf_ktime_get_ns();
+  call->looked_up = 0;
+  call->parents[0] = call->parents[1] = 0;
+  call->synced = call->makes_node = call->told = 0;
+  call->awaited.kind = 0;
+  call->change.kind = 0;
   return 0;
-}
-
-// Where no mount is known: whether a captured thread acts on something below the directory. A file too deep to tell is lost.
-// `super`: typed; that of the dentry.
-inline_always int below(struct dentry* dentry, struct super_block* super) {
-  if (!fence_mount || !in_captured_namespace()) return 0;
-  if (super->s_dev != fence_device) return 0;
-  if (fence_whole) return 1;
-  struct ascent ascent = {.at = dentry};
-  if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost();
-  return ascent.found;
 }
 
 inline_always struct dentry* dentry_of(struct inode* inode) {
@@ -185,6 +124,24 @@ inline_always u32 copy_name(char* to, const struct qstr* name, u32 room, int how
   return bytes;
 }
 
+inline_always void act_for(struct witness_record* r, struct task_struct* task) {
+  r->tid = BPF_CORE_READ(task, pid);
+  r->task_start = BPF_CORE_READ(task, start_boottime);
+  bpf_probe_read_kernel(r->comm, sizeof r->comm, task->comm);
+}
+
+inline_always void name_caller(struct witness_record* r, struct task_struct* task) {
+  r->tid = task->pid;
+  r->pid = task->tgid;
+  r->parent_pid = task->real_parent->tgid;
+  r->uid = task->cred->fsuid.val;
+  r->gid = task->cred->fsgid.val;
+  r->task_start = task->start_boottime;
+  const u64* comm = (const u64*)task->comm;
+  ((u64*)r->comm)[0] = comm[0];
+  ((u64*)r->comm)[1] = comm[1];
+}
+
 // Fills in all but the names, file, object and arguments, which are then 0.
 inline_always void head(struct call* call, struct witness_record* r, u32 kind, u32 layout, s64 result) {
   struct task_struct* task = bpf_get_current_task_btf();
@@ -197,23 +154,21 @@ inline_always void head(struct call* call, struct witness_record* r, u32 kind, u
   if (call) {
     if (call->start) r->start = call->start;
     call->start = now;
+    call->told = 1;
   }
   r->result = result;
-  r->tid = task->pid;
-  r->pid = task->tgid;
-  r->parent_pid = task->real_parent->tgid;
-  r->uid = task->cred->fsuid.val;
-  r->gid = task->cred->fsgid.val;
-  r->task_start = task->start_boottime;
-  const u64* comm = (const u64*)task->comm;
-  ((u64*)r->comm)[0] = comm[0];
-  ((u64*)r->comm)[1] = comm[1];
+  name_caller(r, task);
+  if (call && call->submitter) act_for(r, (struct task_struct*)call->submitter);
 }
 
 #define RESERVE(bytes) ((struct witness_record*)bpf_ringbuf_reserve(&ring, sizeof(struct witness_record) + (bytes), 0))
 
-// Returns room for a record of a constant layout. Null: the ring is full, which is counted.
+// Returns room for a record of a constant layout. Null: the ring is full, or the record is left out; both are counted.
 inline_always struct witness_record* record_in(struct call* call, u32 kind, u32 layout, s64 result) {
+  if (left_out(kind)) {
+    if (call && call->start) call->start = bpf_ktime_get_ns();
+    return 0;
+  }
   struct witness_record* r = 0;
   if (layout == kWitnessBare) r = RESERVE(0);
   if (layout == kWitnessShort) r = RESERVE(kWitnessShortName);

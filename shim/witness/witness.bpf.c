@@ -4,36 +4,16 @@
 #include "state.bpf.h"
 
 // The programs of each group.
+#include "async.bpf.h"
 #include "data.bpf.h"
 #include "names.bpf.h"
 #include "objects.bpf.h"
 #include "paths.bpf.h"
+#include "unended.bpf.h"
 
 // bpf_probe_read_kernel is for programs of a licence that the GPL is compatible with.
 char licence[] SEC("license") = "Dual BSD/GPL";
 
 // Runs at the start of each system call. For threads that are not captured, no other program does more than compare.
 SEC("tp_btf/sys_enter")
-int BPF_PROG(call_begins) {
-  struct call* call = call_if_any();
-  if (!call) {
-    struct nsproxy* proxy = bpf_get_current_task_btf()->nsproxy;
-    if (!proxy) return 0;
-    const u64 namespace = (u64)proxy->mnt_ns;
-    if (namespace != fence_namespace) {
-      if (fence_namespace || (u32)bpf_get_current_pid_tgid() != capture_command) return 0;
-      fence_namespace = namespace;
-    }
-    call = call_of_thread();
-    if (!call) {
-      note_lost();
-      return 0;
-    }
-  }
-  call->start = bpf_ktime_get_ns();
-  call->looked_up = 0;
-  call->parents[0] = call->parents[1] = 0;
-  call->synced = call->makes_node = 0;
-  call->change.kind = 0;
-  return 0;
-}
+int BPF_PROG(call_begins) { return begin_call(); }

@@ -24,6 +24,8 @@
 #include "../process_limits.hpp"
 #include "../signals.hpp"
 #include "../trace_header.hpp"
+#include "cgroups.hpp"
+#include "early_filter.hpp"
 #include "fence.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
@@ -37,7 +39,7 @@ constexpr const char* kVisibility =
     "kernel hooks: each operation on open files, names and attributes, and lookups that fail; a name's first use is preceded by "
     "a "
     "lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and "
-    "stores of mappings, io_uring and aio, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
+    "stores of mappings, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
     "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
 
 // Returns what stands against such a capture in the options. Empty: nothing.
@@ -61,8 +63,19 @@ std::string option_problem(const CaptureOptions& options) {
   for (const auto& option : of_fuse)
     if (option.given)
       return std::string(option.name) + ": not possible with --via kernel; leave " + option.name + " or --via out";
+  if (options.everywhere && !options.command.empty())
+    return "--everywhere, --cgroup, --pod: not possible with a command, which is captured alone; leave one out";
+  if (options.cgroups.size() + options.pods.size() > kWitnessCgroups)
+    return "--cgroup, --pod: at most " + std::to_string(kWitnessCgroups) + " at a time";
   if (geteuid() != 0) return "--via kernel: run as root, or leave --via out";
   return {};
+}
+
+std::vector<ChosenCgroup> chosen_cgroups(const CaptureOptions& options) {
+  std::vector<ChosenCgroup> chosen;
+  for (const std::string& path : options.cgroups) chosen.push_back(cgroup_at(path));
+  for (const std::string& name : options.pods) chosen.push_back(cgroup_of_pod(name));
+  return chosen;
 }
 
 pid_t process_of(const std::unique_ptr<CapturedCommand>& command) { return command ? command->pid() : 0; }
@@ -76,6 +89,8 @@ class WitnessCapture {
 
  private:
   TraceHeader make_header();
+  std::string captured_processes() const;
+  WitnessScope scope() const;
   int64_t begin_trace();
   SinkOptions sink_options();
   void describe_unseen(TraceClosing& closing);
@@ -88,13 +103,14 @@ class WitnessCapture {
   CaptureOptions& options_;
   const std::unique_ptr<Background> parent_;  // null: stays in the foreground
   const ProcessSettings original_;
+  const std::vector<ChosenCgroup> cgroups_;
   const CapturedDirectory captured_;
   CaptureOutput output_;
   TraceHeader header_;
   ControlFields fields_;
   ControlServer control_;
-  const std::unique_ptr<Fence> fence_;              // null: only the command is captured
-  const std::unique_ptr<CapturedCommand> command_;  // null: everybody is captured
+  const std::unique_ptr<Fence> fence_;              // null: no mount is made for everybody
+  const std::unique_ptr<CapturedCommand> command_;  // null: others are captured
   const int64_t epoch_;
   TraceSink sink_;
   WitnessRecorder recorder_;
@@ -111,37 +127,56 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
     : options_(options),
       parent_(go_to_background(options.background, !options.command.empty())),
       original_(leave_surroundings()),
+      cgroups_(chosen_cgroups(options)),
       captured_(find_captured(options)),
       output_(options.output, captured_.path, captured_.root.get(), options.rotate != 0, options.background),
       header_(make_header()),
       fields_{{"directory", captured_.path}, {"trace", output_.full_name()}, {"command", header_.command}},
       control_(fields_),
-      fence_(options.command.empty() ? std::make_unique<Fence>(captured_, output_.log_fd(), control_) : nullptr),
-      command_(fence_
+      fence_(options.command.empty() && !options.everywhere ? std::make_unique<Fence>(captured_, output_.log_fd(), control_)
+                                                            : nullptr),
+      command_(options.command.empty()
                    ? nullptr
                    : std::make_unique<CapturedCommand>(options.command, original_, [this] { mount_private_fence(captured_); })),
       epoch_(begin_trace()),
       sink_(output_.take_trace_fd(), header_, sink_options()),
-      recorder_(sink_, process_of(command_), options.kernel_ring, epoch_),
+      recorder_(sink_, scope(), options.kernel_ring, epoch_),
       signals_(open_signals()),
       mounts_(fence_ ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : -1) {
   recorder_.start([this] {
     struct stat s;
     if (command_)
       command_->look_at(captured_.path);
-    else
+    else if (fence_)
       (void)!stat(captured_.path.c_str(), &s);
+    else
+      (void)!fstatat(captured_.root.get(), "", &s, AT_EMPTY_PATH);
   });
 }
 
 TraceHeader WitnessCapture::make_header() {
   TraceHeader header = describe(options_, captured_.path, captured_.below, "");
   header.visibility = kVisibility;
+  if (options_.everywhere) header.visibility += "; captured: " + captured_processes() + ", through any mount";
   header.transport = "kernel hooks, eBPF";
   header.identity = directory_identity(captured_.root.get());
   report_limits(captured_, header, "", true);
   for (const std::string& mount : header.mounts_below) header.not_seen.push_back("mounted inside: " + mount);
   return header;
+}
+
+std::string WitnessCapture::captured_processes() const {
+  if (cgroups_.empty()) return "all processes";
+  std::string groups;
+  for (const ChosenCgroup& group : cgroups_) groups += (groups.empty() ? "" : ", ") + group.path;
+  return "processes of " + groups;
+}
+
+WitnessScope WitnessCapture::scope() const {
+  WitnessScope scope{
+      .command = process_of(command_), .everywhere = options_.everywhere, .cgroups = {}, .filter = early_filter(options_.filter)};
+  for (const ChosenCgroup& group : cgroups_) scope.cgroups.push_back(group.fd.get());
+  return scope;
 }
 
 int64_t WitnessCapture::begin_trace() {
@@ -159,13 +194,19 @@ SinkOptions WitnessCapture::sink_options() {
           .filter = options_.filter.empty() ? nullptr : &options_.filter,
           .pieces = &output_,
           .nfs_counters = [point = captured_.below.point] { return nfs_counters_of(point); },
+          .left_out = [this] { return recorder_.left_out(); },
           .mounted_meanwhile = [this](TraceClosing& closing) { describe_unseen(closing); }};
 }
 
 void WitnessCapture::describe_unseen(TraceClosing& closing) {
   const WitnessCounters counters = recorder_.counters();
   if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
+  if (const uint64_t unended = recorder_.unended())
+    closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
   if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
+  if (counters.crossings)
+    closing.not_seen.push_back(format_count(counters.crossings) + " renames and links between the directory and others");
+  if (!recorder_.unended_known()) closing.not_seen.push_back("calls that had not ended");
   if (const uint64_t skipped = recorder_.skipped())
     closing.not_seen.push_back("what " + format_count(skipped) + " skipped calls of hooks would have shown");
   if (recorder_.late())
@@ -272,8 +313,9 @@ int WitnessCapture::run() {
   if (parent_) parent_->ready(captured_.path, output_);
   notify_service_manager("READY=1");
   if (options_.verbose)
-    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) at %u hooks of the kernel, trace %s\n", escape_text(captured_.path).c_str(),
-            captured_.below.type.c_str(), recorder_.hooks(), escape_text(output_.trace()).c_str());
+    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) at %u hooks of the kernel%s, trace %s\n",
+            escape_text(captured_.path).c_str(), captured_.below.type.c_str(), recorder_.hooks(),
+            options_.everywhere ? escape_text(": " + captured_processes()).c_str() : "", escape_text(output_.trace()).c_str());
   while (!ended_ && stop_reason_.empty()) wait(200);
   return close_trace();
 }

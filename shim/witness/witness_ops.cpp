@@ -349,6 +349,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   op.gid = r.gid;
   op.who = thread_of(r);
   op.thread = op.who->id;
+  const bool unended = (r.marks & kWitnessUnended) != 0;
   if (r.result < 0) op.error = int32_t(-r.result);
   if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
   Attr attr, set;
@@ -454,7 +455,10 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     default:
       break;
   }
-  sink.add(op);
+  if (unended)
+    sink.add_start(op);
+  else
+    sink.add(op);
   if (op.handle && (op.kind == OpKind::release || op.kind == OpKind::releasedir) && instance != instances_.end()) {
     const Key object = instance->second.object;
     instances_.erase(instance);

@@ -49,6 +49,7 @@ enum witness_kind {
   kWitnessSetlk,
   kWitnessGetlk,
   kWitnessFlock,
+  kWitnessKinds,  // their number
 };
 
 // How the names of a record lie in witness_record::text.
@@ -63,13 +64,27 @@ enum {
   kWitnessShortName = 48,
   kWitnessName = 256,
   kWitnessPath = 4096,
+  kWitnessCgroups = 16,  // most control groups of one capture
 };
 
 enum {
   kWitnessByKernel = 1,     // witness_record::marks: a read of the kernel's own, to execute the file
   kWitnessAppends = 2,      // a write with O_APPEND
   kWitnessOfDirectory = 4,  // the file is a directory
-  kWitnessInferred = 8,     // a name that is probably the one that was missing
+  kWitnessInferred = 8,     // a name that is probably the one that was missing, or a length that was not seen
+  kWitnessUnended = 16,     // the capture ended before the operation; `end` and `result` mean nothing
+};
+
+// Rules by which an operation is left out before it becomes a record.
+enum witness_id_rule {
+  kWitnessOnlyUid,
+  kWitnessExceptUid,
+  kWitnessOnlyPid,
+  kWitnessExceptPid,
+};
+
+struct witness_id {
+  w32 rule, id;
 };
 
 struct witness_inode {

@@ -33,8 +33,8 @@ size_t bytes_of(const witness_record& r) {
 
 }  // namespace
 
-WitnessRecorder::WitnessRecorder(OpSink& sink, pid_t command, size_t ring_bytes, int64_t epoch)
-    : sink_(sink), epoch_(epoch), hooks_(command, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
+WitnessRecorder::WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch)
+    : sink_(sink), epoch_(epoch), hooks_(scope, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
 
 WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 
@@ -49,6 +49,14 @@ void WitnessRecorder::start(const std::function<void()>& look) {
 void WitnessRecorder::keep(const witness_record& r) {
   WitnessOps::Handles handles;
   if (!ops_->arrived(r, &handles)) return;
+  if (r.marks & kWitnessUnended) return unended_.push_back({r, handles});
+  // It ended while the hooks were detached.
+  if (!unended_.empty())
+    std::erase_if(unended_, [&](const Unended& u) { return u.record.tid == r.tid && u.record.start == r.start; });
+  put(r, handles);
+}
+
+void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) {
   const size_t bytes = bytes_of(r);
   Chunk& chunk = chunk_with_room(bytes);
   std::byte* const copy = chunk.bytes.get() + chunk.used;
@@ -93,6 +101,8 @@ RecorderState WitnessRecorder::state() {
 // Writes the operations that wait to be put in order. The hooks are detached.
 void WitnessRecorder::write_rest() {
   while (hooks_.drain()) continue;
+  for (const Unended& u : unended_) put(u.record, u.handles);
+  unended_.clear();
   write_before(INT64_MAX);
 }
 
@@ -128,7 +138,10 @@ void WitnessRecorder::run() {
 }
 
 void WitnessRecorder::detach() {
-  std::call_once(detached_, [this] { hooks_.detach(); });
+  std::call_once(detached_, [this] {
+    hooks_.tell_unended();
+    hooks_.detach();
+  });
 }
 
 void WitnessRecorder::stop(const std::string& reason) {

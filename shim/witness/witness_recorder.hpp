@@ -26,8 +26,8 @@ class WitnessRecorder {
  public:
   static constexpr int64_t kWindow = 500'000'000;  // ns
 
-  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `command`, `ring_bytes`: as of WitnessHooks. Throws CaptureError.
-  WitnessRecorder(OpSink& sink, pid_t command, size_t ring_bytes, int64_t epoch);
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `scope`, `ring_bytes`: as of WitnessHooks. Throws CaptureError.
+  WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch);
   ~WitnessRecorder();  // stops, if stop() was not called
 
   // Attaches the hooks, as WitnessHooks::attach() does, and starts the thread. Throws CaptureError.
@@ -39,7 +39,10 @@ class WitnessRecorder {
   std::string failure() const { return end_.failure(); }  // the reason why recording failed; empty: it did not
   std::string reason() const { return end_.reason(); }    // the reason why recording ended; empty: it goes on
   WitnessCounters counters() const { return hooks_.counters(); }
+  std::array<uint64_t, kOpKinds> left_out() const { return hooks_.left_out(); }
   uint64_t lost() const { return hooks_.counters().lost + unwritten_.load(); }  // records
+  uint64_t unended() const { return hooks_.unended(); }
+  bool unended_known() const { return hooks_.unended_known(); }
   uint64_t skipped() const { return hooks_.skipped(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
   unsigned hooks() const { return hooks_.attached(); }
@@ -62,7 +65,14 @@ class WitnessRecorder {
     }
   };
 
+  // A call that had not ended when the hooks were about to be detached.
+  struct Unended {
+    witness_record record;
+    WitnessOps::Handles handles;
+  };
+
   void keep(const witness_record& record);
+  void put(const witness_record& record, WitnessOps::Handles handles);
   Chunk& chunk_with_room(size_t bytes);
   void write_before(int64_t bound);
   void write_rest();
@@ -78,6 +88,7 @@ class WitnessRecorder {
   std::deque<Chunk> chunks_;
   std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
+  std::vector<Unended> unended_;
   uint64_t arrived_ = 0;
   int64_t came_ = INT64_MIN;                      // latest end of a record that came
   int64_t written_ = INT64_MIN;                   // start of the last operation that was added

@@ -30,7 +30,11 @@ class LineSink final : public OpSink {
                     std::to_string(op.object) + " in #" + std::to_string(op.parent) + " '" + std::string(op.name) + "' h" +
                     std::to_string(op.handle));
   }
-  uint64_t add_start(const Op&) override { return 0; }
+  uint64_t add_start(const Op& op) override {
+    add(op);
+    lines.back() += " unended";
+    return 0;
+  }
   void add_end(uint64_t, const Op&) override {}
   SinkState tick(int64_t, const RecorderState&) override { return {}; }
   void finish(bool, const std::string&, int64_t, const RecorderState&) override {}
@@ -115,6 +119,15 @@ TEST_CASE("an open file's address that the kernel uses again is another open ins
   const std::vector<std::string> wanted{"create 0 #2 in #1 'f' h1", "write 0 #2 in #0 '' h1", "open 0 #2 in #0 '' h2",
                                         "release 0 #2 in #0 '' h1", "read 5 #2 in #0 '' h2"};
   CHECK(trace.sink.lines == wanted);
+}
+
+TEST_CASE("a call that has not ended is a start without an end") {
+  Trace trace;
+  trace(Made(kWitnessCreate, 1, kRoot, "f").object(103, S_IFREG | 0644).file(kFile));
+  Made waits = Made(kWitnessFlock, 2).object(103, S_IFREG | 0644).file(kFile);
+  waits.record().marks = kWitnessUnended;
+  trace(waits);
+  CHECK(trace.sink.lines.back() == "flock 0 #2 in #0 '' h1 unended");
 }
 
 TEST_CASE("a name that was removed and made again is another file, also if the file system has no generations") {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// odd_calls DIR: makes calls of many kinds in DIR, with errors, threads and other users, and prints how many operations of each
-// kind a capture has to record: "KIND COUNT" a line. DIR is empty and on a file system with locks and extended attributes.
+// odd_calls DIR wait: waits for locks. odd_calls DIR: makes calls of many kinds in DIR, with errors, threads, io_uring, aio and
+// other users, and prints how many operations of each kind a capture has to record: "KIND COUNT" a line. DIR is empty and on a
+// file system with locks and extended attributes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/fs.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +69,8 @@ static void names(void) {
   OK("rename", renameat(dir, "g", dir, "h"));
   OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
   OK("rename", syscall(SYS_renameat2, dir, "h", dir, "e", RENAME_EXCHANGE));
-  must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "nobody", RENAME_EXCHANGE), ENOENT);  // the lookup is marked as inferred
+  must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "nobody", RENAME_EXCHANGE),
+       ENOENT);  // the lookup is marked as inferred
   FAILS("lookup", ENOENT, renameat(dir, "missing", dir, "j"));
   must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "f", RENAME_NOREPLACE), EEXIST);  // refused before the file system
   OK("mknod", mknodat(dir, "fifo", S_IFIFO | 0600, 0));
@@ -174,6 +178,12 @@ static void data(void) {
   munmap(memory, 4096);
   close_last(other);
   close_last(fd);
+  // What goes through a FIFO does not reach the file system.
+  OK("mknod", mkfifo("pipe", 0600));
+  const int fifo = (int)QUIET(open("pipe", O_RDWR));
+  QUIET(write(fifo, buffer, 5));
+  QUIET(read(fifo, buffer, 5));
+  QUIET(close(fifo));
   const int nameless = (int)OK("tmpfile", open(".", O_TMPFILE | O_RDWR, 0600));
   OK("write", write(nameless, buffer, 5));
   close_last(nameless);
@@ -224,13 +234,112 @@ static void others(void) {
   if (status != 0) exit(1);
 }
 
+// A ring of io_uring with eight entries, used by one request at a time.
+static struct {
+  int fd;
+  unsigned *tail, *ended, *seen;
+  struct io_uring_sqe* sqes;
+  struct io_uring_cqe* cqes;
+  unsigned mask;
+} ring;
+
+static void make_ring(void) {
+  struct io_uring_params p = {0};
+  ring.fd = (int)QUIET(syscall(SYS_io_uring_setup, 8, &p));
+  char* memory = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQ_RING);
+  ring.sqes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, IORING_OFF_SQES);
+  QUIET(memory == MAP_FAILED || (void*)ring.sqes == MAP_FAILED || !(p.features & IORING_FEAT_SINGLE_MMAP) ? -1 : 0);
+  ring.tail = (unsigned*)(memory + p.sq_off.tail);
+  ring.seen = (unsigned*)(memory + p.cq_off.head);
+  ring.ended = (unsigned*)(memory + p.cq_off.tail);
+  ring.cqes = (struct io_uring_cqe*)(memory + p.cq_off.cqes);
+  ring.mask = p.cq_entries - 1;
+  for (unsigned i = 0; i < 8; ++i) ((unsigned*)(memory + p.sq_off.array))[i] = i;
+}
+
+static long request(struct io_uring_sqe sqe) {
+  ring.sqes[*ring.tail % 8] = sqe;
+  __atomic_store_n(ring.tail, *ring.tail + 1, __ATOMIC_RELEASE);
+  QUIET(syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0));
+  QUIET(__atomic_load_n(ring.ended, __ATOMIC_ACQUIRE) == *ring.seen ? -1 : 0);
+  const int result = ring.cqes[*ring.seen & ring.mask].res;
+  __atomic_store_n(ring.seen, *ring.seen + 1, __ATOMIC_RELEASE);
+  errno = result < 0 ? -result : 0;
+  return result < 0 ? -1 : result;
+}
+
+#define SQE(code, file, address, bytes, at) \
+  .opcode = (code), .fd = (file), .addr = (unsigned long)(address), .len = (unsigned)(bytes), .off = (unsigned long)(at)
+
+// In the thread itself, and by a worker of io_uring (IOSQE_ASYNC).
+static void by_io_uring(void) {
+  make_ring();
+  char buffer[100] = "content";
+  struct iovec two[] = {{buffer, 10}, {buffer, 20}};
+  const int fd = (int)OK(
+      "create", request((struct io_uring_sqe){SQE(IORING_OP_OPENAT, AT_FDCWD, "ring", 0600, 0), .open_flags = O_CREAT | O_RDWR}));
+  for (unsigned flags = 0; flags <= IOSQE_ASYNC; flags += IOSQE_ASYNC) {
+    OK("write", request((struct io_uring_sqe){SQE(IORING_OP_WRITE, fd, buffer, 77, 0), .flags = (unsigned char)flags}));
+    OK("write", request((struct io_uring_sqe){SQE(IORING_OP_WRITEV, fd, two, 2, 77), .flags = (unsigned char)flags}));
+    OK("read", request((struct io_uring_sqe){SQE(IORING_OP_READ, fd, buffer, 99, 8), .flags = (unsigned char)flags}));
+    OK("read", request((struct io_uring_sqe){SQE(IORING_OP_READV, fd, two, 2, 100), .flags = (unsigned char)flags}));
+    OK("fsync", request((struct io_uring_sqe){SQE(IORING_OP_FSYNC, fd, 0, 0, 0), .flags = (unsigned char)flags}));
+  }
+  for (int i = 0; i < 3; ++i) {
+    static const char* const missing[] = {"gone-a", "gone-b", "gone-c"};
+    FAILS("lookup", ENOENT, request((struct io_uring_sqe){SQE(IORING_OP_UNLINKAT, AT_FDCWD, missing[i], 0, 0)}));
+  }
+  OK("mkdir", request((struct io_uring_sqe){SQE(IORING_OP_MKDIRAT, AT_FDCWD, "by-ring", 0700, 0)}));
+  expect("flush", 1), expect("release", 1);
+  QUIET(request((struct io_uring_sqe){SQE(IORING_OP_CLOSE, fd, 0, 0, 0)}));
+  OK("unlink", request((struct io_uring_sqe){SQE(IORING_OP_UNLINKAT, AT_FDCWD, "ring", 0, 0)}));
+  close(ring.fd);
+}
+
+static void by_aio(void) {
+  aio_context_t context = 0;
+  char buffer[100] = "content";
+  const int fd = (int)OK("create", open("aio", O_CREAT | O_RDWR, 0600));
+  QUIET(syscall(SYS_io_setup, 4, &context));
+  struct iovec two[] = {{buffer, 10}, {buffer, 20}};
+  struct iocb cb[] = {
+      {.aio_fildes = (unsigned)fd, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (unsigned long)buffer, .aio_nbytes = 55},
+      {.aio_fildes = (unsigned)fd,
+       .aio_lio_opcode = IOCB_CMD_PREADV,
+       .aio_buf = (unsigned long)two,
+       .aio_nbytes = 2,
+       .aio_offset = 40},
+  };
+  struct iocb* list[] = {&cb[0], &cb[1]};
+  struct io_event events[2];
+  OK("write", syscall(SYS_io_submit, context, 1, list));
+  OK("read", syscall(SYS_io_submit, context, 1, list + 1));
+  QUIET(syscall(SYS_io_getevents, context, 2, 2, events, NULL));
+  QUIET(events[0].res == 55 && events[1].res == 15 ? 0 : -1);
+  syscall(SYS_io_destroy, context);
+  close_last(fd);
+}
+
+// Waits for locks that this process has, until it is killed: one of fcntl(2) on "range", one of flock(2) on "whole".
+static void wait_for_locks(void) {
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 3, .l_len = 4};
+  QUIET(fcntl((int)QUIET(open("range", O_CREAT | O_RDWR, 0600)), F_SETLK, &range));
+  QUIET(flock((int)QUIET(open("whole", O_CREAT | O_RDWR, 0600)), LOCK_EX));
+  if (fork() == 0) _exit(fcntl(open("range", O_RDWR), F_SETLKW, &range) == 0);
+  if (fork() == 0) _exit(flock(open("whole", O_RDWR), LOCK_EX) == 0);
+  pause();
+}
+
 int main(int argc, char** argv) {
-  if (argc != 2 || chdir(argv[1]) != 0) return 2;
+  if (argc < 2 || chdir(argv[1]) != 0) return 2;
+  if (argc == 3 && strcmp(argv[2], "wait") == 0) wait_for_locks();
   umask(022);
   names();
   attributes();
   data();
   many();
+  by_io_uring();
+  by_aio();
   others();
   for (int i = 0; expected[i].kind; ++i) printf("%s %d\n", expected[i].kind, expected[i].count);
   return 0;

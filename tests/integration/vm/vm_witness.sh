@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # fsshim capture --via kernel, in a virtual machine with Debian's stock kernel: a program of odd calls is recorded call by call; git, tar
 # and SQLite, captured so, replay clean with an equal tree; what a small ring drops is counted; a killed fsshim leaves nothing, and its
-# command goes on. Without a command everybody is captured from the start to the stop, and nobody notices either. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite.
+# command goes on. Without a command everybody is captured from the start to the stop, and nobody notices either. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite; with --kills N: so many kills.
 "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
 . "$(dirname "$0")/../harness/common.sh"
-suite=()
-[ "${1:-}" != --suite ] || suite=(--suite "$2")
+suite=() kills=12 limit=550
+while [ $# -gt 0 ]; do
+  case $1 in
+    --suite) suite=(--suite "$2") ;;
+    --kills) kills=$2 limit=$((550 + 10 * $2)) ;;
+  esac
+  shift 2
+done
 
 mkdir share
+echo "$kills" >share/kills
 cat >share/applications.sh <<'E'
 cd /mnt/d
 cat old/read >/dev/null; echo more >>old/append; mv old/name old/renamed; rm old/gone; ln old/read old/twin; cat old/link >/dev/null
@@ -37,6 +44,8 @@ tree() { (cd "$1" && find . ! -type d -exec stat -c '%n %F %s %a %h' {} + | sort
 status() { echo "$1 $2" >>/share/statuses; }
 
 fsshim check /mnt/d >/share/check 2>&1
+mkdir /mnt/fuse
+fsshim capture /mnt/fuse -o /share/fuse.zst -- odd_calls /mnt/fuse >/share/fuse.list 2>/share/fuse.err; status fuse $?
 fsshim capture /mnt/odd --via kernel -o /share/odd.zst -- odd_calls /mnt/odd >/share/odd.list 2>/share/odd.err; status odd $?
 
 mkdir /mnt/d/old
@@ -83,10 +92,13 @@ exec 8>/mnt/all/before
 fsshim capture /mnt/all --via kernel --background -o /share/all.zst >/share/all.out 2>&1; status all $?
 mounted >/share/all.mounts
 fsshim capture /mnt/all --via kernel -o /share/second.zst 2>/share/second.err; status second $?
+odd_calls /mnt/all wait & waiter=$!
+until [ "$(grep -c ' -> ' /proc/locks)" = 2 ]; do sleep 0.1; done
 echo captured >/mnt/all/file; cat /mnt/all/file >/dev/null; mv /mnt/all/file /mnt/all/other; echo unseen >&8
 exec 9</mnt/all/other
 fsshim list >/share/all.list 2>&1
 fsshim stop /mnt/all >/share/stop.out 2>&1; status stop $?
+kill $waiter; killall odd_calls
 mounted >>/share/all.mounts
 cat /mnt/all/sub/file >/share/sub.kept 2>&1
 read -r line <&9; [ "$line" = captured ]; status held $?
@@ -108,19 +120,53 @@ until grep -q ' hooks of the kernel' /share/taken.err; do sleep 0.1; done
 echo captured >/mnt/all/taken; umount -l /mnt/all
 wait $fsshim; status taken $?
 
+# Also in a mount namespace of its own, as a container has, which no mount over the directory would reach.
+mkdir -p /mnt/every/dir /mnt/out /mnt/view
+exec 8>/mnt/every/before
+fsshim capture /mnt/every --via kernel --everywhere --background -o /share/every.zst >/share/every.out 2>&1; status every $?
+grep -c ' /mnt/every ' /proc/self/mounts >/share/every.mounts
+unshare -m sh -c 'mount --bind /mnt/every /mnt/view; echo hi >/mnt/view/dir/inner; cat /mnt/view/dir/inner; mv /mnt/view/dir/inner /mnt/view/moved' >/dev/null
+echo unseen >&8; echo one >/mnt/every/one; echo two >/mnt/out/two; cat /mnt/out/two /mnt/every/one >/dev/null
+mv /mnt/every/one /mnt/out/one; mv /mnt/out/two /mnt/every/two; ln /mnt/every/moved /mnt/every/linked
+fsshim stop /mnt/every >>/share/every.out 2>&1; status everystop $?
+exec 8>&-
+
+mount -t cgroup2 cgroup /sys/fs/cgroup
+pod=/sys/fs/cgroup/kubepods-pod12ab_34cd.slice
+mkdir $pod $pod/container /sys/fs/cgroup/other
+in_group() { sh -c 'echo $$ >$0/cgroup.procs; exec sh -c "$1"' "$@"; }
+fsshim capture /mnt/every --via kernel --pod 12ab-34cd --exclude op=getattr,read --background -o /share/pod.zst >/share/pod.out 2>&1; status pod $?
+in_group $pod/container 'echo in >/mnt/every/inside; cat /mnt/every/inside /mnt/every/two; stat /mnt/every/inside' >/dev/null
+in_group /sys/fs/cgroup/other 'echo in >/mnt/every/outside; cat /mnt/every/outside' >/dev/null
+echo host >/mnt/every/host
+fsshim stop /mnt/every >>/share/pod.out 2>&1; status podstop $?
+for bad in '--pod nobody' '--cgroup /nowhere' '--everywhere -- true'; do
+  fsshim capture /mnt/every --via kernel -o /share/bad.zst $bad 2>>/share/bad.err; status bad $?
+done
+
 # Killed at any moment of its start, and later.
-sh -c 'i=0; while [ ! -e /tmp/enough ]; do echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] || exit 1; i=$((i + 1)); done' & worker=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+cat >/tmp/work.sh <<'W'
+sqlite3 /mnt/all/base 'pragma journal_mode = wal; create table t(a)' || exit 1
+i=0
+while [ ! -e /tmp/enough ]; do
+  i=$((i + 1)); echo $i >/mnt/all/count && [ "$(cat /mnt/all/count)" = $i ] && sqlite3 /mnt/all/base "insert into t values($i)" || exit 1
+done
+[ "$(sqlite3 /mnt/all/base 'select count(*), sum(a) from t; pragma integrity_check')" = "$(printf '%s\nok' "$i|$((i * (i + 1) / 2))")" ]
+W
+sh /tmp/work.sh >/share/work.out 2>&1 & worker=$!
+i=0
+while [ $i -lt $(cat /share/kills) ]; do
+  i=$((i + 1))
   fsshim capture /mnt/all --via kernel -o /tmp/kill$i.zst 2>/dev/null & fsshim=$!
   sleep 0.$((i % 10)); sleep $((i % 4))
-  kill -9 $fsshim; wait $fsshim
+  kill -9 $fsshim; wait $fsshim; rm -f /tmp/kill$i.*
 done
 : >/tmp/enough; wait $worker; status worker $?
 i=0; until [ "$(mounted)" = 0 ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done
 mounted >>/share/all.mounts
 exit 0
 E
-"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --share share --timeout 550 --program "$FSR_BUILD/shim/fsshim" \
+"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --share share --timeout $limit --program "$FSR_BUILD/shim/fsshim" \
   --program "$FSR_BUILD/tests/integration/odd_calls" --program "$(command -v git)" --program "$(command -v sqlite3)" job ||
   not_ok "the guest's job" "ended with $?"
 
@@ -139,6 +185,14 @@ check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrac
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
 if [ "$refused" = 4 ]; then ok 'odd calls: what another user may not do'; else not_ok 'odd calls: what another user may not do' "$refused of 4"; fi
+
+# FUSE asks for lookups and capabilities besides, divides calls of many buffers, asks again after a short read of io_uring, and shows
+# what a listing holds.
+ended 'odd calls: by FUSE' fuse 0
+kinds=$(awk '$1 != "lookup" && $1 != "getxattr" {printf "%s%s", n++ ? "," : "", $1}' share/odd.list)
+for way in fuse odd; do fstrace filter share/$way.zst --op "$kinds" -o $way.zst >/dev/null; done
+check_status 'odd calls: both ways tell the same' 0 '' fstrace compare fuse.zst odd.zst --tolerance mix=0.01 --tolerance outcomes=0.01 \
+  --tolerance working-set=0 --tolerance names=0 --tolerance sizes=0.03
 
 ended 'applications: status' applications 0
 check 'applications: the trace is complete' fstrace verify share/applications.zst
@@ -170,13 +224,34 @@ check_status 'everybody: a mount made inside meanwhile stays' 0 '^new$' cat shar
 ended 'everybody: a file that was opened in the capture stays usable' held 0
 check 'everybody: the trace is complete' fstrace verify share/all.zst
 check_status 'everybody: operations of others are recorded' 0 ' rename file -> other ' fstrace dump share/all.zst
+check_status 'everybody: calls that had not ended are told' 0 '(setlk range .*unfinished|flock whole .*unfinished)' fstrace dump share/all.zst
+check_status 'everybody: two calls had not ended' 0 'failed, 2 unfinished' fstrace info share/all.zst
 check_status 'everybody: what was opened before is not' 1 '' sh -c 'fstrace dump share/all.zst | grep -E " (before|after)"'
 ended 'everybody: a signal ends the capture' interrupted 0
 check 'everybody: the interrupted trace is complete' fstrace verify share/interrupted.zst
 ended 'everybody: somebody takes the mount away: status' taken 1
 check_status 'everybody: somebody takes the mount away: it is told' 0 '^fsshim: /share/taken.zst: not complete: somebody took the mount' cat share/taken.err
 check 'everybody: the trace until then is complete' fstrace verify share/taken.zst
-ended 'everybody: 20 kills harm no application' worker 0
+ended "everybody: $kills kills harm no application" worker 0
+
+ended 'everywhere: the capture starts in the background' every 0
+ended 'everywhere: stop' everystop 0
+check_status 'everywhere: nothing is mounted' 0 '^0$' cat share/every.mounts
+check 'everywhere: the trace is complete' fstrace verify share/every.zst
+check_status 'everywhere: another mount in another namespace' 0 ' rename dir/inner -> moved ' fstrace dump share/every.zst
+check_status 'everywhere: a file that was read, with its handle' 0 ' read dir/inner .*= 3' fstrace dump share/every.zst
+check_status 'everywhere: nothing of what lies outside, or was opened before' 1 '' sh -c 'fstrace dump share/every.zst | grep -E "before|view|out/| (create|open|read) two"'
+check_status 'everywhere: what crosses the border is told' 0 '2 renames and links between the directory and others' fstrace info share/every.zst
+
+ended 'pod: the capture starts' pod 0
+ended 'pod: stop' podstop 0
+check_status 'pod: what its container does' 0 ' create inside ' fstrace dump share/pod.zst
+check_status 'pod: nothing of other processes' 1 '' sh -c 'fstrace dump share/pod.zst | grep -E "outside|host"'
+check_status 'pod: what the kernel leaves out is not in the trace' 1 '' sh -c 'fstrace dump share/pod.zst | grep -E " (read|getattr) "'
+check_status 'pod: what the kernel leaves out is counted' 0 '[1-9][0-9]* filtered out' cat share/pod.out share/pod.log
+check_status 'pod: the header names the control group' 0 'processes of /sys/fs/cgroup/kubepods-pod12ab_34cd.slice, through any mount' fstrace info share/pod.zst
+check_status 'everywhere: three captures that are refused' 0 '^3$' grep -c '^bad 2$' share/statuses
+check_status 'everywhere: refused in one line each' 0 '^3$' sh -c 'grep -c "^fsshim: --" share/bad.err'
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
 check_status 'auto: at the hooks, which is told' 0 "^fsshim: --via auto: captures at the kernel's hooks\$" cat share/after.err

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types, constants and counters that all programs use, and how a member of a structure is read.
+#pragma once
+
+#include <linux/bpf.h>
+
+#include "kernel_types.h"
+// The helpers use the types.
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "witness_record.h"
+
+#define ENOENT 2
+#define EACCES 13
+#define EEXIST 17
+#define ENOTDIR 20
+#define EISDIR 21
+#define ELOOP 40
+#define ENAMETOOLONG 36
+#define ENXIO 6
+#define ECHILD 10
+#define ESTALE 116
+#define RENAME_EXCHANGE 2
+#define S_IFMT 0170000
+#define S_IFDIR 0040000
+#define S_IFREG 0100000
+#define S_IFLNK 0120000
+#define O_CREAT 0100
+#define O_APPEND 02000
+#define F_SETLKW 7
+#define F_OFD_GETLK 36
+#define F_OFD_SETLKW 38
+#define FL_FLOCK 2
+#define FL_SLEEP 128
+#define UIO_MAXIOV 1024
+#define O_TMPFILE_ALONE 020000000  // without the O_DIRECTORY that belongs to it
+#define PF_KTHREAD 0x200000
+#define FMODE_PATH 0x4000
+#define FMODE_CREATED 0x100000
+
+enum { kDeepest = 256, kLongestName = 255 };
+
+// Counters that the capture reads.
+__u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
+__u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
+__u64 crossings = 0;                          // renames and links from outside to inside or back, which are not recorded
+
+#define inline_always static __always_inline
+
+// Reads a member by a plain load, through a pointer whose type the verifier knows, or through a mere address, which takes a
+// helper. The verifier knows arguments of a hook, what a load from them returned, and nothing that was read from a map or by a
+// helper.
+enum { kAddress, kTyped };
+#define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
+
+inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
