@@ -5,8 +5,8 @@ import time
 
 
 class Places:
-    """Says whether one more test may start. One more than there are processors run at any rate; up to three for each processor
-    while the processors have time left. What has a low priority, such as a build beside the tests, takes what is left."""
+    """Says whether one more test may start. One more than there are processors run at any rate; up to twice as many as
+    processors, and one, while these have time left. What has a low priority, such as a build beside the tests, takes what is left."""
     PERIOD = 1.0  # seconds for which time must have been left since a test started
     LEFT = 0.8  # processors without work
     MEMORY = 0.25  # of the machine's, which must be available
@@ -14,7 +14,7 @@ class Places:
     def __init__(self, jobs=None):
         """`jobs`: always so many, whatever the processors do."""
         self.least = jobs or os.cpu_count() + 1
-        self.most = jobs or 3 * os.cpu_count()
+        self.most = jobs or 2 * os.cpu_count() + 1
         self.since = self.sample()
 
     @staticmethod
