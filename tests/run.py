@@ -10,8 +10,10 @@ cases counts; every other test is a program that prints one line per case, "ok -
 when a case failed. A test counts as one failed case more when it reports nothing, dies, runs into its time limit, leaves a mount
 behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-logs.
 
-Tests run side by side, the longest first, so that none is left over at the end: tests/times.txt says how long each took once. Each
-has its own directories, servers and network namespace, and most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
+Tests run side by side, the longest first, so that none is left over at the end: tests/times.txt says how long each took once, and
+in which build it takes another time. Each has its own directories, servers and network namespace, and most of them wait more than they
+compute: more start while the processors have time left (Places). Those of suite "alone" measure time or change the machine; they run
+one by one at the end.
 Each has a mount namespace of its own too: a test that makes one would copy the mounts of all others, and keep their captures alive.
 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
@@ -38,6 +40,7 @@ import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
 from machine_watch import MachineWatch  # noqa: E402
+from places import Places  # noqa: E402
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -289,26 +292,36 @@ class TestRun:
 
 
 def known_times():
-    """Seconds by test, as kept in tests/times.txt."""
+    """Seconds by test, as kept in tests/times.txt. Those of other builds than gcc's have the build's name before: "asan/unit"."""
     with open(TIMES, encoding="utf-8") as text:
         return {name: int(seconds) for name, seconds in (line.split() for line in text)}
 
 
+def name_in_build(run):
+    build = os.path.basename(run.build).removeprefix("build-")
+    return f"{build}/{run.name}" if build in ("asan", "tsan") else run.name
+
+
 def write_times(runs):
     """Keeps how long the tests of this run took; tests that did not run keep their lines."""
-    times = known_times() | {run.name: round(run.seconds) for run in runs if run.seconds is not None}
+    times = known_times() | {name_in_build(run): round(run.seconds) for run in runs if run.seconds is not None}
     with open(TIMES, "w", encoding="utf-8") as text:
         text.writelines(f"{name} {seconds}\n" for name, seconds in sorted(times.items()))
 
 
-def run_all(runs, jobs):
+def run_all(runs, places):
     alone = [run for run in runs if "alone" in suites_of(run.test)]
     together = [run for run in runs if run not in alone]
     times = known_times()
-    together.sort(key=lambda run: -times.get(run.name, run.test["timeout"]))
-    pool = concurrent.futures.ThreadPoolExecutor(jobs)
+    together.sort(key=lambda run: -times.get(name_in_build(run), times.get(run.name, run.test["timeout"])))
+    pool = concurrent.futures.ThreadPoolExecutor(places.most)
     try:
-        for done in [pool.submit(run.run) for run in together]:
+        started = []
+        for run in together:
+            while not places.free(len(running := [other for other in started if not other.done()])):
+                concurrent.futures.wait(running, timeout=0.5, return_when=concurrent.futures.FIRST_COMPLETED)
+            started.append(pool.submit(run.run))
+        for done in started:
             done.result()
         for run in alone:
             pool.submit(run.run).result()
@@ -341,7 +354,7 @@ def main():
     parser.add_argument("--not-suite", action="append", default=[], help="no tests of this suite")
     parser.add_argument("--filter", help="Catch2 test specification for the unit tests")
     parser.add_argument("--tally", help="append 'passed failed' to this file")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="so many tests at once")
+    parser.add_argument("--jobs", type=int, help="so many tests at once, whatever the processors do")
     parser.add_argument("--write-times", action="store_true", help="keep in tests/times.txt how long each took")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
@@ -355,7 +368,7 @@ def main():
         if (options.suite and not suites & set(options.suite)) or suites & set(options.not_suite):
             continue
         runs.append(TestRun(test, build, options.filter, machine))
-    run_all(runs, options.jobs)
+    run_all(runs, Places(options.jobs))
     if options.write_times:
         write_times(runs)
     passed, failed = sum(run.passed for run in runs), sum(run.failed for run in runs)

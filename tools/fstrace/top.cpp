@@ -214,9 +214,7 @@ class Top {
 
   // Counts the time that went by for operations without an end. `still`: nothing was recorded, so the trace has no time either.
   void count_open(bool still) {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const int64_t now = t.tv_sec * 1'000'000'000 + t.tv_nsec;
+    const int64_t now = clock_ns(CLOCK_MONOTONIC);
     to_was_guessed_ = still && !open_.empty() && read_at_;
     if (to_was_guessed_) to_ = std::max(to_, from_ + now - read_at_);
     read_at_ = now;

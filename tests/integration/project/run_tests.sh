@@ -31,3 +31,26 @@ check 'it says so' grep -q '^interrupted: ' said
 check 'a script could clean up' [ -e cleaned ]
 check 'no process stays' eval '[ -s started ] && ! ps -o stat= -p "$(paste -sd, started)" | grep -v Z'
 check 'nor its child in another group' eval '! ps -eo args= | grep -E "^sleep 732[13]$"'
+
+check 'more tests start while processors are left over, and no more beside work' python3 -B - "$FSR_SOURCE/tests" <<'P'
+import sys
+sys.path.insert(0, sys.argv[1])
+from places import Places
+from os import cpu_count
+
+places, clock, left, memory = Places(), [0.0, 0.0], [0.0], [1.0]
+def sample():
+    clock[0] += 2
+    clock[1] += 2 * left[0]  # seconds of processors without work
+    return tuple(clock)
+places.sample, places.memory_left, places.since = sample, lambda: memory[0], (0.0, 0.0)
+assert all(places.free(n) for n in range(cpu_count() + 1))
+assert not places.free(cpu_count() + 1)
+left[0] = 1.0
+memory[0] = 0.1
+assert not places.free(cpu_count() + 1)
+memory[0] = 1.0
+assert places.free(2 * cpu_count()) and not places.free(2 * cpu_count() + 1)
+fixed = Places(1)
+assert fixed.free(0) and not fixed.free(1)
+P
