@@ -13,8 +13,9 @@ class Places:
 
     def __init__(self, jobs=None):
         """`jobs`: always so many, whatever the processors do."""
-        self.least = jobs or os.cpu_count() + 1
-        self.most = jobs or 2 * os.cpu_count() + 1
+        processors = len(os.sched_getaffinity(0))
+        self.least = jobs or processors + 1
+        self.most = jobs or 2 * processors + 1
         self.since = self.sample()
 
     @staticmethod
@@ -22,8 +23,8 @@ class Places:
         """Now, and seconds of all processors since the machine started that nobody took, or only a low priority (proc_stat(5)).
         Where this process has a low priority itself, so have the tests."""
         with open("/proc/stat", encoding="ascii") as stat:
-            _, nice, _, idle, waiting = map(int, stat.readline().split()[1:6])
-        ticks = idle + waiting + (nice if os.nice(0) <= 0 else 0)
+            _, nice, _, idle = map(int, stat.readline().split()[1:5])
+        ticks = idle + (nice if os.nice(0) <= 0 else 0)
         return time.monotonic(), ticks / os.sysconf("SC_CLK_TCK")
 
     @staticmethod
