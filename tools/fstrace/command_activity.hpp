@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums the operations of each command by their purpose, and counts them over time. One thread. Memory follows the number of commands: 1 KiB each.
+// Sums the operations of each command by their purpose, and counts them over time. One thread. Memory follows the number of
+// commands: 1 KiB each.
 #pragma once
 
 #include <array>
