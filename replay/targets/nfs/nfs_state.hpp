@@ -93,6 +93,8 @@ struct NfsOptions {
   bool privileged = false;
   bool impersonate = false;
 
+  // Returns how many requests that make or end security contexts a connection has in flight, at most.
+  unsigned context_calls() const { return !security ? 0 : 2 + (security->users ? security->users->size() : 0); }
   // Gets the tickets of the users of the map, if there is one.
   void try_principals() const {
     if (security && security->users) security->users->try_all(*security, *clock);

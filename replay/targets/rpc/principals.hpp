@@ -27,6 +27,7 @@ struct ContextUse {
   // Called for a request that got no reply, with its errno. `gss`: protects it; null: nothing does.
   void failed(const wire::Exchange& x, const GssClient* gss, int error);
 };
+  unsigned size() const { return unsigned(users_.size()); }
 
 class Principals {
  public:
