@@ -42,7 +42,6 @@ wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) 
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) {
-  if (call) call->contexts.failed(*this, gss, error);
   if (gss) gss->ended(sealed);
   if (call && error == ECONNRESET && !idempotent) call->harmful = true;
   client->end(*this, error);
@@ -159,7 +158,6 @@ void Nfs3Client::transmit(Rpc& rpc) {
 }
 
 void Nfs3Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
-  if (rpc.call) rpc.call->contexts.sent = true;
   if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
   if (rpc.gss) {
     const rpc::GssClient::Opened opened = rpc.gss->open(*rpc.channel, rpc, rpc.sealed, &message);
