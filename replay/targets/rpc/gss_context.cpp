@@ -104,6 +104,7 @@ struct GssContext::Library {
   gss_name_t server = GSS_C_NO_NAME;
   gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
   bool begun = false, established = false;
+  int64_t begun_at = 0;        // ns: time of the first attempt
   bool fetched_anew = false;   // an expired ticket was left
   bool cached_only = false;    // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
   bool kdc_is_silent = false;  // the reason of the last failure
@@ -122,7 +123,7 @@ std::string GssContext::next_token(std::string_view from_server) {
 
 std::string GssContext::Library::first_token() {
   const std::string realm = realm_of(security);
-  const int64_t begun_at = now_ns();
+  begun_at = now_ns();
   cached_only = silence.holds(realm, begun_at);
   if (cached_only && !silence.has_ticket(security.user, begun_at))
     throw kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", security);
@@ -150,6 +151,8 @@ std::string GssContext::Library::next_token(std::string_view from_server) {
                                                GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, GSS_C_INDEFINITE,
                                                GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &lifetime);
   const bool has_expired = GSS_ERROR(major) && int32_t(minor) == int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED);
+  // A KDC that has just been waited for in vain is not asked again.
+  if (has_expired && from_server.empty() && now_ns() - begun_at > kSlow) fail(major, OM_uint32(KRB5_KDC_UNREACH));
   if (has_expired && !security.keytab.empty() && from_server.empty() && !std::exchange(fetched_anew, true)) {
     clear();
     ++expired_caches[security.user];
