@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spares users waits for a KDC that does not reply. As each attempt of the library takes many seconds, the first user who waits
-// in vain lets all others of the realm fail at once for a while, except those who still have a ticket. Not thread-safe. Times are
-// ns on any one clock.
+// Spares users waits for a KDC that does not reply, each of which takes many seconds. After one wait in vain, the others of the
+// realm fail at once for a while, except those who still have a ticket. Not thread-safe. Times are ns on any one clock.
 #pragma once
 
 #include <algorithm>

@@ -25,8 +25,8 @@ class Principals {
   explicit Principals(std::vector<std::string> names);
 
   // Gets each user's ticket for the server, so that the first operation of a user needs no KDC. There is no second attempt for a
-  // user who gets none, and none at all once a KDC of the realm was waited for in vain. Ends early if the client's own user has
-  // no ticket, which the set-up reports, or if the program is to end.
+  // user who gets none. Once one has waited for a KDC in vain, the others of the realm get none either. Ends early if the
+  // client's own user has no ticket, which the set-up reports, or if the program is to end.
   void try_all(const Security& security, Clock& clock);
   unsigned size() const { return unsigned(users_.size()); }
   const std::string& name(uint32_t number) const { return users_.at(number - 1).name; }
