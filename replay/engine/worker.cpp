@@ -76,6 +76,7 @@ void Worker::store_counts() {
 IntervalCounts Worker::take_rest() {
   IntervalParts all;
   for (const KindResult& kind : result_.kinds) all.issued += kind.issued;
+  all.issued = std::max(all.issued, counted_.issued);  // fewer if some were taken back, which the next interval makes up for
   for (const MadeOf::Row& row : result_.made_of.rows()) all.waiting += row.waiting, all.lateness += row.lateness;
   counts_.parts = {all.issued - counted_.issued, all.waiting - counted_.waiting, all.lateness - counted_.lateness};
   counted_ = all;

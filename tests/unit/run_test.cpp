@@ -399,6 +399,27 @@ TEST_CASE("intervals have their length, and what was issued and completed in the
   CHECK(issued == 100);
 }
 
+TEST_CASE("an operation that is taken back in the next interval makes no interval's count negative") {
+  Bench b;
+  b.target.latency = [](const Op&) { return 250'000; };
+  b.target.answer = [](TargetRequest& r) {
+    r.outcome.error = EKEYEXPIRED;
+    r.outcome.withheld = r.op->seq >= 50;
+  };
+  uint64_t issued = 0;
+  b.options.interval = 1'000'000;
+  b.options.on_interval = [&](const Interval& interval) {
+    REQUIRE(interval.parts);
+    CHECK(interval.parts->issued <= 10);
+    issued += interval.parts->issued;
+  };
+  b.run(every_100us(100));
+  CHECK(b.result.kinds[unsigned(OpKind::statfs)].refused == 50);
+  CHECK(b.result.issued() == 50);
+  CHECK(issued >= 50);
+  CHECK(issued <= 53);  // those of the last 250 us were never made up for
+}
+
 TEST_CASE("a failed operation counts neither as achieved nor in service times") {
   for (bool no_answer : {true, false}) {
     Bench b;

@@ -141,6 +141,20 @@ TEST_CASE("the channel fails a request that misses its deadline, and closes the 
   CHECK(f.counters.timeouts == 1);
 }
 
+TEST_CASE("the channel takes a reply that came in time, though its caller looks late") {
+  Fixture f;
+  Call call;
+  f.send(call, true);
+  f.poll();
+  f.server.hear();
+  f.server.say(reply_to(call.tag(), "here"));
+  f.clock.advance_to(f.clock.now() + 61 * kSecond);
+  f.poll();
+  CHECK(call.error == 0);
+  CHECK(f.counters.timeouts == 0);
+  CHECK(f.channel->up());
+}
+
 TEST_CASE("the channel gives up a server that disappeared, and connects again on its return") {
   Fixture f;
   f.server.leave();

@@ -17,7 +17,6 @@ namespace fsr::nfs {
 namespace {
 
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns before a request is repeated
-constexpr unsigned kControlCalls = 2;                                    // requests that make and end a security context
 constexpr size_t kOverhead = 4096;                                       // bytes of a reply beside its data
 
 constexpr unsigned kDepthOfClient = 1 << 20;  // requests in flight of one of several clients
@@ -27,7 +26,7 @@ wire::ChannelOptions channel_options(const NfsOptions& o, unsigned depth) {
   c.security = o.transport(kNfsProgram, kNfs3);
   if (c.security) c.connect_timeout = std::min(c.connect_timeout, o.timeout);
   c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
-  c.depth = depth + (o.security && o.security->users ? depth : kControlCalls);  // each user makes contexts of his own
+  c.depth = depth + o.context_calls();
   c.request_timeout = o.timeout;
   return c;
 }
@@ -43,7 +42,6 @@ wire::ChannelOptions channel_options_of_client(const NfsOptions& o, uint32_t k) 
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 void Rpc::failed(int error) {
-  if (call) call->contexts.failed(*this, gss, error);
   if (gss) gss->ended(sealed);
   if (call && error == ECONNRESET && !idempotent) call->harmful = true;
   client->end(*this, error);
@@ -160,7 +158,6 @@ void Nfs3Client::transmit(Rpc& rpc) {
 }
 
 void Nfs3Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
-  if (rpc.call) rpc.call->contexts.sent = true;
   if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
   if (rpc.gss) {
     const rpc::GssClient::Opened opened = rpc.gss->open(*rpc.channel, rpc, rpc.sealed, &message);

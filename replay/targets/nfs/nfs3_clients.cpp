@@ -44,7 +44,6 @@ Detached Nfs3ClientsSession::run(OpCall& call) {
   int error = o.withhold(*call.request);
   if (!error) error = co_await perform(call);
   if (call.harmful) error = co_await after_lost_reply(call, error);
-  o.ended(*call.request, call.contexts, error);
   std::string_view& data = call.request->outcome.data;
   if (!data.empty() && data.data() != call.buffer.data()) {  // of a reply, which is gone when the outcome is handed over
     call.buffer = data;

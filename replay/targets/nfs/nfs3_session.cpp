@@ -18,7 +18,6 @@ constexpr unsigned kMostCalls = 128;  // operations in flight
 void OpCall::begin(Nfs3Client& client) {
   performer = &client;
   hid = restarted = harmful = sent_twice = false;
-  contexts = {};
   who = client.options.user_of(request->who);
 }
 
@@ -60,7 +59,6 @@ Detached Nfs3Session::run(OpCall& call) {
   int error = client_.options.withhold(*call.request);
   if (!error) error = co_await perform(call);
   if (call.harmful) error = co_await after_lost_reply(call, error);
-  client_.options.ended(*call.request, call.contexts, error);
   finish(call, error);
 }
 

@@ -20,7 +20,6 @@ struct OpCall final : SharedCall {
   Identity who;
   bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a reply to a write showed that the server restarted
-  rpc::ContextUse contexts;
   // For lost_reply.hpp:
   bool harmful = false;     // the reply to a request that must not be made twice was lost with its connection
   bool sent_twice = false;  // it began again because of that

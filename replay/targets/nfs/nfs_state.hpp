@@ -93,6 +93,8 @@ struct NfsOptions {
   bool privileged = false;
   bool impersonate = false;
 
+  // Returns how many requests that make or end security contexts a connection has in flight, at most.
+  unsigned context_calls() const { return !security ? 0 : 2 + (security->users ? security->users->size() : 0); }
   // Gets the tickets of the users of the map, if there is one.
   void try_principals() const {
     if (security && security->users) security->users->try_all(*security, *clock);
@@ -104,10 +106,6 @@ struct NfsOptions {
   Identity writer_of(const DataSource* source, const Identity& who) const;
   // Returns 0 if the operation may be sent. Otherwise there are no credentials of its user, and it ends with the returned errno.
   int withhold(TargetRequest& request) const { return security && security->users ? security->users->withhold(request) : 0; }
-  // Called for an operation that ends with `error`. Counts it as not issued if it lacked a security context of its user.
-  void ended(TargetRequest& request, const rpc::ContextUse& contexts, int error) const {
-    if (error && request.who.principal && contexts.lacked()) security->users->count_withheld(request, contexts.problem);
-  }
   // Returns what protects connections to a program of the server. Null: nothing does.
   std::shared_ptr<const wire::StreamSecurity> transport(uint32_t program, uint32_t version) const;
 };

@@ -65,7 +65,6 @@ OpNum subject_of(std::span<const OpNum> ops) {
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 
 void Rpc::failed(int error) {
-  if (call) call->contexts.failed(*this, gss, error);
   if (gss) gss->ended(sealed);
   if (slot != kNoSlot) sendings() ? client->retire(*this) : client->release(*this, false);
   if (call && sendings() && !harmless()) call->harmful = true;
@@ -187,7 +186,6 @@ void Nfs4Client::retire(Rpc& rpc) {
 void Nfs4Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   silent_ = false;
   using Opened = rpc::GssClient::Opened;
-  if (rpc.call) rpc.call->contexts.sent = true;
   const Opened opened = rpc.gss ? rpc.gss->open(*rpc.channel, rpc, rpc.sealed, &message) : Opened::plain;
   if (opened == Opened::sent_again) return;
   if (opened == Opened::forged || !decode_reply(message, rpc.compound.ops(), &reply_)) {
@@ -324,10 +322,10 @@ Detached Nfs4Client::renew() {
 
 void Nfs4Client::advance(int64_t now) {
   send_delayed(now);
-  expire_backlog(now);
   if (now >= renewal()) renew();
   if (leaving_ != Leaving::no) go_on_leaving();
   channels_.poll(now, -1);
+  expire_backlog(now);  // now, because replies free slots
   if (leaving_ != Leaving::no) go_on_leaving();
 }
 

@@ -113,8 +113,7 @@ wire::ChannelOptions Nfs4Client::channel_options(bool one_of_many) const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
   c.lazy = c.frugal = one_of_many;
-  c.depth = 2 * options.slots + 16;                               // suffices while requests of a lost session are still in flight
-  if (options.security && options.security->users) c.depth *= 2;  // each user makes contexts of his own
+  c.depth = 2 * options.slots + 16 + options.context_calls();  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
   c.security = options.transport(nfs::kNfsProgram, kNfs4);
   if (c.security) c.connect_timeout = std::min(c.connect_timeout, options.timeout);

@@ -18,14 +18,15 @@ Task ask_lock(OpCall& call, HandleId handle, const Owner& owner, uint64_t start,
   const LockState* lock = call.states().locks(open.object, owner);
   const bool waits = call.op().has(kOpWait);
   const LockType type = write ? (waits ? LockType::write_wait : LockType::write) : (waits ? LockType::read_wait : LockType::read);
-  Rpc& rpc = call.ask(call.user_of_open(open.who));
+  const Identity who = call.user_of_open(open.who);
+  Rpc& rpc = call.ask(who);
   rpc.compound.putfh(open.handle);
   if (lock)
     rpc.compound.lock(type, false, start, lock_length(start, end), lock->stateid);
   else
     rpc.compound.first_lock(type, false, start, lock_length(start, end), open.stateid, owner.by(handle));
   const Reply& reply = co_await call.send(rpc);
-  if (!reply.error) call.states().locked(open.object, owner, handle, reply.stateid, start, end, write);
+  if (!reply.error) call.states().locked(open.object, owner, {handle, reply.stateid, who}, start, end, write);
   co_return reply.error;
 }
 

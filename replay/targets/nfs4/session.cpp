@@ -62,7 +62,6 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   call.shared = shared_.get();
   call.mount = &shared_->at(call.client_number);
   call.who = o.user_of(call.request->who);
-  call.contexts = {};
   call.harmful = call.sent_twice = false;
   call.attempts = 0;
   call.made = {};
@@ -101,7 +100,6 @@ Detached Nfs4Session::run(OpCall& call) {
     ++client.counters.lost;
     error = ECONNRESET;
   }
-  o.ended(*call.request, call.contexts, error);
   finish(call, error == kStateLost ? EIO : error);
 }
 

@@ -60,7 +60,6 @@ struct OpCall final : SharedCall {
   bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a reply to a write showed that the server restarted
   nfs::Batch batch;        // of a listing
-  rpc::ContextUse contexts;
 
   Mount* mount = nullptr;
   Nfs4Client& client() const { return *mount; }

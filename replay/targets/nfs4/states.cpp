@@ -16,6 +16,16 @@ bool is_gone(int error) { return connection_broke(error) || error == ETIMEDOUT |
 
 bool refused_in_time(uint32_t status) { return status == kNoGrace || status == kReclaimBad || status == kReclaimConflict; }
 
+// True: a user of the map has no security context now. Others must not wait for his state.
+bool lacks_context(const Reply& reply, const Identity& who) {
+  return who.principal && reply.status == kOk && rpc::lacks_context(reply.error);
+}
+
+// True: a recovery fails, because the server does not reply.
+bool no_reply(const Reply& reply, const Identity& who) {
+  return reply.error && reply.status == kOk && !lacks_context(reply, who);
+}
+
 }  // namespace
 
 OpenState* States::open(HandleId id) {
@@ -45,10 +55,9 @@ LockState* States::locks(ObjectId object, const Owner& owner) {
   return found == it->second.owners.end() ? nullptr : &found->second;
 }
 
-void States::locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
-                    bool write) {
+void States::locked(ObjectId object, const Owner& owner, const LockState& lock, uint64_t start, uint64_t end, bool write) {
   ObjectLocks& locks = locks_[object];
-  locks.owners.try_emplace(owner, LockState{open, stateid});
+  locks.owners.try_emplace(owner, lock);
   // If the reply to another owner's unlock is still to come, its lock is in the way here, but no longer at the server.
   locks.held.take(key(owner), start, end, write);
 }
@@ -106,8 +115,8 @@ Task States::open_again(HandleId id, bool reclaim) {
   rpc.compound.putfh(known.handle);
   reclaim ? rpc.compound.open_again(known.access, {id}) : rpc.compound.open_handle(known.access, {id});
   const Reply& reply = co_await client_.send(rpc);
-  if (reclaim && refused_in_time(reply.status)) co_return 0;
-  if (reply.error && reply.status == kOk) co_return reply.error;  // there was no reply
+  if (reclaim && (refused_in_time(reply.status) || lacks_context(reply, known.who))) co_return 0;
+  if (no_reply(reply, known.who)) co_return reply.error;
   OpenState* state = open(id);
   if (!state) co_return 0;
   state->forgotten = false;
@@ -121,7 +130,7 @@ Task States::open_again(HandleId id, bool reclaim) {
   co_return 0;
 }
 
-// Requests a lock again. *refused: the server refuses a reclaim, but may grant the lock anew.
+// Requests a lock again. *refused: it can't be reclaimed, but may be granted anew.
 Task States::lock_again(Held held, bool reclaim, bool* refused) {
   const auto& [object, owner, range] = held;
   LockState* lock = locks(object, owner);
@@ -129,14 +138,15 @@ Task States::lock_again(Held held, bool reclaim, bool* refused) {
   if (!through) co_return 0;
   const LockType type = range.exclusive ? LockType::write : LockType::read;
   const uint64_t length = lock_length(range.start, range.end);
-  Rpc& rpc = client_.request(nullptr, through->who);
+  const Identity who = lock->who;
+  Rpc& rpc = client_.request(nullptr, who);
   rpc.compound.putfh(through->handle);
   lock->known ? rpc.compound.lock(type, reclaim, range.start, length, lock->stateid)
               : rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner.by(lock->open));
   const Reply& reply = co_await client_.send(rpc);
-  *refused = reclaim && refused_in_time(reply.status);
+  *refused = reclaim && (refused_in_time(reply.status) || lacks_context(reply, who));
   if (*refused) co_return 0;
-  if (reply.error && reply.status == kOk) co_return reply.error;
+  if (no_reply(reply, who)) co_return reply.error;
   if (reply.error) {
     unlocked(object, owner, range.start, range.end);
     ++client_.counters.lost_locks;
@@ -195,13 +205,13 @@ Task States::remove(const nfs::HiddenName& name) {
 
 // A server may refuse to close a file on which locks are held, and keep the locks until the lease ends.
 Task States::unlock_all() {
-  std::vector<std::pair<OpenState, Stateid>> held;
+  std::vector<std::pair<FileHandle, LockState>> held;
   for (const auto& [object, locks] : locks_)
     for (const auto& [owner, lock] : locks.owners)
-      if (const OpenState* state = open(lock.open); state && !state->lost && lock.known) held.emplace_back(*state, lock.stateid);
-  for (const auto& [state, stateid] : held) {
-    Rpc& rpc = client_.request(nullptr, state.who);
-    rpc.compound.putfh(state.handle).locku(0, UINT64_MAX, stateid);
+      if (const OpenState* state = open(lock.open); state && !state->lost && lock.known) held.emplace_back(state->handle, lock);
+  for (const auto& [file, lock] : held) {
+    Rpc& rpc = client_.request(nullptr, lock.who);
+    rpc.compound.putfh(file).locku(0, UINT64_MAX, lock.stateid);
     const Reply& reply = co_await client_.send(rpc);
     if (is_gone(reply.error)) co_return reply.error;
   }

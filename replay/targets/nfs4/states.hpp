@@ -30,6 +30,7 @@ struct OpenState {
 struct LockState {
   HandleId open = 0;  // the handle through which the owner's first lock was set
   Stateid stateid;
+  Identity who;       // user who locked first, and as whom the owner's locks are restored
   bool known = true;  // to the server
 };
 
@@ -44,8 +45,8 @@ class States final : public Recovery {
 
   // Returns the state of the owner's locks of an object. Null: it has had none.
   LockState* locks(ObjectId object, const Owner& owner);
-  void locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
-              bool write);
+  // `lock`: used if it is the owner's first of the object.
+  void locked(ObjectId object, const Owner& owner, const LockState& lock, uint64_t start, uint64_t end, bool write);
   void unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end);
   std::vector<Owner> lock_owners(HandleId open);  // owners whose first locks were set through it
   RetryWaits& waits;

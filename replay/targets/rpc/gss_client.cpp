@@ -311,11 +311,14 @@ std::vector<uint8_t> GssClient::null_head() const {
   return head;
 }
 
+// The first token may take a request to the KDC, whose time does not count.
 void GssClient::begin_context(wire::Channel& channel, int64_t until) {
-  until_ = until;
   next_ = std::make_shared<GssContext>(security_);
+  const int64_t begun = clock_.now();
   try {
-    send_token(channel, next_->next_token({}));
+    const std::string token = next_->next_token({});
+    until_ = until + clock_.now() - begun;
+    send_token(channel, token);
   } catch (const GssError& e) {
     give_up(e.what(), e.error);
   }

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "targets/rpc/kdc_silence.hpp"
 #include "targets/rpc/kerberos_problem.hpp"
 
 namespace fsr::rpc {
@@ -24,6 +26,8 @@ std::mutex credentials_mutex;
 // Number of the cache of each user, by Security::user. A cache whose ticket has expired is used no more. As long as it is used,
 // the library hides why it can't get another ticket, and asks the KDC less often.
 std::map<uint32_t, unsigned> expired_caches;
+KdcSilence silence;                       // with credentials_mutex
+constexpr int64_t kSlow = 1'000'000'000;  // ns; a KDC that replies takes less
 
 gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 gss_buffer_desc buffer(std::span<const uint8_t> bytes) { return {bytes.size(), const_cast<uint8_t*>(bytes.data())}; }
@@ -45,9 +49,12 @@ std::string text_of(OM_uint32 status, int type) {
   return std::string(text.view());
 }
 
-[[noreturn]] void fail(OM_uint32 major, OM_uint32 minor, const Security& security) {
-  std::string text = minor ? text_of(minor, GSS_C_MECH_CODE) : text_of(major, GSS_C_GSS_CODE);
-  throw kerberos_problem(int32_t(minor), text, security);
+int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Returns what the users of one KDC have in common: the realm of a principal. "": the default realm.
+std::string realm_of(const Security& security) {
+  const size_t at = security.principal.rfind('@');
+  return at == std::string::npos ? "" : security.principal.substr(at + 1);
 }
 
 }  // namespace
@@ -62,26 +69,34 @@ struct GssContext::Library {
     gss_release_cred(&minor, &credentials);
   }
 
-  std::string next_token(std::string_view from_server);  // with credentials_mutex
+  // With credentials_mutex:
+  std::string first_token();
+  std::string next_token(std::string_view from_server);
+
+  [[noreturn]] void fail(OM_uint32 major, OM_uint32 minor) {
+    kdc_is_silent = int32_t(minor) == int32_t(KRB5_KDC_UNREACH) || int32_t(minor) == int32_t(KRB5_REALM_CANT_RESOLVE);
+    const std::string text = minor ? text_of(minor, GSS_C_MECH_CODE) : text_of(major, GSS_C_GSS_CODE);
+    throw kerberos_problem(int32_t(minor), text, security);
+  }
   // Gets credentials and the server's name.
   void begin() {
     OM_uint32 minor, major;
     const std::string service = "nfs@" + security.host;
     gss_buffer_desc text = buffer(std::string_view(service));
-    if ((major = gss_import_name(&minor, &text, GSS_C_NT_HOSTBASED_SERVICE, &server))) fail(major, minor, security);
+    if ((major = gss_import_name(&minor, &text, GSS_C_NT_HOSTBASED_SERVICE, &server))) fail(major, minor);
     if (security.keytab.empty() && security.principal.empty()) return;  // the default credentials
     gss_name_t user = GSS_C_NO_NAME;
     text = buffer(std::string_view(security.principal));
-    if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor, security);
+    if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor);
     const std::string cache = fmt::format("MEMORY:fsreplay.{}.{}.{}", getpid(), security.user, expired_caches[security.user]);
-    gss_key_value_element_desc elements[] = {{"client_keytab", security.keytab.c_str()}, {"ccache", cache.c_str()}};
-    const gss_key_value_set_desc from = {2, elements};
+    gss_key_value_element_desc elements[] = {{"ccache", cache.c_str()}, {"client_keytab", security.keytab.c_str()}};
+    const gss_key_value_set_desc from = {cached_only ? 1u : 2u, elements};
     gss_OID_set_desc kerberos = {1, gss_mech_krb5};
     major = gss_acquire_cred_from(&minor, user, GSS_C_INDEFINITE, &kerberos, GSS_C_INITIATE,
                                   security.keytab.empty() ? nullptr : &from, &credentials, nullptr, nullptr);
     OM_uint32 ignored;
     gss_release_name(&ignored, &user);
-    if (major) fail(major, minor, security);
+    if (major) fail(major, minor);
   }
 
   const Security security;
@@ -89,7 +104,10 @@ struct GssContext::Library {
   gss_name_t server = GSS_C_NO_NAME;
   gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
   bool begun = false, established = false;
-  bool fetched_anew = false;  // an expired ticket was left
+  int64_t begun_at = 0;        // ns: time of the first attempt
+  bool fetched_anew = false;   // an expired ticket was left
+  bool cached_only = false;    // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
+  bool kdc_is_silent = false;  // the reason of the last failure
   OM_uint32 lifetime = 0;
 };
 
@@ -100,7 +118,27 @@ GssContext::~GssContext() = default;
 
 std::string GssContext::next_token(std::string_view from_server) {
   std::lock_guard lock(credentials_mutex);
-  return library_->next_token(from_server);
+  return from_server.empty() ? library_->first_token() : library_->next_token(from_server);
+}
+
+std::string GssContext::Library::first_token() {
+  const std::string realm = realm_of(security);
+  begun_at = now_ns();
+  cached_only = silence.holds(realm, begun_at);
+  if (cached_only && !silence.has_ticket(security.user, begun_at))
+    throw kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", security);
+  try {
+    const std::string token = next_token({});
+    const int64_t now = now_ns();
+    if (silence.got_ticket(security.user, now + int64_t(lifetime) * 1'000'000'000))
+      silence.ended(realm);
+    else if (now - begun_at > kSlow)  // the library has asked for a newer ticket in vain, which it does not tell
+      silence.noticed(realm, begun_at, now);
+    return token;
+  } catch (const GssError&) {
+    if (kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
+    throw;
+  }
 }
 
 std::string GssContext::Library::next_token(std::string_view from_server) {
@@ -113,13 +151,15 @@ std::string GssContext::Library::next_token(std::string_view from_server) {
                                                GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, GSS_C_INDEFINITE,
                                                GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, &out.memory, nullptr, &lifetime);
   const bool has_expired = GSS_ERROR(major) && int32_t(minor) == int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED);
+  // A KDC that has just been waited for in vain is not asked again.
+  if (has_expired && from_server.empty() && now_ns() - begun_at > kSlow) fail(major, OM_uint32(KRB5_KDC_UNREACH));
   if (has_expired && !security.keytab.empty() && from_server.empty() && !std::exchange(fetched_anew, true)) {
     clear();
     ++expired_caches[security.user];
-    begun = false;
+    begun = cached_only = false;
     return next_token({});
   }
-  if (GSS_ERROR(major)) fail(major, minor, security);
+  if (GSS_ERROR(major)) fail(major, minor);
   established = major == GSS_S_COMPLETE;
   if (established && lifetime == 0) throw kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", security);
   return std::string(out.view());

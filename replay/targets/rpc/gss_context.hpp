@@ -26,6 +26,9 @@ struct GssError : std::runtime_error {
   int error;  // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
 };
 
+// True: a request was not sent, or refused, for want of a context: the errno of a GssError.
+constexpr bool lacks_context(int error) { return error == EKEYEXPIRED || error == EKEYREJECTED; }
+
 bool kerberos_built_in();  // false: every context fails with a GssError that says so
 
 class GssContext {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include "base/added_lookup.hpp"
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "base/withheld.hpp"
@@ -12,13 +13,6 @@
 namespace fsr::rpc {
 
 constexpr size_t kNamed = 10;  // users whose operations have counters of their own
-
-void ContextUse::failed(const wire::Exchange& x, const GssClient* gss, int error) {
-  if (x.sendings())
-    sent = true;
-  else if (gss && (error == EKEYEXPIRED || error == EKEYREJECTED))
-    problem = gss->problem();
-}
 
 Principals::Principals(std::vector<std::string> names) {
   for (std::string& name : names) users_.push_back({.name = std::move(name), .error = 0, .reason = {}});
@@ -46,21 +40,14 @@ int Principals::withhold(TargetRequest& request) {
   const uint32_t n = request.who.principal;
   if (n == 0 || (n != kNoPrincipal && users_[n - 1].error == 0)) return 0;
   request.outcome.withheld = true;
+  const int error = n == kNoPrincipal ? EKEYREJECTED : users_[n - 1].error;
+  if (is_added_lookup(*request.op)) return error;  // no operation of the trace
   std::lock_guard lock(mutex_);
-  if (n == kNoPrincipal) {
-    if (unmapped_++ == 0) first_unmapped_ = request.who.uid;
-    return EKEYREJECTED;
-  }
-  ++users_[n - 1].withheld;
-  return users_[n - 1].error;
-}
-
-void Principals::count_withheld(TargetRequest& request, const std::string& reason) {
-  request.outcome.withheld = true;
-  std::lock_guard lock(mutex_);
-  User& user = users_.at(request.who.principal - 1);
-  ++user.withheld;
-  if (user.reason.empty()) user.reason = reason;
+  if (n != kNoPrincipal)
+    ++users_[n - 1].withheld;
+  else if (unmapped_++ == 0)
+    first_unmapped_ = request.who.uid;
+  return error;
 }
 
 void Principals::list(std::vector<std::pair<std::string, uint64_t>>* all) const {

@@ -439,6 +439,11 @@ void Channel::wake_at(size_t bytes) {
 Channel::Woken Channel::poll(int64_t deadline, int wake) {
   int64_t now = clock_.now();
   called_back_ = false;
+  // The caller may have been away for long, as for a request to a KDC. Replies that came meanwhile are in time.
+  if (const Exchange* first = under_way_.front(); first && first->deadline_ <= now && state_ == State::connected) {
+    receive(Wait::no);
+    now = clock_.now();
+  }
   expire(now);
   if (state_ == State::idle && !under_way_.empty()) {
     if (now >= retry_at_)

@@ -125,6 +125,30 @@ def wrong_maps(cases):
     cases.case("recorded users", done.returncode == 2 and "give --uid map=FILE with lines 'uid principal'" in done.stderr, done.stderr)
 
 
+def begin_user_without_kdc(version):
+    """A replay whose only user of the map loses his ticket before the last two operations."""
+    log, trace = (os.path.join(directory(), "outage" + version + end) for end in (".log", ".zst"))
+    with open(log, "w", encoding="utf-8") as out:
+        for at, call in ((35, "mknod /f1000 100644 S_IFREG (normal file creation)"), (35, "open writeonly /f1000"),
+                         (35 + LIFE + 1, "release /f1000"), (35 + LIFE + 1, "mkdir /d 755")):
+            out.write(f"18:04:{at} (src/loggedfs.cpp:136) {call} {{SUCCESS}} [ pid = 1000 p uid = 1000 ]\n")
+    subprocess.run(["fstrace", "import", log, "-o", trace], check=True, stderr=subprocess.DEVNULL)
+    path, url = place("outage", version)
+    # pylint: disable-next=consider-using-with
+    run = subprocess.Popen(["fsreplay", trace, url(keytab()), "--uid", f"map={make_map('outage', '1000 root/brief')}", "--json", "-q"],
+                           stdout=subprocess.PIPE, text=True)
+    while run.poll() is None and not os.path.exists(os.path.join(path, "f1000")):
+        time.sleep(0.02)
+    return run
+
+
+def user_without_kdc(cases, version, run):
+    report = json.loads(run.communicate()[0])
+    cases.case(f"{version}: operations of a user whose ticket ends in mid-run fail without a reply, and are not taken back",
+               refused(report) == 0 and report["unanswered"] == report["failed"] == (1 if version == "3" else 2)
+               and any("without a security context (root/brief: Kerberos: " in name for name, count in report["counters"].items() if count), seen(report))
+
+
 def begin_without_kdc():
     """Loads whose KDC goes away when they have begun. The tickets of one live on, those of the other end, and are to be renewed."""
     runs = {}
@@ -134,12 +158,15 @@ def begin_without_kdc():
     for pair in runs.values():
         for mix in pair:
             mix.await_preparation()
+    replays = {version: begin_user_without_kdc(version) for version in VERSIONS}
     subprocess.run([KERBEROS, "--stop"], check=True)
-    return runs
+    return runs, replays
 
 
-def without_kdc(cases, runs):
+def without_kdc(cases, runs, replays):
     time.sleep(LIFE + 1)  # by then, the brief tickets are over, and operations fail
+    for version, run in replays.items():
+        user_without_kdc(cases, version, run)
     subprocess.run([KERBEROS, "--start"], check=True)
     time.sleep(3)  # two attempts to renew, and a second without failures
     for pair in runs.values():
@@ -165,7 +192,7 @@ def inside():
     wrong_maps(cases)
     as_the_map_says(cases)
     many(cases)
-    without_kdc(cases, begin_without_kdc())
+    without_kdc(cases, *begin_without_kdc())
     return cases.status()
 
 
