@@ -14,7 +14,8 @@ struct ChosenCgroup {
   UniqueFd fd;
 };
 
-// `path`: a directory of the cgroup file system, or a group as /proc/PID/cgroup names it. Throws CaptureError.
+// `path`: a directory of the cgroup file system, or a group as /proc/PID/cgroup names it. Throws CaptureError, also
+// for the root group.
 ChosenCgroup cgroup_at(const std::string& path);
 
 // Finds the group of a pod or container among the groups below `top`, of which each is a directory. Their names end with its id,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "util/mountinfo.hpp"
 #include "witness/cgroups.hpp"
 #include "witness/early_filter.hpp"
 
@@ -114,4 +115,14 @@ TEST_CASE("a pod or container is found by its id in names of control groups") {
   CHECK(found("web.service") == Paths{top.path + "/system.slice/web.service"});
   CHECK(found("0123").empty());
   CHECK(found("nobody").empty());
+}
+
+TEST_CASE("all processes are no control group") {
+  CHECK_THROWS_WITH(cgroup_at(""), contains_text("--everywhere"));
+  CHECK_THROWS_WITH(cgroup_of_pod(""), contains_text("--pod: expected"));
+  for (const MountEntry& m : own_mounts())
+    if (m.type == "cgroup2") {
+      CHECK_THROWS_WITH(cgroup_at(m.point), contains_text("give --everywhere"));
+      CHECK_THROWS_WITH(cgroup_at("/"), contains_text("--cgroup: /"));
+    }
 }

@@ -140,7 +140,7 @@ in_group $pod/container 'echo in >/mnt/every/inside; cat /mnt/every/inside /mnt/
 in_group /sys/fs/cgroup/other 'echo in >/mnt/every/outside; cat /mnt/every/outside' >/dev/null
 echo host >/mnt/every/host
 fsshim stop /mnt/every >>/share/pod.out 2>&1; status podstop $?
-for bad in '--pod nobody' '--cgroup /nowhere' '--everywhere -- true'; do
+for bad in '--pod nobody' '--cgroup /nowhere' '--cgroup /' '--cgroup /sys/fs/cgroup' '--everywhere -- true'; do
   fsshim capture /mnt/every --via kernel -o /share/bad.zst $bad 2>>/share/bad.err; status bad $?
 done
 
@@ -250,8 +250,8 @@ check_status 'pod: nothing of other processes' 1 '' sh -c 'fstrace dump share/po
 check_status 'pod: what the kernel leaves out is not in the trace' 1 '' sh -c 'fstrace dump share/pod.zst | grep -E " (read|getattr) "'
 check_status 'pod: what the kernel leaves out is counted' 0 '[1-9][0-9]* filtered out' cat share/pod.out share/pod.log
 check_status 'pod: the header names the control group' 0 'processes of /sys/fs/cgroup/kubepods-pod12ab_34cd.slice, through any mount' fstrace info share/pod.zst
-check_status 'everywhere: three captures that are refused' 0 '^3$' grep -c '^bad 2$' share/statuses
-check_status 'everywhere: refused in one line each' 0 '^3$' sh -c 'grep -c "^fsshim: --" share/bad.err'
+check_status 'everywhere: five captures that are refused' 0 '^5$' grep -c '^bad 2$' share/statuses
+check_status 'everywhere: refused in one line each' 0 '^5$' sh -c 'grep -c "^fsshim: --" share/bad.err'
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
 check_status 'auto: at the hooks, which is told' 0 "^fsshim: --via auto: captures at the kernel's hooks\$" cat share/after.err
