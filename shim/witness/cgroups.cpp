@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -90,6 +91,12 @@ ChosenCgroup cgroup_at(const std::string& path) {
   if (is_root(fd))
     throw CaptureError("--cgroup: " + path + ": the root group, which has all processes; to capture them, give --everywhere");
   return {found, std::move(fd)};
+}
+
+bool ChosenCgroup::ended() const {
+  struct stat there, chosen;
+  return stat(path.c_str(), &there) != 0 || fstat(fd.get(), &chosen) != 0 || there.st_dev != chosen.st_dev ||
+         there.st_ino != chosen.st_ino;
 }
 
 std::vector<std::string> pods_named(const std::string& name, const std::string& top) {

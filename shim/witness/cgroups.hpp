@@ -12,6 +12,9 @@ namespace fsr::shim {
 struct ChosenCgroup {
   std::string path;  // of its directory
   UniqueFd fd;
+
+  // Whether it was removed, also if another group has its path since. That is so when a service or a container starts anew.
+  bool ended() const;
 };
 
 // `path`: a directory of the cgroup file system, or a group as /proc/PID/cgroup names it. Throws CaptureError, also

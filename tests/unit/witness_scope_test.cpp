@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernel's hooks leave out by themselves, and the control groups that a capture is limited to.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -125,4 +127,16 @@ TEST_CASE("all processes are no control group") {
       CHECK_THROWS_WITH(cgroup_at(m.point), contains_text("give --everywhere"));
       CHECK_THROWS_WITH(cgroup_at("/"), contains_text("--cgroup: /"));
     }
+}
+
+TEST_CASE("a control group has ended when another one has its path") {
+  const Scratch top;
+  const std::string path = top.path + "/web.service";
+  std::filesystem::create_directory(path);
+  const ChosenCgroup group{path, UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC))};
+  CHECK_FALSE(group.ended());
+  std::filesystem::remove(path);
+  CHECK(group.ended());
+  std::filesystem::create_directory(path);
+  CHECK(group.ended());
 }
