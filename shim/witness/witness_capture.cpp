@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -217,6 +218,11 @@ SinkOptions WitnessCapture::sink_options() {
 void WitnessCapture::describe_unseen(TraceClosing& closing) {
   const WitnessCounters counters = recorder_.counters();
   if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
+  if (!recorder_.absent().empty()) {
+    std::string names;
+    for (const std::string& name : recorder_.absent()) names += (names.empty() ? "" : ", ") + name;
+    closing.not_seen.push_back("what io_uring and aio do, if they are used: the kernel shows no function " + names);
+  }
   if (const uint64_t unended = recorder_.unended())
     closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
   if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
@@ -317,7 +323,10 @@ int WitnessCapture::close_trace() {
                                   : "command ended");
   const uint64_t lost = recorder_.lost(), skipped = recorder_.skipped();
   std::string failure = recorder_.failure();
-  if (failure.empty() && lost) failure = format_count(lost) + " operations were dropped; give a larger --kernel-ring";
+  if (failure.empty() && lost)
+    failure = format_count(lost) + " operations were dropped" +
+              (recorder_.counters().no_room ? "; give a larger --kernel-ring"
+                                            : " (the kernel had no memory for them, or their directories are nested too deeply)");
   if (failure.empty() && skipped)
     failure = format_count(skipped) + " calls of hooks were skipped, so that operations may be missing";
   if (failure.empty() && stop_reason_ == kFenceGone) failure = kFenceGone;
@@ -331,6 +340,9 @@ int WitnessCapture::close_trace() {
     if (failure.empty()) failure = e.what();
   }
   print_summary(sink_, output_, lost + sink_.lost(), 0, options_.verbose);
+  const auto left_out = recorder_.left_out();
+  if (const uint64_t sum = std::accumulate(left_out.begin(), left_out.end(), uint64_t(0)); sum && options_.verbose)
+    dprintf(STDERR_FILENO, "fsshim: %s operations were filtered out in the kernel\n", format_count(sum).c_str());
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output_.trace()).c_str(), escape_text(failure).c_str());
     if (status_ == 0) status_ = 1;
