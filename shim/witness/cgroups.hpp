@@ -13,7 +13,7 @@ struct ChosenCgroup {
   std::string path;  // of its directory
   UniqueFd fd;
 
-  // Whether it was removed, also if another group has its path since. That is so when a service or a container starts anew.
+  // Whether it was removed, also if another group has its path since, as when a service or a container starts anew.
   bool ended() const;
 };
 

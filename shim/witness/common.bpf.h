@@ -44,7 +44,7 @@ enum { kDeepest = 256, kLongestName = 255 };
 
 // Counters that the capture reads.
 __u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
-__u64 lost_for_room = 0;                      // those of them for which the ring had no room
+__u64 lost_for_room = 0;                      // lost records for which the ring had no room
 __u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
 __u64 crossings = 0;                          // renames and links from outside to inside or back, which are not recorded
 

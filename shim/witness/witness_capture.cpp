@@ -31,6 +31,7 @@
 #include "cgroups.hpp"
 #include "early_filter.hpp"
 #include "fence.hpp"
+#include "trace/unseen_names.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
 #include "witness_recorder.hpp"
@@ -174,10 +175,15 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
 TraceHeader WitnessCapture::make_header() {
   TraceHeader header = describe(options_, captured_.path, captured_.below, "");
   header.visibility = kVisibility;
-  if (options_.everywhere) header.visibility += "; captured: " + captured_processes() + ", through any mount";
+  if (options_.everywhere)
+    header.visibility += "; captured: " + captured_processes() + ", through any mount" +
+                         (cgroups_.empty() ? "" : "; not: names that other processes change");
   header.transport = "kernel hooks, eBPF";
   header.identity = directory_identity(captured_.root.get());
   report_limits(captured_, header, "", true);
+  // First, because only a few entries are shown.
+  if (options_.everywhere) header.not_seen.insert(header.not_seen.begin(), kNamesAcross);
+  if (!cgroups_.empty()) header.not_seen.insert(header.not_seen.begin(), kNamesOfOthers);
   for (const std::string& mount : header.mounts_below) header.not_seen.push_back("mounted inside: " + mount);
   return header;
 }

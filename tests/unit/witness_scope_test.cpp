@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "trace/unseen_names.hpp"
 #include "util/mountinfo.hpp"
 #include "witness/cgroups.hpp"
 #include "witness/early_filter.hpp"
@@ -139,4 +140,10 @@ TEST_CASE("a control group has ended when another one has its path") {
   CHECK(group.ended());
   std::filesystem::create_directory(path);
   CHECK(group.ended());
+}
+
+TEST_CASE("a capture of control groups misses names that others change") {
+  CHECK(unseen_names({"cat 7", "mounted inside: /d/sub"}).empty());
+  CHECK(unseen_names({"cat 7", kNamesAcross}) == kNamesAcross);
+  CHECK(unseen_names({kNamesAcross, kNamesOfOthers}) == std::string(kNamesOfOthers) + ", " + kNamesAcross);
 }

@@ -261,6 +261,9 @@ check_status 'pod: what the kernel leaves out is not in the trace' 1 '' sh -c 'f
 check_status 'pod: what the kernel leaves out is counted' 0 '[1-9][0-9]* filtered out' cat share/pod.out share/pod.log
 check_status 'pod: the kernel left it out, and not the writer' 0 '[1-9][0-9]* operations were filtered out in the kernel' cat share/pod.out share/pod.log
 check_status 'pod: the header names the control group' 0 'processes of /sys/fs/cgroup/kubepods-pod12ab_34cd.slice, through any mount' fstrace info share/pod.zst
+mkdir podtarget
+check_status 'pod: a replay warns of names that others changed' 0 'warning: the capture did not see names that processes outside' \
+  sh -c 'fsreplay -q --timing asap share/pod.zst podtarget || true'
 check_status 'everywhere: five captures that are refused' 0 '^5$' grep -c '^bad 2$' share/statuses
 check_status 'everywhere: refused in one line each' 0 '^5$' sh -c 'grep -c "^fsshim: --" share/bad.err'
 
