@@ -75,7 +75,7 @@ inline_always void request_ended(u64 key, s64 result, s64 position) {
   if (done.left_out) return;
   if (result == -ECANCELED) return count_unseen();
   struct witness_record* r = RESERVE(0);
-  if (!r) return note_lost();
+  if (!r) return note_full();
   __builtin_memset(r, 0, sizeof *r);
   r->kind = done.kind;
   r->layout = kWitnessBare;

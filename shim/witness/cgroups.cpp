@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +35,9 @@ UniqueFd opened(const std::string& path) {
   if (fd && fstatfs(fd.get(), &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC) return fd;
   return UniqueFd();
 }
+
+// Each group but the machine's root has this file (cgroup-v2.rst of Linux, "Core Interface Files").
+bool is_root(const UniqueFd& group) { return faccessat(group.get(), "cgroup.type", F_OK, 0) != 0; }
 
 // systemd writes "-" in an id as "_", because "-" separates groups in a name.
 std::string dashed(std::string text) {
@@ -74,12 +79,24 @@ void look_below(const std::filesystem::path& directory, const std::string& name,
 }  // namespace
 
 ChosenCgroup cgroup_at(const std::string& path) {
-  if (UniqueFd fd = opened(path)) return {path, std::move(fd)};
-  std::string below = top_of("--cgroup");
-  if (!path.starts_with('/')) below += '/';
-  below += path;
-  if (UniqueFd fd = opened(below)) return {below, std::move(fd)};
-  throw CaptureError("--cgroup: " + path + ": no control group of version 2");
+  if (path.empty())
+    throw CaptureError("--cgroup: expected a control group, got nothing; to capture all processes, give --everywhere");
+  std::string found = path;
+  UniqueFd fd = opened(found);
+  if (!fd) {
+    found = top_of("--cgroup") + (path.starts_with('/') ? "" : "/") + path;
+    fd = opened(found);
+  }
+  if (!fd) throw CaptureError("--cgroup: " + path + ": no control group of version 2");
+  if (is_root(fd))
+    throw CaptureError("--cgroup: " + path + ": the root group, which has all processes; to capture them, give --everywhere");
+  return {found, std::move(fd)};
+}
+
+bool ChosenCgroup::ended() const {
+  struct stat there, chosen;
+  return stat(path.c_str(), &there) != 0 || fstat(fd.get(), &chosen) != 0 || there.st_dev != chosen.st_dev ||
+         there.st_ino != chosen.st_ino;
 }
 
 std::vector<std::string> pods_named(const std::string& name, const std::string& top) {
@@ -90,6 +107,7 @@ std::vector<std::string> pods_named(const std::string& name, const std::string& 
 }
 
 ChosenCgroup cgroup_of_pod(const std::string& name) {
+  if (name.empty()) throw CaptureError("--pod: expected the id of a pod or container, got nothing");
   const std::string top = top_of("--pod");
   const std::vector<std::string> found = pods_named(name, top);
   if (found.empty()) throw CaptureError("--pod: " + name + ": no control group below " + top + " is of such a pod or container");

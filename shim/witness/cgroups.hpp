@@ -12,9 +12,13 @@ namespace fsr::shim {
 struct ChosenCgroup {
   std::string path;  // of its directory
   UniqueFd fd;
+
+  // Whether it was removed, also if another group has its path since, as when a service or a container starts anew.
+  bool ended() const;
 };
 
-// `path`: a directory of the cgroup file system, or a group as /proc/PID/cgroup names it. Throws CaptureError.
+// `path`: a directory of the cgroup file system, or a group as /proc/PID/cgroup names it. Throws CaptureError, also
+// for the root group.
 ChosenCgroup cgroup_at(const std::string& path);
 
 // Finds the group of a pod or container among the groups below `top`, of which each is a directory. Their names end with its id,

@@ -44,6 +44,7 @@ enum { kDeepest = 256, kLongestName = 255 };
 
 // Counters that the capture reads.
 __u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
+__u64 lost_for_room = 0;                      // lost records for which the ring had no room
 __u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
 __u64 crossings = 0;                          // renames and links from outside to inside or back, which are not recorded
 
@@ -56,3 +57,9 @@ enum { kAddress, kTyped };
 #define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
 inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
+
+// The ring had no room for a record.
+inline_always void note_full(void) {
+  note_lost();
+  __sync_fetch_and_add(&lost_for_room, 1);
+}

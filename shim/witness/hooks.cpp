@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "../capabilities.hpp"
@@ -28,7 +30,8 @@ constexpr struct {
   std::string_view first, second;
 } kVariants[] = {{"filp_flush", "filp_close"}, {"path_parentat", "__filename_parentat"}};
 
-// Hooks that a kernel without the feature lacks: what they count can't happen there.
+// Hooks that a kernel without the feature lacks. A compiler may also have given the function another name, so that what it does
+// is not seen (WitnessHooks::absent()).
 constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
                                             "aio_read", "aio_write", "aio_complete_rw"};
 
@@ -100,8 +103,9 @@ std::string_view function_of(const bpf_program* program) {
                                                                                                : section.substr(slash + 1);
 }
 
-// Leaves out programs for other kernels. Throws CaptureError with the names of the hooks that this kernel lacks.
-void choose(bpf_object* object) {
+// Leaves out programs for other kernels. Returns the hooks of features that this kernel lacks. Throws CaptureError with the names
+// of others.
+std::vector<std::string> choose(bpf_object* object) {
   const std::unique_ptr<btf, void (*)(btf*)> kernel(btf__load_vmlinux_btf(), btf__free);
   if (!kernel || libbpf_get_error(kernel.get()) != 0)
     throw refused("the kernel has no description of its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF); leave --via out");
@@ -109,6 +113,7 @@ void choose(bpf_object* object) {
     return btf__find_by_name_kind(kernel.get(), std::string(function).c_str(), BTF_KIND_FUNC) > 0;
   };
   std::string missing;
+  std::vector<std::string> absent;
   bpf_program* program;
   bpf_object__for_each_program(program, object) {
     const std::string_view function = function_of(program);
@@ -118,14 +123,17 @@ void choose(bpf_object* object) {
       if (function == variant.second && has(variant.first)) wanted = false;
     bool excused = false;
     for (const auto& variant : kVariants) excused = excused || (function == variant.first && has(variant.second));
-    for (std::string_view optional : kOfFeatures) excused = excused || function == optional;
+    const bool optional = std::find(std::begin(kOfFeatures), std::end(kOfFeatures), function) != std::end(kOfFeatures);
     if (wanted && !has(function)) {
       wanted = false;
+      if (optional && std::find(absent.begin(), absent.end(), function) == absent.end()) absent.emplace_back(function);
+      excused = excused || optional;
       if (!excused) missing += (missing.empty() ? "" : ", ") + std::string(function);
     }
     bpf_program__set_autoload(program, wanted);
   }
   if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
+  return absent;
 }
 
 constexpr uint32_t kMostOpenFiles = 1 << 20;  // number of open files that are noted at a time
@@ -173,7 +181,7 @@ WitnessHooks::WitnessHooks(const WitnessScope& scope, size_t ring_bytes, Receive
   loaded_->programs.reset(witness::open());
   if (!loaded_->programs) throw not_loaded(errno);
   witness& programs = *loaded_->programs;
-  choose(programs.obj);
+  absent_ = choose(programs.obj);
   configure(programs, scope);
   bpf_map__set_max_entries(programs.maps.ring, uint32_t(ring_bytes));
   if (const int error = witness::load(&programs); error != 0) throw not_loaded(-error);
@@ -246,7 +254,7 @@ bool WitnessHooks::drain() {
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;
   auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
-  return {read(now->lost), read(now->unseen_async), read(now->unseen_mappings), read(now->crossings)};
+  return {read(now->lost), read(now->lost_for_room), read(now->unseen_async), read(now->unseen_mappings), read(now->crossings)};
 }
 
 std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {

@@ -22,6 +22,7 @@ namespace fsr::shim {
 
 struct WitnessCounters {
   uint64_t lost = 0;       // records for which the ring had no room, and calls for which the kernel had no memory
+  uint64_t no_room = 0;    // lost records for which the ring had no room
   uint64_t async = 0;      // reads and writes of io_uring and aio whose ends were not seen, which are not recorded
   uint64_t mappings = 0;   // mappings of captured files, whose loads and stores are not recorded
   uint64_t crossings = 0;  // renames and links that had only one name below the directory, which are not recorded
@@ -64,11 +65,14 @@ class WitnessHooks {
   uint64_t skipped() const;
   bool unended_known() const { return unended_known_; }  // false: the kernel did not list calls for tell_unended()
   unsigned attached() const { return attached_; }        // number of programs
+  // Functions for io_uring and aio that the kernel lacks, or has by another name, so that some operations are not seen.
+  const std::vector<std::string>& absent() const { return absent_; }
 
  private:
   struct Loaded;
   std::unique_ptr<Loaded> loaded_;
   unsigned attached_ = 0;
+  std::vector<std::string> absent_;
   std::atomic<bool> detached_{false}, unended_known_{true};
 };
 

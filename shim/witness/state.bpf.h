@@ -175,7 +175,7 @@ inline_always struct witness_record* record_in(struct call* call, u32 kind, u32 
   if (layout == kWitnessNames) r = RESERVE(2 * kWitnessName);
   if (layout == kWitnessText) r = RESERVE(kWitnessName + kWitnessPath);
   if (!r) {
-    note_lost();
+    note_full();
     return 0;
   }
   head(call, r, kind, layout, result);
@@ -206,7 +206,7 @@ static long climb_one(u32 index, struct climb* climb) {
   if (known && *known == losses) return 1;
   struct witness_record* r = RESERVE(2 * kWitnessName);
   if (!r) {
-    note_lost();
+    note_full();
     __sync_fetch_and_add(&places_lost, 1);
     return 1;
   }

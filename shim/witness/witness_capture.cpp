@@ -7,11 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "../background.hpp"
@@ -27,6 +31,7 @@
 #include "cgroups.hpp"
 #include "early_filter.hpp"
 #include "fence.hpp"
+#include "trace/unseen_names.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
 #include "witness_recorder.hpp"
@@ -81,6 +86,14 @@ std::vector<ChosenCgroup> chosen_cgroups(const CaptureOptions& options) {
 pid_t process_of(const std::unique_ptr<CapturedCommand>& command) { return command ? command->pid() : 0; }
 
 constexpr const char* kFenceGone = "somebody took the mount over the directory away";
+constexpr const char* kDirectoryGone = "the directory was renamed, replaced or removed";
+constexpr const char* kGroupsGone = "the control group has ended";
+
+// Where a directory lies now, as the kernel has it. Mounts over it change nothing.
+std::string place_of(int directory) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(directory), error);
+}
 
 class WitnessCapture {
  public:
@@ -95,6 +108,7 @@ class WitnessCapture {
   SinkOptions sink_options();
   void describe_unseen(TraceClosing& closing);
   void wait(int milliseconds);
+  void look_for_ends();
   void on_signal();
   void on_control();
   ControlFields status_fields() const;
@@ -105,6 +119,7 @@ class WitnessCapture {
   const ProcessSettings original_;
   const std::vector<ChosenCgroup> cgroups_;
   const CapturedDirectory captured_;
+  const std::string place_;  // of the directory at the start
   CaptureOutput output_;
   TraceHeader header_;
   ControlFields fields_;
@@ -115,7 +130,9 @@ class WitnessCapture {
   TraceSink sink_;
   WitnessRecorder recorder_;
   const UniqueFd signals_;
-  const UniqueFd mounts_;      // tells changes of mounts (proc(5)); closed without a fence
+  const UniqueFd mounts_;                 // tells changes of mounts (proc(5)); closed without a fence
+  std::atomic<uint32_t> groups_gone_{0};  // bits by index into cgroups_
+  bool directory_gone_ = false;
   std::vector<int> stoppers_;  // clients that wait for the end
   std::string stop_reason_;    // without a command; empty: the capture goes on
   std::string still_mounted_;  // why the fence could not be taken away
@@ -129,6 +146,7 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
       original_(leave_surroundings()),
       cgroups_(chosen_cgroups(options)),
       captured_(find_captured(options)),
+      place_(place_of(captured_.root.get())),
       output_(options.output, captured_.path, captured_.root.get(), options.rotate != 0, options.background),
       header_(make_header()),
       fields_{{"directory", captured_.path}, {"trace", output_.full_name()}, {"command", header_.command}},
@@ -157,10 +175,15 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
 TraceHeader WitnessCapture::make_header() {
   TraceHeader header = describe(options_, captured_.path, captured_.below, "");
   header.visibility = kVisibility;
-  if (options_.everywhere) header.visibility += "; captured: " + captured_processes() + ", through any mount";
+  if (options_.everywhere)
+    header.visibility += "; captured: " + captured_processes() + ", through any mount" +
+                         (cgroups_.empty() ? "" : "; not: names that other processes change");
   header.transport = "kernel hooks, eBPF";
   header.identity = directory_identity(captured_.root.get());
   report_limits(captured_, header, "", true);
+  // First, because only a few entries are shown.
+  if (options_.everywhere) header.not_seen.insert(header.not_seen.begin(), kNamesAcross);
+  if (!cgroups_.empty()) header.not_seen.insert(header.not_seen.begin(), kNamesOfOthers);
   for (const std::string& mount : header.mounts_below) header.not_seen.push_back("mounted inside: " + mount);
   return header;
 }
@@ -201,11 +224,18 @@ SinkOptions WitnessCapture::sink_options() {
 void WitnessCapture::describe_unseen(TraceClosing& closing) {
   const WitnessCounters counters = recorder_.counters();
   if (counters.async) closing.not_seen.push_back(format_count(counters.async) + " reads and writes by io_uring and aio");
+  if (!recorder_.absent().empty()) {
+    std::string names;
+    for (const std::string& name : recorder_.absent()) names += (names.empty() ? "" : ", ") + name;
+    closing.not_seen.push_back("what io_uring and aio do, if they are used: the kernel shows no function " + names);
+  }
   if (const uint64_t unended = recorder_.unended())
     closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
   if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
   if (counters.crossings)
     closing.not_seen.push_back(format_count(counters.crossings) + " renames and links between the directory and others");
+  for (size_t i = 0; i < cgroups_.size(); ++i)
+    if (groups_gone_ >> i & 1) closing.not_seen.push_back("processes of " + cgroups_[i].path + " after this group had ended");
   if (!recorder_.unended_known()) closing.not_seen.push_back("calls that had not ended");
   if (const uint64_t skipped = recorder_.skipped())
     closing.not_seen.push_back("what " + format_count(skipped) + " skipped calls of hooks would have shown");
@@ -219,11 +249,30 @@ void WitnessCapture::wait(int milliseconds) {
   if (fds[0].revents) on_signal();
   if (fds[1].revents) on_control();
   if (fds[2].revents && fence_->gone()) stop_reason_ = kFenceGone;
+  look_for_ends();
   if (recorder_.recording() || std::exchange(said_, true)) return;
   const bool failed = !recorder_.failure().empty();
   if (!command_ && stop_reason_.empty()) stop_reason_ = recorder_.reason();
   dprintf(STDERR_FILENO, "fsshim: recording %s: %s%s\n", failed ? "stopped" : "ended", escape_text(recorder_.reason()).c_str(),
           command_ ? "; the command goes on" : "");
+}
+
+// Finds out whether what is captured exists no more. Others would work on something else at the same path, unseen.
+void WitnessCapture::look_for_ends() {
+  if (!options_.everywhere || !recorder_.recording()) return;
+  if (!directory_gone_ && place_of(captured_.root.get()) != place_) {
+    directory_gone_ = true;
+    stop_reason_ = kDirectoryGone;
+  }
+  uint32_t gone = groups_gone_;
+  for (size_t i = 0; i < cgroups_.size(); ++i) {
+    if (gone >> i & 1 || !cgroups_[i].ended()) continue;
+    gone |= 1U << i;
+    dprintf(STDERR_FILENO, "fsshim: %s: the control group has ended; what has its name from now on is not captured\n",
+            escape_text(cgroups_[i].path).c_str());
+  }
+  groups_gone_ = gone;
+  if (gone && gone == (1U << cgroups_.size()) - 1 && stop_reason_.empty()) stop_reason_ = kGroupsGone;
 }
 
 // The command gets the signals, but for those that the terminal has sent to it as well.
@@ -273,16 +322,22 @@ void WitnessCapture::on_control() {
 }
 
 int WitnessCapture::close_trace() {
+  look_for_ends();
   if (fence_) still_mounted_ = fence_->remove();
   recorder_.stop(!command_        ? stop_reason_
                  : status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128)
                                   : "command ended");
   const uint64_t lost = recorder_.lost(), skipped = recorder_.skipped();
   std::string failure = recorder_.failure();
-  if (failure.empty() && lost) failure = format_count(lost) + " operations were dropped; give a larger --kernel-ring";
+  if (failure.empty() && lost)
+    failure = format_count(lost) + " operations were dropped" +
+              (recorder_.counters().no_room ? "; give a larger --kernel-ring"
+                                            : " (the kernel had no memory for them, or their directories are nested too deeply)");
   if (failure.empty() && skipped)
     failure = format_count(skipped) + " calls of hooks were skipped, so that operations may be missing";
   if (failure.empty() && stop_reason_ == kFenceGone) failure = kFenceGone;
+  if (failure.empty() && directory_gone_) failure = kDirectoryGone;
+  if (failure.empty() && groups_gone_) failure = "a control group has ended";
   if (failure.empty() && !sink_.rotation_failure().empty()) failure = "rotation failed: " + sink_.rotation_failure();
   if (failure.empty() && sink_.removed()) failure = "removed during the capture";
   try {
@@ -291,6 +346,9 @@ int WitnessCapture::close_trace() {
     if (failure.empty()) failure = e.what();
   }
   print_summary(sink_, output_, lost + sink_.lost(), 0, options_.verbose);
+  const auto left_out = recorder_.left_out();
+  if (const uint64_t sum = std::accumulate(left_out.begin(), left_out.end(), uint64_t(0)); sum && options_.verbose)
+    dprintf(STDERR_FILENO, "fsshim: %s operations were filtered out in the kernel\n", format_count(sum).c_str());
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output_.trace()).c_str(), escape_text(failure).c_str());
     if (status_ == 0) status_ = 1;

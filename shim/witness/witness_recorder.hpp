@@ -45,6 +45,7 @@ class WitnessRecorder {
   bool unended_known() const { return hooks_.unended_known(); }
   uint64_t skipped() const { return hooks_.skipped(); }
   uint64_t late() const { return late_.load(); }  // operations that took longer than kWindow
+  const std::vector<std::string>& absent() const { return hooks_.absent(); }
   unsigned hooks() const { return hooks_.attached(); }
   int64_t now() const;  // ns since the epoch
 

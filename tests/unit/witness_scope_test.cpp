@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernel's hooks leave out by themselves, and the control groups that a capture is limited to.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +9,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "trace/unseen_names.hpp"
+#include "util/mountinfo.hpp"
 #include "witness/cgroups.hpp"
 #include "witness/early_filter.hpp"
 
@@ -114,4 +118,32 @@ TEST_CASE("a pod or container is found by its id in names of control groups") {
   CHECK(found("web.service") == Paths{top.path + "/system.slice/web.service"});
   CHECK(found("0123").empty());
   CHECK(found("nobody").empty());
+}
+
+TEST_CASE("all processes are no control group") {
+  CHECK_THROWS_WITH(cgroup_at(""), contains_text("--everywhere"));
+  CHECK_THROWS_WITH(cgroup_of_pod(""), contains_text("--pod: expected"));
+  for (const MountEntry& m : own_mounts())
+    if (m.type == "cgroup2") {
+      CHECK_THROWS_WITH(cgroup_at(m.point), contains_text("give --everywhere"));
+      CHECK_THROWS_WITH(cgroup_at("/"), contains_text("--cgroup: /"));
+    }
+}
+
+TEST_CASE("a control group has ended when another one has its path") {
+  const Scratch top;
+  const std::string path = top.path + "/web.service";
+  std::filesystem::create_directory(path);
+  const ChosenCgroup group{path, UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC))};
+  CHECK_FALSE(group.ended());
+  std::filesystem::remove(path);
+  CHECK(group.ended());
+  std::filesystem::create_directory(path);
+  CHECK(group.ended());
+}
+
+TEST_CASE("a capture of control groups misses names that others change") {
+  CHECK(unseen_names({"cat 7", "mounted inside: /d/sub"}).empty());
+  CHECK(unseen_names({"cat 7", kNamesAcross}) == kNamesAcross);
+  CHECK(unseen_names({kNamesAcross, kNamesOfOthers}) == std::string(kNamesOfOthers) + ", " + kNamesAcross);
 }

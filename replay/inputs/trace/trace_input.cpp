@@ -24,6 +24,7 @@
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
 #include "trace/series.hpp"
+#include "trace/unseen_names.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -140,6 +141,8 @@ class TraceInput final : public Input {
     section->clones = options_.clones.all;
     section->add_run(report.result);
     if (!header().filter.empty()) section->warnings = {what_was_filtered()};
+    if (const std::string names = unseen_names(header().not_seen); !names.empty())
+      section->warnings.push_back("the capture did not see " + names + "; operations that need them fail or differ");
     section->split = split_;
     section->learnt = counted_.learnt + (own_ ? own_->learnt() : 0);
     report.sections = {section};

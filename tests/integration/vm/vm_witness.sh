@@ -135,14 +135,24 @@ mount -t cgroup2 cgroup /sys/fs/cgroup
 pod=/sys/fs/cgroup/kubepods-pod12ab_34cd.slice
 mkdir $pod $pod/container /sys/fs/cgroup/other
 in_group() { sh -c 'echo $$ >$0/cgroup.procs; exec sh -c "$1"' "$@"; }
-fsshim capture /mnt/every --via kernel --pod 12ab-34cd --exclude op=getattr,read --background -o /share/pod.zst >/share/pod.out 2>&1; status pod $?
+fsshim capture /mnt/every --via kernel --pod 12ab-34cd --exclude op=getattr,read --background --verbose -o /share/pod.zst >/share/pod.out 2>&1; status pod $?
 in_group $pod/container 'echo in >/mnt/every/inside; cat /mnt/every/inside /mnt/every/two; stat /mnt/every/inside' >/dev/null
 in_group /sys/fs/cgroup/other 'echo in >/mnt/every/outside; cat /mnt/every/outside' >/dev/null
 echo host >/mnt/every/host
 fsshim stop /mnt/every >>/share/pod.out 2>&1; status podstop $?
-for bad in '--pod nobody' '--cgroup /nowhere' '--everywhere -- true'; do
+for bad in '--pod nobody' '--cgroup /nowhere' '--cgroup /' '--cgroup /sys/fs/cgroup' '--everywhere -- true'; do
   fsshim capture /mnt/every --via kernel -o /share/bad.zst $bad 2>>/share/bad.err; status bad $?
 done
+
+# What is captured ends, and its name goes to another.
+fsshim capture /mnt/every --via kernel --cgroup /other --verbose -o /share/group.zst 2>/share/group.err & fsshim=$!
+until grep -q ' hooks of the kernel' /share/group.err; do sleep 0.1; done
+until rmdir /sys/fs/cgroup/other; do sleep 0.1; done 2>/dev/null; mkdir /sys/fs/cgroup/other
+wait $fsshim; status group $?
+fsshim capture /mnt/every --via kernel --everywhere --verbose -o /share/renamed.zst 2>/share/renamed.err & fsshim=$!
+until grep -q ' hooks of the kernel' /share/renamed.err; do sleep 0.1; done
+mv /mnt/every /mnt/before; mkdir /mnt/every
+wait $fsshim; status renamed $?
 
 # Killed at any moment of its start, and later.
 cat >/tmp/work.sh <<'W'
@@ -249,9 +259,19 @@ check_status 'pod: what its container does' 0 ' create inside ' fstrace dump sha
 check_status 'pod: nothing of other processes' 1 '' sh -c 'fstrace dump share/pod.zst | grep -E "outside|host"'
 check_status 'pod: what the kernel leaves out is not in the trace' 1 '' sh -c 'fstrace dump share/pod.zst | grep -E " (read|getattr) "'
 check_status 'pod: what the kernel leaves out is counted' 0 '[1-9][0-9]* filtered out' cat share/pod.out share/pod.log
+check_status 'pod: the kernel left it out, and not the writer' 0 '[1-9][0-9]* operations were filtered out in the kernel' cat share/pod.out share/pod.log
 check_status 'pod: the header names the control group' 0 'processes of /sys/fs/cgroup/kubepods-pod12ab_34cd.slice, through any mount' fstrace info share/pod.zst
-check_status 'everywhere: three captures that are refused' 0 '^3$' grep -c '^bad 2$' share/statuses
-check_status 'everywhere: refused in one line each' 0 '^3$' sh -c 'grep -c "^fsshim: --" share/bad.err'
+mkdir podtarget
+check_status 'pod: a replay warns of names that others changed' 0 'warning: the capture did not see names that processes outside' \
+  sh -c 'fsreplay -q --timing asap share/pod.zst podtarget || true'
+check_status 'everywhere: five captures that are refused' 0 '^5$' grep -c '^bad 2$' share/statuses
+check_status 'everywhere: refused in one line each' 0 '^5$' sh -c 'grep -c "^fsshim: --" share/bad.err'
+
+ended 'everywhere: its control group ends: status' group 1
+check_status 'everywhere: its control group ends: it is told' 0 '^fsshim: /share/group.zst: not complete: .*control group' cat share/group.err
+check_status 'everywhere: its control group ends: the trace tells' 0 'processes of /sys/fs/cgroup/other after' fstrace info share/group.zst
+ended 'everywhere: its directory is replaced: status' renamed 1
+check_status 'everywhere: its directory is replaced: it is told' 0 '^fsshim: /share/renamed.zst: not complete: the directory was' cat share/renamed.err
 
 check_status 'check: can be had there' 0 '^via kernel +possible' cat share/check
 check_status 'auto: at the hooks, which is told' 0 "^fsshim: --via auto: captures at the kernel's hooks\$" cat share/after.err

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries of TraceHeader::not_seen of a capture that misses changes of names. A replay of its trace may find names that are
+// missing or left over.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace fsr {
+
+// Entry of a capture that is limited to control groups.
+inline constexpr const char* kNamesOfOthers = "names that processes outside the control groups change";
+// Entry of a capture without a border around the directory.
+inline constexpr const char* kNamesAcross = "names that are moved or linked between the directory and others";
+
+// Returns what of `not_seen` may have changed names, separated by commas. Empty: nothing.
+inline std::string unseen_names(const std::vector<std::string>& not_seen) {
+  std::string text;
+  for (const char* entry : {kNamesOfOthers, kNamesAcross})
+    if (std::find(not_seen.begin(), not_seen.end(), entry) != not_seen.end())
+      text += (text.empty() ? "" : ", ") + std::string(entry);
+  return text;
+}
+
+}  // namespace fsr
