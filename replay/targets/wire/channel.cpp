@@ -442,9 +442,11 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   // The caller may have been away for long, as for a request to a KDC. Replies that came meanwhile are in time.
   if (const Exchange* first = under_way_.front(); first && first->deadline_ <= now && state_ == State::connected) {
     receive(Wait::no);
+    expire(now);  // what was late when poll() began; callbacks may take long, too
     now = clock_.now();
+  } else {
+    expire(now);
   }
-  expire(now);
   if (state_ == State::idle && !under_way_.empty()) {
     if (now >= retry_at_)
       start_connect(now);
