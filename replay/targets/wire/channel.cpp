@@ -442,7 +442,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   // The caller may have been away for long, as for a request to a KDC. Replies that came meanwhile are in time.
   if (const Exchange* first = under_way_.front(); first && first->deadline_ <= now && state_ == State::connected) {
     receive(Wait::no);
-    expire(now);  // what was late when poll() began; callbacks may take long, too
+    expire(now);  // requests that were late when poll() began; callbacks may take long, too
     now = clock_.now();
   } else {
     expire(now);
