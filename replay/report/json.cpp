@@ -114,7 +114,7 @@ static json document(const Report& report) {
         {"failures", list_of(report.prepared.failures, mismatch_facts)},
         {"elapsed_ns", report.prepared.elapsed}}},
       {"kinds", kinds(r)},
-      {"intervals", nullptr},  // Printer prints them
+      {"intervals", nullptr},  // in its place among the members; the Printer writes the rows
       {"slowest", list_of(r.slowest.list(), slow_facts)},
       {"mismatches", list_of(r.mismatches, mismatch_facts)},
       {"differences", list_of(r.differences.list(), difference_facts)},

@@ -23,7 +23,7 @@ struct request {
   char comm[16];
 };
 
-// By the address of the kernel's request.
+// Requests that have not ended. The key is the address of the kernel's request.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);

@@ -210,7 +210,7 @@ inline_always struct witness_record* found_file_record(u32 kind, s64 result, str
   return r;
 }
 
-// Only questions about data and holes reach a file system.
+// A file system is asked only for data and holes (SEEK_DATA, SEEK_HOLE).
 SEC(SYSTEM_CALL("lseek"))
 int BPF_PROG(seek_ended, struct pt_regs* registers, s64 result) {
   const u32 whence = ARGUMENT_3(registers);
@@ -277,7 +277,7 @@ SEC("fentry/locks_remove_file")
 int BPF_PROG(release_begins, struct file* file) {
   if (!captured_release(file)) return 0;
   struct call* call = call_if_any();
-  if (call) call->start = call->submitter = 0;  // no call made it
+  if (call) call->start = call->submitter = 0;  // the release belongs to no call
   struct witness_record* r = file_record(kWitnessRelease, 0, file);
   if (r) send(r);
   return 0;

@@ -124,7 +124,7 @@ class WitnessCapture {
   TraceHeader header_;
   ControlFields fields_;
   ControlServer control_;
-  const std::unique_ptr<Fence> fence_;              // null: no mount is made for everybody
+  const std::unique_ptr<Fence> fence_;              // null: nothing is mounted over DIR
   const std::unique_ptr<CapturedCommand> command_;  // null: others are captured
   const int64_t epoch_;
   TraceSink sink_;

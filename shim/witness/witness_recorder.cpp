@@ -50,7 +50,7 @@ void WitnessRecorder::keep(const witness_record& r) {
   WitnessOps::Handles handles;
   if (!ops_->arrived(r, &handles)) return;
   if (r.marks & kWitnessUnended) return unended_.push_back({r, handles});
-  // It ended while the hooks were detached.
+  // The call ended while the hooks were detached.
   if (!unended_.empty())
     std::erase_if(unended_, [&](const Unended& u) { return u.record.tid == r.tid && u.record.start == r.start; });
   put(r, handles);

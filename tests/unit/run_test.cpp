@@ -417,7 +417,7 @@ TEST_CASE("an operation that is taken back in the next interval makes no interva
   CHECK(b.result.kinds[unsigned(OpKind::statfs)].refused == 50);
   CHECK(b.result.issued() == 50);
   CHECK(issued >= 50);
-  CHECK(issued <= 53);  // those of the last 250 us were never made up for
+  CHECK(issued <= 53);  // three were taken back in the last 250 us, too late for an interval
 }
 
 TEST_CASE("a failed operation counts neither as achieved nor in service times") {

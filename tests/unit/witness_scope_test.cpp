@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's hooks leave out by themselves, and the control groups that a capture is limited to.
+// Rules that the kernel's hooks apply by themselves, and the control groups that a capture is limited to.
 #include <fcntl.h>
 
 #include <algorithm>

@@ -35,27 +35,9 @@ Purpose purpose_of(OpKind kind) {
     case OpKind::listxattr:
     case OpKind::getlk:
       return Purpose::look;
-    case OpKind::setattr:
-    case OpKind::open:
-    case OpKind::create:
-    case OpKind::fallocate:
-    case OpKind::release:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-    case OpKind::rename:
-    case OpKind::setxattr:
-    case OpKind::removexattr:
-    case OpKind::setlk:
-    case OpKind::flock:
-    case OpKind::ioctl:
-    case OpKind::tmpfile:
+    default:
       return Purpose::change;
   }
-  return Purpose::look;
 }
 
 double CommandActivity::Command::all_time() const { return std::accumulate(time.begin(), time.end(), 0.0); }

@@ -16,7 +16,7 @@ class KdcSilence {
   static constexpr int64_t kMost = 30'000'000'000;  // ns without attempts
 
   // Called when an attempt that began at `begun` got no reply until `now`. The pause is three times as long as the attempt, so
-  // that waits take a quarter of the time. No pause follows the refusal of a connection, for which nobody waits.
+  // that waits take a quarter of the time. A refused connection takes no time, so no pause follows.
   void noticed(const std::string& realm, int64_t begun, int64_t now) { until_[realm] = now + std::min(3 * (now - begun), kMost); }
   // Called when the KDC has given a ticket.
   void ended(const std::string& realm) { until_.erase(realm); }

@@ -24,7 +24,7 @@ void cut_connections() {
   }
 }
 
-// With another value of AFP_PASSWORD, or none.
+// Sets AFP_PASSWORD, or removes it, for a while.
 struct Password {
   const std::string kept = environment("AFP_PASSWORD");
   explicit Password(const char* value) {

@@ -88,7 +88,7 @@ TEST_CASE("operations act as their recorded users if the target impersonates use
   CHECK(m.run({.kind = OpKind::open, .uid = 99, .gid = 99, .open_flags = O_RDONLY, .object = 10, .handle = 2}) == EACCES);
   CHECK(m.run({.kind = OpKind::access, .uid = 99, .gid = 77, .mode = R_OK, .object = 10}) == 0);
   CHECK(m.run({.kind = OpKind::access, .uid = 99, .gid = 77, .mode = W_OK, .object = 10}) == EACCES);
-  // What is open is used as whoever opened it.
+  // An open file is used as the user who opened it.
   REQUIRE(m.run({.kind = OpKind::write, .uid = 99, .gid = 99, .handle = 1, .length = 5}, "hello") == 0);
   CHECK(m.run({.kind = OpKind::release, .uid = 99, .gid = 99, .handle = 1}) == 0);
 }
