@@ -16,11 +16,9 @@ namespace {
 
 // Bytes of the rings before a load is known: for 80,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
-constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
 RingSize ring_size(const CaptureOptions& options) {
   RingSize size{.time = options.ring};
-  if (options.content == Content::full) size.chunk = kContentChunk;
   size.limit = memory_budget() / 4;
   size.start = std::min(size_t(double(kExpectedLoad) * double(options.ring) / 1e9), size.limit);
   return size;
