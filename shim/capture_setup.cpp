@@ -31,6 +31,7 @@ TraceHeader header_of(const CaptureSetup& setup) {
                                 mappings_text(mappings.how, mappings.why_seen, mappings.why_no_faults));
   header.identity = directory_identity(setup.captured.root.get());
   report_limits(setup.captured, header, mappings.why_seen, setup.options.force);
+  report_sockets(setup.directory(), header);
   return header;
 }
 

@@ -173,6 +173,9 @@ void report_limits(const CapturedDirectory& captured, TraceHeader& header, const
             escape_text(process).c_str());
     header.not_seen.push_back(process + " (not checked)");
   }
+}
+
+void report_sockets(const std::string& directory, TraceHeader& header) {
   for (const std::string& path : sockets_below(directory)) {
     dprintf(STDERR_FILENO, "fsshim: socket not reachable through the capture, because bound before: %s\n",
             escape_text(path).c_str());

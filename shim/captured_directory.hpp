@@ -38,4 +38,7 @@ std::string mapping_problem_inside(const std::string& directory, const std::stri
 // mapping_problem() or mapping_problem_inside() returns a reason.
 void report_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ, bool force);
 
+// The same for sockets that were bound before, which are out of reach beneath a FUSE file system.
+void report_sockets(const std::string& directory, TraceHeader& header);
+
 }  // namespace fsr::shim

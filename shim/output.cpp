@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "capture_error.hpp"
 #include "is_below.hpp"
@@ -57,6 +58,18 @@ int make_file(int directory, const std::string& path) {
   if (fd < 0) throw failed(path, errno);
   fchmod(fd, 0600);
   return fd;
+}
+
+// Throws CaptureError, which names all of them, if several of these files exist. A killed capture leaves several.
+void refuse_left_files(int directory, const std::vector<std::string>& paths) {
+  std::string left;
+  unsigned count = 0;
+  for (const std::string& path : paths) {
+    struct stat there;
+    if (fstatat(directory, base_name(path).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || S_ISFIFO(there.st_mode)) continue;
+    left += (count++ ? ", " : "") + path;
+  }
+  if (count > 1) throw CaptureError(left + ": exist already; give another file with -o, or remove these files");
 }
 
 // Takes over standard output for the trace. From then on, what is printed there goes to standard error, also by the command.
@@ -107,6 +120,7 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
   try {
     if (is_below(directory_fd_, root_fd))
       throw CaptureError(trace_ + ": would lie inside the captured directory; give a path outside with -o");
+    refuse_left_files(directory_fd_, log ? std::vector{first_file(), mix_, log_} : std::vector{first_file(), mix_});
     trace_fd_ = make_file(directory_fd_, first_file());
     mix_fd_ = make_file(directory_fd_, mix_);
     if (log) log_fd_ = make_file(directory_fd_, log_);

@@ -210,9 +210,12 @@ void Calls::clone_range() {
   op.length = uint64_t(length);
   const ImportNode& source = tree_.node(in->node);
   if (!length && !call_.error && source.size_known) op.length = source.size - std::min(source.size, op.offset);
-  if (!call_.error) op.result = op.length;
   ImportNode& target = tree_.node(out->node);
-  target.size = std::max(target.size, op.offset2 + op.result);
+  if (!call_.error) {
+    op.result = op.length;
+    target.size = std::max(target.size, op.offset2 + op.result);
+    if (!op.length) target.size_known = false;  // as long as the source, whose size is not known
+  }
   op.handle = in->handle;
   op.handle2 = out->handle;
   tree_.introduce(out->node, op, sink_);

@@ -12,49 +12,55 @@ uint64_t last_locked(const Op& op) {
   return to_end ? UINT64_MAX : op.offset + op.length - 1;
 }
 
+// Returns the first range of `owner` that overlaps [start, end]. end(): there is none.
+LockTable::Ranges::const_iterator LockTable::first(uint64_t owner, uint64_t start, uint64_t end) const {
+  auto it = ranges_.upper_bound({owner, start, 0, false});
+  if (it != ranges_.begin() && std::prev(it)->owner == owner && std::prev(it)->end >= start) return std::prev(it);
+  return it != ranges_.end() && it->owner == owner && it->start <= end ? it : ranges_.end();
+}
+
+// Returns a range of another owner that keeps `owner` from this lock. end(): there is none.
+LockTable::Ranges::const_iterator LockTable::in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
+  for (auto other = ranges_.begin(); other != ranges_.end(); other = ranges_.upper_bound({other->owner, UINT64_MAX, 0, false})) {
+    if (other->owner == owner) continue;
+    for (auto it = first(other->owner, start, end); it != ranges_.end() && it->owner == other->owner && it->start <= end; ++it)
+      if (exclusive || it->exclusive) return it;
+  }
+  return ranges_.end();
+}
+
 int LockTable::test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
-  for (const Range& r : ranges_)
-    if (r.owner != owner && r.start <= end && start <= r.end && (exclusive || r.exclusive)) return EAGAIN;
-  return 0;
+  return in_the_way(owner, start, end, exclusive) == ranges_.end() ? 0 : EAGAIN;
 }
 
 int LockTable::set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
   if (int error = test(owner, start, end, exclusive)) return error;
   clear(owner, start, end);
-  ranges_.push_back({owner, start, end, exclusive, handle});
+  ranges_.insert({owner, start, end, exclusive, handle});
   return 0;
 }
 
 void LockTable::clear(uint64_t owner, uint64_t start, uint64_t end) {
-  std::vector<Range> rest;
-  std::erase_if(ranges_, [&](const Range& r) {
-    if (r.owner != owner || r.start > end || start > r.end) return false;
-    if (r.start < start) rest.push_back({owner, r.start, start - 1, r.exclusive, r.handle});
-    if (r.end > end) rest.push_back({owner, end + 1, r.end, r.exclusive, r.handle});
-    return true;
-  });
-  ranges_.insert(ranges_.end(), rest.begin(), rest.end());
+  for (auto it = first(owner, start, end); it != ranges_.end(); it = first(owner, start, end)) {
+    const Range r = *it;
+    ranges_.erase(it);
+    if (r.start < start) ranges_.insert({owner, r.start, start - 1, r.exclusive, r.handle});
+    if (r.end > end) ranges_.insert({owner, end + 1, r.end, r.exclusive, r.handle});
+  }
 }
 
 void LockTable::take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
-  while (test(owner, start, end, exclusive)) {
-    auto in_the_way = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& r) {
-      return r.owner != owner && r.start <= end && start <= r.end && (exclusive || r.exclusive);
-    });
-    clear(in_the_way->owner, start, end);
-  }
+  for (auto it = in_the_way(owner, start, end, exclusive); it != ranges_.end(); it = in_the_way(owner, start, end, exclusive))
+    clear(it->owner, start, end);
   set(owner, start, end, exclusive, handle);
 }
 
-bool LockTable::holds(uint64_t owner) const {
-  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.owner == owner; });
-}
+bool LockTable::holds(uint64_t owner) const { return first(owner, 0, UINT64_MAX) != ranges_.end(); }
 
 std::vector<LockTable::Range> LockTable::held(uint64_t owner, uint64_t start, uint64_t end) const {
   std::vector<Range> out;
-  for (const Range& r : ranges_)
-    if (r.owner == owner && r.start <= end && start <= r.end)
-      out.push_back({owner, std::max(start, r.start), std::min(end, r.end), r.exclusive, r.handle});
+  for (auto it = first(owner, start, end); it != ranges_.end() && it->owner == owner && it->start <= end; ++it)
+    out.push_back({owner, std::max(start, it->start), std::min(end, it->end), it->exclusive, it->handle});
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ class LockTable {
     bool exclusive;
     HandleId handle = 0;  // the open instance through which it was locked
   };
+  struct ByStart {  // the ranges of an owner do not overlap
+    bool operator()(const Range& a, const Range& b) const { return a.owner != b.owner ? a.owner < b.owner : a.start < b.start; }
+  };
+  using Ranges = std::set<Range, ByStart>;
   // The range is [start, end], both inclusive. `end` UINT64_MAX: up to the end of the file. test() and set() return 0 or EAGAIN,
   // and never wait.
   int test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
@@ -37,7 +42,7 @@ class LockTable {
   // Removes all locks that were taken through this open instance, which has ended. Locks of open file descriptions last until
   // then; a process has given up its locks at an earlier close. Returns the owners that lost a range, each once.
   std::vector<uint64_t> close(HandleId handle);
-  std::span<const Range> ranges() const { return ranges_; }
+  const Ranges& ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
   // Range of bytes; both ends inclusive.
   struct Span {
@@ -48,7 +53,10 @@ class LockTable {
   std::vector<Span> covered() const;
 
  private:
-  std::vector<Range> ranges_;
+  Ranges::const_iterator first(uint64_t owner, uint64_t start, uint64_t end) const;
+  Ranges::const_iterator in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
+
+  Ranges ranges_;
   std::map<HandleId, bool> flocks_;  // value: true if exclusive
 };
 

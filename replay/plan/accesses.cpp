@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/added_lookup.hpp"
@@ -89,6 +90,13 @@ struct Collector {
   }
   void content(ObjectId object, Access::Mode mode) {
     if (object) list.add(object_key(object, kContent), mode, false);
+  }
+  void bytes() {
+    if (op.error) return;
+    auto end = [&](uint64_t length) { return op.offset + std::min(length, UINT64_MAX - op.offset); };
+    list.from = op.offset;
+    list.seen = end(op.result);
+    list.to = op.kind == OpKind::read ? end(op.length) : list.seen;
   }
   // Adds a lookup's use of the object that it found. Its reply has the number of links, so it keeps its order with changes of the
   // links. (NFS-Ganesha 4.3 answers ESTALE from then on if an object is looked up while it is losing another name.)
@@ -196,12 +204,14 @@ void Collector::collect() {
     case OpKind::flush:
       subject();
       content(op.object, Access::shared);
+      if (op.kind == OpKind::read) bytes();
       if (op.kind == OpKind::flush) unlock_all();
       break;
     case OpKind::write:
     case OpKind::fallocate:
       subject();
       content(op.object, Access::exclusive);
+      if (op.kind == OpKind::write) bytes();
       break;
     case OpKind::copy_file_range:
       subject();
@@ -287,6 +297,7 @@ void Collector::collect() {
 void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, ObjectSet& nameless, AccessList& list) {
   list.count = 0;
   list.lock = {};
+  list.from = list.seen = list.to = 0;
   // Operations that the kernel issued by itself belong to the open instance, not to the stream of the thread.
   if (!op.has(kOpKernel)) list.add(stream_key(op.thread), Access::exclusive, false);
   Collector{op, known, locked, nameless, list}.collect();

@@ -49,6 +49,8 @@ struct AccessList {
   Access items[kMax];
   unsigned count = 0;
   LockAccess lock;
+  // Bytes [from, to) that a read asked for or a write wrote. [from, seen): those that the outcome of a read shows.
+  uint64_t from = 0, seen = 0, to = 0;
   void add(uint64_t key, Access::Mode mode, bool decided = true, bool identity = false) {
     items[count++] = {key, mode, decided, identity};
   }

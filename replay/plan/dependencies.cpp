@@ -109,6 +109,7 @@ bool Dependencies::remembered(uint64_t key) const {
 void Dependencies::wait_for(List& list, const Access& access, bool drop, std::vector<Wait>& waits) {
   Ref* items = list.items();
   const Slot& self = slots_[self_];
+  const bool content = parts_of_key(access.key).content;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < list.size; ++i) {
     Ref ref = items[i];
@@ -119,7 +120,9 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
     }
     Slot& other = slots_[ref.slot];
     const bool decided = access.decided || ref.decided;
-    bool for_end = other.end <= self.start || (decided && other.end != INT64_MAX);
+    const bool ordered = other.end <= self.start || (decided && other.end != INT64_MAX);
+    const bool same_bytes = content && other.from < accesses_.seen && self.from < other.to;
+    const bool for_end = ordered || (same_bytes && other.end != INT64_MAX);
     if (!for_end) ++free_pairs_;
     bool covered = follows_stream_ && other.stream && other.thread == self.thread && other.end <= self.start;
     if (!covered && (for_end || other.start <= self.start)) {
@@ -133,7 +136,7 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
         waits.push_back({ref.slot, for_end});
       }
     }
-    if (!drop || !for_end || !(access.decided || (!ref.decided && other.end > held_since_))) items[kept++] = ref;
+    if (!drop || !ordered || !(access.decided || (!ref.decided && other.end > held_since_))) items[kept++] = ref;
   }
   list.size = kept;
 }
@@ -185,6 +188,8 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool s
   self.stream = !op.has(kOpKernel);
   self.waiter = entered_;  // so that it never waits for itself
   collect_accesses(op, known_, locked_, nameless_, accesses_);
+  self.from = accesses_.from;
+  self.to = accesses_.to;
   for (const Access& access : accesses_) {
     if (identities_only_ && !access.identity) continue;
     const bool own_stream = self.stream && &access == accesses_.begin();

@@ -3,7 +3,8 @@
 //
 // For each resource (accesses.hpp) two lists hold the unfinished operations that touched it: those that shared it and those that
 // changed it. An operation B that enters may conflict with an operation A of these lists. B waits for A's end if A had ended
-// before B started in the capture. B also waits for A's end if their order decides an outcome and the capture has A's end.
+// before B started in the capture. B also waits for A's end if their order decides an outcome and the capture has A's end. The
+// order of a read and a write, or of two writes, decides an outcome if they share bytes.
 // Otherwise B waits for A's start if A started first, and does not wait if it did not.
 //
 // Two kinds of waits are left out, because other waits imply them. If a change has waited for the ends of some operations, later
@@ -73,9 +74,10 @@ class Dependencies {
     uint32_t generation = 0;
     ThreadId thread = 0;
     int64_t start = 0, end = 0;
-    bool stream = false;      // belongs to its thread's stream; false: the kernel issued it
-    uint64_t waiter = 0;      // number (`entered_`) of the latest operation that waits for this one
-    uint32_t wait_index = 0;  // index of this wait in the `waits` of that operation
+    uint64_t from = 0, to = 0;  // AccessList::from, to
+    bool stream = false;        // belongs to its thread's stream; false: the kernel issued it
+    uint64_t waiter = 0;        // number (`entered_`) of the latest operation that waits for this one
+    uint32_t wait_index = 0;    // index of this wait in the `waits` of that operation
   };
 
   void enter_lock(const LockAccess& access, std::vector<Wait>& waits);

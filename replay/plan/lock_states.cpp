@@ -98,10 +98,7 @@ void LockStates::change(uint64_t of, const LockUse& use) {
   else
     table.clear(use.owner, use.start, use.end);
   held_ += table.ranges().size();
-  if (table.empty() || table.ranges().size() > kMostOfFile) {
-    held_ -= table.ranges().size();
-    tables_.erase(it);
-  }
+  if (table.empty()) tables_.erase(it);
 }
 
 }  // namespace fsr

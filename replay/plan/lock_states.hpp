@@ -5,7 +5,7 @@
 // Locks on byte ranges belong to their owner. They end with the flush of the owner, or with the release of the open instance
 // through which they were taken (locks of open file descriptions). A flock belongs to its open instance and ends with the
 // release. The two kinds never conflict, as on a local file system. Locks from before the start of the source are not known.
-// Memory is bounded: if a file has too many locks, its locks are forgotten. Use from one thread at a time.
+// Memory is bounded: if too many ranges are locked at the same time, all are forgotten. Use from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,7 @@ class LockStates {
   bool holds_through(HandleId handle, uint64_t table) const;
   void change(uint64_t table, const LockUse& use);
 
-  static constexpr size_t kMostOfFile = 1024,
-                          kMost = 1 << 16;  // ranges; limited because each use searches all ranges of its file
+  static constexpr size_t kMost = 1 << 18;  // ranges, of all files; some 24 MiB
 
   std::unordered_map<uint64_t, LockTable> tables_;  // none of them empty
   size_t held_ = 0;                                 // number of ranges in all tables

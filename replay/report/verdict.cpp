@@ -92,7 +92,8 @@ Verdict verdict(const Report& report) {
   if (double(r.stood_still) > double(r.elapsed) * kMostStoodStill) v.reasons.push_back(stood_still_text(r.stood_still));
   if (steals(r.stolen, r.elapsed, kMostStolen)) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
   for (const auto& [name, count] : report.counters)
-    if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
+    if (count && (name == kLocksLost || name == kOpensLost || name == kFilesWithoutLocks))
+      v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error)
     v.reasons.push_back(r.stopped_on_difference ? "run ended at the first outcome that differed (--on-error stop)"
                                                 : "run ended at the first operation that failed (--on-error stop)");

@@ -67,7 +67,7 @@ TEST_CASE("the open of an instance comes before its uses, and the release after 
 
 TEST_CASE("reads share data and writes exclude others, and overlapping ones are ordered by their starts only") {
   Graph g({io_op({0, 5, 1}, OpKind::read, 10, 1), io_op({1, 6, 2}, OpKind::read, 10, 2), io_op({7, 9, 3}, OpKind::write, 10, 3),
-           io_op({8, 12, 4}, OpKind::read, 10, 4), io_op({13, 14, 5}, OpKind::write, 10, 5)});
+           io_op({8, 12, 4}, OpKind::read, 10, 4, 4096), io_op({13, 14, 5}, OpKind::write, 10, 5)});
   CHECK(g.none(1, 0));
   CHECK(g.end(2, 0));
   CHECK(g.end(2, 1));
@@ -76,6 +76,20 @@ TEST_CASE("reads share data and writes exclude others, and overlapping ones are 
   CHECK(g.end(4, 2));
   CHECK(g.end(4, 3));
   CHECK(g.none(4, 0));  // implied by the wait for 2
+}
+
+TEST_CASE("overlapping reads and writes of the same bytes wait for each other's end") {
+  const Op write = io_op({0, 9, 1}, OpKind::write, 10, 1, 4096);
+  CHECK(Graph({write, io_op({1, 12, 2}, OpKind::read, 10, 2, 0, 8192)}).end(1, 0));
+  CHECK(Graph({write, io_op({1, 12, 2}, OpKind::write, 10, 2, 8191)}).end(1, 0));
+  CHECK(Graph({io_op({0, 9, 2}, OpKind::read, 10, 2, 0, 8192), io_op({1, 12, 1}, OpKind::write, 10, 1, 4096)}).end(1, 0));
+  CHECK(Graph({write, io_op({1, 12, 2}, OpKind::read, 10, 2, 8192)}).start(1, 0));
+  // A read that found the end of the file before the bytes of the write came before it.
+  Op early = io_op({1, 12, 2}, OpKind::read, 10, 2, 0, 8192);
+  early.result = 4096;
+  CHECK(Graph({write, early}).start(1, 0));
+  early.start = 0;
+  CHECK(Graph({early, io_op({1, 12, 1}, OpKind::write, 10, 1, 4096)}).end(1, 0));
 }
 
 TEST_CASE("operations on a name keep their order, and do not wait for operations on other names") {

@@ -104,16 +104,23 @@ TEST_CASE("the strace import keeps data that a call moves between the tree and a
 }
 
 TEST_CASE("the strace import reads clones of files") {
-  Imported i("strace",
-             "1 1.0 openat(AT_FDCWD, \"in\", O_RDWR|O_CREAT, 0600) = 3 <0.1>\n"
-             "1 2.0 pwrite64(3, \"x\"..., 8192, 0) = 8192 <0.1>\n"
-             "1 3.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 4 <0.1>\n"
-             "1 4.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0 <0.1>\n"
-             "1 5.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=4096, dest_offset=8192}) = 0 <0.1>\n"
-             "1 6.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=1, dest_offset=8192}) = -1 EINVAL (x) <0.1>\n"
-             "1 7.0 ioctl(4, FICLONE, 3) = -1 EOPNOTSUPP (Operation not supported) <0.1>\n"
-             "1 8.0 ioctl(4, FICLONERANGE, 0x7ffc0) = 0 <0.1>\n");
-  CHECK(i.count(OpKind::copy_file_range) == 3);
+  Imported i(
+      "strace",
+      "1 1.0 openat(AT_FDCWD, \"in\", O_RDWR|O_CREAT, 0600) = 3 <0.1>\n"
+      "1 2.0 pwrite64(3, \"x\"..., 8192, 0) = 8192 <0.1>\n"
+      "1 3.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 4 <0.1>\n"
+      "1 4.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0 <0.1>\n"
+      "1 5.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=4096, dest_offset=8192}) = 0 <0.1>\n"
+      "1 6.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=4096, src_length=1, dest_offset=8192}) = -1 EINVAL (x) <0.1>\n"
+      "1 7.0 ioctl(4, FICLONE, 3) = -1 EOPNOTSUPP (Operation not supported) <0.1>\n"
+      "1 8.0 ioctl(4, FICLONERANGE, 0x7ffc0) = 0 <0.1>\n"
+      "1 9.0 ioctl(4, FICLONERANGE, {src_fd=3, src_offset=0, src_length=4096, dest_offset=1048576}) = -1 EINVAL (x) <0.1>\n"
+      "1 10.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_APPEND) = 5 <0.1>\n"
+      "1 11.0 write(5, \"x\", 1) = 1 <0.1>\n"
+      "1 12.0 openat(AT_FDCWD, \"long\", O_RDONLY) = 6 <0.1>\n"
+      "1 13.0 ioctl(4, FICLONERANGE, {src_fd=6, src_offset=0, src_length=0, dest_offset=0}) = 0 <0.1>\n"
+      "1 14.0 write(5, \"x\", 1) = 1 <0.1>\n");
+  CHECK(i.count(OpKind::copy_file_range) == 5);
   for (unsigned n = 0; n < 3; ++n) {
     CHECK(is_clone(i.op(OpKind::copy_file_range, n)));
     CHECK(i.op(OpKind::copy_file_range, n).object == i.op(OpKind::create, 0).object);
@@ -125,6 +132,9 @@ TEST_CASE("the strace import reads clones of files") {
   CHECK(i.op(OpKind::copy_file_range, 1).offset2 == 8192);
   CHECK(i.op(OpKind::copy_file_range, 1).result == 4096);
   CHECK(i.op(OpKind::copy_file_range, 2).error == EINVAL);
+  CHECK(i.op(OpKind::write, 1).offset == 12288);  // a clone that failed leaves the end of the file where it was
+  CHECK(!i.op(OpKind::write, 1).has(kOpInferred));
+  CHECK(i.op(OpKind::write, 2).has(kOpInferred));  // where a file of unknown length has replaced the content
   CHECK(i.notes.total(ImportNotes::lost) == 1);
 }
 

@@ -331,6 +331,24 @@ TEST_CASE("the outcome of a lock request decides when other locks were taken and
   CHECK(order({held, unlock, flock}) == Order{0, 2, 1});
 }
 
+TEST_CASE("a lock waits for its release on a file with many other locks") {
+  constexpr uint64_t kLocks = 3000;
+  std::vector<Op> ops;
+  Order expected;
+  for (uint64_t i = 0; i < kLocks; ++i) {
+    const auto time = int64_t(i);
+    ops.push_back(lock_op({time, time + 1, 1}, F_WRLCK, 1, 0, i * 20));
+    expected.push_back(i);
+  }
+  const auto time = int64_t(kLocks);
+  Op wait = lock_op({time, time + 10, 2}, F_WRLCK, 2);
+  wait.op_flags = kOpWait;
+  ops.push_back(wait);
+  ops.push_back(lock_op({time + 1, time + 20, 1}, F_UNLCK, 1));  // releases before it returns
+  expected.insert(expected.end(), {kLocks + 1, kLocks});
+  CHECK(order(ops) == expected);
+}
+
 TEST_CASE("locks of an open file description end with the description") {
   Op held = lock_op({0, 1, 1}, F_WRLCK, 1), release = object_op({10, 30, 9}, OpKind::release, 10, 1);
   held.handle = 1;

@@ -67,7 +67,7 @@ TEST_CASE("every figure of a report has a column in the results database") {
   unlink(path.c_str());
 }
 
-TEST_CASE("a run is not clean if locks were lost, or too little of what was due was issued") {
+TEST_CASE("a run is not clean if locks or open files were lost, or too little of what was due was issued") {
   Report report;
   report.result.kinds[0].issued = report.result.kinds[0].matched = 990;
   report.result.overdue = 9;
@@ -76,6 +76,9 @@ TEST_CASE("a run is not clean if locks were lost, or too little of what was due 
   report.counters[1].second = 8;
   CHECK(verdict(report).status == 1);
   CHECK(verdict(report).reasons == std::vector<std::string>{"locks lost: 8"});
+  report.counters = {{"open files lost", 1}};
+  CHECK(verdict(report).status == 1);
+  CHECK(verdict(report).reasons == std::vector<std::string>{"open files lost: 1"});
   report.counters = {{"files whose locks were lost", 2}};
   CHECK(verdict(report).reasons == std::vector<std::string>{"files whose locks were lost: 2"});
   report.counters.clear();

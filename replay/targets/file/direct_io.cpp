@@ -33,9 +33,9 @@ uint32_t direct_block(int fd) {
                                                    : 4096;
 }
 
-static void set_direct(int fd, bool on) {
+bool set_direct(int fd, bool on) {
   const int flags = fcntl(fd, F_GETFL);
-  if (flags >= 0) fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+  return flags >= 0 && ((flags & O_DIRECT) != 0) != on && fcntl(fd, F_SETFL, flags ^ O_DIRECT) == 0;
 }
 
 DirectGuard::DirectGuard(OpenFile& open, bool whole_blocks) : open_(open), direct_(whole_blocks) {

@@ -14,6 +14,9 @@ constexpr uint64_t kPiece = 8 << 20;  // bytes of one request; a longer read, or
 // what the file system reports (statx(2), Linux 6.1). If it reports nothing: its blocks, at least 4096 and at most a page.
 uint32_t direct_block(int fd);
 
+// Turns O_DIRECT of a descriptor on or off. False: it was so already.
+bool set_direct(int fd, bool on);
+
 // A lock on a file for one read or write. It has an effect only if O_DIRECT was added by the target's option. A request of whole
 // blocks keeps O_DIRECT and shares the file with others. Any other request turns O_DIRECT off and has the file alone meanwhile.
 class DirectGuard {

@@ -53,6 +53,12 @@ bool FileTree::whole_blocks(const OpenFile& open, const Op& op) {
   return whole;
 }
 
+// Turns O_DIRECT off if it refused a request that succeeded in the capture. The application had turned it off by then with
+// fcntl(2), as dd does for the last bytes. True: the request is to be made again.
+static bool without_direct(const Op& op, const OpenFile& open) {
+  return errno == EINVAL && !op.error && open.direct && !open.block && set_direct(open.fd.get(), false);
+}
+
 int FileTree::read(Context& c) {
   ActAs act(c.who);
   OpenRef open;
@@ -72,6 +78,7 @@ int FileTree::read(Context& c) {
   do {
     size_t piece = size_t(std::min<uint64_t>(length - done, kPiece));
     ssize_t n = pread(open->fd.get(), buffer + (whole ? done : 0), piece, off_t(c.op.offset + done));
+    if (n < 0 && done == 0 && without_direct(c.op, *open)) continue;
     if (n < 0 && done == 0) return errno;
     if (n > 0) done += uint64_t(n);
     if (n < ssize_t(piece)) break;
@@ -94,7 +101,9 @@ int FileTree::write(Context& c) {
     if (length > 0) bytes = static_cast<char*>(memcpy(aligned, bytes, length));
   }
   iovec part{.iov_base = const_cast<char*>(bytes), .iov_len = length};
-  ssize_t n = pwritev2(open->fd.get(), &part, 1, off_t(c.op.offset), c.op.has(kOpAppend) ? RWF_APPEND : 0);
+  auto attempt = [&] { return pwritev2(open->fd.get(), &part, 1, off_t(c.op.offset), c.op.has(kOpAppend) ? RWF_APPEND : 0); };
+  ssize_t n = attempt();
+  if (n < 0 && without_direct(c.op, *open)) n = attempt();
   if (n < 0) return errno;
   c.request.outcome.result = uint64_t(n);
   return 0;

@@ -70,18 +70,14 @@ std::optional<LockTable::Span> HeldLocks::released(const Held& lock, uint64_t fr
   LockTable::Span gap{from, lock.end};
   auto it = objects_.find(lock.object);
   if (it == objects_.end()) return gap;
-  const auto ranges = it->second.held.ranges();
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (const LockTable::Range& range : ranges) {
-      if (range.owner != lock.key || range.start > gap.start || range.end < gap.start) continue;
-      if (range.end >= lock.end) return std::nullopt;
-      gap.start = range.end + 1;
-      moved = true;
+  for (const LockTable::Range& range : it->second.held.held(lock.key, from, lock.end)) {  // in order
+    if (range.start > gap.start) {
+      gap.end = range.start - 1;
+      break;
     }
+    if (range.end == lock.end) return std::nullopt;
+    gap.start = range.end + 1;
   }
-  for (const LockTable::Range& range : ranges)
-    if (range.owner == lock.key && range.start > gap.start) gap.end = std::min(gap.end, range.start - 1);
   return gap;
 }
 

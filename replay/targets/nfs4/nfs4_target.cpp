@@ -64,7 +64,7 @@ class Nfs4Target final : public Target {
                                                          {"open files and locks reclaimed", c.reclaimed},
                                                          {"open files opened again", c.reopened},
                                                          {"locks taken anew", c.relocked},
-                                                         {"open files lost", c.lost_opens},
+                                                         {kOpensLost, c.lost_opens},
                                                          {kLocksLost, c.lost_locks},
                                                          {"requests lost with a connection", c.wire.broken},
                                                          {"requests without an answer", c.wire.timeouts},

@@ -84,14 +84,11 @@ void States::forgotten() {
   for (auto& [id, state] : opens_) state.forgotten = !state.lost;
   forgotten_locks_.clear();
   for (auto& [object, locks] : locks_) {
-    const std::span<const LockTable::Range> ranges = locks.held.ranges();
-    std::erase_if(locks.owners, [&](const auto& entry) {  // drops owners that hold no lock
-      return std::none_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.owner == key(entry.first); });
-    });
+    std::erase_if(locks.owners, [&](const auto& entry) { return !locks.held.holds(key(entry.first)); });
     for (auto& [owner, lock] : locks.owners) {
       lock.known = false;
-      for (const LockTable::Range& range : ranges)
-        if (range.owner == key(owner)) forgotten_locks_.push_back({object, owner, range});
+      for (const LockTable::Range& range : locks.held.held(key(owner), 0, UINT64_MAX))
+        forgotten_locks_.push_back({object, owner, range});
     }
   }
 }

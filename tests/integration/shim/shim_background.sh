@@ -25,7 +25,7 @@ check_status "stop ends it" 0 "stopped" fsshim stop d
 check "the process is gone" wait_for gone $pid
 check "the trace is complete" fstrace verify back.zst
 check "the log has the last line" grep -q "operations in .* -> back.zst" back.log
-check_status "what stops it is told in the foreground" 2 "back.zst: exists already" fsshim capture d -o back.zst --background
+check_status "what stops it is told in the foreground" 2 "back.zst, back.mix, back.log: exist already" fsshim capture d -o back.zst --background
 check_status "so is what comes later" 2 "missing" unshare -m sh -c 'mount -t tmpfs none /dev && fsshim capture d -o nodev.zst --background'
 check "then no file is left" eval '! ls nodev.* 2>/dev/null && ! mounted d'
 check_status "not with a command" 2 "background" fsshim capture d -o x.zst --background -- true
@@ -46,6 +46,7 @@ check_status "an open file answers with an error, at once" 1 "endpoint|connected
 exec 5>&-
 check "the log tells" wait_for grep -q "died; the directory is usable again" killed.log
 check "the trace has what came a second before" eval 'grep -q "create early" <(fstrace dump killed.zst 2>/dev/null)'
+check_status "another under that name names all files in the way" 2 "killed.zst, killed.mix, killed.log: exist already; give another file with -o, or remove these files" fsshim capture d -o killed.zst --background
 check_status "and says that it is cut" 1 "closing statement missing" fstrace verify killed.zst
 check_status "list shows that it died" 0 "$pid +died" fsshim list
 check_status "stop forgets it" 0 "died" fsshim stop d

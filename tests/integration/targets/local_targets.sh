@@ -33,6 +33,13 @@ check 'direct=1: what is not of whole blocks is counted' \
 check 'direct=1: the content is the same' diff -r --exclude .fsreplay d "$disk/replayed"
 check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat2?\([0-9]+, "whole", .*O_DIRECT' direct.strace
 check_status 'direct=1 where there is none' 2 'expected file:DIRECTORY' fsreplay direct.zst 'file:?direct=1'
+# dd turns O_DIRECT off for its last bytes, which are no whole block.
+mkdir "$disk/captured"
+head -c 10000 /dev/urandom >rest
+fsshim capture "$disk/captured" -o rest.zst --content full -- dd if=rest of="$disk/captured/rest" bs=4096 oflag=direct status=none 2>capture.err ||
+  not_ok 'capture of dd with O_DIRECT' "$(cat capture.err)"
+check_status 'O_DIRECT that the application turned off refuses nothing' 0 'clean: every operation was issued' fsreplay rest.zst "file:$disk/rest" --timing asap
+check 'and the content is the same' cmp rest "$disk/rest/rest"
 rm -rf --one-file-system "$disk"
 
 # What a kernel mount below is asked for: creations as recorded, and listings without positions in the middle of a getdents64.

@@ -48,6 +48,11 @@ mkdir /mnt/fuse
 fsshim capture /mnt/fuse -o /share/fuse.zst -- odd_calls /mnt/fuse >/share/fuse.list 2>/share/fuse.err; status fuse $?
 fsshim capture /mnt/odd --via kernel -o /share/odd.zst -- odd_calls /mnt/odd >/share/odd.list 2>/share/odd.err; status odd $?
 
+mkdir /mnt/sockets
+mkdir -p /var/log; ln -s /mnt/sockets/log /dev/log; syslogd
+fsshim capture /mnt/sockets --via kernel -o /share/sockets.zst -- logger heard 2>/share/sockets.err; status sockets $?
+[ -S /mnt/sockets/log ] && sleep 0.1 && grep -c heard /var/log/messages >/share/heard
+
 mkdir /mnt/d/old
 for i in read append name gone; do echo $i >/mnt/d/old/$i; done; ln -s read /mnt/d/old/link
 fsshim capture /mnt/d --via kernel -o /share/applications.zst -- sh -e /share/applications.sh >/share/applications.err 2>&1
@@ -203,6 +208,10 @@ kinds=$(awk '$1 != "lookup" && $1 != "getxattr" {printf "%s%s", n++ ? "," : "", 
 for way in fuse odd; do fstrace filter share/$way.zst --op "$kinds" -o $way.zst >/dev/null; done
 check_status 'odd calls: both ways tell the same' 0 '' fstrace compare fuse.zst odd.zst --tolerance mix=0.01 --tolerance outcomes=0.01 \
   --tolerance working-set=0 --tolerance names=0 --tolerance sizes=0.03
+
+ended 'sockets: status' sockets 0
+check_status 'sockets that were bound before are within reach' 0 '^1$' cat share/heard
+check 'and nothing else is said' sh -c '! grep socket share/sockets.err'
 
 ended 'applications: status' applications 0
 check 'applications: the trace is complete' fstrace verify share/applications.zst
