@@ -137,14 +137,6 @@ bool OpFilter::path_matches(const Rule& rule, const Op& op) const {
                                         [&](const std::string& p) { return fnmatch(p.c_str(), path.c_str(), 0) == 0; });
   };
   switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return any(paths_.path(op.parent, op.name));
     case OpKind::rename:
       return any(paths_.path(op.parent, op.name)) || any(paths_.path(op.parent2, op.name2));
     case OpKind::link:
@@ -154,7 +146,7 @@ bool OpFilter::path_matches(const Rule& rule, const Op& op) const {
     case OpKind::copy_file_range:
       return any(paths_.path(op.object)) || any(paths_.path(op.object2));
     default:
-      return any(paths_.path(op.object));
+      return any(has_path_name(op.kind) ? paths_.path(op.parent, op.name) : paths_.path(op.object));
   }
 }
 

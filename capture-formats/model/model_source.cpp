@@ -14,6 +14,7 @@
 #include "model/realiser.hpp"
 #include "model/urn.hpp"
 #include "trace/live_state.hpp"
+#include "trace/model.hpp"
 
 namespace fsr {
 
@@ -265,22 +266,6 @@ int64_t ModelSource::Impl::may_list(const Process& p) {
   return time;
 }
 
-static bool changes_names(const Op& op) {
-  switch (op.kind) {
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-    case OpKind::rename:
-      return !op.error;
-    default:
-      return false;
-  }
-}
-
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   if (kind == kWaitsKind) return 0;
   auto found = model.gaps.find({phase(p), p.last_kind, kind});
@@ -498,7 +483,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.last_kind = uint32_t(op.kind);
     op.who = who();
     op.duration = duration(op);
-    if (changes_names(op)) {
+    if (!op.error && changes_names(op.kind)) {
       for (ObjectId directory : {op.parent, op.parent2})
         if (int64_t& until = copy.changing[directory]; until < op.end()) until = op.end();
       world.tree.node(op.object).busy = op.end();

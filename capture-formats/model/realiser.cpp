@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "model/realiser_pick.hpp"
+#include "trace/model.hpp"
 
 namespace fsr {
 
@@ -170,17 +171,8 @@ bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any
   any_size_ = any_size;
   op.kind = s.kind;
   op.error = s.error;
+  if (kind_traits(s.kind) & (kHasName | kHasName2)) return names(s, a, op, arena);
   switch (s.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-    case OpKind::rename:
-      return names(s, a, op, arena);
     case OpKind::tmpfile: {
       const ObjectId in = s.error ? kNoObject : directory(s.parent, a);
       if (in == kNoObject) return false;

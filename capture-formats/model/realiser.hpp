@@ -67,17 +67,9 @@ class Realiser {
   };
 
   // Each returns false as realise() does.
-  bool names(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool missing(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool existing(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool make(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool remove(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool rename(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool link(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool look_up(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  using Part = bool(const Symbol& s, Actor& a, Op& op, Arena& arena);
+  Part names, missing, existing, make, remove, rename, link, look_up, on_handle, on_object;
   bool open(const Symbol& s, Actor& a, Op& op);
-  bool on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena);
-  bool on_object(const Symbol& s, Actor& a, Op& op, Arena& arena);
   bool set_attributes(const Symbol& s, Op& op, Arena& arena);
   bool xattr(const Symbol& s, Op& op, Arena& arena);
   bool transfer(const Symbol& s, Op& op, uint64_t& position);

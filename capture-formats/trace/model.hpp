@@ -260,6 +260,9 @@ constexpr uint16_t kind_traits(OpKind kind) {
   return 0;
 }
 
+// True: the success of such an operation adds, moves or removes a name.
+constexpr bool changes_names(OpKind kind) { return (kind_traits(kind) & (kHasName | kHasName2)) != 0 && kind != OpKind::lookup; }
+
 // The reply of a setattr is expected to contain the attributes that it set.
 inline Attr expected_attr(Attr base, const Attr* set) {
   if (!set) return base;

@@ -27,61 +27,6 @@ std::string bound_text(int bucket) {
   return bucket > HeatMap::kLastBucket ? "more" : duration_text(std::pow(10, double(bucket) / HeatMap::kPerDecade));
 }
 
-class HeatDrawing {
- public:
-  explicit HeatDrawing(const HeatMap& map)
-      : map_(map), canvas_(map.width, bottom() + kBottom, map.title, false), fields_(canvas_, map.end, map.most) {}
-
-  std::string draw() {
-    canvas_.frame(top(), bottom());
-    fields_.key();
-    cells();
-    axes();
-    hits();
-    return canvas_.finish();
-  }
-
- private:
-  double y(int bucket) const { return bottom() - kRow * (bucket - map_.first); }  // of its lower bound
-  int top() const { return Canvas::is_narrow(map_.width) ? kNarrowTop : kTop; }
-  double bottom() const { return top() + kRow * (map_.last + 1 - map_.first); }
-  void cells() {
-    for (const HeatMap::Cell& cell : map_.cells) fields_.add(cell.from, cell.to, y(cell.bucket + 1), kRow, cell.count);
-    fields_.write();
-  }
-
-  void axes() {
-    for (int bucket = map_.first; bucket <= map_.last + 1; bucket += HeatMap::kPerDecade)
-      canvas_.tick_y(y(bucket), bound_text(bucket));
-    fields_.axis(bottom() + 34);
-  }
-
-  // Writes a text for each stretch, which appears while the pointer rests on it.
-  void hits() {
-    struct Stretch {
-      double to = 0;
-      int low = 0, high = 0;
-      uint64_t count = 0;
-    };
-    std::map<double, Stretch> stretches;
-    for (const HeatMap::Cell& cell : map_.cells) {
-      auto [at, added] = stretches.try_emplace(cell.from, Stretch{cell.to, cell.bucket, cell.bucket, 0});
-      at->second.low = std::min(at->second.low, cell.bucket);
-      at->second.high = std::max(at->second.high, cell.bucket);
-      at->second.count += cell.count;
-    }
-    for (const auto& [from, s] : stretches)
-      canvas_.hit(fields_.x(from), fields_.x(s.to),
-                  xml_text(duration_text(from * 1e9)) + " to " + xml_text(duration_text(s.to * 1e9)) + "\n" +
-                      xml_text(count_text(double(s.count))) + " operations\n" + xml_text(bound_text(s.low)) + " to " +
-                      xml_text(bound_text(s.high + 1)));
-  }
-
-  const HeatMap& map_;
-  Canvas canvas_;
-  TimeFields fields_;
-};
-
 }  // namespace
 
 // Looks the bucket up, because a run asks for all buckets of its histograms in each interval.
@@ -125,6 +70,36 @@ void share_scales(std::vector<HeatMap>& maps) {
   }
 }
 
-std::string heat_map_svg(const HeatMap& map) { return HeatDrawing(map).draw(); }
+std::string heat_map_svg(const HeatMap& map) {
+  const int top = Canvas::is_narrow(map.width) ? kNarrowTop : kTop;
+  const double bottom = top + kRow * (map.last + 1 - map.first);
+  auto y = [&](int bucket) { return bottom - kRow * (bucket - map.first); };  // of its lower bound
+  Canvas canvas(map.width, bottom + kBottom, map.title, false);
+  TimeFields fields(canvas, map.end, map.most);
+  canvas.frame(top, bottom);
+  fields.key();
+  struct Stretch {
+    double to = 0;
+    int low = 0, high = 0;
+    uint64_t count = 0;
+  };
+  std::map<double, Stretch> stretches;
+  for (const HeatMap::Cell& cell : map.cells) {
+    fields.add(cell.from, cell.to, y(cell.bucket + 1), kRow, cell.count);
+    Stretch& at = stretches.try_emplace(cell.from, Stretch{cell.to, cell.bucket, cell.bucket, 0}).first->second;
+    at.low = std::min(at.low, cell.bucket);
+    at.high = std::max(at.high, cell.bucket);
+    at.count += cell.count;
+  }
+  fields.write();
+  for (int bucket = map.first; bucket <= map.last + 1; bucket += HeatMap::kPerDecade)
+    canvas.tick_y(y(bucket), bound_text(bucket));
+  fields.axis(bottom + 34);
+  for (const auto& [from, s] : stretches)
+    canvas.hit(fields.x(from), fields.x(s.to),
+               fmt::format("{} to {}\n{} operations\n{} to {}", duration_text(from * 1e9), duration_text(s.to * 1e9),
+                           count_text(double(s.count)), bound_text(s.low), bound_text(s.high + 1)));
+  return canvas.finish();
+}
 
 }  // namespace fsr

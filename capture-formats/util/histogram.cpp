@@ -95,6 +95,10 @@ void Histogram::add(int64_t value) {
 
 void Histogram::merge(const Histogram& other) {
   if (!other.count_) return;
+  if (!count_) {
+    *this = other;
+    return;
+  }
   other.each([this](size_t bucket, uint64_t times) {
     put(bucket, times);
     return true;

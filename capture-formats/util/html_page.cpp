@@ -269,16 +269,14 @@ void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
   Table t{.caption = "Operations by time", .headings = {"time from"}, .folded = "Operations by time as a table"};
   std::map<int, std::vector<uint64_t>> counts;
   for (size_t i = 0; i < maps.size(); ++i) {
-    HeatMap& map = maps[i];
+    const HeatMap& map = maps[i];
     t.headings.push_back(map.title);
     for (const HeatMap::Cell& cell : map.cells) {
       std::vector<uint64_t>& row = counts[cell.bucket];
       row.resize(maps.size());
       row[i] += cell.count;
     }
-    const std::string wide = heat_map_svg(map);
-    map.width = kPhoneWidth;
-    body_ += "<figure>\n" + drawings(wide, heat_map_svg(map)) + "</figure>\n";
+    figure(map, heat_map_svg);
   }
   for (const auto& [bucket, row] : counts) {
     t.rows.push_back({duration_cell(std::llround(std::pow(10, double(bucket) / HeatMap::kPerDecade)))});

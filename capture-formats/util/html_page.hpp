@@ -58,8 +58,13 @@ class HtmlPage {
   };
   void table(const Table& table);
   static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
-  // Returns markup for two drawings, of which a browser shows the one that fits its window.
-  static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
+  // Adds what `draw` returns for `drawing` in two widths, of which a browser shows the one that fits its window.
+  template <class Drawing>
+  void figure(Drawing drawing, std::string (*draw)(const Drawing&)) {
+    const std::string wide = draw(drawing);
+    drawing.width = kPhoneWidth;
+    markup("<figure>\n" + drawings(wide, draw(drawing)) + "</figure>\n");
+  }
   // Adds a list of names and values. A value that is empty is left out.
   void facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts);
   // Adds the drawing, and below it its points as a folded table.
@@ -73,6 +78,7 @@ class HtmlPage {
   std::string finish();
 
  private:
+  static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
   void whole_table(const Table& table);
   void list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values);
 

@@ -255,9 +255,10 @@ void Runner::report_interval(int64_t now, bool last) {
     auto all = [this] {
       return std::all_of(run_.workers.begin(), run_.workers.end(), [](const auto& worker) { return worker->handed_over(); });
     };
-    // Waits for a tenth of a short interval at most, because each look takes processor time.
-    const int64_t most = std::clamp<int64_t>(run_.options.interval / 1'000'000, 1, 100);
-    for (int64_t looks = 0; looks < most && !all(); ++looks) std::this_thread::sleep_for(100us);
+    // Waits for a tenth of a short interval at most, and ever longer between two looks, because each takes processor time.
+    const auto most = std::chrono::nanoseconds(std::clamp<int64_t>(run_.options.interval / 10, 100'000, 10'000'000));
+    for (std::chrono::nanoseconds waited{}, pause = 100us; waited < most && !all(); waited += pause, pause *= 2)
+      std::this_thread::sleep_for(pause);
   }
   const int64_t length = run_.options.interval;
   // The last interval begins before now if it can.

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "page/run_part.hpp"
-#include "page/several_runs.hpp"
+#include "page/parts.hpp"
 #include "util/html_page.hpp"
 
 namespace fsr {

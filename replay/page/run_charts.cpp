@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page/run_charts.hpp"
+#include "page/parts.hpp"
 
 #include <algorithm>
 #include <cmath>

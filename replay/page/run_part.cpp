@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page/run_part.hpp"
+#include "page/parts.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <map>
 
 #include "page/result_cells.hpp"
-#include "page/run_charts.hpp"
 #include "util/histogram_chart.hpp"
 #include "util/strips.hpp"
 #include "util/units.hpp"
@@ -180,8 +179,8 @@ class RunPart {
         "Service is the time from issue to completion. Response is the time from due to completion, or so far if no reply came "
         "(\"> \": at least that long).");
     HtmlPage::Table t{.caption = "Distributions",
-                      .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
-    t.id = "distribution-table";
+                      .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"},
+                      .id = "distribution-table"};
     std::vector<NamedHistogram> lines;
     std::list<Histogram> histograms;
     for (const char* what : {"lateness", "waiting", "service", "response"}) {
@@ -239,8 +238,8 @@ class RunPart {
   // Writes the parts of a workload that the files of a program name.
   void parts() {
     HtmlPage::Table t{.caption = "Averages; a response begins when its operation is due",
-                      .headings = {"", "operations", "requested %", "p50", "p99", "p99.9", "p99.99", "max"}};
-    t.id = "part-table";
+                      .headings = {"", "operations", "requested %", "p50", "p99", "p99.9", "p99.99", "max"},
+                      .id = "part-table"};
     for (const ResultRow& row : file_.rows("parts", id_)) {
       if (row.number("average") == 0) continue;
       std::vector<Cell> cells = {escape_text(row.text("part") + "=" + row.text("name")), count(row.number("operations")),
@@ -258,9 +257,10 @@ class RunPart {
     const std::vector<ResultRow> rows = file_.rows("slowest", id_);
     if (rows.empty()) return;
     page_.section("slowest", "The slowest operations");
-    HtmlPage::Table t{.caption = "By service time", .headings = {"operation", "service", "recorded", "at", "kind", "file"}};
-    t.id = "slowest-table";
-    t.words = {4, 5};
+    HtmlPage::Table t{.caption = "By service time",
+                      .headings = {"operation", "service", "recorded", "at", "kind", "file"},
+                      .words = {4, 5},
+                      .id = "slowest-table"};
     for (const ResultRow& row : rows) {
       const std::string name = row.text("name");
       t.rows.push_back({count(row.number("seq")), duration(row.number("service_ns")),
@@ -277,8 +277,8 @@ class RunPart {
                                 format_count(uint64_t(run_.number("matched") + run_.number("differed")))));
     HtmlPage::Table groups{.caption = "By kind and outcome",
                            .headings = {"kind", "expected", "got", "operations", "first at", "example"},
-                           .text_columns = true};
-    groups.id = "difference-table";
+                           .text_columns = true,
+                           .id = "difference-table"};
     int64_t shown = 0;
     for (const ResultRow& row : file_.rows("differences", id_)) {
       shown += row.number("count");
@@ -291,8 +291,8 @@ class RunPart {
     HtmlPage::Table first{.caption = "The first ones",
                           .headings = {"operation", "kind", "at", "name", "expected", "got"},
                           .text_columns = true,
-                          .folded = "The first ones"};
-    first.id = "mismatch-table";
+                          .folded = "The first ones",
+                          .id = "mismatch-table"};
     for (const ResultRow& row : file_.rows("mismatches", id_))
       first.rows.push_back({count(row.number("seq")), row.text("kind"), duration(row.number("issued_ns")),
                             escape_text(row.text("name")), row.text("expected"), row.text("got")});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page/several_runs.hpp"
+#include "page/parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -101,8 +101,8 @@ class Page {
         "an operation was due. fsreplay report --run N draws the page of one run.");
     HtmlPage::Table t{
         .caption = "All cases",
-        .headings = {"case", "runs", "achieved/s", "service, p50", "service, p99", "response, p50", "response, p99"}};
-    t.id = "case-table";
+        .headings = {"case", "runs", "achieved/s", "service, p50", "service, p99", "response, p50", "response, p99"},
+        .id = "case-table"};
     for (const Case& one : cases_) {
       auto time = [&](const char* what, const char* column) {
         return median_cell(
@@ -140,8 +140,8 @@ class Page {
       const ResultRow& run = one.runs[0]->chosen.run;
       return std::tuple(run.text("input"), load_text(run), run.text("ordering"), run.number("streams"));
     };
-    HtmlPage::Table t{.caption = "Ratios to the first case of the same load", .headings = {"case", "to"}, .words = {1}};
-    t.id = "ratio-table";
+    HtmlPage::Table t{
+        .caption = "Ratios to the first case of the same load", .headings = {"case", "to"}, .words = {1}, .id = "ratio-table"};
     for (const Figure& figure : kFigures) t.headings.emplace_back(figure.name);
     for (const Case& one : cases_) {
       const auto first =
@@ -298,9 +298,9 @@ class Page {
     page_.section("runs", "Every run");
     HtmlPage::Table t{
         .caption = "All runs",
-        .headings = {"run", "started", "offered/s", "achieved/s", "p50", "p99", "p99.9", "differed", "failed", "verdict"}};
-    t.words = {9};
-    t.id = "run-table";
+        .headings = {"run", "started", "offered/s", "achieved/s", "p50", "p99", "p99.9", "differed", "failed", "verdict"},
+        .words = {9},
+        .id = "run-table"};
     if (cases_.size() < runs_.size()) t.folded = fmt::format("All {} runs", runs_.size());
     for (const ShownRun& run : runs_) {
       const ResultRow& row = run.chosen.run;

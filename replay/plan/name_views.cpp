@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "trace/model.hpp"
+
 namespace fsr {
 
 // True: `name` could lead out of the target's tree. A name that is only too long can't, and its refusal is an outcome.
@@ -16,22 +18,8 @@ static bool leads_out(std::string_view name) {
 }
 
 bool leads_out(const Op& op) {
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return leads_out(op.name);
-    case OpKind::link:
-      return leads_out(op.name2);
-    case OpKind::rename:
-      return leads_out(op.name) || leads_out(op.name2);
-    default:
-      return false;
-  }
+  const uint16_t traits = kind_traits(op.kind);
+  return (traits & kHasName && leads_out(op.name)) || (traits & kHasName2 && leads_out(op.name2));
 }
 
 bool changes_names(const Op& op) {
@@ -39,19 +27,13 @@ bool changes_names(const Op& op) {
   switch (op.kind) {
     case OpKind::create:
       return op.has(kOpCreated);
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
     case OpKind::setxattr:
     case OpKind::removexattr:
       return true;
     case OpKind::rename:
       return !op.object || op.object != op.object2;
     default:
-      return false;
+      return changes_names(op.kind);
   }
 }
 

@@ -21,9 +21,9 @@ KindCounters sum_of(const Tally& counts) {
   return all;
 }
 
-// Returns the measured values of all kinds together. `kinds`: those that were issued, in which nothing stands yet.
-Measured measured(const Tally& counts, std::vector<std::pair<OpKind, Measured>>& kinds) {
-  Measured all = measured(sum_of(counts));
+// Returns the measured values of `sum`, all kinds together. `kinds`: those that were issued, in which nothing stands yet.
+Measured measured(const KindCounters& sum, const Tally& counts, std::vector<std::pair<OpKind, Measured>>& kinds) {
+  Measured all = measured(sum);
   for (Row row = 0; row < kOpKinds; ++row) {
     const KindCounters& cell = counts[row];
     if (cell.count + cell.failed == 0) continue;
@@ -53,7 +53,7 @@ void join(SeriesInterval& row, const SeriesInterval& next, const Tally& counts) 
   row.lateness_mean = mean_of(row.lateness_mean, row.all.operations, next.lateness_mean, next.all.operations);
   if (row.ranks && next.ranks) row.ranks = std::min(*row.ranks, *next.ranks);
   row.kinds.clear();
-  row.all = measured(counts, row.kinds);
+  row.all = measured(sum_of(counts), counts, row.kinds);
 }
 
 }  // namespace
@@ -73,7 +73,8 @@ const SeriesInterval& TimeSeries::add(const Interval& interval, std::optional<ui
   out = {.from = interval.from, .to = interval.to, .in_flight = progress_.in_flight, .ranks = ranks};
   out.differed = progress_.differed - std::exchange(differed_, progress_.differed);
   out.lateness = std::exchange(lateness_, 0);
-  out.all = measured(interval.counts, out.kinds);
+  const KindCounters sum = sum_of(interval.counts);
+  out.all = measured(sum, interval.counts, out.kinds);
   if (const IntervalParts* parts = interval.parts) {
     out.issued = parts->issued;
     if (out.all.operations) {
@@ -81,13 +82,13 @@ const SeriesInterval& TimeSeries::add(const Interval& interval, std::optional<ui
       out.lateness_mean = double(parts->lateness) / double(out.all.operations);
     }
   }
-  keep(interval.counts);
+  keep(interval.counts, sum);
   return out;
 }
 
 void TimeSeries::append(const SeriesInterval& interval, const Tally& counts) {
   latest_ = interval;
-  keep(counts);
+  keep(counts, sum_of(counts));
 }
 
 // Returns the number of intervals in row `row` of a bounded series.
@@ -96,9 +97,9 @@ static uint64_t width(size_t row) {
   return row < kWhole ? 1 : uint64_t(2) << (row - kWhole) / (kWhole / 2);
 }
 
-void TimeSeries::keep(const Tally& counts) {
+void TimeSeries::keep(const Tally& counts, const KindCounters& sum) {
   if (rows_ == Rows::none) return;
-  heat_.add(latest_.from, latest_.to, sum_of(counts));
+  heat_.add(latest_.from, latest_.to, sum);
   const bool bounded = rows_ == Rows::bounded;
   if (bounded && !intervals_.empty() && in_last_row_ < width(intervals_.size() - 1)) {
     last_row_.merge(counts);

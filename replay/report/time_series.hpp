@@ -65,7 +65,7 @@ class TimeSeries {
   const Heat& heat() const { return heat_; }  // times of all kinds together
 
  private:
-  void keep(const Tally& counts);
+  void keep(const Tally& counts, const KindCounters& sum);  // sum: of all kinds
 
   Rows rows_;
   bool by_kind_;

@@ -5,24 +5,15 @@
 #include <linux/fs.h>
 #include <sys/stat.h>
 
+#include "trace/model.hpp"
+
 namespace fsr {
 
 bool shows_in_names(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return false;
-  switch (op.kind) {
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return true;
-    case OpKind::rename:  // the others take several requests
-      return !(op.flags & (RENAME_EXCHANGE | RENAME_WHITEOUT));
-    default:
-      return false;
-  }
+  // The others take several requests.
+  if (op.kind == OpKind::rename) return !(op.flags & (RENAME_EXCHANGE | RENAME_WHITEOUT));
+  return changes_names(op.kind);
 }
 
 bool must_be_new(const Op& op) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "op_text.hpp"
+#include "util/histogram_chart.hpp"
 #include "util/row_drawings.hpp"
 #include "util/units.hpp"
 
@@ -41,14 +42,6 @@ std::vector<Command> longest(const CommandActivity& activity) {
 }
 
 std::string duration_of(double ns) { return format_duration(std::llround(ns)); }
-
-// Adds a drawing in two sizes. `draw`: returns it for what it is given.
-template <class Drawing>
-void add_drawing(HtmlPage& page, Drawing drawing, std::string (*draw)(const Drawing&)) {
-  const std::string wide = draw(drawing);
-  drawing.width = HtmlPage::kPhoneWidth;
-  page.markup("<figure>\n" + HtmlPage::drawings(wide, draw(drawing)) + "</figure>\n");
-}
 
 void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profile) {
   HtmlPage::Table t{.caption = "The slowest operations",
@@ -91,7 +84,7 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
     bars.bars.push_back(std::move(bar));
     t.rows.push_back(std::move(row));
   }
-  add_drawing(page, std::move(bars), stacked_bars_svg);
+  page.figure(std::move(bars), stacked_bars_svg);
   page.table(t);
   add_slowest(page, slowest, profile);
 }
@@ -120,8 +113,27 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
     rows.lines.push_back({.name = name_of(command),
                           .counts = std::move(command.started),
                           .more = format_count(command.operations) + " operations"});
-  add_drawing(page, std::move(rows), activity_rows_svg);
+  page.figure(std::move(rows), activity_rows_svg);
   page.table(t);
+}
+
+void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts) {
+  double whole = 0;
+  for (const HotPart& part : parts) whole += part.measure->latency.sum();
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const HotPart& a, const HotPart& b) { return a.measure->latency.sum() > b.measure->latency.sum(); });
+  HtmlPage::Table t{
+      .caption = caption, .headings = {what, "time", "operations", "failed", "read", "written", "p50", "p99"}, .id = id};
+  for (const auto& [name, measure] : parts) {
+    if (t.rows.size() == kHot) break;
+    const Measure& m = *measure;
+    t.rows.push_back({name.empty() ? "?" : name, duration_cell(int64_t(m.latency.sum())), count_cell(m.operations),
+                      count_cell(m.failed), size_cell(m.read_bytes), size_cell(m.written_bytes),
+                      duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99))});
+    t.bars.push_back(whole > 0 ? m.latency.sum() / whole : 0);
+  }
+  page.table(t);
+  if (parts.size() > kHot) page.paragraph(fmt::format("{} more are not shown.", format_count(parts.size() - kHot)));
 }
 
 }  // namespace fsr::fstrace

@@ -12,6 +12,7 @@
 #include "import/import_text.hpp"
 #include "nfs/access.hpp"
 #include "nfs/nfs3.hpp"
+#include "trace/paths.hpp"
 
 namespace fsr::capture {
 
@@ -40,11 +41,6 @@ const Procedure* find_procedure(std::string_view name) {
 
 // Before 2003-09-09 the halves of the size in SETATTR were exchanged (KNOWN BUGS in format.txt).
 constexpr int64_t kSizesRight = 1'063'065'600'000'000'000;
-
-bool names_a_file(OpKind kind) {
-  return kind == OpKind::lookup || kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::symlink ||
-         kind == OpKind::mknod || kind == OpKind::unlink || kind == OpKind::rmdir || kind == OpKind::rename;
-}
 
 // True: the attributes in the reply are those of the parent directory.
 bool replies_for_directory(OpKind kind) { return kind == OpKind::unlink || kind == OpKind::rmdir || kind == OpKind::rename; }
@@ -116,7 +112,7 @@ void NfsdumpRequests::set_argument(const PendingCall& call, Op* op) {
 }
 
 bool NfsdumpRequests::arguments(const PendingCall& call, Op* op) {
-  const bool named = names_a_file(op->kind);
+  const bool named = has_path_name(op->kind);
   const ObjectId file = object(asked_, op->kind == OpKind::fsync ? "file" : "fh");
   if (!file) return false;
   (named ? op->parent : op->object) = file;

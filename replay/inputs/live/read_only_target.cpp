@@ -3,23 +3,17 @@
 
 #include <fcntl.h>
 
+#include "trace/model.hpp"
+
 namespace fsr {
 
 // Locks count as changes, because users of the target may wait for them.
 static bool changes(const Op& op) {
   switch (op.kind) {
     case OpKind::setattr:
-    case OpKind::create:
     case OpKind::write:
     case OpKind::copy_file_range:
     case OpKind::fallocate:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::link:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-    case OpKind::rename:
     case OpKind::setxattr:
     case OpKind::removexattr:
     case OpKind::setlk:
@@ -30,7 +24,7 @@ static bool changes(const Op& op) {
     case OpKind::open:
       return (op.open_flags & (O_TRUNC | O_CREAT)) != 0;
     default:
-      return false;
+      return changes_names(op.kind);
   }
 }
 

@@ -23,7 +23,7 @@ using enum Fidelity;
 
 struct Rule {
   Fidelity fidelity = impossible;
-  Task (*run)(OpCall& call) = nullptr;
+  Coroutine* run = nullptr;
   const char* requests = "";
 };
 
@@ -31,7 +31,7 @@ struct Rule {
 // files and no ioctl.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(OpCall&), const char* requests) {
+  auto set = [&](OpKind kind, Fidelity fidelity, Coroutine* run, const char* requests) {
     r[unsigned(kind)] = {fidelity, run, requests};
   };
   set(OpKind::null, exact, do_null, "FPGetSrvrParms");

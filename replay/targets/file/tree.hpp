@@ -91,38 +91,15 @@ class FileTree {
     HandleId handle = 0;  // the handle that the owner locked through last
   };
 
-  int dispatch(Context& c);
-  // names
-  int lookup(Context& c);
-  int create(Context& c);
+  using Operation = int(Context& c);  // returns an errno
+  Operation dispatch;
+  Operation lookup, create, open_by_name, tmpfile, make, link, rename, readdir;  // of names
   int open_existing(Context& c, const PathAt& at);
-  int open_by_name(Context& c);
-  int tmpfile(Context& c);
-  int make(Context& c);
-  int link(Context& c);
   int remove(Context& c, int flags);
-  int rename(Context& c);
-  int readdir(Context& c);
-  // attributes
-  int getattr(Context& c);
-  int setattr(Context& c);
-  int access(Context& c);
-  int readlink(Context& c);
-  int getxattr(Context& c);
-  int setxattr(Context& c);
-  int listxattr(Context& c);
-  int removexattr(Context& c);
-  int ioctl(Context& c);
-  // data
-  int open(Context& c);
-  int release(Context& c);
-  int read(Context& c);
-  int write(Context& c);
-  int copy_range(Context& c);
-  int on_descriptor(Context& c);  // fallocate, lseek, fsync, flush, syncfs, statfs
-  // locks
-  int record_lock(Context& c);
-  int flock(Context& c);
+  Operation getattr, setattr, access, readlink, getxattr, setxattr, listxattr, removexattr, ioctl;
+  Operation open, release, read, write, copy_range;
+  Operation on_descriptor;  // fallocate, lseek, fsync, flush, syncfs, statfs
+  Operation record_lock, flock;
   bool drop_owner(ObjectId object, uint64_t owner);
   void drop_owners(ObjectId object, HandleId handle,
                    bool last);  // releases the locks set through `handle`; `last`: all locks of the object

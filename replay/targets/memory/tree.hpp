@@ -58,34 +58,14 @@ class MemoryTree {
     bool released = false;
   };
 
-  int dispatch(Context& c);
-  // names
-  int lookup(Context& c);
+  using Operation = int(Context& c);  // returns an errno
+  Operation dispatch;
+  Operation lookup, create, tmpfile, symlink, link, rename, readdir;  // of names
   int make(Context& c, uint32_t mode, NodePtr* made);
-  int create(Context& c);
-  int tmpfile(Context& c);
-  int symlink(Context& c);
-  int link(Context& c);
   int remove(Context& c, bool directory);
-  int rename(Context& c);
-  int readdir(Context& c);
-  // files
+  Operation release, setattr, read, write, copy_range, fallocate, seek, flush, lock, flock;  // of files
   int open(Context& c, bool directory);
-  int release(Context& c);
-  int setattr(Context& c);
-  int read(Context& c);
-  int write(Context& c);
-  int copy_range(Context& c);
-  int fallocate(Context& c);
-  int seek(Context& c);
-  int flush(Context& c);
-  int lock(Context& c);
-  int flock(Context& c);
-  // xattrs
-  int getxattr(Context& c);
-  int setxattr(Context& c);
-  int listxattr(Context& c);
-  int removexattr(Context& c);
+  Operation getxattr, setxattr, listxattr, removexattr;
 
   NodePtr find(ObjectId id) const;
   Open* find_open(HandleId id);

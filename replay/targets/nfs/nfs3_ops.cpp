@@ -19,7 +19,7 @@ namespace {
 
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
-  Task (*run)(OpCall& call) = nullptr;
+  Coroutine* run = nullptr;
   const char* requests = "";
 };
 
@@ -27,9 +27,7 @@ struct Rule {
 // reservation or ioctl. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Task (*run)(OpCall&), const char* requests) {
-    r[unsigned(kind)] = {Fidelity::exact, run, requests};
-  };
+  auto set = [&](OpKind kind, Coroutine* run, const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
   set(OpKind::null, do_null, "NULL");
   set(OpKind::lookup, do_lookup, "LOOKUP");
   set(OpKind::getattr, do_getattr, "GETATTR");

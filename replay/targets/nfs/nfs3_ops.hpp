@@ -18,31 +18,10 @@ Task perform(OpCall& call);
 // Goes on with an operation that lost a reply and ended with `error`, as lost_reply.hpp says.
 Task after_lost_reply(OpCall& call, int error);
 
-Task do_null(OpCall& call);
-Task do_getattr(OpCall& call);
-Task do_setattr(OpCall& call);
-Task do_access(OpCall& call);
-Task do_readlink(OpCall& call);
-Task do_statfs(OpCall& call);
-Task do_lookup(OpCall& call);
-Task do_create(OpCall& call);
-Task do_tmpfile(OpCall& call);
-Task do_mkdir(OpCall& call);
-Task do_mknod(OpCall& call);
-Task do_symlink(OpCall& call);
-Task do_link(OpCall& call);
-Task do_remove(OpCall& call);
-Task do_rename(OpCall& call);
-Task do_open(OpCall& call);
-Task do_release(OpCall& call);
-Task do_read(OpCall& call);
-Task do_write(OpCall& call);
-Task do_copy(OpCall& call);
-Task do_fallocate(OpCall& call);
-Task do_fsync(OpCall& call);
-Task do_flush(OpCall& call);
-Task do_readdir(OpCall& call);
-Task do_lock(OpCall& call);
+using Coroutine = Task(OpCall& call);
+Coroutine do_null, do_getattr, do_setattr, do_access, do_readlink, do_statfs, do_lookup, do_create, do_tmpfile, do_mkdir,
+    do_mknod, do_symlink, do_link, do_remove, do_rename, do_open, do_release, do_read, do_write, do_copy, do_fallocate, do_fsync,
+    do_flush, do_readdir, do_lock;
 
 // --- shared by the operations ---
 Task failed(int error);  // an operation that fails without a request

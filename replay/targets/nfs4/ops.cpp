@@ -18,7 +18,7 @@ namespace {
 
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
-  Task (*run)(OpCall& call) = nullptr;
+  Coroutine* run = nullptr;
   const char* requests = "";
 };
 
@@ -26,9 +26,7 @@ struct Rule {
 // impossible: version 4 has no ioctl and no sync of a file system. Operations of 4.2 depend on the server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Task (*run)(OpCall&), const char* requests) {
-    r[unsigned(kind)] = {Fidelity::exact, run, requests};
-  };
+  auto set = [&](OpKind kind, Coroutine* run, const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
   set(OpKind::null, do_null, "SEQUENCE");
   set(OpKind::lookup, do_lookup, "LOOKUP GETFH GETATTR");
   set(OpKind::getattr, do_getattr, "GETATTR");

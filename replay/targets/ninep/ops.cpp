@@ -21,7 +21,7 @@ using enum Fidelity;
 
 struct Rule {
   Fidelity l = impossible, u = impossible, plain = impossible;
-  Task (*run)(OpCall& call) = nullptr;
+  Coroutine* run = nullptr;
   const char* requests = "";
 };
 
@@ -29,7 +29,7 @@ struct Rule {
 // holes, no space reservation, no ioctl and no sync of a file system.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(OpCall&), const char* requests) {
+  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Coroutine* run, const char* requests) {
     r[unsigned(kind)] = {l, u, plain, run, requests};
   };
   set(OpKind::null, exact, exact, exact, do_null, "Tflush of no request");

@@ -19,36 +19,10 @@ Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& abilities);
 const char* ninep_requests(OpKind kind);
 Task perform(OpCall& call);
 
-Task do_null(OpCall& call);
-Task do_getattr(OpCall& call);
-Task do_setattr(OpCall& call);
-Task do_fallocate(OpCall& call);
-Task do_access(OpCall& call);
-Task do_readlink(OpCall& call);
-Task do_statfs(OpCall& call);
-Task do_lookup(OpCall& call);
-Task do_mkdir(OpCall& call);
-Task do_mknod(OpCall& call);
-Task do_symlink(OpCall& call);
-Task do_link(OpCall& call);
-Task do_remove(OpCall& call);
-Task do_rename(OpCall& call);
-Task do_open(OpCall& call);
-Task do_create(OpCall& call);
-Task do_tmpfile(OpCall& call);
-Task do_release(OpCall& call);
-Task do_read(OpCall& call);
-Task do_write(OpCall& call);
-Task do_copy(OpCall& call);
-Task do_fsync(OpCall& call);
-Task do_flush(OpCall& call);
-Task do_readdir(OpCall& call);
-Task do_getxattr(OpCall& call);
-Task do_setxattr(OpCall& call);
-Task do_listxattr(OpCall& call);
-Task do_removexattr(OpCall& call);
-Task do_record_lock(OpCall& call);
-Task do_flock(OpCall& call);
+using Coroutine = Task(OpCall& call);
+Coroutine do_null, do_getattr, do_setattr, do_fallocate, do_access, do_readlink, do_statfs, do_lookup, do_mkdir, do_mknod,
+    do_symlink, do_link, do_remove, do_rename, do_open, do_create, do_tmpfile, do_release, do_read, do_write, do_copy, do_fsync,
+    do_flush, do_readdir, do_getxattr, do_setxattr, do_listxattr, do_removexattr, do_record_lock, do_flock;
 
 // --- shared by the operations ---
 uint32_t allowed_mode(const OpCall& call, uint32_t mode);  // the bits that this target may set

@@ -57,20 +57,10 @@ class OpTests final : public SimThread {
   Task close(SimContext& sim);
   Task move_bytes(SimContext& sim, OpKind kind, uint64_t bytes);  // transfers bytes of the open file, from offset 0
 
-  Task read_small(SimContext& sim);
-  Task write_big(SimContext& sim);
-  Task read_big(SimContext& sim);
-  Task lock_and_unlock(SimContext& sim);
-  Task create_files(SimContext& sim);
-  Task list(SimContext& sim);
-  Task list_files(SimContext& sim);
-  Task remove_files(SimContext& sim);
-  Task make_tree(SimContext& sim);
+  using Steps = Task(SimContext& sim);
+  Steps read_small, write_big, read_big, lock_and_unlock, create_files, list, list_files, remove_files, make_tree, hit_cache, mix,
+      walk_deep, validate;
   Task make_dirs(SimContext& sim, ObjectId parent, unsigned count, unsigned depth);
-  Task hit_cache(SimContext& sim);
-  Task mix(SimContext& sim);
-  Task walk_deep(SimContext& sim);
-  Task validate(SimContext& sim);
 
   const Settings& settings_;
   Barrier* const start_;

@@ -38,17 +38,12 @@ class FileThread final : public SimThread {
   // Each Task returns 0, or kOver if the thread can't go on. Errors of the target are reported and counted, and the thread goes
   // on.
   static constexpr int kOver = -1;
-  Task work(SimContext& sim);
-  Task turn(SimContext& sim);
+  using Steps = Task(SimContext& sim);
+  Steps work, turn, create, remove, make_directory, remove_directory, copy;
+  Steps inspect;  // access, getattr, setattr, open and close
   Task transfer(SimContext& sim, bool reads);
   Task transfer_some(SimContext& sim, const Op& op);
   Task transfer_unchecked(SimContext& sim, const Op& op, Row its_row);
-  Task create(SimContext& sim);
-  Task remove(SimContext& sim);
-  Task make_directory(SimContext& sim);
-  Task remove_directory(SimContext& sim);
-  Task inspect(SimContext& sim);  // access, getattr, setattr, open and close
-  Task copy(SimContext& sim);
   Task copy_content(SimContext& sim, uint32_t from, uint32_t to);
 
   // Claims a file for the operation.

@@ -89,10 +89,10 @@ void CurvesPage::finish() {
   HtmlPage page("vdbench: " + directory_);
   page.section("runs", "Runs");
   HtmlPage::Table t{.caption = "Averages without the warmup; a response begins when its operation is due",
-                    .headings = {"run", "asked/s", "achieved/s", "MiB/s"}};
+                    .headings = {"run", "asked/s", "achieved/s", "MiB/s"},
+                    .id = "run-table"};
   for (const auto& [name, quantile] : kQuantiles) t.headings.push_back(name);
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
-  t.id = "run-table";
   size_t drawn_runs = 0;
   LoadCurve curve({"p50", "p99", "p99.9"});
   for (const RunCurves& drawn : runs_) {

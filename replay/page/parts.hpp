@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of one run, each from rows of a table of a results database, which may be empty. No state.
+// Parts of a page about runs, each from rows of tables of a results database, which may be empty. No state.
 #pragma once
 
 #include <vector>
 
+#include "page/results_page.hpp"
 #include "sql/results_reader.hpp"
 #include "util/html_page.hpp"
 
 namespace fsr::page {
+
+void write_run(HtmlPage& page, const ChosenRun& run);
+// Writes what several runs have in common once, and what differs in tables. Runs of one target at one load are a case; a page has
+// room for many.
+void write_runs(HtmlPage& page, const std::vector<ChosenRun>& runs);
 
 // `asked`: the load that was asked for if no row says what was due; 0: not known. An interval in which nothing completed is a
 // gap.
