@@ -112,7 +112,9 @@ void WitnessRecorder::write_all() {
     const int64_t begun = clock_ns(CLOCK_MONOTONIC);
     const bool more = hooks_.drain();
     // Records that are still in the ring ended after those that came.
-    write_before((more ? came_ : begun) - kWindow);
+    const int64_t bound = (more ? came_ : begun) - kWindow;
+    write_before(bound);
+    ops_->forget_ended(bound);
     const SinkState told = sink_.tick(now(), state());
     drained_ = begun;
     if (!told.end.empty()) return end_.end(told);
