@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forgets threads that have ended, in a table by thread id, so that memory follows the threads that live.
 //
-// A thread that was not looked up for half a minute is asked for. One that has ended is forgotten when it was not looked up for
-// another half: what it did, its faults and its start time come later.
+// A thread that was not looked up for half a minute is asked for. If it has ended, it is forgotten after another half without a
+// look. Operations, faults and a start time of such a thread may come until then.
 #pragma once
 
 #include <sys/types.h>
