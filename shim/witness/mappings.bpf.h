@@ -7,8 +7,8 @@
 
 #define VM_SHARED 8
 #define FAULT_FLAG_WRITE 1
-#define VM_FAULT_NOT_DONE \
-  0xc73  // include/linux/mm_types.h: VM_FAULT_ERROR, and VM_FAULT_RETRY, after which the fault comes again
+// VM_FAULT_ERROR of <linux/mm_types.h>, and VM_FAULT_RETRY, after which the fault comes again.
+#define VM_FAULT_NOT_DONE 0xc73
 
 // Set by the capture before the programs are loaded.
 const volatile __u32 page_size = 4096;

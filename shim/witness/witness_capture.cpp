@@ -42,11 +42,10 @@ namespace {
 
 constexpr const char* kVisibility =
     "kernel hooks: each operation on open files, names and attributes, and lookups that fail; a name's first use is preceded by "
-    "a "
-    "lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and "
-    "stores of mappings but for page faults, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel "
-    "refuses "
-    "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
+    "a lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and stores of mappings but for "
+    "page faults, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses by itself (EEXIST, "
+    "EISDIR, "
+    "ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
 
 // Returns what stands against such a capture in the options. Empty: nothing.
 std::string option_problem(const CaptureOptions& options) {
