@@ -73,7 +73,7 @@ void print_cost(const CallCost& plain, const CapturedCost& captured, const Captu
 void print_kernel_hooks() {
   const std::string problem = witness_problem();
   line("via kernel", problem.empty() ? "possible (--via kernel): costs less, changes nothing for applications; not recorded: "
-                                       "content, loads and stores of mappings, io_uring, aio"
+                                       "content, most loads and stores of mappings"
                                      : "not possible: " + problem);
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_table.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <string>
-#include <vector>
 
 #include "proc_read.hpp"
 
@@ -18,9 +15,7 @@ namespace {
 
 // ns that a thread is believed to be what it was: at first, and at most.
 constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
-constexpr int kMostNames = 64;             // of a thread, which keeps the last of them; each new name takes memory until the end
-constexpr int64_t kKept = 60'000'000'000;  // ns for which a thread that has ended is known: its faults and start time come later
-constexpr size_t kBuckets = 1024;          // that one call of forget_ended() looks at
+constexpr int kMostNames = 64;  // of a thread, which keeps the last of them; each new name takes memory until the end
 
 struct Cached {
   pid_t tid = 0;
@@ -69,7 +64,7 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
       same_thread && (!alive || (known.info.command == status.name && known.info.start_ticks == known.start_ticks));
   known.trust = as_before ? std::min(known.trust * 2, kMostTrust) : kFirstTrust;
   known.until = now + known.trust;
-  known.seen = now;
+  known.seen.at = now;
   if (alive) known.instance = status.instance;
   if (known.info.id != 0 && !same_thread) known.start_ticks = 0;
   if (!as_before) define(known, tid, status, same_thread ? known.info.id : ++last_id_);
@@ -98,7 +93,7 @@ ThreadInfo ProcessTable::named(pid_t tid, pid_t pid, pid_t parent, int64_t now) 
     }
   Known& known = current_[tid];
   known = {};
-  known.seen = now;
+  known.seen.at = now;
   define(known, tid, status, ++last_id_);
   return known.info;
 }
@@ -113,27 +108,6 @@ void ProcessTable::started(pid_t tid, uint64_t ticks) {
   known.start_ticks = ticks;
 }
 
-void ProcessTable::forget_ended(int64_t now) {
-  std::vector<pid_t> unseen;
-  {
-    std::lock_guard lock(mutex_);
-    if (next_bucket_ >= current_.bucket_count()) next_bucket_ = 0;
-    const size_t end = std::min(next_bucket_ + kBuckets, current_.bucket_count());
-    for (; next_bucket_ < end; ++next_bucket_)
-      for (auto at = current_.begin(next_bucket_); at != current_.end(next_bucket_); ++at)
-        if (now - at->second.seen > kKept) unseen.push_back(at->first);
-  }
-  for (const pid_t tid : unseen) {
-    // Signal 0 needs no descriptor, and sees threads that /proc hides (hidepid): for them it fails with EPERM.
-    const bool alive = syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH;
-    std::lock_guard lock(mutex_);
-    const auto at = current_.find(tid);
-    if (at == current_.end() || now - at->second.seen <= kKept) continue;  // it was looked up meanwhile
-    if (alive)
-      at->second.seen = now;
-    else
-      current_.erase(at);
-  }
-}
+void ProcessTable::forget_ended(int64_t now) { ended_.forget(current_, mutex_, now); }
 
 }  // namespace fsr::shim

@@ -17,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ended_threads.hpp"
 #include "op.hpp"
 
 namespace fsr::shim {
@@ -45,8 +46,8 @@ class ProcessTable {
     int64_t until = 0, trust = 0;  // time until which it is trusted, and length of that time; ns
     uint64_t instance = 0;         // ThreadStatus::instance
     uint64_t start_ticks = 0;      // 0: not known yet
-    int names = 0;                 // changes of what the thread is called
-    int64_t seen = 0;              // time at which it was looked up last, or was found alive
+    ThreadSeen seen;
+    int names = 0;  // changes of what the thread is called
   };
   Known refresh(pid_t tid, int64_t now);
   void define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id);
@@ -55,7 +56,7 @@ class ProcessTable {
   ThreadId last_id_ = 0;
   std::set<std::string, std::less<>> commands_;
   std::unordered_map<pid_t, Known> current_;
-  size_t next_bucket_ = 0;  // of current_, for forget_ended()
+  EndedThreads<std::unordered_map<pid_t, Known>> ended_;
 };
 
 }  // namespace fsr::shim

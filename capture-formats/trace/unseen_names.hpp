@@ -3,7 +3,6 @@
 // missing or left over.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,13 +12,15 @@ namespace fsr {
 inline constexpr const char* kNamesOfOthers = "names that processes outside the control groups change";
 // Entry of a capture without a border around the directory.
 inline constexpr const char* kNamesAcross = "names that are moved or linked between the directory and others";
+// End of an entry that begins with their number.
+inline constexpr const char* kNamesChanged = " changes of names by others";
 
 // Returns what of `not_seen` may have changed names, separated by commas. Empty: nothing.
 inline std::string unseen_names(const std::vector<std::string>& not_seen) {
   std::string text;
-  for (const char* entry : {kNamesOfOthers, kNamesAcross})
-    if (std::find(not_seen.begin(), not_seen.end(), entry) != not_seen.end())
-      text += (text.empty() ? "" : ", ") + std::string(entry);
+  for (const std::string& entry : not_seen)
+    if (entry == kNamesOfOthers || entry == kNamesAcross || entry.ends_with(kNamesChanged))
+      text += (text.empty() ? "" : ", ") + entry;
   return text;
 }
 

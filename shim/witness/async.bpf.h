@@ -27,7 +27,7 @@ struct request {
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, 65536);
+  __uint(max_entries, kWitnessRequests);
   __type(key, u64);
   __type(value, struct request);
 } requests SEC(".maps");
@@ -63,7 +63,7 @@ inline_always void note_request(u64 key, struct request* request, struct file* f
   request->task_start = BPF_CORE_READ(task, start_boottime);
   bpf_probe_read_kernel(request->comm, sizeof request->comm, task->comm);
   request->left_out = left_out(request->kind);
-  if (bpf_map_update_elem(&requests, &key, request, BPF_ANY) != 0) note_lost();
+  if (bpf_map_update_elem(&requests, &key, request, BPF_ANY) != 0) note_lost(kWitnessTooManyRequests);
 }
 
 // `position`: of the request at its end.
@@ -75,7 +75,7 @@ inline_always void request_ended(u64 key, s64 result, s64 position) {
   if (done.left_out) return;
   if (result == -ECANCELED) return count_unseen();
   struct witness_record* r = RESERVE(0);
-  if (!r) return note_full();
+  if (!r) return note_lost(kWitnessNoRoom);
   __builtin_memset(r, 0, sizeof *r);
   r->kind = done.kind;
   r->layout = kWitnessBare;

@@ -27,6 +27,7 @@
 #define S_IFDIR 0040000
 #define S_IFREG 0100000
 #define S_IFLNK 0120000
+#define BTRFS_SUPER_MAGIC 0x9123683e  // of <linux/magic.h>
 #define O_CREAT 0100
 #define O_APPEND 02000
 #define F_SETLKW 7
@@ -43,10 +44,10 @@
 enum { kDeepest = 256, kLongestName = 255 };
 
 // Counters that the capture reads.
-__u64 lost = 0;                               // records for which the ring had no room, and calls for which no memory was had
-__u64 lost_for_room = 0;                      // lost records for which the ring had no room
+__u64 losses[kWitnessLosses] = {};            // operations that are not recorded, by enum witness_loss
 __u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
 __u64 crossings = 0;                          // renames and links from outside to inside or back, which are not recorded
+__u64 names_of_others = 0;                    // changes of names by what is not captured
 
 #define inline_always static __always_inline
 
@@ -56,10 +57,4 @@ __u64 crossings = 0;                          // renames and links from outside 
 enum { kAddress, kTyped };
 #define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
-inline_always void note_lost(void) { __sync_fetch_and_add(&lost, 1); }
-
-// The ring had no room for a record.
-inline_always void note_full(void) {
-  note_lost();
-  __sync_fetch_and_add(&lost_for_room, 1);
-}
+inline_always void note_lost(u32 why) { __sync_fetch_and_add(&losses[why], 1); }

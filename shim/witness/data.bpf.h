@@ -145,7 +145,7 @@ SEC("fentry/vfs_copy_file_range")
 int BPF_PROG(copy_begins, struct file* in, s64 in_position, struct file* out) {
   if (!captured_file(in) || !captured_file(out)) return 0;
   struct call* call = call_of_thread();
-  if (!call) note_lost();
+  if (!call) note_lost(kWitnessNoMemory);
   if (call) call->change.kind = kWitnessCopyRange;
   return 0;
 }
@@ -370,11 +370,5 @@ int BPF_PROG(flock_ended, struct inode* inode, struct file_lock* lock, int resul
   r->mode = request.type;
   r->flags = request.waits;
   send(r);
-  return 0;
-}
-
-SEC("fentry/security_mmap_file")
-int BPF_PROG(mapping_begins, struct file* file) {
-  if (file && captured_file(file)) __sync_fetch_and_add(&unseen_mappings, 1);
   return 0;
 }

@@ -15,7 +15,8 @@ __u32 capture_finder = 0;                  // thread whose next stat is of the c
 // The fence. Found by the first stat of capture_finder.
 __u64 fence_mount = 0, fence_root = 0, fence_device = 0;
 struct witness_place root_place = {};
-__u32 fence_whole = 0;  // the directory is the root of its file system
+__u32 fence_whole = 0;       // the directory is the root of its file system
+__u32 fence_of_volumes = 0;  // its file system is Btrfs
 __u64 fence_namespace = 0;
 
 struct {
@@ -80,13 +81,16 @@ static long ascend(u32 index, struct ascent* ascent) {
 inline_always int at_or_below(struct dentry* dentry) {
   if (fence_whole) return 1;
   struct ascent ascent = {.at = dentry};
-  if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost();
+  if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost(kWitnessTooDeep);
   return ascent.found;
 }
 
-// Where no mount is known: whether a captured thread acts on something below the directory. `super`: typed; that of the dentry.
+// `super`: typed.
+inline_always int on_fence(struct super_block* super) { return fence_mount && super->s_dev == fence_device; }
+
+// Where no mount is known: whether a captured thread acts on something below the directory. `super`: that of the dentry.
 inline_always int below(struct dentry* dentry, struct super_block* super) {
-  return fence_mount && super->s_dev == fence_device && captured_thread() && at_or_below(dentry);
+  return on_fence(super) && captured_thread() && at_or_below(dentry);
 }
 
 inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)mount == fence_mount; }
@@ -131,14 +135,14 @@ inline_always int captured_open(struct file* file) {
   if (!everywhere) return captured_file(file);
   if ((file->f_mode & FMODE_PATH) || !has_data(file->f_inode, kTyped) || !captured_path(&file->f_path)) return 0;
   const u64 key = (u64)file, inode = (u64)file->f_inode;
-  if (bpf_map_update_elem(&open_files, &key, &inode, BPF_ANY) != 0) note_lost();
+  if (bpf_map_update_elem(&open_files, &key, &inode, BPF_ANY) != 0) note_lost(kWitnessTooManyFiles);
   return 1;
 }
 
 // Returns whether this is the last close of a captured file, by whichever thread.
 inline_always int captured_release(struct file* file) {
   if (!everywhere) return captured_file(file);
-  if (!fence_mount || file->f_inode->i_sb->s_dev != fence_device) return 0;
+  if (!on_fence(file->f_inode->i_sb)) return 0;
   const u64 key = (u64)file;
   const int known = is_noted(file, file->f_inode);
   return bpf_map_delete_elem(&open_files, &key) == 0 && known;

@@ -136,21 +136,20 @@ std::vector<std::string> choose(bpf_object* object) {
   return absent;
 }
 
-constexpr uint32_t kMostOpenFiles = 1 << 20;  // number of open files that are noted at a time
-
 // Before the programs are loaded.
 void configure(witness& programs, const WitnessScope& scope) {
   auto& constant = *programs.rodata;
   constant.capture_command = uint32_t(scope.command);
   constant.everywhere = scope.everywhere;
   constant.own_process = uint32_t(getpid());
+  constant.page_size = uint32_t(sysconf(_SC_PAGESIZE));
   constant.cgroups = uint32_t(scope.cgroups.size());
   constant.early_kinds = scope.filter ? scope.filter.kinds : 0;
   constant.unwanted_kinds = scope.filter.unwanted;
   constant.id_rules = scope.filter.id_rules;
   bpf_map__set_max_entries(programs.maps.chosen_cgroups, std::max(1U, uint32_t(scope.cgroups.size())));
   bpf_map__set_max_entries(programs.maps.chosen_ids, std::max(1U, uint32_t(scope.filter.ids.size())));
-  bpf_map__set_max_entries(programs.maps.open_files, scope.everywhere ? kMostOpenFiles : 1);
+  bpf_map__set_max_entries(programs.maps.open_files, scope.everywhere ? kWitnessOpenFiles : 1);
 }
 
 void fill_maps(witness& programs, const WitnessScope& scope) {
@@ -254,7 +253,12 @@ bool WitnessHooks::drain() {
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;
   auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
-  return {read(now->lost), read(now->lost_for_room), read(now->unseen_async), read(now->unseen_mappings), read(now->crossings)};
+  WitnessCounters counters{.async = read(now->unseen_async),
+                           .mappings = read(now->unseen_mappings),
+                           .crossings = read(now->crossings),
+                           .others = read(now->names_of_others)};
+  std::transform(std::begin(now->losses), std::end(now->losses), counters.losses.begin(), read);
+  return counters;
 }
 
 std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {

@@ -21,11 +21,11 @@
 namespace fsr::shim {
 
 struct WitnessCounters {
-  uint64_t lost = 0;       // records for which the ring had no room, and calls for which the kernel had no memory
-  uint64_t no_room = 0;    // lost records for which the ring had no room
+  std::array<uint64_t, kWitnessLosses> losses{};  // operations that are not recorded, by witness_loss
   uint64_t async = 0;      // reads and writes of io_uring and aio whose ends were not seen, which are not recorded
-  uint64_t mappings = 0;   // mappings of captured files, whose loads and stores are not recorded
+  uint64_t mappings = 0;   // mappings of captured files, of whose loads and stores only page faults are recorded
   uint64_t crossings = 0;  // renames and links that had only one name below the directory, which are not recorded
+  uint64_t others = 0;     // changes of names below the directory by what is not captured
 };
 
 // Tells whose operations are captured.

@@ -31,6 +31,7 @@ struct hlist_head {
 
 struct super_block {
   u32 s_dev;
+  unsigned long s_magic;
   struct dentry* s_root;
 };
 
@@ -62,6 +63,15 @@ struct inode {
   };
 };
 
+struct btrfs_root {
+  u32 anon_dev;
+};
+
+struct btrfs_inode {
+  struct btrfs_root* root;
+  struct inode vfs_inode;
+};
+
 struct dentry {
   struct dentry* d_parent;
   struct qstr d_name;
@@ -87,6 +97,11 @@ struct file {
   u32 f_flags;
   u32 f_mode;
   s64 f_pos;
+};
+
+struct vm_area_struct {
+  unsigned long vm_start, vm_pgoff, vm_flags;
+  struct file* vm_file;
 };
 
 struct nameidata {

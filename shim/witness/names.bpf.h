@@ -3,6 +3,7 @@
 // with the result.
 #pragma once
 
+#include "others.bpf.h"
 #include "paths.bpf.h"
 #include "state.bpf.h"
 
@@ -18,7 +19,7 @@ inline_always struct change* change_begins(u32 kind, const struct path* director
   if (!captured_path(directory)) return 0;
   struct call* call = call_of_thread();
   if (!call) {
-    note_lost();
+    note_lost(kWitnessNoMemory);
     return 0;
   }
   struct change* change = &call->change;
@@ -122,7 +123,10 @@ int BPF_PROG(symlink_begins, const struct path* directory, struct dentry* dentry
 SEC("fexit/vfs_symlink")
 int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* dentry, const char* target, int result) {
   struct call* call = call_if_any();
-  if (!call || call->change.kind != kWitnessSymlink) return 0;
+  if (!call || call->change.kind != kWitnessSymlink) {
+    name_change_ended(dentry, result);
+    return 0;
+  }
   struct change* change = &call->change;
   change->kind = 0;
   struct witness_record* r = record_in(call, kWitnessSymlink, kWitnessText, result);

@@ -14,6 +14,7 @@ inline_always void find_fence(const struct path* path) {
   fence_root = (u64)dentry;
   fence_device = dentry->d_sb->s_dev;
   fence_whole = (u64)dentry->d_sb->s_root == (u64)dentry;
+  fence_of_volumes = dentry->d_sb->s_magic == BTRFS_SUPER_MAGIC;
   place_of(dentry->d_inode, &root_place, kTyped);
   if (!capture_command) fence_namespace = (u64)bpf_get_current_task_btf()->nsproxy->mnt_ns;
   fence_mount = (u64)path->mnt;

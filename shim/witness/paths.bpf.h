@@ -3,6 +3,7 @@
 // The inode is the directory whose entry is missing, or the file that was refused.
 #pragma once
 
+#include "others.bpf.h"
 #include "state.bpf.h"
 
 // True: nothing follows the last name that was read, so the walk had come to the end of its path.
@@ -145,7 +146,10 @@ int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u
     if (captured_thread()) open_failed(walk, how->open_flag, how->mode, result);
     return 0;
   }
-  if (!captured_open(file)) return 0;
+  if (!captured_open(file)) {
+    if (file->f_mode & FMODE_CREATED) name_changed(file->f_path.dentry, file->f_inode->i_sb);
+    return 0;
+  }
   const u32 flags = how->open_flag;
   u32 kind = kWitnessOpen;
   if (flags & O_TMPFILE_ALONE)

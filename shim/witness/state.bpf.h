@@ -78,7 +78,7 @@ inline_always int begin_call(void) {
     if (!entered_fence()) return 0;
     call = call_of_thread();
     if (!call) {
-      note_lost();
+      note_lost(kWitnessNoMemory);
       return 0;
     }
   }
@@ -97,12 +97,20 @@ inline_always struct dentry* dentry_of(struct inode* inode) {
   return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry, d_u.d_alias));
 }
 
+// Inodes of Btrfs's subvolumes have the same numbers and generations, and another device in stat(2).
+inline_always u64 generation_of(struct inode* inode, int how) {
+  const u32 generation = MEMBER(how, inode, i_generation);
+  if (!fence_of_volumes || !bpf_core_type_exists(struct btrfs_inode)) return generation;
+  struct btrfs_inode* outer = (void*)((u64)inode - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
+  return (u64)BPF_CORE_READ(outer, root, anon_dev) << 32 | generation;
+}
+
 inline_always void describe(struct inode* inode, struct witness_inode* to, int how) {
   if (!inode) return;
   to->number = MEMBER(how, inode, i_ino);
   to->size = MEMBER(how, inode, i_size);
   to->blocks = MEMBER(how, inode, i_blocks);
-  to->generation = MEMBER(how, inode, i_generation);
+  to->generation = generation_of(inode, how);
   to->mode = MEMBER(how, inode, i_mode);
   to->uid = MEMBER(how, inode, i_uid.val);
   to->gid = MEMBER(how, inode, i_gid.val);
@@ -113,7 +121,7 @@ inline_always void describe(struct inode* inode, struct witness_inode* to, int h
 inline_always void place_of(struct inode* inode, struct witness_place* to, int how) {
   if (!inode) return;
   to->number = MEMBER(how, inode, i_ino);
-  to->generation = MEMBER(how, inode, i_generation);
+  to->generation = generation_of(inode, how);
 }
 
 // Copies a name. Returns its length, at most kLongestName.
@@ -175,7 +183,7 @@ inline_always struct witness_record* record_in(struct call* call, u32 kind, u32 
   if (layout == kWitnessNames) r = RESERVE(2 * kWitnessName);
   if (layout == kWitnessText) r = RESERVE(kWitnessName + kWitnessPath);
   if (!r) {
-    note_full();
+    note_lost(kWitnessNoRoom);
     return 0;
   }
   head(call, r, kind, layout, result);
@@ -206,7 +214,7 @@ static long climb_one(u32 index, struct climb* climb) {
   if (known && *known == losses) return 1;
   struct witness_record* r = RESERVE(2 * kWitnessName);
   if (!r) {
-    note_full();
+    note_lost(kWitnessNoRoom);
     __sync_fetch_and_add(&places_lost, 1);
     return 1;
   }
@@ -229,7 +237,7 @@ inline_always void send_place_of(struct call* call, struct dentry* directory, co
   if (call && call->near.number == place->number && call->near.generation == place->generation && call->near_losses == losses)
     return;
   struct climb climb = {.at = directory};
-  if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost();
+  if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost(kWitnessTooDeep);
   if (!call) return;
   call->near = *place;
   call->near_losses = losses;
@@ -262,14 +270,18 @@ inline_always struct witness_record* named_record(u32 kind, s64 result, struct d
 }
 
 // Makes a record of an operation on an open file.
-inline_always struct witness_record* file_record(u32 kind, s64 result, struct file* file) {
-  struct witness_record* r = record(kind, kWitnessBare, result);
+inline_always struct witness_record* file_record_in(struct call* call, u32 kind, s64 result, struct file* file) {
+  struct witness_record* r = record_in(call, kind, kWitnessBare, result);
   if (!r) return 0;
   struct inode* inode = file->f_inode;
   r->file = (u64)file;
   r->object.number = inode->i_ino;
-  r->object.generation = inode->i_generation;
+  r->object.generation = generation_of(inode, kTyped);
   r->object.mode = inode->i_mode;
   r->object.size = inode->i_size;
   return r;
+}
+
+inline_always struct witness_record* file_record(u32 kind, s64 result, struct file* file) {
+  return file_record_in(call_if_any(), kind, result, file);
 }

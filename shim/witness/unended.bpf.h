@@ -63,7 +63,7 @@ int unended_call(struct bpf_iter__task* context) {
   if (!awaited.kind) return 0;
   struct witness_record* r = RESERVE(0);
   if (!r) {
-    note_full();
+    note_lost(kWitnessNoRoom);
     return 0;
   }
   __builtin_memset(r, 0, sizeof *r);

@@ -6,8 +6,10 @@
 // The programs of each group.
 #include "async.bpf.h"
 #include "data.bpf.h"
+#include "mappings.bpf.h"
 #include "names.bpf.h"
 #include "objects.bpf.h"
+#include "others.bpf.h"
 #include "paths.bpf.h"
 #include "unended.bpf.h"
 

@@ -42,10 +42,10 @@ namespace {
 
 constexpr const char* kVisibility =
     "kernel hooks: each operation on open files, names and attributes, and lookups that fail; a name's first use is preceded by "
-    "a "
-    "lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and "
-    "stores of mappings, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses "
-    "by itself (EEXIST, EISDIR, ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
+    "a lookup marked as inferred; not: lookups that succeed, entries of listings, content, loads and stores of mappings but for "
+    "page faults, ioctl, chdir, syncfs, file systems mounted inside, operations that the kernel refuses by itself (EEXIST, "
+    "EISDIR, "
+    "ENOTDIR, ELOOP); an operation longer than 0.5 s may start later in the trace";
 
 // Returns what stands against such a capture in the options. Empty: nothing.
 std::string option_problem(const CaptureOptions& options) {
@@ -107,6 +107,7 @@ class WitnessCapture {
   int64_t begin_trace();
   SinkOptions sink_options();
   void describe_unseen(TraceClosing& closing);
+  std::string losses() const;
   void wait(int milliseconds);
   void look_for_ends();
   void on_signal();
@@ -231,7 +232,9 @@ void WitnessCapture::describe_unseen(TraceClosing& closing) {
   }
   if (const uint64_t unended = recorder_.unended())
     closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
-  if (counters.mappings) closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings");
+  if (counters.mappings)
+    closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings, but for page faults");
+  if (counters.others) closing.not_seen.push_back(format_count(counters.others) + kNamesChanged);
   if (counters.crossings)
     closing.not_seen.push_back(format_count(counters.crossings) + " renames and links between the directory and others");
   for (size_t i = 0; i < cgroups_.size(); ++i)
@@ -241,6 +244,25 @@ void WitnessCapture::describe_unseen(TraceClosing& closing) {
     closing.not_seen.push_back("what " + format_count(skipped) + " skipped calls of hooks would have shown");
   if (recorder_.late())
     closing.not_seen.push_back("the starts of " + format_count(recorder_.late()) + " operations longer than 0.5 s");
+}
+
+// Says why operations were dropped. Empty: none was.
+std::string WitnessCapture::losses() const {
+  const struct {
+    witness_loss why;
+    std::string text;
+  } causes[] = {
+      {kWitnessNoRoom, "the ring was full (give a larger --kernel-ring)"},
+      {kWitnessNoMemory, "the kernel had no memory"},
+      {kWitnessTooDeep, "directories were nested too deeply"},
+      {kWitnessTooManyFiles, "more than " + format_count(kWitnessOpenFiles) + " files were open"},
+      {kWitnessTooManyRequests, "more than " + format_count(kWitnessRequests) + " requests of io_uring and aio had not ended"}};
+  const auto counts = recorder_.counters().losses;
+  std::string text;
+  for (const auto& cause : causes)
+    if (counts[cause.why]) text += (text.empty() ? ": " : ", ") + format_count(counts[cause.why]) + " because " + cause.text;
+  const uint64_t lost = recorder_.lost();
+  return lost ? format_count(lost) + " operations were dropped" + text : "";
 }
 
 void WitnessCapture::wait(int milliseconds) {
@@ -329,10 +351,7 @@ int WitnessCapture::close_trace() {
                                   : "command ended");
   const uint64_t lost = recorder_.lost(), skipped = recorder_.skipped();
   std::string failure = recorder_.failure();
-  if (failure.empty() && lost)
-    failure = format_count(lost) + " operations were dropped" +
-              (recorder_.counters().no_room ? "; give a larger --kernel-ring"
-                                            : " (the kernel had no memory for them, or their directories are nested too deeply)");
+  if (failure.empty()) failure = losses();
   if (failure.empty() && skipped)
     failure = format_count(skipped) + " calls of hooks were skipped, so that operations may be missing";
   if (failure.empty() && stop_reason_ == kFenceGone) failure = kFenceGone;

@@ -151,11 +151,12 @@ WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), ep
 bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
   *handles = {};
   if (r.kind == kWitnessPlace) {
-    places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object};
+    places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object, r.start};
     return false;
   }
   if (opens(r)) {
-    handles->first = open_[r.file] = ++last_handle_;
+    handles->first = ++last_handle_;
+    handles->second = std::exchange(open_[r.file], handles->first);
     return true;
   }
   if (!r.file) return true;
@@ -212,7 +213,9 @@ ObjectId WitnessOps::show(Key object, Key parent, std::string_view name, const w
 
 void WitnessOps::bind(Key object, Key parent, std::string_view name) {
   if (!object.number) return;
-  node(object).shown = true;
+  Node& n = node(object);
+  n.shown = true;
+  n.gone = false;
   names_.insert(mark(parent, name, object));
 }
 
@@ -220,30 +223,37 @@ void WitnessOps::unbind(Key object, Key parent, std::string_view name) {
   if (object.number) names_.erase(mark(parent, name, object));
 }
 
-// A file system without generations may give the number to another file.
-void WitnessOps::forget(Key object) {
+// A file system without generations may give the number to another file, of whose place the kernel may have told already.
+void WitnessOps::forget(Key object, uint64_t removed) {
+  if (const auto place = places_.find(object); place != places_.end() && place->second.told < removed) places_.erase(place);
   const auto at = nodes_.find(object);
   if (at == nodes_.end()) return;
   at->second.gone = true;
   if (at->second.opens == 0) nodes_.erase(at);
 }
 
-const ThreadInfo* WitnessOps::thread_of(const witness_record& r) {
-  if (!last_entry_ || last_tid_ != r.tid) last_entry_ = &threads_[last_tid_ = r.tid];
-  Thread& thread = *last_entry_;
-  const bool same = thread.info && thread.start == r.task_start && thread.info->pid == int32_t(r.pid);
+void WitnessOps::close(HandleId handle) {
+  const auto instance = instances_.find(handle);
+  if (instance == instances_.end()) return;
+  const auto at = nodes_.find(instance->second.object);
+  instances_.erase(instance);
+  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) nodes_.erase(at);
+}
+
+const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
+  Thread& thread = threads_[r.tid];
+  thread.seen = {int64_t(r.end)};
+  const bool same = thread.info.id != 0 && thread.start == r.task_start && thread.info.pid == int32_t(r.pid);
   if (same && memcmp(thread.comm, r.comm, sizeof r.comm) == 0) return thread.info;
-  const std::string_view comm(r.comm, strnlen(r.comm, sizeof r.comm));
   constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
-  infos_.push_back({.id = same ? thread.info->id : ++last_thread_,
-                    .tid = int32_t(r.tid),
-                    .pid = int32_t(r.pid),
-                    .ppid = int32_t(r.parent_pid),
-                    .start_ticks = r.task_start / kTick,
-                    .command = *commands_.emplace(comm).first});
-  thread.start = r.task_start;
   memcpy(thread.comm, r.comm, sizeof r.comm);
-  thread.info = &infos_.back();
+  thread.start = r.task_start;
+  thread.info = {.id = same ? thread.info.id : ++last_thread_,
+                 .tid = int32_t(r.tid),
+                 .pid = int32_t(r.pid),
+                 .ppid = int32_t(r.parent_pid),
+                 .start_ticks = r.task_start / kTick,
+                 .command = {thread.comm, strnlen(thread.comm, sizeof thread.comm)}};
   return thread.info;
 }
 
@@ -287,7 +297,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       op.name = name;
       if (!done) return;
       unbind(object, parent, name);
-      if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object);
+      if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object, r.start);
       return;
     case OpKind::rename: {
       const Key replaced = key(r.replaced);
@@ -306,7 +316,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       unbind(object, parent, name);
       bind(object, other, text);
       unbind(replaced, other, text);
-      if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced);
+      if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced, r.start);
       if (op.flags & RENAME_EXCHANGE) bind(replaced, parent, name);
       return;
     }
@@ -327,7 +337,7 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
     op.op_flags |= op.kind == OpKind::create ? kOpCreated : 0;
     op.mode = r.object.mode;
     if (op.kind == OpKind::create) bind(object, parent, name_of(r));
-    node(object).shown = true;
+    if (op.kind == OpKind::tmpfile) node(object).shown = node(object).gone = true;
   } else {
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     show(object, parent, name_of(r), r.object, op, sink);
@@ -347,7 +357,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
   op.uid = r.uid;
   op.gid = r.gid;
-  op.who = thread_of(r);
+  op.who = &thread_of(r);
   op.thread = op.who->id;
   const bool unended = (r.marks & kWitnessUnended) != 0;
   if (r.result < 0) op.error = int32_t(-r.result);
@@ -358,6 +368,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     op.attr = &attr;
   };
   if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
+    close(handles.second);
     fill_open(r, handles.first, op, sink);
     if (!op.error && (op.kind == OpKind::create || op.kind == OpKind::tmpfile)) tell_attributes();
     return sink.add(op);
@@ -459,11 +470,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     sink.add_start(op);
   else
     sink.add(op);
-  if (op.handle && (op.kind == OpKind::release || op.kind == OpKind::releasedir) && instance != instances_.end()) {
-    const Key object = instance->second.object;
-    instances_.erase(instance);
-    if (const auto at = nodes_.find(object); at != nodes_.end() && --at->second.opens == 0 && at->second.gone) nodes_.erase(at);
-  }
+  if (op.kind == OpKind::release || op.kind == OpKind::releasedir) close(op.handle);
 }
 
 }  // namespace fsr::shim

@@ -2,16 +2,16 @@
 // Makes operations of the records that the kernel's hooks send. Gives files, open instances and threads their numbers. Adds
 // lookups, marked as inferred, for names that the trace has not shown yet.
 //
-// One thread. Memory follows the files, names and threads that were seen and not removed.
+// One thread. Memory follows the files and names that were seen and not removed, and the threads that live.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "../ended_threads.hpp"
 #include "op.hpp"
 #include "op_sink.hpp"
 #include "witness_record.h"
@@ -23,7 +23,8 @@ class WitnessOps {
   // `root`: the captured directory. `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
   WitnessOps(witness_place root, int64_t epoch);
 
-  // Numbers of the open instances of a record, which arrival has found out.
+  // Numbers of the open instances of a record, which arrival has found out. `second`: of the second file; of an open: the
+  // instance whose release was lost, because the kernel uses its address again.
   struct Handles {
     HandleId first = 0, second = 0;
   };
@@ -32,6 +33,8 @@ class WitnessOps {
   // Adds the operation of a record to `sink`, after those by which the trace learns of its file. Called in the order of starts.
   // `start`: not before record.start; later if an operation that started later was added already.
   void add(const witness_record& record, Handles handles, int64_t start, OpSink& sink);
+  // Call this a few times per second. All records that ended before `now`, ns on CLOCK_MONOTONIC, were added.
+  void forget_ended(int64_t now) { ended_.forget(threads_, no_mutex_, now); }
 
  private:
   struct Key {
@@ -45,7 +48,7 @@ class WitnessOps {
     ObjectId id = kNoObject;
     bool shown = false;  // the trace has one of its names, or it is the root
     uint32_t opens = 0;
-    bool gone = false;   // its last name was removed
+    bool gone = false;   // it has no name any more, or none yet
     std::string target;  // of a symbolic link, where known
   };
   // Where the kernel said that a directory lies.
@@ -53,11 +56,13 @@ class WitnessOps {
     Key parent;
     std::string name;
     witness_inode inode;
+    uint64_t told = 0;  // time of the record
   };
   struct Thread {
     uint64_t start = 0;
     char comm[16] = {};
-    const ThreadInfo* info = nullptr;
+    ThreadInfo info;  // its command lies in `comm`
+    ThreadSeen seen;
   };
 
   static Key key(const witness_place& place) { return {place.number, place.generation}; }
@@ -70,8 +75,9 @@ class WitnessOps {
   ObjectId show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
   void bind(Key object, Key parent, std::string_view name);
   void unbind(Key object, Key parent, std::string_view name);
-  void forget(Key object);
-  const ThreadInfo* thread_of(const witness_record& record);
+  void forget(Key object, uint64_t removed);
+  void close(HandleId handle);
+  const ThreadInfo& thread_of(const witness_record& record);
   void fill_names(const witness_record& record, Op& op, OpSink& sink);
   void fill_open(const witness_record& record, HandleId handle, Op& op, OpSink& sink);
 
@@ -92,10 +98,11 @@ class WitnessOps {
   };
   std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
   std::unordered_map<uint32_t, Thread> threads_;
-  uint32_t last_tid_ = 0;  // of the last record; its entry is last_entry_
-  Thread* last_entry_ = nullptr;
-  std::deque<ThreadInfo> infos_;
-  std::unordered_set<std::string> commands_;
+  EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;
+  struct {
+    void lock() {}
+    void unlock() {}
+  } no_mutex_;
 };
 
 }  // namespace fsr::shim

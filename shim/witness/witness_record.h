@@ -65,14 +65,26 @@ enum {
   kWitnessName = 256,
   kWitnessPath = 4096,
   kWitnessCgroups = 16,  // most control groups of one capture
+  kWitnessOpenFiles = 1 << 20,
+  kWitnessRequests = 1 << 16,
 };
 
 enum {
-  kWitnessByKernel = 1,     // witness_record::marks: a read of the kernel's own, to execute the file
+  kWitnessByKernel = 1,     // witness_record::marks: done by the kernel: a read to execute the file; a page fault
   kWitnessAppends = 2,      // a write with O_APPEND
   kWitnessOfDirectory = 4,  // the file is a directory
   kWitnessInferred = 8,     // a name that is probably the one that was missing, or a length that was not seen
   kWitnessUnended = 16,     // the capture ended before the operation; `end` and `result` mean nothing
+};
+
+// Why an operation is not recorded although it should be.
+enum witness_loss {
+  kWitnessNoRoom,           // the ring was full
+  kWitnessNoMemory,         // for the state of a call
+  kWitnessTooDeep,          // the directory has more than kDeepest others above it
+  kWitnessTooManyFiles,     // with everywhere: kWitnessOpenFiles were open
+  kWitnessTooManyRequests,  // kWitnessRequests of io_uring and aio had not ended
+  kWitnessLosses,           // their number
 };
 
 // Rules by which an operation is left out before it becomes a record.
@@ -90,7 +102,7 @@ struct witness_id {
 struct witness_inode {
   w64 number;  // 0: none
   w64 size, blocks;
-  w32 generation;
+  w64 generation;  // device << 32 | generation of Btrfs's subvolumes
   w32 mode, uid, gid, links;
   w32 device;  // as the kernel has it: major << 20 | minor
 };

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "util/clock_ns.hpp"
@@ -39,6 +40,11 @@ WitnessRecorder::WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t
 WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 
 int64_t WitnessRecorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
+
+uint64_t WitnessRecorder::lost() const {
+  const auto losses = hooks_.counters().losses;
+  return std::accumulate(losses.begin(), losses.end(), unwritten_.load());
+}
 
 void WitnessRecorder::start(const std::function<void()>& look) {
   hooks_.attach(look);
@@ -112,7 +118,9 @@ void WitnessRecorder::write_all() {
     const int64_t begun = clock_ns(CLOCK_MONOTONIC);
     const bool more = hooks_.drain();
     // Records that are still in the ring ended after those that came.
-    write_before((more ? came_ : begun) - kWindow);
+    const int64_t bound = (more ? came_ : begun) - kWindow;
+    write_before(bound);
+    ops_->forget_ended(bound);
     const SinkState told = sink_.tick(now(), state());
     drained_ = begun;
     if (!told.end.empty()) return end_.end(told);

@@ -40,7 +40,7 @@ class WitnessRecorder {
   std::string reason() const { return end_.reason(); }    // the reason why recording ended; empty: it goes on
   WitnessCounters counters() const { return hooks_.counters(); }
   std::array<uint64_t, kOpKinds> left_out() const { return hooks_.left_out(); }
-  uint64_t lost() const { return hooks_.counters().lost + unwritten_.load(); }  // records
+  uint64_t lost() const;  // operations
   uint64_t unended() const { return hooks_.unended(); }
   bool unended_known() const { return hooks_.unended_known(); }
   uint64_t skipped() const { return hooks_.skipped(); }

@@ -2,7 +2,9 @@
 // Operations that are made of the records of the kernel's hooks.
 #include "witness/witness_ops.hpp"
 
+#include <malloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -26,6 +28,8 @@ class LineSink final : public OpSink {
   void add(const Op& op) override {
     CHECK(op.start >= last_);
     last_ = op.start;
+    thread = op.who->id;
+    if (!keeps) return;
     lines.push_back(std::string(op.has(kOpInferred) ? "?" : "") + op_name(op.kind) + " " + std::to_string(op.error) + " #" +
                     std::to_string(op.object) + " in #" + std::to_string(op.parent) + " '" + std::string(op.name) + "' h" +
                     std::to_string(op.handle));
@@ -40,6 +44,8 @@ class LineSink final : public OpSink {
   void finish(bool, const std::string&, int64_t, const RecorderState&) override {}
 
   std::vector<std::string> lines;
+  bool keeps = true;    // false: no lines
+  ThreadId thread = 0;  // of the last operation
 
  private:
   int64_t last_ = 0;
@@ -145,4 +151,58 @@ TEST_CASE("an operation that was too long for its place is marked") {
   made.result(-ENOENT);
   trace.ops.add(made.record(), {}, 9, trace.sink);
   CHECK(trace.sink.lines == std::vector<std::string>{"?lookup 2 #0 in #1 'missing' h0"});
+}
+
+TEST_CASE("memory follows the threads that live, the files that exist and the open instances") {
+  Trace trace;
+  trace.sink.keeps = false;
+  constexpr uint32_t kNobody = 1 << 23;  // thread ids that no kernel gives
+  uint64_t file = kFile;
+  int64_t now = 1;
+  auto hour = [&] {
+    for (uint32_t i = 0; i < 36'000; ++i, now += 100'000'000) {
+      // Each process makes a file that never has a name. Releases of some were lost, and the kernel uses their addresses again.
+      Made made = Made(kWitnessTmpfile, now, kRoot).object(1000 + uint64_t(now), S_IFREG | 0644, 0).file(file);
+      Made release = Made(kWitnessRelease, now + 1).object(1000 + uint64_t(now), S_IFREG | 0644).file(file);
+      for (Made* m : {&made, &release}) {
+        m->record().tid = m->record().pid = kNobody + i;
+        m->record().task_start = uint64_t(now);
+        memcpy(m->record().comm, std::to_string(now % 1'000'000'000'000'000).c_str(), 15);
+      }
+      trace(made);
+      if (i % 2) trace(release);
+      // A directory whose place is told again, because the kernel forgot that it had told it.
+      const uint64_t directory = 2000 + uint64_t(now);
+      trace(Made(kWitnessMkdir, now + 2, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
+      trace(Made(kWitnessPlace, now + 3, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
+      trace(Made(kWitnessRmdir, now + 4, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
+      if (i % 10 == 0) trace.ops.forget_ended(now);
+    }
+  };
+  hour();
+  const size_t before = mallinfo2().uordblks;
+  hour();
+  const size_t after = mallinfo2().uordblks;
+  CHECK(after < before + 200'000);
+}
+
+TEST_CASE("a thread that lives keeps its number, however long it was quiet") {
+  Trace trace;
+  const auto number_at = [&](int64_t start, uint32_t tid) {
+    Made made(kWitnessLookup, start, kRoot, "missing");
+    made.result(-ENOENT);
+    made.record().tid = made.record().pid = tid;
+    trace(made);
+    return trace.sink.thread;
+  };
+  constexpr int64_t kMinute = 60'000'000'000;
+  constexpr uint32_t kNobody = 1 << 23;
+  const uint32_t self = uint32_t(gettid());
+  const ThreadId lives = number_at(1, self), ended = number_at(2, kNobody);
+  trace.ops.forget_ended(kMinute);
+  CHECK(number_at(kMinute, kNobody) == ended);  // its last operation had waited for its place
+  trace.ops.forget_ended(2 * kMinute);
+  trace.ops.forget_ended(3 * kMinute);
+  CHECK(number_at(3 * kMinute, self) == lives);
+  CHECK(number_at(3 * kMinute, kNobody) != ended);
 }

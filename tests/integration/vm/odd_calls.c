@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// odd_calls DIR wait: waits for locks. odd_calls DIR: makes calls of many kinds in DIR, with errors, threads, io_uring, aio and
+// odd_calls DIR wait: waits for locks. odd_calls DIR map: makes page faults. odd_calls DIR: makes calls of many kinds in DIR, with errors, threads, io_uring, aio and
 // other users, and prints how many operations of each kind a capture has to record: "KIND COUNT" a line. DIR is empty and on a
 // file system with locks and extended attributes.
 #define _GNU_SOURCE
@@ -330,10 +330,27 @@ static void wait_for_locks(void) {
   pause();
 }
 
+// Prints the reads and writes that page faults are: "KIND OFFSET BYTES".
+static void map_a_file(void) {
+  const int fd = (int)QUIET(open("mapped", O_CREAT | O_RDWR, 0600));
+  QUIET(ftruncate(fd, 20000));
+  volatile char* shared = mmap(NULL, 20480, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  volatile char* own = mmap(NULL, 20480, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+  QUIET(shared == MAP_FAILED || own == MAP_FAILED ? -1 : 0);
+  QUIET(close(fd));
+  shared[4096] = 1, shared[4097] = 2;
+  puts("write 4096 4096");
+  shared[16384] = 1;
+  puts("write 16384 3616");
+  own[8192] = 1;
+  puts("read 8192 4096");
+}
+
 int main(int argc, char** argv) {
   if (argc < 2 || chdir(argv[1]) != 0) return 2;
   if (argc == 3 && strcmp(argv[2], "wait") == 0) wait_for_locks();
   umask(022);
+  if (argc == 3 && strcmp(argv[2], "map") == 0) return map_a_file(), 0;
   names();
   attributes();
   data();

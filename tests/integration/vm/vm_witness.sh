@@ -47,6 +47,13 @@ fsshim check /mnt/d >/share/check 2>&1
 mkdir /mnt/fuse
 fsshim capture /mnt/fuse -o /share/fuse.zst -- odd_calls /mnt/fuse >/share/fuse.list 2>/share/fuse.err; status fuse $?
 fsshim capture /mnt/odd --via kernel -o /share/odd.zst -- odd_calls /mnt/odd >/share/odd.list 2>/share/odd.err; status odd $?
+fsshim capture /mnt/odd --via kernel -o /share/map.zst -- odd_calls /mnt/odd map >/share/map.list 2>/share/map.err; status map $?
+
+# A snapshot's files have the inode numbers of those that it is of.
+mkdir /mnt/btrfs; mount -t btrfs /dev/vda /mnt/btrfs; cd /mnt/btrfs
+btrfs subvolume create one >/dev/null; echo 1 >one/file; btrfs subvolume snapshot one two >/dev/null
+fsshim capture /mnt/btrfs --via kernel -o /share/btrfs.zst -- sh -c 'cat one/file two/file >/dev/null; echo more >>two/file; cat one/file >/dev/null' 2>/share/btrfs.err; status btrfs $?
+cd /; umount /mnt/btrfs
 
 mkdir /mnt/sockets
 mkdir -p /var/log; ln -s /mnt/sockets/log /dev/log; syslogd
@@ -94,6 +101,7 @@ fsshim capture /tmp --via auto -o /share/after.zst -- true 2>/share/after.err; s
 mount -t tmpfs tmp /mnt; mount --make-shared /mnt; mkdir -p /mnt/all/sub; mount -t tmpfs sub /mnt/all/sub; echo kept >/mnt/all/sub/file; cd /tmp
 mounted() { grep -c ' /mnt/all ' /proc/self/mounts; }
 exec 8>/mnt/all/before
+mkdir /tmp/aside; mount --bind /mnt/all /tmp/aside; mount --make-private /tmp/aside
 fsshim capture /mnt/all --via kernel --background -o /share/all.zst >/share/all.out 2>&1; status all $?
 mounted >/share/all.mounts
 fsshim capture /mnt/all --via kernel -o /share/second.zst 2>/share/second.err; status second $?
@@ -101,6 +109,9 @@ odd_calls /mnt/all wait & waiter=$!
 until [ "$(grep -c ' -> ' /proc/locks)" = 2 ]; do sleep 0.1; done
 echo captured >/mnt/all/file; cat /mnt/all/file >/dev/null; mv /mnt/all/file /mnt/all/other; echo unseen >&8
 exec 9</mnt/all/other
+cd /tmp/aside
+mkdir d; mkdir d; echo x >f; ln f g; ln -s f s; mv f d/f; mkfifo p; rm g; rmdir d; rm d/f; rmdir d; rm missing p s
+cd /tmp; umount /tmp/aside
 fsshim list >/share/all.list 2>&1
 fsshim stop /mnt/all >/share/stop.out 2>&1; status stop $?
 kill $waiter; killall odd_calls
@@ -181,7 +192,8 @@ i=0; until [ "$(mounted)" = 0 ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); don
 mounted >>/share/all.mounts
 exit 0
 E
-"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --share share --timeout $limit --program "$FSR_BUILD/shim/fsshim" \
+truncate -s 256M disk; mkfs.btrfs -q disk >/dev/null 2>&1
+"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --module btrfs --disk disk --program "$(command -v btrfs)" --share share --timeout $limit --program "$FSR_BUILD/shim/fsshim" \
   --program "$FSR_BUILD/tests/integration/odd_calls" --program "$(command -v git)" --program "$(command -v sqlite3)" job ||
   not_ok "the guest's job" "ended with $?"
 
@@ -197,8 +209,13 @@ check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
 [ "$(uname -m)" != x86_64 ] || check_status "odd calls: the length of a 32-bit program's buffers" 0 ' read .*8010' fstrace dump share/odd.zst
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
-check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mapping' fstrace info share/odd.zst
+check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mappings, but for page faults' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
+ended 'mappings: status' map 0
+fstrace dump share/map.zst | sed -nE 's/.* (read|write) mapped .* offset ([0-9]+) length .* kernel = ([0-9]+)$/\1 \2 \3/p' >map.got
+check 'mappings: page faults are reads and writes' diff share/map.list map.got
+ended 'btrfs: status' btrfs 0
+check_status 'btrfs: a file of a snapshot is another one' 0 'write two/file' fstrace dump share/btrfs.zst
 if [ "$refused" = 4 ]; then ok 'odd calls: what another user may not do'; else not_ok 'odd calls: what another user may not do' "$refused of 4"; fi
 
 # FUSE asks for lookups and capabilities besides, divides calls of many buffers, asks again after a short read of io_uring, and shows
@@ -245,6 +262,7 @@ check 'everybody: the trace is complete' fstrace verify share/all.zst
 check_status 'everybody: operations of others are recorded' 0 ' rename file -> other ' fstrace dump share/all.zst
 check_status 'everybody: calls that had not ended are told' 0 '(setlk range .*unfinished|flock whole .*unfinished)' fstrace dump share/all.zst
 check_status 'everybody: two calls had not ended' 0 'failed, 2 unfinished' fstrace info share/all.zst
+check_status 'everybody: names that others change are counted' 0 '11 changes of names by others' fstrace info share/all.zst
 check_status 'everybody: what was opened before is not' 1 '' sh -c 'fstrace dump share/all.zst | grep -E " (before|after)"'
 ended 'everybody: a signal ends the capture' interrupted 0
 check 'everybody: the interrupted trace is complete' fstrace verify share/interrupted.zst
@@ -270,6 +288,7 @@ check_status 'pod: what the kernel leaves out is not in the trace' 1 '' sh -c 'f
 check_status 'pod: what the kernel leaves out is counted' 0 '[1-9][0-9]* filtered out' cat share/pod.out share/pod.log
 check_status 'pod: the kernel left it out, and not the writer' 0 '[1-9][0-9]* operations were filtered out in the kernel' cat share/pod.out share/pod.log
 check_status 'pod: the header names the control group' 0 'processes of /sys/fs/cgroup/kubepods-pod12ab_34cd.slice, through any mount' fstrace info share/pod.zst
+check_status 'pod: names that others change are counted' 0 '2 changes of names by others' fstrace info share/pod.zst
 mkdir podtarget
 check_status 'pod: a replay warns of names that others changed' 0 'warning: the capture did not see names that processes outside' \
   sh -c 'fsreplay -q --timing asap share/pod.zst podtarget || true'
