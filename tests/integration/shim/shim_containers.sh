@@ -84,3 +84,15 @@ check 'rootless: no place for the control socket, and what to do' grep -q 'no pr
 check 'rootless: the application works' grep -q '^worked$' rootless.out
 check 'rootless: each call is in the trace, with its process' sh -c "fstrace dump rootless/rootless.zst | grep -q '/mv rename f -> g'"
 check 'rootless: the trace is complete' fstrace verify rootless/rootless.zst
+
+# From the host, by a process of a container whose mounts the host does not have.
+mkdir -p private/data
+unshare -m --propagation private sh -c 'mount -t tmpfs none private && mkdir private/data && echo $$ >pid && exec sleep 60' &
+own_process $!
+wait_for test -s pid
+for given in "capture" "check" "capture --via kernel --everywhere"; do
+  # shellcheck disable=SC2086  # words
+  set -- $given "/proc/$(cat pid)/root$scratch/private/data"
+  [ "$given" = check ] || set -- "$@" -o elsewhere.zst
+  check_status "elsewhere: $given: another mount namespace" 2 'belongs to another mount namespace .*--pod' timeout 20 fsshim "$@"
+done
