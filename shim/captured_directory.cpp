@@ -33,14 +33,6 @@ namespace fsr::shim {
 
 namespace {
 
-std::string absolute(const std::string& directory) {
-  char resolved[PATH_MAX];
-  if (is_dead_mount(directory))
-    throw CaptureError(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
-  if (!realpath(directory.c_str(), resolved)) throw failed(directory, errno);
-  return resolved;
-}
-
 // Directories that a capture itself needs, by their paths, in order to serve.
 void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
   if (directory == "/")
@@ -64,9 +56,27 @@ int open_directory(const std::string& directory) {
   return fd;
 }
 
-void same_directory_or_fail(int a, int b, const std::string& directory) {
+static bool same_directory(int a, int b) {
   struct stat one, other;
-  if (fstat(a, &one) != 0 || fstat(b, &other) != 0 || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
+  return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+std::string absolute_directory(const std::string& directory) {
+  if (is_dead_mount(directory))
+    throw CaptureError(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
+  const UniqueFd given(open_directory(directory));
+  // A link in /proc, such as /proc/PID/root, leads elsewhere than its text.
+  char resolved[PATH_MAX];
+  const UniqueFd named(realpath(directory.c_str(), resolved) ? open(resolved, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
+  if (!same_directory(given.get(), named.get()))
+    throw CaptureError(directory +
+                       ": belongs to another mount namespace or root; give the path that the directory has here (to capture a "
+                       "running container, the path of its volume, with --via kernel --pod)");
+  return resolved;
+}
+
+void same_directory_or_fail(int a, int b, const std::string& directory) {
+  if (!same_directory(a, b))
     throw CaptureError(directory + ": replaced by another directory while the capture started; start the capture again");
 }
 
@@ -93,7 +103,7 @@ static void refuse_foreign_proc() {
 CapturedDirectory find_captured(CaptureOptions& options) {
   refuse_foreign_proc();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
-  const std::string directory = absolute(options.directory);
+  const std::string directory = absolute_directory(options.directory);
   UniqueFd root(open_directory(directory));
   std::optional<MountEntry> below = mount_of(root.get());
   if (!below)

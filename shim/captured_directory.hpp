@@ -17,6 +17,9 @@ struct CapturedDirectory {
   MountEntry below;  // the mount that it is on
 };
 
+// Returns the path of a directory without symlinks. Throws CaptureError, also if that path does not lead there in this process's
+// mount namespace.
+std::string absolute_directory(const std::string& directory);
 int open_directory(const std::string& directory);  // O_PATH. Throws CaptureError
 void same_directory_or_fail(int a, int b, const std::string& directory);
 

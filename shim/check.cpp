@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,18 +121,17 @@ int run_check(const std::string& directory, bool calls_only) {
     printf("%lld %lld\n", static_cast<long long>(cost.asleep), static_cast<long long>(cost.awake));
     return 0;
   }
-  const std::unique_ptr<char, void (*)(void*)> path(realpath(directory.c_str(), nullptr), free);
-  if (!path) throw failed(directory, errno);
-  const UnseenProcesses holders = processes_below(path.get());
-  const CapturedCost captured = time_captured_calls(path.get(), "auto");
+  const std::string path = absolute_directory(directory);
+  const UnseenProcesses holders = processes_below(path);
+  const CapturedCost captured = time_captured_calls(path, "auto");
   std::unique_ptr<CapturedCost> uring;
   if (uring_problem().empty() && !captured.transport.starts_with("io_uring"))
-    uring = std::make_unique<CapturedCost>(time_captured_calls(path.get(), "uring"));
-  print_cost(time_calls(path.get()), captured, uring.get());
+    uring = std::make_unique<CapturedCost>(time_captured_calls(path, "uring"));
+  print_cost(time_calls(path), captured, uring.get());
   if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
   print_kernel_hooks();
   print_refused();
-  if (const std::string problem = why_not_started(path.get(), holders.mapping); !problem.empty()) line("not started", problem);
+  if (const std::string problem = why_not_started(path, holders.mapping); !problem.empty()) line("not started", problem);
   print_unseen(holders);
   return 0;
 }

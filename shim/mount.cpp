@@ -152,7 +152,8 @@ int open_fuse_device() {
         "/dev/fuse");
   }
   if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-    throw CaptureError("/dev/fuse is missing: load the kernel's fuse module (modprobe fuse)");
+    throw CaptureError(
+        "/dev/fuse is missing: load the kernel's fuse module (modprobe fuse), or give the container --device /dev/fuse");
   if (errno == EACCES || errno == EPERM)
     throw CaptureError("no permission for /dev/fuse: run as root, or make the device accessible (chmod 666 /dev/fuse)");
   throw failed("/dev/fuse", errno);

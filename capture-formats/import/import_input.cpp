@@ -2,8 +2,6 @@
 #include "import_input.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,15 +13,8 @@ namespace fsr {
 
 constexpr size_t kRead = 256 << 10;
 
-ImportInput::ImportInput(int fd, std::string name) : file_(gzdopen(fd, "rb")), name_(std::move(name)) {
-  if (file_) return;
-  close(fd);
-  throw std::bad_alloc();
-}
+ImportInput::ImportInput(int fd, std::string name) : file_(std::in_place, fd), name_(std::move(name)) {}
 ImportInput::ImportInput(std::string_view bytes) : name_("input"), buffer_(bytes), ended_(true) {}
-ImportInput::~ImportInput() {
-  if (file_) gzclose(file_);
-}
 
 bool ImportInput::fill(size_t wanted) {
   while (!ended_ && buffer_.size() - at_ < wanted) {
@@ -33,20 +24,10 @@ bool ImportInput::fill(size_t wanted) {
     }
     const size_t had = buffer_.size();
     buffer_.resize(had + kRead);
-    // zlib passes on what is not compressed as it is.
-    errno = 0;
-    const int n = gzread(file_, buffer_.data() + had, kRead);
-    const int error = errno;
+    const ssize_t n = file_->read(buffer_.data() + had, kRead);
     buffer_.resize(had + size_t(n > 0 ? n : 0));
-    int kind = Z_OK;
-    const char* what = gzerror(file_, &kind);
-    if (kind == Z_ERRNO && error == EINTR) {
-      gzclearerr(file_);
-      continue;
-    }
-    if (kind == Z_ERRNO) throw ImportError(escape_text(name_) + ": " + strerror(error));
-    if (kind != Z_OK) damage_ = what;
-    ended_ = n <= 0;
+    if (n < 0) throw ImportError(escape_text(name_) + ": " + strerror(errno));
+    ended_ = n == 0;
   }
   return buffer_.size() - at_ >= wanted;
 }
@@ -82,7 +63,7 @@ bool ImportInput::bytes(size_t size, std::string_view* out) {
   return true;
 }
 
-uint64_t ImportInput::file_offset() const { return file_ ? uint64_t(std::max<z_off_t>(gzoffset(file_), 0)) : offset_; }
+uint64_t ImportInput::file_offset() const { return file_ ? file_->offset() : offset_; }
 
 std::string ImportInput::place() const {
   return escape_text(name_) + (lines_ ? fmt::format(":{}", lines_) : fmt::format(": byte {}", offset_));

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-struct gzFile_s;  // of zlib
+#include "gzip_file.hpp"
 
 namespace fsr {
 
@@ -24,7 +25,6 @@ class ImportInput {
 
   ImportInput(int fd, std::string name);         // takes over `fd`; `name` is for messages
   explicit ImportInput(std::string_view bytes);  // reads the caller's bytes, which must stay valid
-  ~ImportInput();
   ImportInput(const ImportInput&) = delete;
   ImportInput& operator=(const ImportInput&) = delete;
 
@@ -38,17 +38,18 @@ class ImportInput {
 
   // Returns exactly `size` bytes, valid until the next call. False: the input has fewer, and none are consumed.
   bool bytes(size_t size, std::string_view* out);
-  uint64_t offset() const { return offset_; }            // bytes consumed
-  uint64_t file_offset() const;                          // bytes of the file that were read, for progress
-  std::string place() const;                             // "strace.log:12", "x.pcap: byte 4711"
-  const std::string& damage() const { return damage_; }  // why a compressed input ended early; empty: it did not
+  uint64_t offset() const { return offset_; }  // bytes consumed
+  uint64_t file_offset() const;                // bytes of the file that were read, for progress
+  std::string place() const;                   // "strace.log:12", "x.pcap: byte 4711"
+  // Returns why compressed input ended early. Empty: it did not.
+  std::string damage() const { return file_ ? file_->damage() : std::string(); }
 
  private:
   bool fill(size_t wanted);  // reads until the buffer has so many bytes, or the input ends
   std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
 
-  gzFile_s* file_ = nullptr;
-  std::string name_, buffer_, damage_;
+  std::optional<GzipFile> file_;
+  std::string name_, buffer_;
   size_t at_ = 0;
   uint64_t offset_ = 0, lines_ = 0;
   bool ended_ = false, open_ = false;

@@ -246,6 +246,8 @@ static std::string own_words(const CLI::Error& error, const CLI::App* at) {
     return what.substr(0, what.size() - unreadable.size()) + ": can't be read";
   if (kind == "ConfigError" && what.starts_with(unknown) && at->get_config_ptr()) {
     const std::string word = what.substr(unknown.size()), meant = nearest_word("--" + word, long_names(*at));
+    if (word.find(' ') != word.npos)
+      return word + ": expected OPTION = VALUE, in the file of " + at->get_config_ptr()->get_name();
     return word + ": no such option, in the file of " + at->get_config_ptr()->get_name() +
            (meant.empty() ? "" : "; did you mean " + meant.substr(2) + "?");
   }

@@ -143,6 +143,9 @@ std::string names() {
   return out;
 }
 
+// Number behind the version in a log of Darshan, in the byte order of the machine that wrote it.
+constexpr std::string_view kDarshanMagic("\x37\x35\x64\0\0\0\0", 8), kDarshanMagicSwapped("\0\0\0\0\0\x64\x35\x37", 8);
+
 int import(Options& options) {
   if (options.import.directory.empty()) throw std::runtime_error("--directory: expected a directory, found ''");
   options.import.directory = std::filesystem::absolute(options.import.directory).lexically_normal();
@@ -156,9 +159,14 @@ int import(Options& options) {
   if (fd < 0 || fstat(fd, &st) < 0) throw std::system_error(errno, std::generic_category(), options.input);
   ImportInput input(fd, standard_input ? "standard input" : options.input);
   const std::string_view head = input.head();
+  if (head.empty() && !input.damage().empty())
+    throw std::runtime_error(escape_text(input.name()) + ": compressed input is damaged: " + input.damage());
   if (head.empty()) throw std::runtime_error(escape_text(input.name()) + ": is empty");
   if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already and requires no import");
   if (!importer) importer = first_importer([&](const Importer* i) { return i->sniff(head); });
+  if (!importer && head.size() > 16 && (head.substr(8, 8) == kDarshanMagic || head.substr(8, 8) == kDarshanMagicSwapped))
+    throw std::runtime_error(escape_text(input.name()) +
+                             ": is a log of Darshan itself; import the text that darshan-dxt-parser prints of it");
   if (!importer)
     throw std::runtime_error(escape_text(input.name()) + ": not recognized as any of " + names() +
                              "; name the format with --format");

@@ -63,6 +63,8 @@ refused 'an option given twice' '--seed: given 2 times, expected once$' fsreplay
 refused 'a switch with a value' "--json: expected no value, found 'maybe'" fsreplay good.zst t --json=maybe
 echo 'sclae=2' >options.ini
 refused 'an unknown option in a file of options' 'sclae: no such option, in the file of --config; did you mean scale\?$' fsreplay good.zst t --config options.ini
+echo 'scale 2' >line.ini
+refused 'a line without = in a file of options' 'scale 2: expected OPTION = VALUE, in the file of --config$' fsreplay good.zst t --config line.ini
 refused 'a file of options that is missing' 'missing.ini: can.t be read$' fsreplay good.zst t --config missing.ini
 refused 'an unknown order' 'order' fsreplay good.zst t --order random
 refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root

@@ -84,3 +84,20 @@ check 'rootless: no place for the control socket, and what to do' grep -q 'no pr
 check 'rootless: the application works' grep -q '^worked$' rootless.out
 check 'rootless: each call is in the trace, with its process' sh -c "fstrace dump rootless/rootless.zst | grep -q '/mv rename f -> g'"
 check 'rootless: the trace is complete' fstrace verify rootless/rootless.zst
+
+check_status 'a container without the device: what to give it' 2 'missing: .*--device /dev/fuse' \
+  unshare -m sh -c 'mount -t tmpfs none /dev && fsshim capture vol -o missing.zst'
+check_status 'a container without the capability: what to give it' 2 'lacks CAP_SYS_ADMIN.*--cap-add SYS_ADMIN' \
+  setpriv --bounding-set -sys_admin fsshim capture vol -o missing.zst
+
+# From the host, by a process of a container whose mounts the host does not have.
+mkdir -p private/data
+unshare -m --propagation private sh -c 'mount -t tmpfs none private && mkdir private/data && echo $$ >pid && exec sleep 60' &
+own_process $!
+wait_for test -s pid
+for given in "capture" "check" "capture --via kernel --everywhere"; do
+  # shellcheck disable=SC2086  # words
+  set -- $given "/proc/$(cat pid)/root$scratch/private/data"
+  [ "$given" = check ] || set -- "$@" -o elsewhere.zst
+  check_status "elsewhere: $given: another mount namespace" 2 'belongs to another mount namespace .*--pod' timeout 20 fsshim "$@"
+done

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What foreign input may look like, for every importer: a clear message or a counted skip, never a crash, never success without an
 operation, never half a trace."""
+import gzip
 import itertools
 import os
 import struct
@@ -59,6 +60,21 @@ SPOILT = {
     "half of its bytes changed": (lambda data: bytes(b ^ (b * 31 + i) % 2 for i, b in enumerate(data)), {1, 2}, ""),
 }
 
+
+
+
+def members(data, between=b"", cut=None):
+    """Returns what gzip writes for the halves of `data`, one after the other, as programs do that write in pieces."""
+    return (gzip.compress(data[:len(data) // 2]) + between + gzip.compress(data[len(data) // 2:]))[:cut]
+
+
+COMPRESSED = {
+    "by gzip in two pieces": (members, {0, 1}, ""),
+    "with zeros behind a piece": (lambda data: members(data, b"\0" * 600), {0, 1}, ""),
+    "cut": (lambda data: members(data, cut=-20), {1}, "rest of the compressed input: unexpected end of file"),
+    "its second piece damaged": (lambda data: members(data, b"\1"), {1}, "rest of the compressed input: incorrect header check"),
+    "its beginning damaged": (lambda data: b"\x1f\x8b" + data[:300], {2}, "compressed input is damaged"),
+}
 
 # Without lines.
 SPOILT_BINARY = {
@@ -133,7 +149,7 @@ def main():
                 status, said = run("import", f"{DATA}/{sample}", "--directory", "/srv/work" if b"/srv/work" in data else "/", "-o", out)
                 good = operations(out) if os.path.exists(out) else 0
                 cases.case(f"{sample} is recognized as {name}", status in (0, 1) and good > 4 and f"lost" not in said, said)
-                for what, (spoil, statuses, words) in (SPOILT_BINARY if sample.endswith(".pcap") else SPOILT).items():
+                for what, (spoil, statuses, words) in ({**(SPOILT_BINARY if sample.endswith(".pcap") else SPOILT), **COMPRESSED}).items():
                     if os.path.exists(out):
                         os.unlink(out)
                     with open(spoilt, "wb") as file:
@@ -164,6 +180,11 @@ def main():
         cases.case("a write that Linux would shorten", status == 1 and "changed 1: reads and writes of more than 2 GiB" in said, said)
         status, said = run("import", f"{DATA}/msr.csv", "--format", "nonsense", "-o", out, "--force")
         cases.case("an unknown format", status == 2 and "expected one of" in said, said)
+        for order in "<>":
+            with open(spoilt, "wb") as file:
+                file.write(struct.pack(f"{order}8sq", b"3.41", 6567223) + b"\1" * 400)
+            status, said = run("import", spoilt, "-o", out, "--force")
+            cases.case(f"a log of Darshan itself ({order})", status == 2 and "darshan-dxt-parser" in said, said)
         status, said = run("import", f"{DATA}/../golden-v1.zst", "-o", out, "--force")
         cases.case("a trace of our own", status == 2 and "is a trace already" in said, said)
     return cases.status()

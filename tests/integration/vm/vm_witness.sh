@@ -151,8 +151,12 @@ mount -t cgroup2 cgroup /sys/fs/cgroup
 pod=/sys/fs/cgroup/kubepods-pod12ab_34cd.slice
 mkdir $pod $pod/container /sys/fs/cgroup/other
 in_group() { sh -c 'echo $$ >$0/cgroup.procs; exec sh -c "$1"' "$@"; }
+# A container that runs before the capture, with the volume at another path.
+in_group $pod/container 'exec unshare -m -p -f sh -c "mount -t proc proc /proc; mount --bind /mnt/every /mnt/view; touch /tmp/pod.runs
+  until [ -e /tmp/pod.go ]; do sleep 0.1; done; cd /mnt/view; echo in >inside; cat inside two; stat inside"' >/dev/null & container=$!
+until [ -e /tmp/pod.runs ]; do sleep 0.1; done
 fsshim capture /mnt/every --via kernel --pod 12ab-34cd --exclude op=getattr,read --background --verbose -o /share/pod.zst >/share/pod.out 2>&1; status pod $?
-in_group $pod/container 'echo in >/mnt/every/inside; cat /mnt/every/inside /mnt/every/two; stat /mnt/every/inside' >/dev/null
+touch /tmp/pod.go; wait $container
 in_group /sys/fs/cgroup/other 'echo in >/mnt/every/outside; cat /mnt/every/outside' >/dev/null
 echo host >/mnt/every/host
 fsshim stop /mnt/every >>/share/pod.out 2>&1; status podstop $?
