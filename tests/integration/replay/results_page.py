@@ -296,7 +296,7 @@ def data():
 
 def long_run():
     """Intervals of a run of many hours are longer, so that their number is bounded: those of ten hours have five seconds."""
-    run("timeout", "-s", "INT", "2.5", "fsreplay", "mix:sfs97-v3", "memory:", "--load", "50", "--duration", "10h", "-q", "--results", "long.sqlite")
+    run("timeout", "-s", "INT", "4", "fsreplay", "mix:sfs97-v3", "memory:", "--load", "50", "--duration", "10h", "-q", "--results", "long.sqlite")
     with contextlib.closing(sqlite3.connect("long.sqlite")) as db:
         ends = [end for (end,) in db.execute("select to_ns from intervals where kind = '' order by to_ns")]
     cases.case("a run of ten hours has intervals of five seconds", len(ends) == 1 and ends[0] > 1.1e9, ends)
