@@ -9,6 +9,7 @@
 #include "capture_error.hpp"
 #include "trace_header.hpp"
 #include "util/memory.hpp"
+#include "util/page_size.hpp"
 
 namespace fsr::shim {
 
@@ -16,9 +17,11 @@ namespace {
 
 // Bytes of the rings before a load is known: for 80,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
+constexpr size_t kMostPages = 256;  // of a request's data: libfuse's FUSE_DEFAULT_MAX_PAGES_LIMIT
 
 RingSize ring_size(const CaptureOptions& options) {
   RingSize size{.time = options.ring};
+  if (options.content == Content::full) size.chunk = std::max(size.chunk, 2 * kMostPages * page_size());
   size.limit = memory_budget() / 4;
   size.start = std::min(size_t(double(kExpectedLoad) * double(options.ring) / 1e9), size.limit);
   return size;

@@ -28,7 +28,7 @@ enum class Overflow { wait, drop };
 // Memory of the rings, beside the one chunk that each has for itself.
 struct RingSize {
   int64_t time = 1'000'000'000;  // ns for which the memory lasts at the highest load so far; it grows until that is so
-  size_t chunk = 2 << 20;        // bytes of a chunk; no record is larger: a request with its content has 1.1 MiB
+  size_t chunk = 2 << 20;        // bytes of a chunk; no record is larger
   size_t start = 32 << 20;       // bytes at the start, before a load is known
   size_t limit = 256 << 20;      // most bytes; if not more than `start`, the memory never grows
 };
