@@ -214,7 +214,7 @@ void Calls::clone_range() {
   if (!call_.error) {
     op.result = op.length;
     target.size = std::max(target.size, op.offset2 + op.result);
-    if (!op.length) target.size_known = false;  // as long as the source, whose size is not known
+    if (!op.length && !source.size_known) target.size_known = false;  // as long as the source, whose size is not known
   }
   op.handle = in->handle;
   op.handle2 = out->handle;

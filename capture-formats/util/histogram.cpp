@@ -95,7 +95,7 @@ void Histogram::add(int64_t value) {
 
 void Histogram::merge(const Histogram& other) {
   if (!other.count_) return;
-  if (!count_) {
+  if (!count_ && other.few()) {
     *this = other;
     return;
   }

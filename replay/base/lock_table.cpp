@@ -19,39 +19,64 @@ LockTable::Ranges::const_iterator LockTable::first(uint64_t owner, uint64_t star
   return it != ranges_.end() && it->owner == owner && it->start <= end ? it : ranges_.end();
 }
 
-// Returns a range of another owner that keeps `owner` from this lock. end(): there is none.
-LockTable::Ranges::const_iterator LockTable::in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
-  for (auto other = ranges_.begin(); other != ranges_.end(); other = ranges_.upper_bound({other->owner, UINT64_MAX, 0, false})) {
-    if (other->owner == owner) continue;
-    for (auto it = first(other->owner, start, end); it != ranges_.end() && it->owner == other->owner && it->start <= end; ++it)
-      if (exclusive || it->exclusive) return it;
-  }
-  return ranges_.end();
+// Returns the number of ranges that overlap [start, end]: those that begin in time, less those that end before.
+size_t LockTable::overlapping(bool exclusive, uint64_t start, uint64_t end) const {
+  const auto &starts = starts_[exclusive], &ends = ends_[exclusive];
+  return size_t((std::ranges::upper_bound(starts, end) - starts.begin()) -
+                (std::ranges::lower_bound(ends, start) - ends.begin()));
+}
+
+void LockTable::add(const Range& range) {
+  auto put = [](std::vector<uint64_t>& marks, uint64_t at) { marks.insert(std::ranges::upper_bound(marks, at), at); };
+  put(starts_[range.exclusive], range.start);
+  put(ends_[range.exclusive], range.end);
+  if (range.handle) ++locked_through_[{range.handle, range.owner}];
+  ranges_.insert(range);
+}
+
+LockTable::Ranges::const_iterator LockTable::remove(Ranges::const_iterator it) {
+  auto take_out = [](std::vector<uint64_t>& marks, uint64_t at) { marks.erase(std::ranges::lower_bound(marks, at)); };
+  take_out(starts_[it->exclusive], it->start);
+  take_out(ends_[it->exclusive], it->end);
+  const auto through = locked_through_.find({it->handle, it->owner});
+  if (through != locked_through_.end() && --through->second == 0) locked_through_.erase(through);
+  return ranges_.erase(it);
 }
 
 int LockTable::test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
-  return in_the_way(owner, start, end, exclusive) == ranges_.end() ? 0 : EAGAIN;
+  size_t others = overlapping(true, start, end) + (exclusive ? overlapping(false, start, end) : 0);
+  for (auto it = first(owner, start, end); others && it != ranges_.end() && it->owner == owner && it->start <= end; ++it)
+    others -= exclusive || it->exclusive;
+  return others ? EAGAIN : 0;
+}
+
+// Returns an owner that keeps `owner` from this lock. There is one.
+uint64_t LockTable::in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
+  for (auto other = ranges_.begin();; other = ranges_.upper_bound({other->owner, UINT64_MAX, 0, false})) {
+    if (other->owner == owner) continue;
+    for (auto it = first(other->owner, start, end); it != ranges_.end() && it->owner == other->owner && it->start <= end; ++it)
+      if (exclusive || it->exclusive) return it->owner;
+  }
 }
 
 int LockTable::set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
   if (int error = test(owner, start, end, exclusive)) return error;
   clear(owner, start, end);
-  ranges_.insert({owner, start, end, exclusive, handle});
+  add({owner, start, end, exclusive, handle});
   return 0;
 }
 
 void LockTable::clear(uint64_t owner, uint64_t start, uint64_t end) {
   for (auto it = first(owner, start, end); it != ranges_.end(); it = first(owner, start, end)) {
     const Range r = *it;
-    ranges_.erase(it);
-    if (r.start < start) ranges_.insert({owner, r.start, start - 1, r.exclusive, r.handle});
-    if (r.end > end) ranges_.insert({owner, end + 1, r.end, r.exclusive, r.handle});
+    remove(it);
+    if (r.start < start) add({owner, r.start, start - 1, r.exclusive, r.handle});
+    if (r.end > end) add({owner, end + 1, r.end, r.exclusive, r.handle});
   }
 }
 
 void LockTable::take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
-  for (auto it = in_the_way(owner, start, end, exclusive); it != ranges_.end(); it = in_the_way(owner, start, end, exclusive))
-    clear(it->owner, start, end);
+  while (test(owner, start, end, exclusive)) clear(in_the_way(owner, start, end, exclusive), start, end);
   set(owner, start, end, exclusive, handle);
 }
 
@@ -69,15 +94,20 @@ void LockTable::restore(uint64_t owner, uint64_t start, uint64_t end, std::span<
   for (const Range& r : ranges) set(r.owner, r.start, r.end, r.exclusive, r.handle);
 }
 
+std::vector<uint64_t> LockTable::owners(HandleId handle) const {
+  std::vector<uint64_t> all;
+  for (auto it = locked_through_.lower_bound({handle, 0}); it != locked_through_.end() && it->first.first == handle; ++it)
+    all.push_back(it->first.second);
+  return all;
+}
+
 std::vector<uint64_t> LockTable::close(HandleId handle) {
   flocks_.erase(handle);
-  std::vector<uint64_t> owners;
-  std::erase_if(ranges_, [&](const Range& r) {
-    if (!handle || r.handle != handle) return false;
-    if (std::ranges::find(owners, r.owner) == owners.end()) owners.push_back(r.owner);
-    return true;
-  });
-  return owners;
+  std::vector<uint64_t> all = owners(handle);
+  for (uint64_t owner : all)
+    for (auto it = first(owner, 0, UINT64_MAX); it != ranges_.end() && it->owner == owner;)
+      it = it->handle == handle ? remove(it) : std::next(it);
+  return all;
 }
 
 int LockTable::set_flock(HandleId handle, bool exclusive) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "op.hpp"
@@ -42,6 +43,7 @@ class LockTable {
   // Removes all locks that were taken through this open instance, which has ended. Locks of open file descriptions last until
   // then; a process has given up its locks at an earlier close. Returns the owners that lost a range, each once.
   std::vector<uint64_t> close(HandleId handle);
+  std::vector<uint64_t> owners(HandleId handle) const;  // of the ranges locked through `handle`, each once
   const Ranges& ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
   // Range of bytes; both ends inclusive.
@@ -54,10 +56,16 @@ class LockTable {
 
  private:
   Ranges::const_iterator first(uint64_t owner, uint64_t start, uint64_t end) const;
-  Ranges::const_iterator in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
+  uint64_t in_the_way(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
+
+  void add(const Range& range);
+  Ranges::const_iterator remove(Ranges::const_iterator it);
+  size_t overlapping(bool exclusive, uint64_t start, uint64_t end) const;
 
   Ranges ranges_;
-  std::map<HandleId, bool> flocks_;  // value: true if exclusive
+  std::vector<uint64_t> starts_[2], ends_[2];                       // of all ranges in order; [1]: of the exclusive ones
+  std::map<std::pair<HandleId, uint64_t>, size_t> locked_through_;  // number of ranges by handle and owner
+  std::map<HandleId, bool> flocks_;                                 // value: true if exclusive
 };
 
 }  // namespace fsr

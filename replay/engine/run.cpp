@@ -257,8 +257,10 @@ void Runner::report_interval(int64_t now, bool last) {
     };
     // Waits for a tenth of a short interval at most, and ever longer between two looks, because each takes processor time.
     const auto most = std::chrono::nanoseconds(std::clamp<int64_t>(run_.options.interval / 10, 100'000, 10'000'000));
-    for (std::chrono::nanoseconds waited{}, pause = 100us; waited < most && !all(); waited += pause, pause *= 2)
+    for (std::chrono::nanoseconds waited{}, pause = 100us; waited < most && !all(); pause = std::min(pause * 2, most - waited)) {
       std::this_thread::sleep_for(pause);
+      waited += pause;
+    }
   }
   const int64_t length = run_.options.interval;
   // The last interval begins before now if it can.

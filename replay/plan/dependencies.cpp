@@ -121,7 +121,9 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
     Slot& other = slots_[ref.slot];
     const bool decided = access.decided || ref.decided;
     const bool ordered = other.end <= self.start || (decided && other.end != INT64_MAX);
-    const bool same_bytes = content && other.from < accesses_.seen && self.from < other.to;
+    // A read that found the end of the file within the bytes of a write came before it.
+    const bool came_before = accesses_.seen < accesses_.to && accesses_.seen < other.to;
+    const bool same_bytes = content && !came_before && std::max(self.from, other.from) < std::min(accesses_.seen, other.to);
     const bool for_end = ordered || (same_bytes && other.end != INT64_MAX);
     if (!for_end) ++free_pairs_;
     bool covered = follows_stream_ && other.stream && other.thread == self.thread && other.end <= self.start;

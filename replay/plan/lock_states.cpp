@@ -53,7 +53,7 @@ LockUse LockStates::use_of(const Op& op) const {
 
 bool LockStates::holds_through(HandleId handle, uint64_t table) const {
   auto it = tables_.find(table);
-  return it != tables_.end() && std::ranges::any_of(it->second.ranges(), [&](const auto& r) { return r.handle == handle; });
+  return it != tables_.end() && !it->second.owners(handle).empty();
 }
 
 bool LockStates::fits(const LockUse& use) const {
@@ -72,9 +72,13 @@ bool LockStates::brings(const LockUse& change, const LockUse& wanted) const {
     return false;
   auto it = tables_.find(wanted.table);
   if (it == tables_.end()) return false;
-  return std::ranges::any_of(it->second.ranges(), [&](const LockTable::Range& r) {
-    const bool changed = change.closes ? r.handle == change.handle && r.owner != wanted.owner : r.owner == change.owner;
-    return changed && (r.exclusive || wanted.exclusive) && change.overlaps(r.start, r.end) && wanted.overlaps(r.start, r.end);
+  const std::vector<uint64_t> owners = change.closes ? it->second.owners(change.handle) : std::vector{change.owner};
+  return std::ranges::any_of(owners, [&](uint64_t owner) {
+    if (owner == wanted.owner) return false;
+    return std::ranges::any_of(it->second.held(owner, wanted.start, wanted.end), [&](const LockTable::Range& r) {
+      return (!change.closes || r.handle == change.handle) && (r.exclusive || wanted.exclusive) &&
+             change.overlaps(r.start, r.end);
+    });
   });
 }
 

@@ -58,7 +58,7 @@ class LockStates {
   bool holds_through(HandleId handle, uint64_t table) const;
   void change(uint64_t table, const LockUse& use);
 
-  static constexpr size_t kMost = 1 << 18;  // ranges, of all files; some 24 MiB
+  static constexpr size_t kMost = 1 << 17;  // ranges, of all files; some 20 MiB, or 64 MiB with one in each file
 
   std::unordered_map<uint64_t, LockTable> tables_;  // none of them empty
   size_t held_ = 0;                                 // number of ranges in all tables

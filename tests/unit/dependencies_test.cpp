@@ -88,6 +88,17 @@ TEST_CASE("overlapping reads and writes of the same bytes wait for each other's 
   Op early = io_op({1, 12, 2}, OpKind::read, 10, 2, 0, 8192);
   early.result = 4096;
   CHECK(Graph({write, early}).start(1, 0));
+  early.result = 6000;  // within the bytes of the write, which extended the file
+  CHECK(Graph({write, early}).start(1, 0));
+  Op nothing = io_op({1, 12, 2}, OpKind::read, 10, 2, 6000);  // at the end of the file
+  nothing.result = 0;
+  CHECK(Graph({write, nothing}).start(1, 0));
+  nothing.length = 0;
+  CHECK(Graph({write, nothing}).start(1, 0));
+  Op empty = io_op({0, 9, 1}, OpKind::write, 10, 1, 4096);
+  empty.length = empty.result = 0;
+  CHECK(Graph({empty, io_op({1, 12, 2}, OpKind::read, 10, 2, 0, 8192)}).start(1, 0));
+  early.result = 4096;
   early.start = 0;
   CHECK(Graph({early, io_op({1, 12, 1}, OpKind::write, 10, 1, 4096)}).end(1, 0));
 }

@@ -119,8 +119,12 @@ TEST_CASE("the strace import reads clones of files") {
       "1 11.0 write(5, \"x\", 1) = 1 <0.1>\n"
       "1 12.0 openat(AT_FDCWD, \"long\", O_RDONLY) = 6 <0.1>\n"
       "1 13.0 ioctl(4, FICLONERANGE, {src_fd=6, src_offset=0, src_length=0, dest_offset=0}) = 0 <0.1>\n"
-      "1 14.0 write(5, \"x\", 1) = 1 <0.1>\n");
-  CHECK(i.count(OpKind::copy_file_range) == 5);
+      "1 14.0 write(5, \"x\", 1) = 1 <0.1>\n"
+      "1 15.0 openat(AT_FDCWD, \"empty\", O_RDWR|O_CREAT|O_EXCL, 0600) = 7 <0.1>\n"
+      "1 16.0 openat(AT_FDCWD, \"copy\", O_WRONLY|O_CREAT|O_EXCL|O_APPEND, 0600) = 8 <0.1>\n"
+      "1 17.0 ioctl(8, FICLONE, 7) = 0 <0.1>\n"
+      "1 18.0 write(8, \"x\", 1) = 1 <0.1>\n");
+  CHECK(i.count(OpKind::copy_file_range) == 6);
   for (unsigned n = 0; n < 3; ++n) {
     CHECK(is_clone(i.op(OpKind::copy_file_range, n)));
     CHECK(i.op(OpKind::copy_file_range, n).object == i.op(OpKind::create, 0).object);
@@ -135,6 +139,7 @@ TEST_CASE("the strace import reads clones of files") {
   CHECK(i.op(OpKind::write, 1).offset == 12288);  // a clone that failed leaves the end of the file where it was
   CHECK(!i.op(OpKind::write, 1).has(kOpInferred));
   CHECK(i.op(OpKind::write, 2).has(kOpInferred));  // where a file of unknown length has replaced the content
+  CHECK(!i.op(OpKind::write, 3).has(kOpInferred));
   CHECK(i.notes.total(ImportNotes::lost) == 1);
 }
 

@@ -39,21 +39,21 @@ bool set_direct(int fd, bool on) {
 }
 
 DirectGuard::DirectGuard(OpenFile& open, bool whole_blocks) : open_(open), direct_(whole_blocks) {
-  if (!open_.block) return;
+  if (!open_.direct) return;
   if (direct_) {
     open_.directness.lock_shared();
   } else {
     open_.directness.lock();
-    set_direct(open_.fd.get(), false);
+    turned_off_ = set_direct(open_.fd.get(), false);
   }
 }
 
 DirectGuard::~DirectGuard() {
-  if (!open_.block) return;
+  if (!open_.direct) return;
   if (direct_) {
     open_.directness.unlock_shared();
   } else {
-    set_direct(open_.fd.get(), true);
+    if (turned_off_) set_direct(open_.fd.get(), true);
     open_.directness.unlock();
   }
 }

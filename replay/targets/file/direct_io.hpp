@@ -17,18 +17,20 @@ uint32_t direct_block(int fd);
 // Turns O_DIRECT of a descriptor on or off. False: it was so already.
 bool set_direct(int fd, bool on);
 
-// A lock on a file for one read or write. It has an effect only if O_DIRECT was added by the target's option. A request of whole
-// blocks keeps O_DIRECT and shares the file with others. Any other request turns O_DIRECT off and has the file alone meanwhile.
+// A lock on a file for one read or write. It has an effect only on files with O_DIRECT. A request of whole blocks keeps O_DIRECT
+// and shares the file with others. Any other request turns O_DIRECT off and has the file alone meanwhile.
 class DirectGuard {
  public:
   DirectGuard(OpenFile& open, bool whole_blocks);
   ~DirectGuard();
   DirectGuard(const DirectGuard&) = delete;
   DirectGuard& operator=(const DirectGuard&) = delete;
+  bool turned_off() const { return turned_off_; }
 
  private:
   OpenFile& open_;
   const bool direct_;
+  bool turned_off_ = false;
 };
 
 }  // namespace fsr

@@ -37,7 +37,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   // Set if O_DIRECT was added and not recorded: bytes that offsets and lengths must be multiples of to have it. 0: not added. See
   // direct_io.hpp.
   uint32_t block = 0;
-  std::shared_mutex directness;
+  std::shared_mutex directness;  // DirectGuard's; a file with O_DIRECT only
   // Protects the listing of a directory: one readdir at a time.
   std::mutex mutex;
   DirCursor cursor;

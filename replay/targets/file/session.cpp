@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
+#include <shared_mutex>
 
 #include "plain_calls.hpp"
 #include "targets/lock_timeout.hpp"
@@ -202,6 +203,8 @@ bool FileSession::start_on_ring(TargetRequest& request, const OpenRef& open) {
   // io_uring repeats a read that ends early, which v9fs sends to the server again. It also closes a file later than close(2), and
   // v9fs looks up no directory of an open file.
   if (shared_->type == V9FS_MAGIC) return false;
+  std::shared_lock keeps_direct(open->directness, std::defer_lock);
+  if (open->direct && !keeps_direct.try_lock()) return false;  // O_DIRECT is off for a request that it refused
   std::unique_ptr<Job> job = take_job(request);
   const bool aligns = op.kind == OpKind::write && open->direct;
   const size_t length = size_t(std::min<uint64_t>(op.length, reads ? op.length : request.payload.size()));

@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/target.hpp"
+#include "direct_io.hpp"
 #include "objects.hpp"
 
 struct statx;
@@ -121,6 +123,7 @@ class FileTree {
   mode_t allowed_mode(uint32_t mode);
   int kept_flags(uint32_t flags) const;
   bool whole_blocks(const OpenFile& open, const Op& op);
+  bool without_direct(const Op& op, OpenFile& open, std::optional<DirectGuard>& guard);
 
   TargetOptions options_;
   FileObjects objects_;

@@ -53,17 +53,20 @@ bool FileTree::whole_blocks(const OpenFile& open, const Op& op) {
   return whole;
 }
 
-// Turns O_DIRECT off if it refused a request that succeeded in the capture. The application had turned it off by then with
-// fcntl(2), as dd does for the last bytes. True: the request is to be made again.
-static bool without_direct(const Op& op, const OpenFile& open) {
-  return errno == EINVAL && !op.error && open.direct && !open.block && set_direct(open.fd.get(), false);
+// Turns O_DIRECT off for the rest of a request that it refused and that succeeded in the capture. The application had turned it
+// off by then with fcntl(2), as dd does for the last bytes. True: the request is to be made again.
+bool FileTree::without_direct(const Op& op, OpenFile& open, std::optional<DirectGuard>& guard) {
+  if (errno != EINVAL || op.error || !open.direct || guard->turned_off()) return false;
+  guard.emplace(open, false);
+  unaligned_ += guard->turned_off();
+  return guard->turned_off();
 }
 
 int FileTree::read(Context& c) {
   ActAs act(c.who);
   OpenRef open;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &open)) return error;
-  DirectGuard guard(*open, whole_blocks(*open, c.op));
+  std::optional<DirectGuard> guard(std::in_place, *open, whole_blocks(*open, c.op));
   uint64_t length = std::min(c.op.length, kMostPerCall);
   struct stat st;
   // Limit the memory to what the rest of the file needs, whatever length the trace has.
@@ -78,7 +81,7 @@ int FileTree::read(Context& c) {
   do {
     size_t piece = size_t(std::min<uint64_t>(length - done, kPiece));
     ssize_t n = pread(open->fd.get(), buffer + (whole ? done : 0), piece, off_t(c.op.offset + done));
-    if (n < 0 && done == 0 && without_direct(c.op, *open)) continue;
+    if (n < 0 && done == 0 && without_direct(c.op, *open, guard)) continue;
     if (n < 0 && done == 0) return errno;
     if (n > 0) done += uint64_t(n);
     if (n < ssize_t(piece)) break;
@@ -93,7 +96,7 @@ int FileTree::write(Context& c) {
   OpenRef open;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_WRONLY, &open)) return error;
   const char* bytes = c.request.payload.data();
-  DirectGuard guard(*open, whole_blocks(*open, c.op));
+  std::optional<DirectGuard> guard(std::in_place, *open, whole_blocks(*open, c.op));
   size_t length = std::min<size_t>(c.request.payload.size(), c.op.length);
   if (open->direct) {
     char* aligned = c.reply.data.need(length);
@@ -103,7 +106,7 @@ int FileTree::write(Context& c) {
   iovec part{.iov_base = const_cast<char*>(bytes), .iov_len = length};
   auto attempt = [&] { return pwritev2(open->fd.get(), &part, 1, off_t(c.op.offset), c.op.has(kOpAppend) ? RWF_APPEND : 0); };
   ssize_t n = attempt();
-  if (n < 0 && without_direct(c.op, *open)) n = attempt();
+  if (n < 0 && without_direct(c.op, *open, guard)) n = attempt();
   if (n < 0) return errno;
   c.request.outcome.result = uint64_t(n);
   return 0;
@@ -114,11 +117,14 @@ int FileTree::copy_range(Context& c) {
   OpenRef in, out;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &in)) return error;
   if (int error = descriptor(c.op, c.op.handle2, c.op.object2, O_WRONLY, &out)) return error;
-  // A copy goes through the page cache. The files are locked in the order of their addresses, so that two copies can't deadlock.
+  // A copy goes through the page cache if O_DIRECT was added. The files are locked in the order of their addresses, so that two
+  // copies can't deadlock.
   std::optional<DirectGuard> guards[2];
   unaligned_ += in->block || out->block;
-  guards[0].emplace(in < out ? *in : *out, false);
-  if (in != out) guards[1].emplace(in < out ? *out : *in, false);
+  if (in->block || out->block) {
+    guards[0].emplace(in < out ? *in : *out, false);
+    if (in != out) guards[1].emplace(in < out ? *out : *in, false);
+  }
   if (is_clone(c.op)) {
     file_clone_range range{
         .src_fd = in->fd.get(), .src_offset = c.op.offset, .src_length = c.op.length, .dest_offset = c.op.offset2};

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +27,7 @@ struct MemoryTree::Node {
   FileData data;
   std::string target;  // of a symlink
   std::map<std::string, std::string, std::less<>> xattrs;
-  LockTable locks;
+  std::unique_ptr<LockTable> locks;  // null: none was ever asked for
   // For directories. An entry keeps its cookie, so that a readdir continues correctly after entries are created or removed.
   std::map<std::string, Entry, std::less<>> entries;
   std::map<uint64_t, std::string> order;  // cookie -> name
@@ -36,6 +37,10 @@ struct MemoryTree::Node {
   bool is_dir() const { return S_ISDIR(attr.mode); }
   bool is_file() const { return S_ISREG(attr.mode); }
   bool gone() const { return attr.nlink == 0; }
+  LockTable& lock_table() {
+    if (!locks) locks = std::make_unique<LockTable>();
+    return *locks;
+  }
   void touch(bool content);  // sets ctime, and with `content` also mtime
 };
 

@@ -47,7 +47,7 @@ int MemoryTree::release(Context& c) {
   NodePtr node = it->second.node;
   opens_.erase(it);
   --node->opens;
-  node->locks.close(c.op.handle);
+  if (node->locks) node->locks->close(c.op.handle);
   c.released = true;
   unlinked(node);
   return 0;
@@ -57,7 +57,7 @@ int MemoryTree::flush(Context& c) {
   Open* opened = find_open(c.op.handle);
   if (!opened) return EBADF;
   if (c.op.owner) {
-    opened->node->locks.clear(c.op.owner, 0, std::numeric_limits<uint64_t>::max());
+    if (opened->node->locks) opened->node->locks->clear(c.op.owner, 0, std::numeric_limits<uint64_t>::max());
     c.released = true;
   }
   return 0;
@@ -226,7 +226,7 @@ int MemoryTree::lock(Context& c) {
   const uint64_t end = last_locked(op);
   if (op.mode == F_UNLCK) {
     if (op.kind == OpKind::getlk) return EINVAL;
-    node->locks.clear(op.owner, op.offset, end);
+    node->lock_table().clear(op.owner, op.offset, end);
     c.released = true;
     return 0;
   }
@@ -234,22 +234,23 @@ int MemoryTree::lock(Context& c) {
   bool exclusive = op.mode == F_WRLCK;
   // A conflicting lock is a result of getlk, not an error.
   if (op.kind == OpKind::getlk) return 0;
-  return node->locks.set(op.owner, op.offset, end, exclusive, op.handle);
+  return node->lock_table().set(op.owner, op.offset, end, exclusive, op.handle);
 }
 
 int MemoryTree::flock(Context& c) {
   Open* opened = find_open(c.op.handle);
   if (!opened) return EBADF;
+  LockTable& locks = opened->node->lock_table();
   switch (c.op.mode & ~unsigned(LOCK_NB)) {
     case LOCK_UN:
-      opened->node->locks.clear_flock(c.op.handle);
+      locks.clear_flock(c.op.handle);
       c.released = true;
       return 0;
     case LOCK_SH:
     case LOCK_EX: {
-      const int error = opened->node->locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
+      const int error = locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
       // As on Linux, a lock that can't be converted is released.
-      if (error) c.released = opened->node->locks.clear_flock(c.op.handle);
+      if (error) c.released = locks.clear_flock(c.op.handle);
       return error;
     }
     default:

@@ -40,6 +40,22 @@ fsshim capture "$disk/captured" -o rest.zst --content full -- dd if=rest of="$di
   not_ok 'capture of dd with O_DIRECT' "$(cat capture.err)"
 check_status 'O_DIRECT that the application turned off refuses nothing' 0 'clean: every operation was issued' fsreplay rest.zst "file:$disk/rest" --timing asap
 check 'and the content is the same' cmp rest "$disk/rest/rest"
+# Two threads write at the same time what is not of whole blocks; then one writes whole blocks.
+{
+  echo '1 1.000000 openat(AT_FDCWD, "f", O_RDWR|O_CREAT|O_DIRECT, 0600) = 3 <0.000001>'
+  echo '1 1.100000 clone(child_stack=0x7f0000001000, flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_SIGHAND|CLONE_THREAD) = 2 <0.000001>'
+  for i in $(seq 100 299); do
+    echo "1 2.${i}000 pwrite64(3, \"x\"..., 513, $((i * 4096))) = 513 <0.000900>"
+    echo "2 2.${i}001 pwrite64(3, \"x\"..., 513, $((i * 4096 + 1024))) = 513 <0.000900>"
+  done
+  for i in $(seq 100 299); do echo "1 3.${i}000 pwrite64(3, \"x\"..., 4096, $((i * 4096))) = 4096 <0.000100>"; done
+} >odd.log
+fstrace import odd.log -o odd.zst >/dev/null
+traced odd.strace fcntl fsreplay odd.zst "file:$disk/odd" --timing asap >odd.out 2>&1
+check 'O_DIRECT that refuses requests in flight together changes no outcome' grep -q 'clean: every operation was issued' odd.out
+check 'a request that it refused is counted' \
+  grep -Eq 'target +[1-9][0-9]* reads, writes and copies without O_DIRECT, not of whole blocks' odd.out
+check 'later requests have O_DIRECT again' sh -c 'grep F_SETFL odd.strace | tail -n 1 | grep -q O_DIRECT'
 rm -rf --one-file-system "$disk"
 
 # What a kernel mount below is asked for: creations as recorded, and listings without positions in the middle of a getdents64.
