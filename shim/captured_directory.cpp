@@ -61,18 +61,26 @@ static bool same_directory(int a, int b) {
   return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+static void refuse_captured(const std::optional<MountEntry>& mount, const std::string& directory) {
+  if (mount && mount->type == kMountType) throw CaptureError(directory + ": already captured (see 'fsshim list')");
+}
+
 std::string absolute_directory(const std::string& directory) {
   if (is_dead_mount(directory))
     throw CaptureError(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
   const UniqueFd given(open_directory(directory));
-  // A link in /proc, such as /proc/PID/root, leads elsewhere than its text.
   char resolved[PATH_MAX];
   const UniqueFd named(realpath(directory.c_str(), resolved) ? open(resolved, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
-  if (!same_directory(given.get(), named.get()))
+  const int error = errno;
+  if (same_directory(given.get(), named.get())) return resolved;
+  // A link in /proc, such as /proc/PID/root, leads elsewhere than its text.
+  if (!mount_of(given.get()))
     throw CaptureError(directory +
                        ": belongs to another mount namespace or root; give the path that the directory has here (to capture a "
                        "running container, the path of its volume, with --via kernel --pod)");
-  return resolved;
+  if (!named) throw failed(directory, error);
+  refuse_captured(mount_of(named.get()), directory);
+  throw CaptureError(directory + ": covered by a mount; to capture what is mounted there, give " + resolved);
 }
 
 void same_directory_or_fail(int a, int b, const std::string& directory) {
@@ -82,8 +90,7 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
 
 void refuse_captured(const MountPathHandle& way, const std::string& directory) {
   const UniqueFd top(way.open_top());
-  const std::optional<MountEntry> mount = top ? mount_of(top.get()) : std::nullopt;
-  if (mount && mount->type == kMountType) throw CaptureError(directory + ": already captured (see 'fsshim list')");
+  refuse_captured(top ? mount_of(top.get()) : std::nullopt, directory);
 }
 
 // The kernel names callers by their ids in this process's pid namespace. In the /proc of another one these are other processes,
@@ -110,7 +117,7 @@ CapturedDirectory find_captured(CaptureOptions& options) {
     throw CaptureError(directory +
                        ": the mount of this directory is not in /proc/self/mountinfo, as in a chroot whose root is not a mount "
                        "point; capture from outside, or make the root a mount point (mount --bind ROOT ROOT) before chroot");
-  if (below->type == kMountType) throw CaptureError(directory + ": already captured (see 'fsshim list')");
+  refuse_captured(below, directory);
   refuse_needed(directory, root.get(), below->type, !in_namespace);
   if (options.uring)
     if (const std::string problem = uring_problem(); !problem.empty()) throw CaptureError(problem);

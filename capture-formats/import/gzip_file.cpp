@@ -61,9 +61,13 @@ ssize_t GzipFile::unpack(size_t size) {
       if (n == 0 && in_member_) damage_ = "unexpected end of file";
       if (n == 0) return 0;
     }
-    // Zeros may fill up the space behind a member, as on tapes.
-    for (; !in_member_ && z_.avail_in > 0 && *z_.next_in == 0; --z_.avail_in) ++z_.next_in;
+    // Zeros may fill up the space behind a member, as on tapes. An editor or a shell may have added a line end.
+    for (; !in_member_ && z_.avail_in > 0 && memchr("\0\r\n", *z_.next_in, 3); --z_.avail_in) ++z_.next_in;
     if (z_.avail_in == 0) continue;
+    if (!in_member_ && *z_.next_in != kMagic[0]) {
+      damage_ = "not written by gzip";
+      break;
+    }
     if (!in_member_) inflateReset(&z_);
     const int state = inflate(&z_, Z_NO_FLUSH);
     in_member_ = state != Z_STREAM_END;

@@ -246,10 +246,11 @@ static std::string own_words(const CLI::Error& error, const CLI::App* at) {
     return what.substr(0, what.size() - unreadable.size()) + ": can't be read";
   if (kind == "ConfigError" && what.starts_with(unknown) && at->get_config_ptr()) {
     const std::string word = what.substr(unknown.size()), meant = nearest_word("--" + word, long_names(*at));
-    if (word.find(' ') != word.npos)
-      return word + ": expected OPTION = VALUE, in the file of " + at->get_config_ptr()->get_name();
-    return word + ": no such option, in the file of " + at->get_config_ptr()->get_name() +
-           (meant.empty() ? "" : "; did you mean " + meant.substr(2) + "?");
+    const std::string expected = "expected OPTION = VALUE", where = ", in the file of " + at->get_config_ptr()->get_name();
+    if (word.ends_with(".++"))  // CLI11's name of a section's beginning
+      return "[" + word.substr(0, word.size() - 3) + "]: a section; " + expected + where;
+    if (word.find_first_of(" \t") != word.npos) return word + ": no such option; " + expected + where;
+    return word + ": no such option" + where + (meant.empty() ? "" : "; did you mean " + meant.substr(2) + "?");
   }
   return what.substr(0, what.find('\n'));
 }

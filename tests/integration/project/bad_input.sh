@@ -63,8 +63,12 @@ refused 'an option given twice' '--seed: given 2 times, expected once$' fsreplay
 refused 'a switch with a value' "--json: expected no value, found 'maybe'" fsreplay good.zst t --json=maybe
 echo 'sclae=2' >options.ini
 refused 'an unknown option in a file of options' 'sclae: no such option, in the file of --config; did you mean scale\?$' fsreplay good.zst t --config options.ini
-echo 'scale 2' >line.ini
-refused 'a line without = in a file of options' 'scale 2: expected OPTION = VALUE, in the file of --config$' fsreplay good.zst t --config line.ini
+for line in 'scale 2' $'scale\t2' 'no such = 2'; do
+  echo "$line" >line.ini
+  refused "a line that is no option in a file of options: $line" "${line% =*}: no such option; expected OPTION = VALUE, in the file of --config$" fsreplay good.zst t --config line.ini
+done
+echo '[a b]' >section.ini
+refused 'a section in a file of options' '\[a b]: a section; expected OPTION = VALUE, in the file of --config$' fsreplay good.zst t --config section.ini
 refused 'a file of options that is missing' 'missing.ini: can.t be read$' fsreplay good.zst t --config missing.ini
 refused 'an unknown order' 'order' fsreplay good.zst t --order random
 refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root

@@ -101,3 +101,15 @@ for given in "capture" "check" "capture --via kernel --everywhere"; do
   [ "$given" = check ] || set -- "$@" -o elsewhere.zst
   check_status "elsewhere: $given: another mount namespace" 2 'belongs to another mount namespace .*--pod' timeout 20 fsshim "$@"
 done
+
+# A directory of this namespace to which its path does not lead.
+mkdir -p here/removed here/captured here/covered
+check_status 'here: a removed directory' 2 '\.: No such file' sh -c 'cd here/removed && rmdir ../removed && fsshim check .'
+check_status 'here: a path that is too long' 2 '\.: File name too long' python3 -c "import os
+for name in ['here'] + ['d' * 250] * 20: os.makedirs(name, exist_ok=True); os.chdir(name)
+os.execvp('fsshim', ['fsshim', 'check', '.'])"
+check_status 'here: a directory that a capture covers' 2 '\.: already captured' \
+  sh -c 'cd here/captured && fsshim capture ../captured -o ../../covered.zst --background && fsshim check .'
+check 'here: the capture ends' fsshim stop here/captured
+check_status 'here: a directory that a mount covers' 2 '\.: covered by a mount; .* give /.*/here/covered$' \
+  unshare -m sh -c 'cd here/covered && mount -t tmpfs none ../covered && fsshim capture . -o ../../covered.zst'
