@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of mappings, as far as the kernel hears of them. A page fault that looks up the file's page is a read of it,
-// and one by a store to a shared mapping is a write. After the kernel has written a page back to a disk, the next store makes a
+// Loads and stores of mappings, as far as the kernel hears of them. A page fault that looks up the file's page is a read of it.
+// One by a store to a shared mapping is a write. After the kernel has written a page back to a disk, the next store makes a
 // fault again.
 #pragma once
 
