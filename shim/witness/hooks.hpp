@@ -62,7 +62,7 @@ class WitnessHooks {
   WitnessCounters counters() const;
   std::array<uint64_t, kOpKinds> left_out() const;  // operations that the filter left out in the kernel
   // Returns how often the kernel left a program out, because that processor was in the same program already (recursion_misses of
-  // linux/bpf.h). Asks the kernel once for each program. Misses at page faults, of the whole machine, are in `faults` of counters().
+  // linux/bpf.h). Asks the kernel once for each program. Misses at page faults are in counters().faults.
   uint64_t skipped() const;
   bool unended_known() const { return unended_known_; }  // false: the kernel did not list calls for tell_unended()
   unsigned attached() const { return attached_; }        // number of programs
