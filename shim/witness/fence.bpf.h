@@ -142,9 +142,12 @@ inline_always int captured_open(struct file* file) {
   return 1;
 }
 
+// True: an overlay of older kernels has opened this file of another file system for itself, under the path of its own file.
+inline_always int is_of_overlay(struct file* file) { return file->f_inode->i_sb != file->f_path.dentry->d_sb; }
+
 // Returns whether this is the last close of a captured file, by whichever thread.
 inline_always int captured_release(struct file* file) {
-  if (!everywhere) return captured_file(file);
+  if (!everywhere) return captured_file(file) && !is_of_overlay(file);
   if (!on_fence(file->f_inode->i_sb)) return 0;
   const u64 key = (u64)file;
   const int known = is_noted(file, file->f_inode);

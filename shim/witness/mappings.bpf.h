@@ -20,16 +20,13 @@ int BPF_PROG(mapping_begins, struct file* file) {
   return 0;
 }
 
-// An overlay of older kernels maps a file of another file system under the path of its own.
-inline_always int is_mapped_itself(struct file* file) {
-  if (file->f_inode->i_sb == file->f_path.dentry->d_sb) return 1;
-  __sync_fetch_and_add(&unseen_faults, 1);
-  return 0;
-}
-
 inline_always int touches_page(u32 kind, struct file* file, u64 at) {
   const u64 size = file->f_inode->i_size;
-  if (at >= size || !is_mapped_itself(file)) return 0;
+  if (at >= size) return 0;
+  if (is_of_overlay(file)) {
+    __sync_fetch_and_add(&unseen_faults, 1);
+    return 0;
+  }
   // The fault may lie within a call, whose start stays as it is.
   struct witness_record* r = file_record_in(0, kind, 0, file);
   if (!r) return 0;
