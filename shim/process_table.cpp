@@ -64,7 +64,7 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
       same_thread && (!alive || (known.info.command == status.name && known.info.start_ticks == known.start_ticks));
   known.trust = as_before ? std::min(known.trust * 2, kMostTrust) : kFirstTrust;
   known.until = now + known.trust;
-  known.seen.at = now;
+  known.seen = {now};
   if (alive) known.instance = status.instance;
   if (known.info.id != 0 && !same_thread) known.start_ticks = 0;
   if (!as_before) define(known, tid, status, same_thread ? known.info.id : ++last_id_);
@@ -93,7 +93,7 @@ ThreadInfo ProcessTable::named(pid_t tid, pid_t pid, pid_t parent, int64_t now) 
     }
   Known& known = current_[tid];
   known = {};
-  known.seen.at = now;
+  known.seen = {now};
   define(known, tid, status, ++last_id_);
   return known.info;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "header.hpp"
+
 namespace fsr {
 
 // Entry of a capture that is limited to control groups.
@@ -15,12 +17,16 @@ inline constexpr const char* kNamesAcross = "names that are moved or linked betw
 // End of an entry that begins with their number.
 inline constexpr const char* kNamesChanged = " changes of names by others";
 
-// Returns what of `not_seen` may have changed names, separated by commas. Empty: nothing.
-inline std::string unseen_names(const std::vector<std::string>& not_seen) {
+// Returns what a capture did not see that may have changed names, separated by commas. Empty: nothing. `closing`: null: none.
+inline std::string unseen_names(const TraceHeader& header, const TraceClosing* closing) {
   std::string text;
-  for (const std::string& entry : not_seen)
-    if (entry == kNamesOfOthers || entry == kNamesAcross || entry.ends_with(kNamesChanged))
-      text += (text.empty() ? "" : ", ") + entry;
+  auto add = [&](const std::vector<std::string>& not_seen) {
+    for (const std::string& entry : not_seen)
+      if (entry == kNamesOfOthers || entry == kNamesAcross || entry.ends_with(kNamesChanged))
+        text += (text.empty() ? "" : ", ") + entry;
+  };
+  add(header.not_seen);
+  if (closing) add(closing->not_seen);
   return text;
 }
 

@@ -63,7 +63,7 @@ inline_always void note_request(u64 key, struct request* request, struct file* f
   request->task_start = BPF_CORE_READ(task, start_boottime);
   bpf_probe_read_kernel(request->comm, sizeof request->comm, task->comm);
   request->left_out = left_out(request->kind);
-  if (bpf_map_update_elem(&requests, &key, request, BPF_ANY) != 0) note_lost(kWitnessTooManyRequests);
+  note_refused(bpf_map_update_elem(&requests, &key, request, BPF_ANY), kWitnessTooManyRequests);
 }
 
 // `position`: of the request at its end.

@@ -20,6 +20,7 @@
 #define ELOOP 40
 #define ENAMETOOLONG 36
 #define ENXIO 6
+#define E2BIG 7
 #define ECHILD 10
 #define ESTALE 116
 #define RENAME_EXCHANGE 2
@@ -48,6 +49,7 @@ __u64 losses[kWitnessLosses] = {};            // operations that are not recorde
 __u64 unseen_async = 0, unseen_mappings = 0;  // requests of io_uring and aio; mappings of files
 __u64 crossings = 0;                          // renames and links from outside to inside or back, which are not recorded
 __u64 names_of_others = 0;                    // changes of names by what is not captured
+__u64 unseen_faults = 0;                      // page faults of files for which the kernel uses others, which are not recorded
 
 #define inline_always static __always_inline
 
@@ -58,3 +60,8 @@ enum { kAddress, kTyped };
 #define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
 inline_always void note_lost(u32 why) { __sync_fetch_and_add(&losses[why], 1); }
+
+// `result`: of an entry that was added to a map. `full`: the loss if the map has no room for it.
+inline_always void note_refused(long result, u32 full) {
+  if (result) note_lost(result == -E2BIG ? full : kWitnessNoMemory);
+}

@@ -77,20 +77,23 @@ static long ascend(u32 index, struct ascent* ascent) {
   return 0;
 }
 
-// True: the dentry, which is on the directory's file system, is the directory or lies below it. One too deep to tell is lost.
+// Returns whether the dentry, which is on the directory's file system, is the directory or lies below it. -1: too deep to tell.
 inline_always int at_or_below(struct dentry* dentry) {
   if (fence_whole) return 1;
   struct ascent ascent = {.at = dentry};
-  if (bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found) note_lost(kWitnessTooDeep);
-  return ascent.found;
+  return bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found ? -1 : ascent.found;
 }
 
 // `super`: typed.
 inline_always int on_fence(struct super_block* super) { return fence_mount && super->s_dev == fence_device; }
 
-// Where no mount is known: whether a captured thread acts on something below the directory. `super`: that of the dentry.
+// Where no mount is known: whether a captured thread acts on something below the directory. One too deep to tell is lost.
+// `super`: that of the dentry.
 inline_always int below(struct dentry* dentry, struct super_block* super) {
-  return on_fence(super) && captured_thread() && at_or_below(dentry);
+  if (!on_fence(super) || !captured_thread()) return 0;
+  const int found = at_or_below(dentry);
+  if (found < 0) note_lost(kWitnessTooDeep);
+  return found > 0;
 }
 
 inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)mount == fence_mount; }
@@ -135,13 +138,16 @@ inline_always int captured_open(struct file* file) {
   if (!everywhere) return captured_file(file);
   if ((file->f_mode & FMODE_PATH) || !has_data(file->f_inode, kTyped) || !captured_path(&file->f_path)) return 0;
   const u64 key = (u64)file, inode = (u64)file->f_inode;
-  if (bpf_map_update_elem(&open_files, &key, &inode, BPF_ANY) != 0) note_lost(kWitnessTooManyFiles);
+  note_refused(bpf_map_update_elem(&open_files, &key, &inode, BPF_ANY), kWitnessTooManyFiles);
   return 1;
 }
 
+// True: an overlay of older kernels has opened this file of another file system for itself, under the path of its own file.
+inline_always int is_of_overlay(struct file* file) { return file->f_inode->i_sb != file->f_path.dentry->d_sb; }
+
 // Returns whether this is the last close of a captured file, by whichever thread.
 inline_always int captured_release(struct file* file) {
-  if (!everywhere) return captured_file(file);
+  if (!everywhere) return captured_file(file) && !is_of_overlay(file);
   if (!on_fence(file->f_inode->i_sb)) return 0;
   const u64 key = (u64)file;
   const int known = is_noted(file, file->f_inode);

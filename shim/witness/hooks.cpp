@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 #include "../capabilities.hpp"
@@ -34,6 +35,13 @@ constexpr struct {
 // is not seen (WitnessHooks::absent()).
 constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
                                             "aio_read", "aio_write", "aio_complete_rw"};
+
+// Hooks of page faults.
+constexpr std::string_view kOfFaults[] = {"handle_mm_fault", "filemap_fault", "shmem_fault", "filemap_map_pages"};
+
+bool is_one_of(std::string_view function, std::span<const std::string_view> hooks) {
+  return std::find(hooks.begin(), hooks.end(), function) != hooks.end();
+}
 
 // The first line of libbpf that names a program or a reason. One thread loads at a time.
 std::string g_said;
@@ -123,7 +131,7 @@ std::vector<std::string> choose(bpf_object* object) {
       if (function == variant.second && has(variant.first)) wanted = false;
     bool excused = false;
     for (const auto& variant : kVariants) excused = excused || (function == variant.first && has(variant.second));
-    const bool optional = std::find(std::begin(kOfFeatures), std::end(kOfFeatures), function) != std::end(kOfFeatures);
+    const bool optional = is_one_of(function, kOfFeatures);
     if (wanted && !has(function)) {
       wanted = false;
       if (optional && std::find(absent.begin(), absent.end(), function) == absent.end()) absent.emplace_back(function);
@@ -160,6 +168,20 @@ void fill_maps(witness& programs, const WitnessScope& scope) {
   for (const witness_id& id : scope.filter.ids)
     if (bpf_map_update_elem(bpf_map__fd(programs.maps.chosen_ids), &id, &kIsChosen, BPF_ANY) != 0)
       throw refused("the kernel does not take a rule of --only or --exclude: " + std::string(strerror(errno)));
+}
+
+// Returns how often the kernel left out programs: those of page faults, or the others.
+uint64_t misses(bpf_object* object, bool of_faults) {
+  uint64_t misses = 0;
+  bpf_program* program;
+  bpf_object__for_each_program(program, object) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof info;
+    if (bpf_program__autoload(program) && is_one_of(function_of(program), kOfFaults) == of_faults &&
+        bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+      misses += info.recursion_misses;
+  }
+  return misses;
 }
 
 }  // namespace
@@ -256,7 +278,8 @@ WitnessCounters WitnessHooks::counters() const {
   WitnessCounters counters{.async = read(now->unseen_async),
                            .mappings = read(now->unseen_mappings),
                            .crossings = read(now->crossings),
-                           .others = read(now->names_of_others)};
+                           .others = read(now->names_of_others),
+                           .faults = read(now->unseen_faults) + misses(loaded_->programs->obj, true)};
   std::transform(std::begin(now->losses), std::end(now->losses), counters.losses.begin(), read);
   return counters;
 }
@@ -268,17 +291,7 @@ std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {
   return left_out_by_kind(counts);
 }
 
-uint64_t WitnessHooks::skipped() const {
-  uint64_t skipped = 0;
-  bpf_program* program;
-  bpf_object__for_each_program(program, loaded_->programs->obj) {
-    bpf_prog_info info{};
-    uint32_t size = sizeof info;
-    if (bpf_program__autoload(program) && bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-      skipped += info.recursion_misses;
-  }
-  return skipped;
-}
+uint64_t WitnessHooks::skipped() const { return misses(loaded_->programs->obj, false); }
 
 std::string witness_problem() {
   try {

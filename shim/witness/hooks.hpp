@@ -26,6 +26,7 @@ struct WitnessCounters {
   uint64_t mappings = 0;   // mappings of captured files, of whose loads and stores only page faults are recorded
   uint64_t crossings = 0;  // renames and links that had only one name below the directory, which are not recorded
   uint64_t others = 0;     // changes of names below the directory by what is not captured
+  uint64_t faults = 0;     // page faults of captured files, at most, that are not recorded
 };
 
 // Tells whose operations are captured.
@@ -61,7 +62,7 @@ class WitnessHooks {
   WitnessCounters counters() const;
   std::array<uint64_t, kOpKinds> left_out() const;  // operations that the filter left out in the kernel
   // Returns how often the kernel left a program out, because that processor was in the same program already (recursion_misses of
-  // linux/bpf.h). Asks the kernel once for each program.
+  // linux/bpf.h). Asks the kernel once for each program. Misses at page faults are in counters().faults.
   uint64_t skipped() const;
   bool unended_known() const { return unended_known_; }  // false: the kernel did not list calls for tell_unended()
   unsigned attached() const { return attached_; }        // number of programs

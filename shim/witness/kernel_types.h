@@ -104,6 +104,14 @@ struct vm_area_struct {
   struct file* vm_file;
 };
 
+enum fault_flag { FAULT_FLAG_WRITE = 1 };
+
+struct vm_fault {
+  struct vm_area_struct* vma;
+  unsigned long pgoff;
+  enum fault_flag flags;
+};
+
 struct nameidata {
   struct qstr last;
   struct inode* inode;

@@ -4,12 +4,12 @@
 
 #include "state.bpf.h"
 
-// Counts a change of a name that was made.
+// Counts a change of a name that was made, unless it lies too deep to tell where.
 inline_always void name_changed(struct dentry* dentry, struct super_block* super) {
   if (!on_fence(super) || bpf_get_current_pid_tgid() >> 32 == own_process) return;
   struct call* call = call_if_any();
   if (everywhere ? captured_thread() : call && call->change.kind) return;
-  if (at_or_below(dentry)) __sync_fetch_and_add(&names_of_others, 1);
+  if (at_or_below(dentry) > 0) __sync_fetch_and_add(&names_of_others, 1);
 }
 
 // `result`: 0, a negative errno, or, of newer kernels, a pointer that may stand for one.
@@ -57,7 +57,7 @@ int BPF_PROG(others_rmdir_ended, void* ids, struct inode* directory, struct dent
 // A rename that is made. Either name may lie below the directory.
 inline_always void moves(struct dentry* from, struct dentry* to) {
   if (!on_fence(from->d_sb)) return;
-  name_changed(at_or_below(from) ? from : to, from->d_sb);
+  name_changed(at_or_below(from) > 0 ? from : to, from->d_sb);
 }
 
 SEC("fentry/d_move")

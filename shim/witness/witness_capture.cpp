@@ -234,6 +234,7 @@ void WitnessCapture::describe_unseen(TraceClosing& closing) {
     closing.not_seen.push_back(format_count(unended) + " reads and writes by io_uring and aio that had not ended");
   if (counters.mappings)
     closing.not_seen.push_back("loads and stores of " + format_count(counters.mappings) + " mappings, but for page faults");
+  if (counters.faults) closing.not_seen.push_back("up to " + format_count(counters.faults) + " page faults");
   if (counters.others) closing.not_seen.push_back(format_count(counters.others) + kNamesChanged);
   if (counters.crossings)
     closing.not_seen.push_back(format_count(counters.crossings) + " renames and links between the directory and others");

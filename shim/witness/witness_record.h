@@ -80,7 +80,7 @@ enum {
 // Why an operation is not recorded although it should be.
 enum witness_loss {
   kWitnessNoRoom,           // the ring was full
-  kWitnessNoMemory,         // for the state of a call
+  kWitnessNoMemory,         // for a call, an open file or a request
   kWitnessTooDeep,          // the directory has more than kDeepest others above it
   kWitnessTooManyFiles,     // with everywhere: kWitnessOpenFiles were open
   kWitnessTooManyRequests,  // kWitnessRequests of io_uring and aio had not ended

@@ -100,8 +100,13 @@ TEST_CASE("a thread that has ended is forgotten a minute after it was seen, and 
   now += 59'000'000'000;
   look();
   CHECK(table.find(ended, now).id == was.id);
-  now += 61'000'000'000;
+  now += 31'000'000'000;
   look();
+  CHECK(table.find(ended, now).id == was.id);  // half a minute after the last look-up
+  for (int i = 0; i < 2; ++i) {
+    now += 31'000'000'000;
+    look();
+  }
   CHECK(table.find(tid, now).id == lives.id);
   prctl(PR_SET_NAME, before);
   const ThreadInfo anew = table.find(ended, now);

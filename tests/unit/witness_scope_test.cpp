@@ -143,8 +143,14 @@ TEST_CASE("a control group has ended when another one has its path") {
 }
 
 TEST_CASE("a capture of control groups misses names that others change") {
-  CHECK(unseen_names({"cat 7", "mounted inside: /d/sub"}).empty());
-  CHECK(unseen_names({"cat 7", kNamesAcross}) == kNamesAcross);
-  CHECK(unseen_names({"3 changes of names by others", "cat 7"}) == "3 changes of names by others");
-  CHECK(unseen_names({kNamesOfOthers, kNamesAcross}) == std::string(kNamesOfOthers) + ", " + kNamesAcross);
+  TraceHeader header;
+  TraceClosing closing;
+  header.not_seen = closing.not_seen = {"cat 7", "mounted inside: /d/sub"};
+  CHECK(unseen_names(header, &closing).empty());
+  closing.not_seen.push_back("3" + std::string(kNamesChanged));
+  CHECK(unseen_names(header, &closing) == "3 changes of names by others");
+  header.not_seen.push_back(kNamesAcross);
+  CHECK(unseen_names(header, nullptr) == kNamesAcross);
+  header.not_seen.insert(header.not_seen.begin(), kNamesOfOthers);
+  CHECK(unseen_names(header, &closing) == std::string(kNamesOfOthers) + ", " + kNamesAcross + ", 3 changes of names by others");
 }

@@ -141,7 +141,8 @@ class TraceInput final : public Input {
     section->clones = options_.clones.all;
     section->add_run(report.result);
     if (!header().filter.empty()) section->warnings = {what_was_filtered()};
-    if (const std::string names = unseen_names(header().not_seen); !names.empty())
+    const TraceClosing* closing = trace_.closing();
+    if (const std::string names = unseen_names(header(), closing); !names.empty())
       section->warnings.push_back("the capture did not see " + names + "; operations that need them fail or differ");
     section->split = split_;
     section->learnt = counted_.learnt + (own_ ? own_->learnt() : 0);

@@ -344,6 +344,13 @@ static void map_a_file(void) {
   puts("write 16384 3616");
   own[8192] = 1;
   puts("read 8192 4096");
+  // Copies of a copy are no reads of the file.
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child == 0) own[8192] = 2, _exit(0);
+    QUIET(waitpid(child, NULL, 0));
+    own[8192] = 3;
+  }
 }
 
 int main(int argc, char** argv) {
