@@ -35,7 +35,10 @@ void LockTable::add(const Range& range) {
 }
 
 LockTable::Ranges::const_iterator LockTable::remove(Ranges::const_iterator it) {
-  auto take_out = [](std::vector<uint64_t>& marks, uint64_t at) { marks.erase(std::ranges::lower_bound(marks, at)); };
+  auto take_out = [](std::vector<uint64_t>& marks, uint64_t at) {
+    marks.erase(std::ranges::lower_bound(marks, at));
+    if (marks.size() < marks.capacity() / 4) marks.shrink_to_fit();
+  };
   take_out(starts_[it->exclusive], it->start);
   take_out(ends_[it->exclusive], it->end);
   const auto through = locked_through_.find({it->handle, it->owner});

@@ -81,7 +81,7 @@ int FileTree::read(Context& c) {
   do {
     size_t piece = size_t(std::min<uint64_t>(length - done, kPiece));
     ssize_t n = pread(open->fd.get(), buffer + (whole ? done : 0), piece, off_t(c.op.offset + done));
-    if (n < 0 && done == 0 && without_direct(c.op, *open, guard)) continue;
+    if (n < 0 && without_direct(c.op, *open, guard)) continue;
     if (n < 0 && done == 0) return errno;
     if (n > 0) done += uint64_t(n);
     if (n < ssize_t(piece)) break;
