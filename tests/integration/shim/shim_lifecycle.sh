@@ -282,7 +282,7 @@ check_status "a /proc of another pid namespace" 2 "/proc belongs to another pid 
 check "a pid namespace with its own" unshare -p -f --mount-proc fsshim capture d -o proc.zst -- cat d/file
 check_status "missing directory" 2 "no: No such file" fsshim capture no
 check_status "not a directory" 2 "Not a directory" fsshim capture d/file
-check_status "output exists" 2 "exists already" fsshim capture d -o int.zst -- true
+check_status "output exists" 2 "int.zst, int.mix: exist already" fsshim capture d -o int.zst -- true
 check "the existing trace is untouched" fstrace verify int.zst
 touch other.mix
 check_status "mixfile exists" 2 "other.mix: exists already" fsshim capture d -o other.zst -- true
