@@ -84,7 +84,7 @@ void States::forgotten() {
   for (auto& [id, state] : opens_) state.forgotten = !state.lost;
   forgotten_locks_.clear();
   for (auto& [object, locks] : locks_) {
-    std::erase_if(locks.owners, [&](const auto& entry) { return !locks.held.holds(key(entry.first)); });
+    std::erase_if(locks.owners, [&held = locks.held](const auto& entry) { return !held.holds(key(entry.first)); });
     for (auto& [owner, lock] : locks.owners) {
       lock.known = false;
       for (const LockTable::Range& range : locks.held.held(key(owner), 0, UINT64_MAX))
