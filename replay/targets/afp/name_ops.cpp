@@ -161,8 +161,8 @@ Task do_mkdir(OpCall& call) {
     if (reply.error) co_return reply.error;
     call.made = true;
     call.made_did = reply.parms.id;
-    map_result(call, S_IFDIR, call.made_did);
   }
+  map_result(call, S_IFDIR, call.made_did);
   const NameInDirectory made{call.made_did, {}};
   co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
 }

@@ -47,4 +47,8 @@ Task remove_hidden(OpCall& call, const std::string& name);  // a failure is coun
 // Makes the server's locks of the object equal to the locks here.
 Task settle_locks(OpCall& call, ObjectId object);
 
+// --- for settle() in lost_reply.hpp ---
+Task see(OpCall& call, ObjectId directory, std::string_view name, Sighting* seen);
+Task take_as_done(OpCall& call);
+
 }  // namespace fsr::afp

@@ -415,9 +415,8 @@ def beside_server(kind, runs, work_trace, once_trace, names_trace, reads_trace):
     cases = Cases()
     target = Beside(kind, cases)
     target.listings()
-    if kind != "afp":
-        target.lost_replies(names_trace)
-        target.prepares(reads_trace)
+    target.lost_replies(names_trace)
+    target.prepares(reads_trace)
     if kind == "afp":
         for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
             target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),

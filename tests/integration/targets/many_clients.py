@@ -61,7 +61,7 @@ def inside(kind):
     clients = report.get("clients", {})
     cases.case(f"{kind}: each client has a connection", most == CLIENTS + IDLE, f"{most} connections; {err}")
     cases.case(f"{kind}: each client is set up, and each with a stream works",
-               clients.get("set_up") == CLIENTS + IDLE and clients.get("used") == CLIENTS, str(clients) + err)
+               clients.get("set_up") == CLIENTS + IDLE and clients.get("used") == CLIENTS, f"{clients} {report.get('not_clean')} {err}")
     counters = report.get("counters", {})
     cases.case(f"{kind}: lost connections are replaced and counted, also of idle clients",
                 counters.get("reconnects", 0) >= len(lost) // (2 if kind == "nfs4" else 1) > 0 and clients.get("down") == 0,
