@@ -11,6 +11,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "util/check.hpp"
 #include "util/debug_log.hpp"
 #include "util/help_text.hpp"
 #include "util/nearest.hpp"
@@ -90,6 +91,7 @@ bool Option::given() const { return option_->count() > 0; }
 
 // An argument stands under a heading of its own.
 Option Command::grouped(CLI::Option* option) const {
+  FSR_CHECK(option->get_name(true).find_first_of("=: {") == std::string::npos, "CLI11 2.4 takes no such name");
   if (!option->get_positional()) option->group(group_);
   return Option(option);
 }

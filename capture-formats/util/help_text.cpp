@@ -12,6 +12,12 @@ HelpFormatter::HelpFormatter() {
   label("Positionals", "Arguments");
 }
 
+// An argument has its own name unless stands_for() has set another, which CLI11 2.4 may refuse as a name: "NAME=VALUE".
+std::string HelpFormatter::make_option_name(const CLI::Option* option, bool positional) const {
+  const std::string word = option->get_positional() ? option->get_option_text() : "";
+  return word.empty() ? CLI::Formatter::make_option_name(option, positional) : word;
+}
+
 // "--max-size SIZE": the value has the last word of the option's name, unless stands_for() has set another.
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   const std::string more = option->get_expected_max() == CLI::detail::expected_max_vector_size ? " ..." : "";

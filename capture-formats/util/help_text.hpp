@@ -10,6 +10,7 @@ namespace fsr {
 class HelpFormatter final : public CLI::Formatter {
  public:
   HelpFormatter();
+  std::string make_option_name(const CLI::Option* option, bool positional) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
   std::string make_option_usage(const CLI::Option* option) const override;

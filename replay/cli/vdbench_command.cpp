@@ -189,7 +189,8 @@ void declare(Command& command, Options& o) {
   command.flag("--allow-mount", o.program.allow_mount, "run the commands of mount= on their hosts");
   add_rank_options(command, o.cluster);
   command
-      .add("NAME=VALUE", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
+      .add("WORD", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
+      .stands_for("NAME=VALUE")
       .count_within(0, 1000);
 }
 
