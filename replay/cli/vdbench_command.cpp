@@ -188,8 +188,7 @@ void declare(Command& command, Options& o) {
       .stands_for("HD=MACHINE");
   command.flag("--allow-mount", o.program.allow_mount, "run the commands of mount= on their hosts");
   add_rank_options(command, o.cluster);
-  command
-      .add("WORD", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
+  command.add("WORD", o.words, "value of $NAME in the files; +KEYWORD=VALUE: for all RDs; words after \"-\": more parameters")
       .stands_for("NAME=VALUE")
       .count_within(0, 1000);
 }
