@@ -10,7 +10,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,10 +28,6 @@ struct KnownObject {
   uint32_t opens = 0;
   HandleId last_open = 0;
   bool hidden = false;  // its only name is a hidden one, until its last release
-
-  static bool contains(const std::vector<Name>& names, ObjectId parent, std::string_view name) {
-    return std::any_of(names.begin(), names.end(), [&](const Name& n) { return n.parent == parent && n.name == name; });
-  }
 };
 
 // `Object` derives from KnownObject; `Open` has a member `object`.

@@ -199,13 +199,14 @@ class Afp(Wire):
 
     COMMAND, GET_STATUS, OPEN_SESSION = 2, 3, 4
     OPEN_FORK, SET_FILE_DIR_PARMS, ENUMERATE2 = 26, 35, 68
-    CREATE_DIR, CREATE_FILE, DELETE, MOVE_AND_RENAME = 6, 7, 8, 23
+    CREATE_DIR, CREATE_FILE, SET_FILE_PARMS = 6, 7, 30
 
     def command(self, body):
         return body[16] if body[1] == self.COMMAND else None
 
     def changes_names(self, body):
-        return self.command(body) in (self.CREATE_DIR, self.CREATE_FILE, self.DELETE, self.MOVE_AND_RENAME)
+        """Makes names; a file is only recognized by the one it had, if it is removed or moved."""
+        return self.command(body) in (self.CREATE_DIR, self.CREATE_FILE, self.SET_FILE_PARMS)
 
     def creates_file(self, body):
         return self.command(body) == self.CREATE_FILE

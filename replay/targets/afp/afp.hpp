@@ -83,8 +83,9 @@ enum ParmBit : uint16_t {  // of files and directories
   kModifyDate = 0x0008,
   kFinderInfo = 0x0020,
   kNodeId = 0x0100,
-  kDataLength = 0x0800,  // length of a file's data fork, 64 bits
-  kName = 0x2000,        // UTF-8
+  kOffspringCount = 0x0200,  // of directories
+  kDataLength = 0x0800,      // length of a file's data fork, 64 bits
+  kName = 0x2000,            // UTF-8
   kUnixPrivileges = 0x8000,
 };
 constexpr uint16_t kFileStat = kCreateDate | kModifyDate | kNodeId | kDataLength | kUnixPrivileges;
@@ -106,6 +107,7 @@ struct Parms {
   Attr attr;
   uint32_t id = 0;
   bool is_dir = false;
+  uint32_t offspring = 0;    // entries of a directory
   uint32_t user_access = 0;  // UserAccess bits: the rights of the client's user
   std::string_view name;     // as on the wire
 };

@@ -54,6 +54,10 @@ bool read_parms(std::string_view all, uint16_t bitmap, bool is_dir, Parms* p) {
       case kNodeId:
         p->id = in.u32();
         break;
+      case kOffspringCount:
+        if (!is_dir) return false;
+        p->offspring = in.u16();
+        break;
       case kDataLength:
         if (is_dir) return false;
         p->attr.size = in.u64();

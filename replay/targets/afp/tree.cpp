@@ -87,6 +87,10 @@ static bool is(const Object::Name& one, ObjectId parent, std::string_view name) 
   return one.parent == parent && one.name == name;
 }
 
+static bool contains(const std::vector<Object::Name>& names, ObjectId parent, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](const Object::Name& n) { return is(n, parent, name); });
+}
+
 bool Tree::is_original(ObjectId id, ObjectId parent, std::string_view name) {
   const Object* o = object(id);
   return o && o->names.size() > 1 && o->original && is(*o->original, parent, name);
@@ -109,7 +113,7 @@ void Tree::changed(ObjectId id) {
 
 Tree::Copy Tree::copy(ObjectId id, ObjectId parent, std::string_view name) {
   const Object* o = object(id);
-  return {.original = is_original(id, parent, name), .outdated = o && Object::contains(o->outdated, parent, name)};
+  return {.original = is_original(id, parent, name), .outdated = o && contains(o->outdated, parent, name)};
 }
 
 void Tree::keep(const Copy& copy, ObjectId id, ObjectId parent, std::string_view name) {
@@ -139,8 +143,8 @@ std::vector<std::string> Tree::outdated_copies() const {
 void Tree::forget_paths(ObjectId id) {
   Object* o = object(id);
   if (!o) return;
-  std::erase_if(o->outdated, [&](const Object::Name& n) { return !Object::contains(o->names, n.parent, n.name); });
-  if (o->original && !Object::contains(o->names, o->original->parent, o->original->name)) o->original.reset();
+  std::erase_if(o->outdated, [&](const Object::Name& n) { return !contains(o->names, n.parent, n.name); });
+  if (o->original && !contains(o->names, o->original->parent, o->original->name)) o->original.reset();
 }
 
 void Tree::map_id(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {

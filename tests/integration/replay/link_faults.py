@@ -77,7 +77,7 @@ def names(directory):
     for i in range(4):
         os.mkdir(f"dir{i}")
         os.close(os.open(f"dir{i}/new", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
-        os.symlink("text", f"dir{i}/symlink")
+        os.symlink("new", f"dir{i}/symlink")
         os.link(f"dir{i}/new", f"dir{i}/second")
         os.rename(f"dir{i}/new", f"kept{i}")
         os.unlink(f"dir{i}/second")
@@ -125,8 +125,8 @@ class Beside:
         url = self.url_form.format(name=name, port=PORT, volume=os.path.basename(self.directory), **os.environ)
         return f"{url}&timeout={timeout}"
 
-    def start(self, trace, *options, timeout=TIMEOUT):
-        command = [built("replay/fsreplay"), trace, self.url(self.place(), timeout), "-q", "--json", *options]
+    def start(self, trace, *options, timeout=TIMEOUT, place=None):
+        command = [built("replay/fsreplay"), trace, self.url(place or self.place(), timeout), "-q", "--json", *options]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ended(self, replay, within):
@@ -354,6 +354,25 @@ class Beside:
                 problem = f"{fault.times} faults, {[name for name in right if contents.get(name) != right[name]]} differ: {part} {report.get('not_clean')}"
             self.cases.case(f"{self.kind}: files whose creates {what} are made before their use, and no other file is touched", not problem, problem)
 
+    def foreign(self, trace):
+        """Creates whose requests are lost, where somebody else's objects have their names."""
+        between = self.proxy(faults.CutAt(nth(lambda wire, body: wire.changes_names(body), 8)))
+        place = self.place()
+        top = os.path.join(self.directory, place)
+        os.makedirs(os.path.join(top, "dir0", "sub"))
+        with open(os.path.join(top, "new1"), "w", encoding="utf-8") as file:
+            file.write("theirs")
+        for name, mode in (("dir0", 0o700), ("new1", 0o600)):
+            os.chown(os.path.join(top, name), self.owner, -1)
+            os.chmod(os.path.join(top, name), mode)
+        problem, report = self.ended(self.start(trace, "--force", timeout=20, place=place), 60)
+        between.close()
+        with open(os.path.join(top, "new1"), encoding="utf-8") as file:
+            kept = [file.read(), *[oct(os.stat(os.path.join(top, name)).st_mode & 0o777) for name in ("dir0", "new1")]]
+        if not problem and (kept != ["theirs", "0o700", "0o600"] or report["differed"] < 2 or between.fault.times < 2):
+            problem = f"{kept}, {between.fault.times} {report['differed']} differ: {report.get('mismatches')}"
+        self.cases.case(f"{self.kind}: objects of others are not taken for what a lost request was to make", not problem, problem)
+
     def not_twice(self, trace, fault, what, lost=0):
         between = self.proxy(fault)
         problem, report = self.ended(self.start(trace, timeout=20), 60)
@@ -418,6 +437,7 @@ def beside_server(kind, runs, work_trace, once_trace, names_trace, reads_trace):
     target.lost_replies(names_trace)
     target.prepares(reads_trace)
     if kind == "afp":
+        target.foreign(once_trace)
         for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
             target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),
                              f"a create or mkdir whose connection breaks before {what} goes on there")
