@@ -55,8 +55,10 @@ bool read_parms(std::string_view all, uint16_t bitmap, bool is_dir, Parms* p) {
         p->id = in.u32();
         break;
       case kOffspringCount:
-        if (!is_dir) return false;
-        p->offspring = in.u16();
+        if (is_dir)
+          p->offspring = in.u16();
+        else
+          in.u32();  // length of the resource fork
         break;
       case kDataLength:
         if (is_dir) return false;
