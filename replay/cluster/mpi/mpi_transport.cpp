@@ -27,7 +27,7 @@ constexpr int kMessage = 1, kLeave = 2;  // tags of messages
 // ns between tests. It grows while nothing arrives, so that a wait ends late by an eighth of its length. The longest one is for a
 // host that has a processor for each of its ranks.
 constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;
-constexpr unsigned long kMostForProcessor = 40;  // ranks, of which longest_sleep() takes account
+constexpr unsigned long kMostForProcessor = 40;      // ranks, of which longest_sleep() takes account
 constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
 constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
 constexpr auto kBetweenDrops = std::chrono::milliseconds(10);  // offers to all ranks should not test all messages each time
