@@ -181,7 +181,9 @@ std::string StarCluster::next_of(unsigned rank, int64_t awake) {
 std::string StarCluster::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
     if (told_lost_) throw *told_lost_;
-    const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : heartbeat_interval();
+    // Ends when the rank is given up, so that each of many lost ranks is not waited for in turn.
+    const int64_t left = std::max(from, last_message_[rank]) + timeout_ + 1 - now();
+    const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : std::clamp<int64_t>(left, 0, heartbeat_interval());
     if (std::optional<Transport::Message> message = receive(timeout))
       take_in(std::move(*message));
     else if (timeout == 0)

@@ -230,7 +230,7 @@ int send_virtual(Cluster& cluster, const std::string& recorded, int64_t pause, u
   IntervalExchange exchange(
       cluster, 1, 1'000'000'000, TimeSeries::Rows::all,
       [&](const Interval& interval, const SeriesInterval& merged) {
-        if (std::exchange(in_last, *merged.ranks) == *merged.ranks && interval.number % 100 != 0) return;
+        if (std::exchange(in_last, *merged.ranks) == *merged.ranks && interval.number % 10 != 0) return;
         printf("interval %u: %llu ranks\n", interval.number, static_cast<unsigned long long>(in_last));
         fflush(stdout);
       },

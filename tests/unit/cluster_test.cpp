@@ -4,12 +4,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
+#include "cluster/star_cluster.hpp"
 
 using namespace fsr;
 
@@ -41,6 +49,27 @@ void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>
   cluster.reset();
   _exit(0);
 }
+
+// The root's end of a network whose ranks send their host names, and then nothing.
+class SilentNetwork final : public Transport {
+ public:
+  explicit SilentNetwork(unsigned size) : size_(size) {}
+  unsigned rank() const override { return 0; }
+  unsigned size() const override { return size_; }
+  void send(unsigned, std::string_view) override {}
+  bool offer(unsigned, std::string_view) override { return true; }
+  bool idle(unsigned) const override { return true; }
+  std::optional<Message> receive(int64_t timeout) override {
+    if (++last_ < size_) return Message{.from = last_, .gone = false, .text = "dhost"};
+    std::this_thread::sleep_for(std::chrono::nanoseconds(timeout));
+    return std::nullopt;
+  }
+  void give_up(unsigned) override {}
+
+ private:
+  const unsigned size_;
+  unsigned last_ = 0;  // rank of the last message
+};
 
 }  // namespace
 
@@ -175,6 +204,14 @@ TEST_CASE("all other ranks name a rank that ended or was stopped") {
     });
     CHECK((all.lost[0] == 2 && all.lost[1] == 2 && all.lost[2] == 0 && all.lost[3] == 2));
   }
+}
+
+TEST_CASE("the root waits for many silent ranks together, not for one after another") {
+  StarCluster root(std::make_unique<SilentNetwork>(25), 400'000'000);
+  const int64_t begun = MonotonicClock().now();
+  const Cluster::GatherResult all = root.gather_left("");
+  CHECK(MonotonicClock().now() - begun < 2'000'000'000);
+  CHECK(std::count(all.by_rank.begin(), all.by_rank.end(), std::nullopt) == 24);
 }
 
 TEST_CASE("a rank that was stopped for longer than the timeout knows so when it continues, until its next message to the root") {

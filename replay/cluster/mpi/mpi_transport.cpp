@@ -4,10 +4,12 @@
 #include <mpi.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <vector>
@@ -22,8 +24,10 @@ using Clock_ = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 constexpr int kMessage = 1, kLeave = 2;  // tags of messages
-// ns between tests. It grows slowly while nothing arrives, so that a wait ends late by an eighth of its length, not by half.
+// ns between tests. It grows while nothing arrives, so that a wait ends late by an eighth of its length. The longest one is for a
+// host that has a processor for each of its ranks.
 constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;
+constexpr unsigned long kMostForProcessor = 40;      // ranks, of which longest_sleep() takes account
 constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
 constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
 constexpr auto kBetweenDrops = std::chrono::milliseconds(10);  // offers to all ranks should not test all messages each time
@@ -31,10 +35,14 @@ constexpr const char* kBroken = "broken";                      // text of a kLea
 constexpr size_t kCost = 64;                                   // bytes that a message in flight counts for beside its text
 constexpr size_t kMostIncoming = 64;  // messages that are received side by side; large ones take several tests
 
-void sleep_for(long& pause) {
-  const timespec time = {.tv_sec = 0, .tv_nsec = pause};
-  nanosleep(&time, nullptr);
-  pause = std::min(pause + pause / 8, kLongestSleep);
+// Returns the longest sleep of a rank. It grows with the ranks for each processor of this host. Otherwise the tests of many
+// waiting ranks would take the time of the ranks that are asked.
+long longest_sleep() {
+  unsigned long ranks = 0;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+    if (const char* value = getenv(variable)) ranks = std::max(ranks, strtoul(value, nullptr, 10));
+  const unsigned long processors = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  return kLongestSleep * long(std::clamp((ranks + processors - 1) / processors, 1ul, kMostForProcessor));
 }
 
 class MpiTransport final : public Transport {
@@ -79,6 +87,7 @@ class MpiTransport final : public Transport {
   };
 
   void post(unsigned to, int tag, std::string_view text);
+  void sleep_after(nanoseconds waited, nanoseconds most) const;
   void drop_sent();
   bool begin_next();
   std::optional<Incoming> take_complete();
@@ -86,6 +95,7 @@ class MpiTransport final : public Transport {
   bool all_left() const { return std::count(left_.begin(), left_.end(), true) == long(size_) - 1; }
 
   unsigned rank_ = 0, size_ = 1;
+  const long longest_sleep_ = longest_sleep();
   std::list<Outgoing> outgoing_;
   std::vector<size_t> waiting_;   // bytes in outgoing_, by receiver
   std::list<Incoming> incoming_;  // in the order of arrival
@@ -93,6 +103,13 @@ class MpiTransport final : public Transport {
   bool broken_ = false;
   Clock_::time_point dropped_;  // last call of drop_sent()
 };
+
+// Sleeps between two tests of a wait. `waited`: its length until now.
+void MpiTransport::sleep_after(nanoseconds waited, nanoseconds most) const {
+  const long pause = std::clamp<long>(waited.count() / 8, kShortestSleep, longest_sleep_);
+  const timespec time = {.tv_sec = 0, .tv_nsec = std::min<long>(pause, most.count())};
+  nanosleep(&time, nullptr);
+}
 
 void MpiTransport::drop_sent() {
   dropped_ = Clock_::now();
@@ -157,8 +174,8 @@ std::optional<MpiTransport::Incoming> MpiTransport::take_complete() {
 }
 
 std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
-  const Clock_::time_point end = Clock_::now() + nanoseconds(timeout);
-  for (long pause = kShortestSleep;;) {
+  const Clock_::time_point begun = Clock_::now(), end = begun + nanoseconds(timeout);
+  for (;;) {
     while (incoming_.size() < kMostIncoming && begin_next()) {
     }
     if (std::optional<Incoming> next = take_complete()) {
@@ -170,8 +187,9 @@ std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
       return std::move(next->message);
     }
     drop_sent();  // now, so that it is not done for each of many messages that arrive
-    if (Clock_::now() >= end) return std::nullopt;
-    sleep_for(pause);
+    const Clock_::time_point now = Clock_::now();
+    if (now >= end) return std::nullopt;
+    sleep_after(now - begun, end - now);
   }
 }
 
@@ -185,8 +203,11 @@ MpiTransport::~MpiTransport() {
   while (Clock_::now() < end && !(rank_ == 0 ? all_left() : left_[0])) receive(kLongestSleep);
   broken_ = broken_ || !(rank_ == 0 ? all_left() : left_[0]);
   for (unsigned other = 1; rank_ == 0 && other < size_; ++other) post(other, kLeave, broken_ ? kBroken : "");
-  const Clock_::time_point sent = Clock_::now() + kFarewell;
-  for (long pause = kShortestSleep; Clock_::now() < sent && !outgoing_.empty(); drop_sent()) sleep_for(pause);
+  const Clock_::time_point begun = Clock_::now();
+  for (nanoseconds waited(0); waited < kFarewell && !outgoing_.empty(); waited = Clock_::now() - begun) {
+    sleep_after(waited, kFarewell - waited);
+    drop_sent();
+  }
   fflush(nullptr);
   if (broken_) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
@@ -85,6 +86,29 @@ def lost():
         os.unlink(f"d/{left}")
 
 
+def longest_sleep(pid):
+    """Nanoseconds, of its main thread within a second and a half."""
+    seen = subprocess.run(["timeout", "--signal=INT", "1.5", "strace", "-e", "trace=nanosleep,clock_nanosleep", "-p", str(pid)], stderr=subprocess.PIPE,
+                          text=True, check=False).stderr
+    return max([int(length) for length in re.findall(r"tv_sec=0, tv_nsec=(\d+)", seen)], default=0)
+
+
+def waiting_among_many():
+    """Beside ranks of which each has a processor, one that believes to be among forty on each processor."""
+    many = 40 * os.sysconf("SC_NPROCESSORS_ONLN")
+    for launcher, rank, local in (LAUNCHER, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"), (MPICH, "PMI_RANK", "MPI_LOCALNRANKS"):
+        script = f'export {local}=1; [ ${rank} != 2 ] || {local}={many}; exec {FSBENCH} nfstest "$@"'
+        run_ = Running(*launcher, "sh", "-c", script, "sh", env=ENV)
+        ranks = descendants(run_.run.pid, "fsbench")
+        os.kill(ranks[3], signal.SIGSTOP)
+        sleeps = [longest_sleep(pid) for pid in ranks[1:3]]
+        os.kill(ranks[3], signal.SIGCONT)
+        case(f"{launcher[0]}: a rank that waits sleeps for 0.5 ms, and for 20 ms where many share processors", sleeps == [500_000, 20_000_000], sleeps)
+        run_.run.send_signal(signal.SIGINT)
+        run_.end()
+        case(f"{launcher[0]}: no process is left of these", gone(ranks), ranks)
+
+
 def waiting():
     run_ = Running(*LAUNCHER, FSBENCH, "nfstest", env=ENV)
     os.kill(run_.others[3], signal.SIGSTOP)
@@ -152,6 +176,7 @@ def main():
         refused()
         lost()
         waiting()
+        waiting_among_many()
     sys.exit(1 if failed else 0)
 
 
