@@ -11,11 +11,6 @@ void NameHistory::apply(const Op& op) {
   if (full_) return;
   operations_ = op.seq + 1;
   visit_new_names(op, [this](ObjectId parent, std::string_view name, ObjectId object) { put(parent, name, object); });
-  full_ = names_.size() + earlier_.size() > most_;
-  if (!full_) return;
-  operations_ = 0;
-  names_ = {};
-  earlier_ = {};
 }
 
 void NameHistory::put(ObjectId parent, std::string_view name, ObjectId object) {
@@ -26,6 +21,11 @@ void NameHistory::put(ObjectId parent, std::string_view name, ObjectId object) {
     earlier_.push_back(std::move(now));
   }
   now = {.parent = parent, .name = std::string(name), .since = operations_, .before = first ? 0 : earlier_.size()};
+  if (names_.size() + earlier_.size() <= most_) return;
+  full_ = true;
+  operations_ = 0;
+  names_ = {};
+  earlier_ = {};
 }
 
 void NameHistory::begin_with(ObjectId parent, std::string_view name, ObjectId object) {

@@ -25,7 +25,7 @@ std::vector<Op> changing_names(unsigned seed, uint64_t count) {
                    .kind = kKinds[any(std::size(kKinds))],
                    .op_flags = uint16_t(any(20) == 0 ? kOpUnfinished : 0),
                    .error = any(10) == 0 ? ENOENT : 0,
-                   .flags = uint32_t(any(3) == 0 ? 2 : 0),  // RENAME_EXCHANGE
+                   .flags = uint32_t(any(3) == 0 ? RENAME_EXCHANGE : 0),
                    .object = any(12),
                    .parent = any(6),
                    .parent2 = any(6),
@@ -62,7 +62,14 @@ TEST_CASE("names of the past are those that the operations met") {
 TEST_CASE("a history of too many names forgets them") {
   NameHistory history(2);
   for (uint64_t seq = 0; seq < 4; ++seq) {
-    history.apply({.seq = seq, .kind = OpKind::create, .object = 2 + seq, .parent = kRootObject, .name = "a"});
+    const Op create{.seq = seq, .kind = OpKind::create, .object = 2 + seq, .parent = kRootObject, .name = "a"};
+    Op exchange = create;
+    exchange.kind = OpKind::rename;
+    exchange.flags = RENAME_EXCHANGE;
+    exchange.parent2 = kRootObject;
+    exchange.object2 = 9;
+    exchange.name2 = "b";
+    history.apply(seq == 2 ? exchange : create);
     CHECK(history.operations() == (seq < 2 ? seq + 1 : 0));
   }
 }
