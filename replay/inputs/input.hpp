@@ -100,9 +100,11 @@ class Input : public RankShare {
   // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
   // next_round(). Null: the input runs the round itself, as GeneratedLoad.
   virtual OpSource* operations(RunOptions& options) = 0;
-  // Names for the report. keep_names() keeps those that operations() will show, so that find_names() need not read the input once
-  // more. find_names() finds those up to operation `last` of the run. path_at() then returns the path that the subject of an
-  // operation had; it takes kind, number, name, and the ids of object and parent. Empty: not known.
+  // Names for the report. keep_names() keeps those that operations() will show, so that the input is not read once more.
+  // find_names() finds those up to operation `last` of the run.
+  //
+  // path_at() then returns the path that the subject of an operation had. It takes number, kind, name, object and parent. Empty:
+  // not known.
   virtual void keep_names() {}
   virtual void find_names(uint64_t /*last*/) {}
   virtual std::string path_at(const Op&) const { return ""; }
