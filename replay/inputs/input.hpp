@@ -100,14 +100,13 @@ class Input : public RankShare {
   // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
   // next_round(). Null: the input runs the round itself, as GeneratedLoad.
   virtual OpSource* operations(RunOptions& options) = 0;
-  // Names for the report. keep_names() keeps those that operations() will show, so that the input is not read once more.
-  // find_names() finds those up to operation `last` of the run.
-  //
-  // path_at() then returns the path that the subject of an operation had. It takes number, kind, name, object and parent. Empty:
-  // not known.
+  // Keeps the names that operations() will show, so that find_names() need not read the input once more.
   virtual void keep_names() {}
+  // Finds the names up to operation `last` of the run, for the report.
   virtual void find_names(uint64_t /*last*/) {}
-  virtual std::string path_at(const Op&) const { return ""; }
+  // Returns the path that the subject of an operation had, after find_names(). `op` has number, kind, name, object and parent.
+  // Empty: not known.
+  virtual std::string path_at(const Op& /*op*/) const { return ""; }
   // Returns the known state of the tree before the first operation. Only a trace knows any.
   virtual LiveState before() { return {}; }
   // Returns operations to run after the round, which close what its image opened. Null: none.
