@@ -85,15 +85,19 @@ struct ResultsDatabase::Impl {
     return sqlite3_column_int64(statement.get(), 0);
   }
 
+  void connect(const char* name) {
+    sqlite3* opened = nullptr;
+    const int rc = sqlite3_open_v2(name, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    db.reset(opened);
+    if (const int error = db ? sqlite3_system_errno(db.get()) : 0; rc == SQLITE_CANTOPEN && error) fail(strerror(error));
+    if (rc != SQLITE_OK) fail();
+  }
+
   void open() {
     struct stat st;
     const bool there = stat(path.c_str(), &st) == 0;
     if (there && !S_ISREG(st.st_mode)) fail("exists and is not a results database; name another file");
-    sqlite3* opened = nullptr;
-    const int rc = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-    db.reset(opened);
-    if (const int error = db ? sqlite3_system_errno(db.get()) : 0; rc == SQLITE_CANTOPEN && error) fail(strerror(error));
-    if (rc != SQLITE_OK) fail();
+    connect(path.c_str());
     made = !there;
     sqlite3_busy_timeout(db.get(), kTimeout);
   }
@@ -192,7 +196,15 @@ ResultsDatabase::ResultsDatabase(const std::string& path) : impl_(std::make_uniq
   impl_->take_room();
 }
 
+ResultsDatabase::ResultsDatabase() : impl_(std::make_unique<Impl>()) {
+  impl_->path = "results in memory";
+  impl_->connect(":memory:");
+  impl_->look_at_tables();
+}
+
 ResultsDatabase::~ResultsDatabase() = default;
+
+sqlite3* ResultsDatabase::connection() const { return impl_->db.get(); }
 
 void ResultsDatabase::begin_run(const Facts& row) {
   // The columns of two inputs' runs differ.

@@ -22,6 +22,8 @@
 
 #include "util/environment.hpp"
 
+struct sqlite3;
+
 namespace fsr {
 
 using SqlValue = std::variant<int64_t, double, std::string, std::nullptr_t>;
@@ -38,6 +40,7 @@ Facts own_origin(const std::string& name);
 class ResultsDatabase {
  public:
   explicit ResultsDatabase(const std::string& path);
+  ResultsDatabase();  // in memory, as long as it exists; ResultsReader can read it
   ~ResultsDatabase();
 
   void begin_run(const Facts& row);
@@ -46,6 +49,9 @@ class ResultsDatabase {
   void commit();
 
  private:
+  friend class ResultsReader;
+  sqlite3* connection() const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -42,19 +42,18 @@ double ResultRow::real(std::string_view name) const {
 
 struct ResultsReader::Impl {
   std::string path;
-  Database db;
+  Database own;  // null: another object has the connection
+  sqlite3* db = nullptr;
   // Rows of the run of which a histogram was asked for last: a page asks for one of each kind. 0: none.
   int64_t kept_run = 0;
   std::vector<ResultRow> kept_distributions, kept_histograms;
 
   [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
-  [[noreturn]] void fail(int status) const {
-    fail(status == SQLITE_NOTADB ? "not a results database" : sqlite3_errmsg(db.get()));
-  }
+  [[noreturn]] void fail(int status) const { fail(status == SQLITE_NOTADB ? "not a results database" : sqlite3_errmsg(db)); }
 
   std::vector<ResultRow> query(const std::string& sql, int64_t run) {
     sqlite3_stmt* prepared = nullptr;
-    const int rc = sqlite3_prepare_v2(db.get(), sql.c_str(), -1, &prepared, nullptr);
+    const int rc = sqlite3_prepare_v2(db, sql.c_str(), -1, &prepared, nullptr);
     const Statement statement(prepared);
     if (rc != SQLITE_OK) fail(rc);
     sqlite3_bind_int64(statement.get(), 1, run);
@@ -93,14 +92,18 @@ ResultsReader::ResultsReader(const std::string& path) : impl_(std::make_unique<I
   impl_->path = path;
   struct stat st;
   if (stat(path.c_str(), &st) != 0) impl_->fail(strerror(errno));
-  sqlite3* db = nullptr;
-  const int rc = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
-  impl_->db.reset(db);
-  if (rc != SQLITE_OK) impl_->fail(db ? sqlite3_errmsg(db) : "out of memory");
+  const int rc = sqlite3_open_v2(path.c_str(), &impl_->db, SQLITE_OPEN_READONLY, nullptr);
+  impl_->own.reset(impl_->db);
+  if (rc != SQLITE_OK) impl_->fail(impl_->db ? sqlite3_errmsg(impl_->db) : "out of memory");
   if (impl_->query("pragma application_id", 0).at(0).number("application_id") != kResultsApplication)
     impl_->fail("not a results database");
   if (impl_->query("pragma user_version", 0).at(0).number("user_version") != kResultsVersion)
     impl_->fail("holds results of another version of this program; read the file with that version");
+}
+
+ResultsReader::ResultsReader(const ResultsDatabase& database) : impl_(std::make_unique<Impl>()) {
+  impl_->path = "results in memory";
+  impl_->db = database.connection();
 }
 
 ResultsReader::~ResultsReader() = default;

@@ -32,6 +32,7 @@ bool is_results_database(const std::string& path);
 class ResultsReader {
  public:
   explicit ResultsReader(const std::string& path);
+  explicit ResultsReader(const ResultsDatabase& database);  // which must outlive the reader; it sees what was committed
   ~ResultsReader();
 
   const std::string& path() const;

@@ -5,35 +5,17 @@
 
 namespace fsr {
 
-constexpr int kMaxDepth = 128;  // of a path; a damaged trace may lead in circles
-
 void Paths::learn(ObjectId parent, std::string_view name, ObjectId object) {
-  if (object && object != kRootObject && parent && !name.empty()) names_[object] = {parent, std::string(name)};
+  if (is_name(parent, name, object)) names_[object] = {parent, std::string(name)};
 }
 
 void Paths::apply(const Op& op) {
-  if (op.error || op.has(kOpUnfinished)) return;
-  visit_names(
-      op, [this](ObjectId parent, std::string_view name, ObjectId object) { learn(parent, name, object); },
-      [](ObjectId, std::string_view, ObjectId) {});
+  visit_new_names(op, [this](ObjectId parent, std::string_view name, ObjectId object) { learn(parent, name, object); });
 }
 
-std::string Paths::path(ObjectId object) const {
-  std::string out;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
-    if (object == kRootObject) return out.empty() ? "." : out;
-    auto it = names_.find(object);
-    std::string part = it == names_.end() ? "#" + std::to_string(object) : it->second.name;
-    out = out.empty() ? part : part + "/" + out;
-    if (it == names_.end()) return out;
-    object = it->second.parent;
-  }
-  return "…/" + out;
-}
-
-std::string Paths::path(ObjectId parent, std::string_view name) const {
-  return (parent == kRootObject ? "" : path(parent) + "/") + std::string(name);
-}
+std::string Paths::path(ObjectId object) const { return path_of(object, known()); }
+std::string Paths::path(ObjectId parent, std::string_view name) const { return path_of(parent, name, known()); }
+std::string Paths::of(const Op& op) const { return path_of(op, known()); }
 
 bool Paths::find(ObjectId object, ObjectId* parent, std::string* name) const {
   auto it = names_.find(object);
@@ -41,11 +23,6 @@ bool Paths::find(ObjectId object, ObjectId* parent, std::string* name) const {
   *parent = it->second.parent;
   *name = it->second.name;
   return true;
-}
-
-std::string Paths::of(const Op& op) const {
-  if (has_path_name(op.kind)) return path(op.parent, op.name);
-  return op.object ? path(op.object) : std::string();
 }
 
 bool has_path_name(OpKind kind) { return (kind_traits(kind) & kHasName) != 0; }

@@ -17,8 +17,8 @@ constexpr uint64_t kCountMask = (uint64_t(1) << kCountBits) - 1;
 
 static size_t bucket_of(uint64_t v) {
   if (v < (1u << kSubBits)) return v;
-  int shift = 63 - std::countl_zero(v) - kSubBits;
-  return (size_t(shift + 1) << kSubBits) + ((v >> shift) & ((1u << kSubBits) - 1));
+  const auto shift = size_t(std::bit_width(v)) - kSubBits - 1;
+  return (shift << kSubBits) + (v >> shift);
 }
 
 static uint64_t low_edge(size_t bucket) {
@@ -52,6 +52,7 @@ void Histogram::put(size_t bucket, uint64_t times) {
     const uint64_t count = times + (there ? *at & kCountMask : 0);
     if (count >= times && count <= kCountMask && (there || buckets_.size() < kMostFew)) {
       const uint64_t entry = uint64_t(bucket) << kCountBits | count;
+      first_ = kFew + size_t(at - buckets_.begin());
       if (there)
         *at = entry;
       else
@@ -82,15 +83,24 @@ void Histogram::add(int64_t value, uint64_t times) {
 
 void Histogram::add(int64_t value) {
   value = std::max<int64_t>(value, 0);
-  const size_t bucket = bucket_of(uint64_t(value));
-  if (bucket - first_ < buckets_.size())
-    ++buckets_[bucket - first_];
-  else
-    put(bucket, 1);
-  min_ = count_ ? std::min(min_, value) : value;
+  const bool any = count_++;
+  min_ = any ? std::min(min_, value) : value;
   max_ = std::max(max_, value);
   sum_ += double(value);
-  ++count_;
+  const size_t bucket = bucket_of(uint64_t(value));
+  if (!few()) {
+    if (bucket - first_ < buckets_.size()) {
+      ++buckets_[bucket - first_];
+      return;
+    }
+  } else if (any && count_ < kCountMask) {
+    // The bucket is often the one that counted last.
+    if (uint64_t& last = buckets_[first_ - kFew]; last >> kCountBits == bucket) {
+      ++last;
+      return;
+    }
+  }
+  put(bucket, 1);
 }
 
 void Histogram::merge(const Histogram& other) {

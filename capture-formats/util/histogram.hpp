@@ -42,7 +42,7 @@ class Histogram {
  private:
   static constexpr size_t kFew = size_t(1) << 62;
 
-  bool few() const { return first_ == kFew; }
+  bool few() const { return first_ >= kFew; }
   void put(size_t bucket, uint64_t times);
   void spread();
   void save_buckets(ByteWriter& out) const;
@@ -52,8 +52,8 @@ class Histogram {
   void each(Visit visit) const;
   size_t bucket_at(double q) const;  // there is one
 
-  // Counts from bucket first_ on. kFew: only buckets that hold something, in order; the number of the bucket stands above the
-  // count.
+  // Counts from bucket first_ on. kFew and more: only buckets that hold something, in order; the number of the bucket stands
+  // above the count. The entry first_ - kFew counted last.
   std::vector<uint64_t> buckets_;
   size_t first_ = kFew;
   uint64_t count_ = 0;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/live_page.hpp"
 
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -24,13 +20,6 @@ namespace {
 constexpr int64_t kEvery = 3'000'000'000;  // ns between two pages
 constexpr int64_t kShare = 50;             // a page takes at most one of so many parts of the time
 
-// Makes a temporary directory for databases: in memory (/dev/shm) if possible, because the databases are not kept.
-std::string make_directory() {
-  for (std::string name : {"/dev/shm/fsreplay-page-XXXXXX", "/tmp/fsreplay-page-XXXXXX"})
-    if (mkdtemp(name.data())) return name;
-  throw std::runtime_error(std::string("/tmp: ") + strerror(errno));
-}
-
 // The page shows all kinds together over time.
 TimeSeries empty_series() { return TimeSeries(TimeSeries::Rows::bounded, false); }
 
@@ -40,14 +29,6 @@ LivePage::LivePage(const std::string& path, bool replace) : path_(path), series_
   if (!replace && access(path.c_str(), F_OK) == 0)
     throw std::runtime_error(path + ": exists already; give --force to replace the file, or another name");
   const OutputFile probe(path, true, Readers::by_umask);  // throws if the page can't be written
-  directory_ = make_directory();
-}
-
-LivePage::~LivePage() {
-  ended_.reset();
-  unlink((directory_ + "/ended").c_str());
-  unlink((directory_ + "/now").c_str());
-  rmdir(directory_.c_str());
 }
 
 void LivePage::add(const Interval& interval, const SeriesInterval& series, const Report& report) {
@@ -57,13 +38,9 @@ void LivePage::add(const Interval& interval, const SeriesInterval& series, const
   const int64_t begin = clock_ns(CLOCK_MONOTONIC);
   if (begin < next_write_) return;
   try {
-    const std::string file = directory_ + "/now";
-    unlink(file.c_str());
-    {
-      ResultsDatabase now(file);
-      report_database(so_far(report), now);
-    }
-    write(true);
+    ResultsDatabase now;
+    report_database(so_far(report), now);
+    write(&now);
   } catch (const std::runtime_error& e) {
     failure_ = e.what();
   }
@@ -108,24 +85,25 @@ void LivePage::end_run(const Report& report) {
   counts_ = {};
   series_ = empty_series();
   differed_ = 0;
-  if (!ended_) ended_ = std::make_unique<ResultsDatabase>(directory_ + "/ended");
+  if (!ended_) ended_ = std::make_unique<ResultsDatabase>();
   report_database(report, *ended_);
   ++ended_runs_;
 }
 
 void LivePage::finish() {
-  if (ended_runs_) write(false);
+  if (ended_runs_) write(nullptr);
 }
 
-void LivePage::write(bool running) {
+// Writes the page of the runs that have ended and of the present one. `now`: its results so far; null: it has ended.
+void LivePage::write(const ResultsDatabase* now) {
   std::vector<ChosenRun> runs;
-  auto add_runs = [&](const std::string& name) {
-    auto reader = std::make_shared<ResultsReader>(directory_ + name);
+  auto add_runs = [&](const ResultsDatabase& database) {
+    auto reader = std::make_shared<ResultsReader>(database);
     for (ResultRow& run : reader->runs()) runs.push_back({.file = reader, .run = std::move(run)});
   };
-  if (ended_runs_) add_runs("/ended");
-  if (running) {
-    add_runs("/now");
+  if (ended_) add_runs(*ended_);
+  if (now) {
+    add_runs(*now);
     runs.back().running = true;
     runs.back().shown_as = ended_runs_ + 1;
   }

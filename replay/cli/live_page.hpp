@@ -19,7 +19,6 @@ class LivePage {
  public:
   // Throws std::runtime_error "FILE: why". `replace`: an existing file is replaced.
   LivePage(const std::string& path, bool replace);
-  ~LivePage();
 
   // Adds an interval of the present run, and rewrites the page if it is time. `report`: describes the run.
   void add(const Interval& interval, const SeriesInterval& series, const Report& report);
@@ -30,11 +29,10 @@ class LivePage {
   std::string failure() const { return failure_; }
 
  private:
-  void write(bool running);
+  void write(const ResultsDatabase* now);
   Report so_far(const Report& report) const;
 
   const std::string path_;
-  std::string directory_;                   // of the databases that the page is made from
   std::unique_ptr<ResultsDatabase> ended_;  // runs that have ended; null: none
   int64_t ended_runs_ = 0;
   int64_t next_write_ = 0;  // CLOCK_MONOTONIC, ns

@@ -335,6 +335,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
           fmt::print(stderr, "fsreplay: {}\n", what);
         });
   }
+  if (cluster.root() && (results || page)) input->keep_names();
   report.series = TimeSeries(cluster.size() > 1 ? TimeSeries::Rows::none : rows_of_report());
   steps.run({.duration = command.duration,
              .workers = command.workers,
@@ -357,7 +358,7 @@ std::optional<int> Replay::run_round(RunSteps& steps) {
   return std::nullopt;
 }
 
-// Finds paths for the report. The input is read again only if the report describes single operations.
+// Finds paths for the report, if it describes single operations.
 void Replay::name_operations(RunSteps& steps) {
   if (cluster.root() && (results || page || !report.result.mismatches.empty()))
     afterwards([&] { steps.name_operations(results || page); });

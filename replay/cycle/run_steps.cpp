@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
-#include <unordered_map>
+#include <utility>
 
 #include "base/link_copies.hpp"
 #include "base/restart_figures.hpp"
@@ -14,7 +16,6 @@
 #include "plan/image_source.hpp"
 #include "report/clients_section.hpp"
 #include "report/report.hpp"
-#include "trace/paths.hpp"
 #include "util/check.hpp"
 #include "util/units.hpp"
 
@@ -95,34 +96,22 @@ void RunSteps::run(RunOptions options) {
 }
 
 void RunSteps::name_operations(bool slowest) {
-  std::unordered_map<uint64_t, std::string> names;
-  // Calls `act` with the number of each operation that the report describes, and with its name there.
+  // Calls `act` with each operation that the report describes, and with its name there.
   auto each_described = [&](auto act) {
     RunResult& result = report_.result;
-    if (slowest) result.slowest.each([&](SlowOperation& slow) { act(slow.seq, slow.name); });
-    for (Mismatch& mismatch : result.mismatches) act(mismatch.seq, mismatch.name);
-    result.differences.each([&](Difference& difference) { act(difference.first_seq, difference.example); });
+    auto describe = [&](uint64_t seq, const auto& of, std::string& name) {
+      act(Op{.seq = seq, .kind = of.kind, .object = of.object, .parent = of.parent, .name = name}, name);
+    };
+    if (slowest) result.slowest.each([&](SlowOperation& slow) { describe(slow.seq, slow, slow.name); });
+    for (Mismatch& mismatch : result.mismatches) describe(mismatch.seq, mismatch, mismatch.name);
+    result.differences.each([&](Difference& difference) { describe(difference.first_seq, difference, difference.example); });
   };
-  each_described([&](uint64_t seq, std::string&) { names[input_.surveyed(seq)]; });
-  RunOptions range;
-  OpSource* source = names.empty() ? nullptr : input_.survey(range);
-  if (!source) return;
-  Paths paths;
-  input_.before().each_name(
-      [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths.learn(parent, name, object); });
-  size_t left = names.size();
-  OpBatch batch;
-  while (left && source->next(batch))
-    for (const Op& op : batch.ops) {
-      if (op.kind != OpKind::rename) paths.apply(op);
-      if (auto named = names.find(op.seq); named != names.end()) {
-        named->second = paths.of(op);
-        --left;
-      }
-      if (op.kind == OpKind::rename) paths.apply(op);
-    }
-  each_described([&](uint64_t seq, std::string& name) {
-    if (const std::string& path = names[input_.surveyed(seq)]; !path.empty()) name = path;
+  std::optional<uint64_t> last;
+  each_described([&](const Op& op, const std::string&) { last = std::max(last.value_or(0), op.seq); });
+  if (!last) return;
+  input_.find_names(*last);
+  each_described([&](const Op& op, std::string& name) {
+    if (std::string path = input_.path_at(op); !path.empty()) name = std::move(path);
   });
 }
 

@@ -41,7 +41,7 @@ class RunSteps {
   // Runs the input, closes what the image opened, and fills in the report. `options`: those that the input does not set itself.
   void run(RunOptions options);
   // Finds the paths of files that operations in the report used: those that differed and, if `slowest`, the slowest ones. Reads
-  // the input once more.
+  // the input once more, unless it has kept the names.
   void name_operations(bool slowest);
 
  private:

@@ -22,6 +22,7 @@ struct Difference {
   int64_t first = 0, last = 0;  // ns since the start of the run: when the earliest and the latest operation were issued
   uint64_t first_seq = 0;       // number of the earliest operation in the trace
   std::string example;          // name of that operation, later its path if that is found; empty if it has none
+  ObjectId object = kNoObject, parent = kNoObject;  // of that operation
 };
 
 class Differences {
@@ -42,7 +43,11 @@ class Differences {
     group.count += one.count;
     group.first = std::min(group.first, one.first);
     group.last = std::max(group.last, one.last);
-    if (one.first_seq < group.first_seq) group.first_seq = one.first_seq, group.example = one.example;
+    if (one.first_seq >= group.first_seq) return;
+    group.first_seq = one.first_seq;
+    group.example = one.example;
+    group.object = one.object;
+    group.parent = one.parent;
   }
   void merge(const Differences& other) {
     for (const auto& [key, group] : other.groups_) add(group);

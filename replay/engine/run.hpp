@@ -113,7 +113,7 @@ struct Mismatch {
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
   std::string name;  // the operation's own name, empty if it has none; later its path, if that is found
-  ObjectId object = kNoObject;
+  ObjectId object = kNoObject, parent = kNoObject;
   ThreadId thread = 0;
   std::string expected, got;  // "ENOENT", "ok", "4096 bytes", "other content"
   int64_t issued = 0;         // ns since the start of the run

@@ -62,6 +62,7 @@ void save_mismatch(ByteWriter& out, const Mismatch& m) {
   out.u8(uint8_t(m.kind));
   out.text(m.name);
   out.varint(m.object);
+  out.varint(m.parent);
   out.varint(m.thread);
   out.text(m.expected);
   out.text(m.got);
@@ -80,6 +81,7 @@ Mismatch load_mismatch(ByteReader& in) {
   m.kind = load_kind(in);
   m.name = in.text();
   m.object = in.varint();
+  m.parent = in.varint();
   m.thread = ThreadId(in.varint());
   m.expected = in.text();
   m.got = in.text();
@@ -95,7 +97,7 @@ void save_differences(ByteWriter& out, const Differences& differences) {
     out.u8(uint8_t(d.kind));
     out.text(d.expected);
     out.text(d.got);
-    for (uint64_t number : {d.count, uint64_t(d.first), uint64_t(d.last), d.first_seq}) out.varint(number);
+    for (uint64_t number : {d.count, uint64_t(d.first), uint64_t(d.last), d.first_seq, d.object, d.parent}) out.varint(number);
     out.text(d.example);
   }
 }
@@ -109,6 +111,8 @@ Difference load_difference(ByteReader& in) {
   d.first = int64_t(in.varint());
   d.last = int64_t(in.varint());
   d.first_seq = in.varint();
+  d.object = in.varint();
+  d.parent = in.varint();
   d.example = in.text();
   return d;
 }
@@ -135,6 +139,7 @@ void save_slow(ByteWriter& out, const SlowOperation& s) {
   out.u8(uint8_t(s.kind));
   out.text(s.name);
   out.varint(s.object);
+  out.varint(s.parent);
 }
 
 SlowOperation load_slow(ByteReader& in) {
@@ -146,6 +151,7 @@ SlowOperation load_slow(ByteReader& in) {
   s.kind = load_kind(in);
   s.name = in.text();
   s.object = in.varint();
+  s.parent = in.varint();
   return s;
 }
 

@@ -18,7 +18,7 @@ struct SlowOperation {
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
   std::string name;  // the operation's own name, empty if it has none; later its path, if that is found
-  ObjectId object = kNoObject;
+  ObjectId object = kNoObject, parent = kNoObject;
 };
 
 class Slowest {
@@ -27,7 +27,7 @@ class Slowest {
 
   void offer(const Op& op, int64_t issued, int64_t service) {
     if (service <= least_) return;
-    add({service, op.duration, issued, op.seq, op.kind, std::string(op.name), op.object});
+    add({service, op.duration, issued, op.seq, op.kind, std::string(op.name), op.object, op.parent});
   }
   void add(SlowOperation one) {
     // The heap has the fastest of the kept operations on top.

@@ -165,13 +165,15 @@ void Verifier::note(const Op& op, const Outcome& got, int64_t issued) {
                     .first = issued,
                     .last = issued,
                     .first_seq = op.seq,
-                    .example = name});
+                    .example = name,
+                    .object = op.object,
+                    .parent = op.parent});
   if (mismatches_.size() >= keep_) {
     if (keep_ == 0 || op.seq >= mismatches_.front().seq) return;
     std::pop_heap(mismatches_.begin(), mismatches_.end(), Mismatch::earlier);
     mismatches_.pop_back();
   }
-  Mismatch m{.seq = op.seq, .kind = op.kind, .name = name, .object = op.object, .thread = op.thread};
+  Mismatch m{.seq = op.seq, .kind = op.kind, .name = name, .object = op.object, .parent = op.parent, .thread = op.thread};
   m.issued = issued;
   m.expected = text(op, op.error, op.result);
   m.got = text(op, got.error, got.result);

@@ -94,15 +94,19 @@ class Input : public RankShare {
   // Returns one line to warn the user before anything is done. Empty: no warning.
   virtual std::string warning() const { return ""; }
   // outlook() returns a line for --dry-run: "4 operations of 2 streams". survey() returns the operations of the round, and sets
-  // the options' range. It serves to check what the target can express, and to find names for the report. Null: the operations
-  // are generated during the run.
+  // the options' range. It serves to check what the target can express. Null: the operations are generated during the run.
   virtual std::string outlook() const = 0;
   virtual OpSource* survey(RunOptions&) { return nullptr; }
-  // Returns the number that operation `seq` of the run has in survey().
-  virtual uint64_t surveyed(uint64_t seq) const { return seq; }
   // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
   // next_round(). Null: the input runs the round itself, as GeneratedLoad.
   virtual OpSource* operations(RunOptions& options) = 0;
+  // Keeps the names that operations() will show, so that find_names() need not read the input once more.
+  virtual void keep_names() {}
+  // Finds the names up to operation `last` of the run, for the report.
+  virtual void find_names(uint64_t /*last*/) {}
+  // Returns the path that the subject of an operation had, after find_names(). `op` has number, kind, name, object and parent.
+  // Empty: not known.
+  virtual std::string path_at(const Op& /*op*/) const { return ""; }
   // Returns the known state of the tree before the first operation. Only a trace knows any.
   virtual LiveState before() { return {}; }
   // Returns operations to run after the round, which close what its image opened. Null: none.

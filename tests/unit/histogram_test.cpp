@@ -53,13 +53,14 @@ TEST_CASE("merged histograms equal one histogram of all values") {
 
 TEST_CASE("a histogram of few values equals one that had room for more from the start") {
   for (int64_t kinds : {1, 31, 32, 33, 100}) {
-    Histogram few, many, merged, times;
+    Histogram few, many, merged, times, twice;
     for (int64_t v = 0; v < 64; ++v) many.add(v * 1000);  // more kinds than a sparse histogram keeps
     uint64_t seen = 0;
     for (int64_t i = 0; i < 3 * kinds; ++i) {
       const int64_t value = (i * 7 % kinds) * 1'000'003;
       few.add(value);
       times.add(value, 5);
+      for (int again = 0; again < 2; ++again) twice.add(value);
       Histogram one;
       one.add(value);
       merged.merge(one);
@@ -75,9 +76,11 @@ TEST_CASE("a histogram of few values equals one that had room for more from the 
     for (double q : {0.0, 0.1, 0.5, 0.99, 1.0}) {
       CHECK(merged.quantile(q) == few.quantile(q));
       CHECK(times.quantile(q) == few.quantile(q));
+      CHECK(twice.quantile(q) == few.quantile(q));
       CHECK(merged.quantile_low(q) == few.quantile_low(q));
     }
     CHECK(times.count() == 5 * few.count());
+    CHECK(twice.count() == 2 * few.count());
   }
 }
 

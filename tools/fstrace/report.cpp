@@ -128,12 +128,15 @@ class ReportPage {
     if (all.latency.sum() <= 0) return {};
     const auto most = std::max_element(profile_.kinds.begin(), profile_.kinds.end(),
                                        [](const Measure& a, const Measure& b) { return a.latency.sum() < b.latency.sum(); });
+    std::string busy = fmt::format("How busy: {} in all, {} of the time of one thread.", format_duration(int64_t(all.busy())),
+                                   percent_text(all.busy() / std::max(1.0, double(profile_.last - profile_.first))));
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
                         op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
                         percent_text(double(most->operations) / double(all.operations))),
             fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
-                        format_duration(all.latency.max()))};
+                        format_duration(all.latency.max())),
+            busy};
   }
 
   void load() {

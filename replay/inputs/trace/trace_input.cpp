@@ -22,6 +22,7 @@
 #include "report/report.hpp"
 #include "trace/bytes.hpp"
 #include "trace/live_state.hpp"
+#include "trace/name_history.hpp"
 #include "trace/reader.hpp"
 #include "trace/series.hpp"
 #include "trace/unseen_names.hpp"
@@ -109,6 +110,8 @@ class TraceInput final : public Input {
   }
 
   OpSource* operations(RunOptions& run) override {
+    names_.reset();
+    if (keep_names_) names_.emplace(kMostNames);
     OpSource& whole = source(run, options_.clones);
     if (!split_) return &whole;
     const SplitTimes times{.from = run.from, .to = run.to, .scale = run.timing == Timing::original ? run.scale : 0};
@@ -119,9 +122,31 @@ class TraceInput final : public Input {
     return own_.get();
   }
 
-  OpSource* survey(RunOptions& run) override { return &source(run, {}); }
+  OpSource* survey(RunOptions& run) override {
+    names_.reset();
+    return &source(run, {});
+  }
 
-  uint64_t surveyed(uint64_t seq) const override { return seq / options_.clones.all; }
+  void keep_names() override { keep_names_ = true; }
+
+  void find_names(uint64_t last) override {
+    const uint64_t needed = last / options_.clones.all + 1;
+    if (!names_ || names_->operations() < needed) {
+      RunOptions range;
+      names_.emplace();
+      OpBatch batch;
+      for (OpSource& all = source(range, {}); names_->operations() < needed && all.next(batch);) {
+      }
+    }
+    before().each_name(
+        [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { names_->begin_with(parent, name, object); });
+  }
+
+  std::string path_at(const Op& op) const override {
+    const unsigned clones = options_.clones.all;
+    return names_->of(
+        {.seq = op.seq / clones, .kind = op.kind, .object = op.object / clones, .parent = op.parent / clones, .name = op.name});
+  }
 
   LiveState before() override { return options_.clones.all == 1 ? before_range() : LiveState(); }
 
@@ -235,8 +260,8 @@ class TraceInput final : public Input {
     run.to = options_.to;
     trace_.seek_op(0);
     if (options_.from > 0) trace_.seek_time(options_.from);
-    if (clones.all == 1) return trace_;
-    clones_ = std::make_unique<CloneSource>(trace_, clones);
+    if (clones.all == 1) return named_;
+    clones_ = std::make_unique<CloneSource>(named_, clones);
     return *clones_;
   }
 
@@ -254,9 +279,28 @@ class TraceInput final : public Input {
                        closing ? format_count(left_out) : "an unknown number of");
   }
 
+  // The operations of the trace. Learns the names in them, if they are kept.
+  class NamedSource final : public OpSource {
+   public:
+    explicit NamedSource(TraceInput& input) : input_(input) {}
+    bool next(OpBatch& batch) override {
+      if (!input_.trace_.next(batch)) return false;
+      if (input_.names_)
+        for (const Op& op : batch.ops) input_.names_->apply(op);
+      return true;
+    }
+
+   private:
+    TraceInput& input_;
+  };
+  static constexpr size_t kMostNames = 1 << 20;  // kept during a run, some 100 MB
+
   const std::string name_;
   TraceOptions options_;
   TraceReader trace_;
+  NamedSource named_{*this};
+  std::optional<NameHistory> names_;
+  bool keep_names_ = false;
   ImageSummary summary_;
   std::unique_ptr<CloneSource> clones_;
   // Share of this rank in a run on several ranks.

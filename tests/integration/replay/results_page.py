@@ -234,8 +234,14 @@ def live():
         text = file.read()
     whole = rows("select issued from run where id = 1")[0][0]
     cases.case("ranks have one page", f'<dt>operations</dt><dd><data value="{whole}"' in text, done.stderr)
-    left = [name for name in os.listdir("/dev/shm") if name.startswith("fsreplay-page-")]
-    cases.case("nothing else is left", not left and not [f for f in os.listdir() if ".partial" in f], left)
+    cases.case("nothing else is left", not [f for f in os.listdir() if ".partial" in f])
+    before = {place: set(os.listdir(place)) for place in ("/dev/shm", "/tmp")}
+    with subprocess.Popen(["fsreplay", "a.zst", "file:killed", "-q", "--scale", "0.2x", "--page", "killed.html"]) as killed:
+        while killed.poll() is None and not os.path.exists("killed.html"):
+            time.sleep(0.02)
+        killed.kill()
+    left = {place: [name for name in set(os.listdir(place)) - names if "fsreplay" in name] for place, names in before.items()}
+    cases.case("a killed run leaves no files elsewhere", os.path.exists("killed.html") and killed.returncode == -9 and not any(left.values()), left)
 
 
 def page():

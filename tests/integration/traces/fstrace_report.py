@@ -161,6 +161,12 @@ def main():
                run("fstrace", "sql", "--json", trace, "select duration from ops order by duration desc limit 10").splitlines()]
     case("the slowest operations are those of fstrace sql", [int(r["latency"][1]) for r in page.rows("slowest")] == longest, longest)
 
+    whole = json.loads(run("fstrace", "sql", "--json", trace, "select sum(duration) as busy, max(start + duration) - min(start) as span from ops"))
+    told = re.search(r"How busy: ([\d.]+) (µs|ms|s) in all, ([\d.]+) % of the time of one thread", page.text)
+    case("the verdict says how busy the file system was", told and
+         abs(float(told[1]) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[told[2]] / whole["busy"] - 1) < 0.01 and
+         abs(float(told[3]) - 100 * whole["busy"] / whole["span"]) <= 0.5, (whole, told and told[0]))
+
     latency = re.search(r'<div class="wide"><svg [^>]*aria-label="Latency over time".*?</svg>', open("report.html").read(), re.S)[0]
     lines = [[float(point.split(",")[0]) for point in line.split()] for line in re.findall(r' points="([^"]*)"', latency)]
     case("no line crosses the second in which nothing happened", len(lines) > 3 and max(b - a for line in lines for a, b in zip(line, line[1:])) < 100, lines)
