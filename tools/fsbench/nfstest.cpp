@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words and lines of NFSTEST/MPI, on directories and on any other target, with several processes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <memory>

@@ -2,6 +2,7 @@
 #include "workloads/bonnie/settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cstdlib>

@@ -2,6 +2,7 @@
 #include "workloads/lantest/server_calls.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 #include "workloads/nfstest/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace fsr::nfstest {
 

@@ -156,6 +156,8 @@ def main():
     case("no folder includes one that docs/design.md lists above it", list(upward_includes(cpp)))
     case("a name stands for one type", list(types_named_twice(cpp)))
     # gcc 12 may perform both.
+    case("fmt::join comes from <fmt/ranges.h>, where fmt 11 has it",
+         [f for f in cpp if "fmt::join" in (text := "".join(lines_of(f))) and "<fmt/ranges.h>" not in text])
     case("no co_await in a branch of ?:", [f"{f}:{n}" for f in cpp for n, line in enumerate(lines_of(f), 1)
                                            if re.search(r"\? *co_await|\?.* : *co_await", line)])
 

@@ -2,6 +2,7 @@
 #include "workloads/vdbench/pages/flatfile_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -2,6 +2,7 @@
 #include "workloads/vdbench/plan/rank_hosts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,6 +2,7 @@
 #include "workloads/vdbench/run/vdbench.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>

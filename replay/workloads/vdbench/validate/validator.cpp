@@ -2,6 +2,7 @@
 #include "workloads/vdbench/validate/validator.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
