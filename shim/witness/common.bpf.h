@@ -17,6 +17,7 @@
 #define EEXIST 17
 #define ENOTDIR 20
 #define EISDIR 21
+#define EINVAL 22
 #define ELOOP 40
 #define ENAMETOOLONG 36
 #define ENXIO 6

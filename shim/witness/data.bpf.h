@@ -110,9 +110,14 @@ int BPF_PROG(kernel_read_ended, struct file* file, void* buffer, u64 count, s64*
   return 0;
 }
 
+// A write of what another file or a pipe had: it is as long as that was. Of nothing none is made.
+inline_always void passed_on(struct file* out, u64 length, s64 position, s64 result) {
+  if (result != 0 && captured_file(out)) transferred(kWitnessWrite, out, result > 0 ? result : length, position, result);
+}
+
 inline_always void spliced(struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, s64 result) {
   if (captured_file(in)) transferred(kWitnessRead, in, length, position_of(in, in_position), result);
-  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+  passed_on(out, length, position_of(out, out_position), result);
 }
 
 // copy_file_range(2) that a file system does not support comes here as well: one of the two is recorded.
@@ -123,7 +128,7 @@ int BPF_PROG(sendfile_ended, struct file* in, s64* in_position, struct file* out
     struct call* call = call_if_any();
     if (call && call->change.kind == kWitnessCopyRange) return 0;
   }
-  spliced(in, in_position, out, out_position, length, result);
+  if (result != -EINVAL) spliced(in, in_position, out, out_position, length, result);  // refused before the file systems
   return 0;
 }
 
@@ -136,8 +141,9 @@ int BPF_PROG(sendfile_to_pipe_ended, struct file* in, void* pipe, s64* position,
 SEC("fexit/do_splice")
 int BPF_PROG(splice_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
              s64 result) {
+  if (result == -EINVAL) return 0;
   // With a file as the source splice_file_to_pipe has recorded the read.
-  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+  passed_on(out, length, position_of(out, out_position), result);
   return 0;
 }
 
@@ -157,7 +163,7 @@ int BPF_PROG(copy_ended, struct file* in, s64 in_position, struct file* out, s64
   if (!from || !to) {
     // The position is given by value: it is that of the beginning.
     if (from) transferred(kWitnessRead, in, length, in_position + (result > 0 ? result : 0), result);
-    if (to) transferred(kWitnessWrite, out, length, out_position + (result > 0 ? result : 0), result);
+    passed_on(out, length, out_position + (result > 0 ? result : 0), result);
     return 0;
   }
   struct call* call = call_if_any();

@@ -219,6 +219,8 @@ check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump s
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
 [ "$(uname -m)" != x86_64 ] || check_status "odd calls: the length of a 32-bit program's buffers" 0 ' read .*8010' fstrace dump share/odd.zst
+check_status 'odd calls: what sendfile wrote' 0 ' write copy .*6950' fstrace dump share/odd.zst
+check_status 'odd calls: an access list is recorded with its value' 0 '^2$' sh -c "fstrace dump --json share/odd.zst | grep posix_acl_access | grep -c '\"data\"'"
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mappings, but for page faults' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
