@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// witness_reads DIR THREADS RATE SECONDS: THREADS threads read one byte each of a file of their own in DIR, together RATE times a second.
-// Prints the calls a second that were made. RATE 0: as many as possible.
+// witness_reads DIR THREADS RATE SECONDS: THREADS threads read one byte each of a file of their own in DIR, together RATE times a
+// second. Prints the calls a second that were made. RATE 0: as many as possible.
 #include <fcntl.h>
 #include <unistd.h>
 
