@@ -110,7 +110,7 @@ int BPF_PROG(kernel_read_ended, struct file* file, void* buffer, u64 count, s64*
   return 0;
 }
 
-// Records a write of what another file or a pipe had. Its length is that of what was there; nothing makes no write.
+// Records a write of what another file or a pipe had, as long as that was. If there was nothing, there is no write.
 inline_always void passed_on(struct file* out, u64 length, s64 position, s64 result) {
   if (result != 0 && captured_file(out)) transferred(kWitnessWrite, out, result > 0 ? result : length, position, result);
 }
