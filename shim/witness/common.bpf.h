@@ -13,8 +13,10 @@
 #include "witness_record.h"
 
 #define ENOENT 2
+#define EBADF 9
 #define EACCES 13
 #define EEXIST 17
+#define EXDEV 18
 #define ENOTDIR 20
 #define EISDIR 21
 #define EINVAL 22
@@ -23,6 +25,7 @@
 #define ENXIO 6
 #define E2BIG 7
 #define ECHILD 10
+#define EOPNOTSUPP 95
 #define ESTALE 116
 #define RENAME_EXCHANGE 2
 #define S_IFMT 0170000

@@ -4,11 +4,13 @@
 
 #include "state.bpf.h"
 
+enum { kMostAtOnce = 0x7ffff000 };  // bytes: of longer requests the kernel transfers so much
+
 inline_always void transferred_as(u32 kind, struct file* file, u64 length, s64 position, s64 result, u32 marks) {
   struct witness_record* r = file_record(kind, result, file);
   if (!r) return;
   r->offset = result > 0 ? position - result : position;
-  r->length = length;
+  r->length = length < kMostAtOnce ? length : kMostAtOnce;
   r->marks = kind == kWitnessWrite && (file->f_flags & O_APPEND) ? marks | kWitnessAppends : marks;
   send(r);
 }
@@ -120,15 +122,18 @@ inline_always void spliced(struct file* in, s64* in_position, struct file* out, 
   passed_on(out, length, position_of(out, out_position), result);
 }
 
+// Errors with which the kernel refuses to pass data on, before it asks a file system.
+inline_always int refuses_to_pass(s64 result) {
+  return result == -EINVAL || result == -EXDEV || result == -EBADF || result == -EOPNOTSUPP;
+}
+
 // copy_file_range(2) that a file system does not support comes here as well: one of the two is recorded.
 SEC("fexit/do_splice_direct")
 int BPF_PROG(sendfile_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
              s64 result) {
-  if (captured_file(in) && captured_file(out)) {
-    struct call* call = call_if_any();
-    if (call && call->change.kind == kWitnessCopyRange) return 0;
-  }
-  if (result != -EINVAL) spliced(in, in_position, out, out_position, length, result);  // refused before the file systems
+  if (refuses_to_pass(result) || (!captured_file(in) && !captured_file(out))) return 0;
+  struct call* call = call_if_any();
+  if (!call || call->change.kind != kWitnessCopyRange) spliced(in, in_position, out, out_position, length, result);
   return 0;
 }
 
@@ -141,7 +146,7 @@ int BPF_PROG(sendfile_to_pipe_ended, struct file* in, void* pipe, s64* position,
 SEC("fexit/do_splice")
 int BPF_PROG(splice_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
              s64 result) {
-  if (result == -EINVAL) return 0;
+  if (refuses_to_pass(result)) return 0;
   // With a file as the source splice_file_to_pipe has recorded the read.
   passed_on(out, length, position_of(out, out_position), result);
   return 0;
@@ -149,7 +154,7 @@ int BPF_PROG(splice_ended, struct file* in, s64* in_position, struct file* out, 
 
 SEC("fentry/vfs_copy_file_range")
 int BPF_PROG(copy_begins, struct file* in, s64 in_position, struct file* out) {
-  if (!captured_file(in) || !captured_file(out)) return 0;
+  if (!captured_file(in) && !captured_file(out)) return 0;
   struct call* call = call_of_thread();
   if (!call) note_lost(kWitnessNoMemory);
   if (call) call->change.kind = kWitnessCopyRange;
@@ -160,15 +165,17 @@ SEC("fexit/vfs_copy_file_range")
 int BPF_PROG(copy_ended, struct file* in, s64 in_position, struct file* out, s64 out_position, u64 length, u32 flags,
              s64 result) {
   const int from = captured_file(in), to = captured_file(out);
+  if (!from && !to) return 0;
+  struct call* call = call_if_any();
+  if (call) call->change.kind = 0;
   if (!from || !to) {
+    if (refuses_to_pass(result)) return 0;
     // The position is given by value: it is that of the beginning.
     if (from) transferred(kWitnessRead, in, length, in_position + (result > 0 ? result : 0), result);
     passed_on(out, length, out_position + (result > 0 ? result : 0), result);
     return 0;
   }
-  struct call* call = call_if_any();
-  if (call) call->change.kind = 0;
-  struct witness_record* r = file_record(kWitnessCopyRange, result, in);
+  struct witness_record* r = file_record_in(call, kWitnessCopyRange, result, in);
   if (!r) return 0;
   r->file2 = (u64)out;
   place_of(out->f_inode, &r->other, kTyped);

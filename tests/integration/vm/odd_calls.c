@@ -178,6 +178,16 @@ static void data(void) {
   expect("read", 1);
   OK("write", sendfile(other, fd, &from, 9000));
   OK("read", sendfile(other, fd, &from, 9000));
+  // From a file outside, on another file system or on this one. Beneath FUSE both are on another one.
+  const int outside = (int)QUIET(open("/tmp", O_TMPFILE | O_RDWR, 0600));
+  QUIET(pwrite(outside, buffer, 60, 0));
+  must("copy_file_range", copy_file_range(outside, NULL, other, NULL, 9223372035781033984, 0), EXDEV);
+  close(outside);
+  const int beside = (int)QUIET(open("..", O_TMPFILE | O_RDWR, 0600));
+  QUIET(pwrite(beside, buffer, 6, 0));
+  off_t start = 0;
+  if (copy_file_range(beside, NULL, other, &start, 9223372035781033984, 0) == 6) expect("write", 1);
+  close(beside);
   const int appending = (int)OK("open", open("copy", O_WRONLY | O_APPEND));
   OK("write", write(appending, buffer, 30));
   close_last(appending);
