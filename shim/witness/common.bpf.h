@@ -13,15 +13,19 @@
 #include "witness_record.h"
 
 #define ENOENT 2
+#define EBADF 9
 #define EACCES 13
 #define EEXIST 17
+#define EXDEV 18
 #define ENOTDIR 20
 #define EISDIR 21
+#define EINVAL 22
 #define ELOOP 40
 #define ENAMETOOLONG 36
 #define ENXIO 6
 #define E2BIG 7
 #define ECHILD 10
+#define EOPNOTSUPP 95
 #define ESTALE 116
 #define RENAME_EXCHANGE 2
 #define S_IFMT 0170000

@@ -4,11 +4,13 @@
 
 #include "state.bpf.h"
 
+enum { kMostAtOnce = 0x7ffff000 };  // bytes: of longer requests the kernel transfers so much
+
 inline_always void transferred_as(u32 kind, struct file* file, u64 length, s64 position, s64 result, u32 marks) {
   struct witness_record* r = file_record(kind, result, file);
   if (!r) return;
   r->offset = result > 0 ? position - result : position;
-  r->length = length;
+  r->length = length < kMostAtOnce ? length : kMostAtOnce;
   r->marks = kind == kWitnessWrite && (file->f_flags & O_APPEND) ? marks | kWitnessAppends : marks;
   send(r);
 }
@@ -110,20 +112,28 @@ int BPF_PROG(kernel_read_ended, struct file* file, void* buffer, u64 count, s64*
   return 0;
 }
 
+// Records a write of what another file or a pipe had, as long as that was. If there was nothing, there is no write.
+inline_always void passed_on(struct file* out, u64 length, s64 position, s64 result) {
+  if (result != 0 && captured_file(out)) transferred(kWitnessWrite, out, result > 0 ? result : length, position, result);
+}
+
 inline_always void spliced(struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, s64 result) {
   if (captured_file(in)) transferred(kWitnessRead, in, length, position_of(in, in_position), result);
-  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+  passed_on(out, length, position_of(out, out_position), result);
+}
+
+// Errors with which the kernel refuses to pass data on, before it asks a file system.
+inline_always int refuses_to_pass(s64 result) {
+  return result == -EINVAL || result == -EXDEV || result == -EBADF || result == -EOPNOTSUPP;
 }
 
 // copy_file_range(2) that a file system does not support comes here as well: one of the two is recorded.
 SEC("fexit/do_splice_direct")
 int BPF_PROG(sendfile_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
              s64 result) {
-  if (captured_file(in) && captured_file(out)) {
-    struct call* call = call_if_any();
-    if (call && call->change.kind == kWitnessCopyRange) return 0;
-  }
-  spliced(in, in_position, out, out_position, length, result);
+  if (refuses_to_pass(result) || (!captured_file(in) && !captured_file(out))) return 0;
+  struct call* call = call_if_any();
+  if (!call || call->change.kind != kWitnessCopyRange) spliced(in, in_position, out, out_position, length, result);
   return 0;
 }
 
@@ -136,14 +146,15 @@ int BPF_PROG(sendfile_to_pipe_ended, struct file* in, void* pipe, s64* position,
 SEC("fexit/do_splice")
 int BPF_PROG(splice_ended, struct file* in, s64* in_position, struct file* out, s64* out_position, u64 length, u32 flags,
              s64 result) {
+  if (refuses_to_pass(result)) return 0;
   // With a file as the source splice_file_to_pipe has recorded the read.
-  if (captured_file(out)) transferred(kWitnessWrite, out, length, position_of(out, out_position), result);
+  passed_on(out, length, position_of(out, out_position), result);
   return 0;
 }
 
 SEC("fentry/vfs_copy_file_range")
 int BPF_PROG(copy_begins, struct file* in, s64 in_position, struct file* out) {
-  if (!captured_file(in) || !captured_file(out)) return 0;
+  if (!captured_file(in) && !captured_file(out)) return 0;
   struct call* call = call_of_thread();
   if (!call) note_lost(kWitnessNoMemory);
   if (call) call->change.kind = kWitnessCopyRange;
@@ -154,15 +165,17 @@ SEC("fexit/vfs_copy_file_range")
 int BPF_PROG(copy_ended, struct file* in, s64 in_position, struct file* out, s64 out_position, u64 length, u32 flags,
              s64 result) {
   const int from = captured_file(in), to = captured_file(out);
-  if (!from || !to) {
-    // The position is given by value: it is that of the beginning.
-    if (from) transferred(kWitnessRead, in, length, in_position + (result > 0 ? result : 0), result);
-    if (to) transferred(kWitnessWrite, out, length, out_position + (result > 0 ? result : 0), result);
-    return 0;
-  }
+  if (!from && !to) return 0;
   struct call* call = call_if_any();
   if (call) call->change.kind = 0;
-  struct witness_record* r = file_record(kWitnessCopyRange, result, in);
+  if (!from || !to) {
+    if (refuses_to_pass(result)) return 0;
+    // The position is given by value: it is that of the beginning.
+    if (from) transferred(kWitnessRead, in, length, in_position + (result > 0 ? result : 0), result);
+    passed_on(out, length, out_position + (result > 0 ? result : 0), result);
+    return 0;
+  }
+  struct witness_record* r = file_record_in(call, kWitnessCopyRange, result, in);
   if (!r) return 0;
   r->file2 = (u64)out;
   place_of(out->f_inode, &r->other, kTyped);

@@ -36,6 +36,9 @@ constexpr struct {
 constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
                                             "aio_read", "aio_write", "aio_complete_rw"};
 
+// Hooks of functions that older kernels do not have, where others see the same.
+constexpr std::string_view kOfNewer[] = {"vfs_set_acl", "vfs_get_acl", "vfs_remove_acl"};
+
 // Hooks of page faults.
 constexpr std::string_view kOfFaults[] = {"handle_mm_fault", "filemap_fault", "shmem_fault", "filemap_map_pages"};
 
@@ -135,7 +138,7 @@ std::vector<std::string> choose(bpf_object* object) {
     if (wanted && !has(function)) {
       wanted = false;
       if (optional && std::find(absent.begin(), absent.end(), function) == absent.end()) absent.emplace_back(function);
-      excused = excused || optional;
+      excused = excused || optional || is_one_of(function, kOfNewer);
       if (!excused) missing += (missing.empty() ? "" : ", ") + std::string(function);
     }
     bpf_program__set_autoload(program, wanted);

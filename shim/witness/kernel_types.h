@@ -288,6 +288,17 @@ struct bpf_iter__task {
   struct task_struct* task;
 };
 
+struct posix_acl_entry {
+  short e_tag;
+  u16 e_perm;
+  u32 e_uid;
+};
+
+struct posix_acl {
+  u32 a_count;
+  struct posix_acl_entry a_entries[0];
+};
+
 struct filename;
 struct dir_context;
 struct kstat;

@@ -88,12 +88,18 @@ int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
   return 0;
 }
 
-SEC("fentry/do_mknodat")
-int BPF_PROG(mknod_called) {
+inline_always int makes_node(void) {
   struct call* call = call_if_any();
   if (call) call->makes_node = 1;
   return 0;
 }
+
+SEC("fentry/do_mknodat")
+int BPF_PROG(mknod_called) { return makes_node(); }
+
+// bind(2) of a Unix socket to a path.
+SEC("fentry/unix_bind")
+int BPF_PROG(bind_called) { return makes_node(); }
 
 // Also called by open(2) with O_CREAT, which ends elsewhere.
 SEC("fentry/security_path_mknod")
@@ -109,6 +115,12 @@ int BPF_PROG(mknod_begins, const struct path* directory, struct dentry* dentry, 
 
 SEC("fexit/do_mknodat")
 int BPF_PROG(mknod_ended, int fd, struct filename* name, u16 mode, u32 device, int result) {
+  change_ended(kWitnessMknod, result, 1);
+  return 0;
+}
+
+SEC("fexit/unix_bind")
+int BPF_PROG(bind_ended, void* socket, void* address, int length, int result) {
   change_ended(kWitnessMknod, result, 1);
   return 0;
 }

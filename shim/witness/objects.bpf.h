@@ -7,6 +7,7 @@
 #define ATTR_SIZE 8
 #define ATTR_FORCE 512
 #define ATTR_OPEN 32768
+#define POSIX_ACL_XATTR_VERSION 2
 
 // Opens the fence. This stat is of the directory that is captured, by the capture itself.
 inline_always void find_fence(const struct path* path) {
@@ -103,10 +104,10 @@ int BPF_PROG(statfs_begins, struct dentry* dentry) {
 }
 
 // The name of an extended attribute lies where the target of a symbolic link would.
-inline_always struct witness_record* attribute_record(u32 kind, s64 result, struct dentry* dentry, const char* attribute,
-                                                      u64 size) {
+inline_always struct witness_record* attribute_record(u32 kind, u32 layout, s64 result, struct dentry* dentry,
+                                                      const char* attribute, u64 size) {
   if (!below(dentry, dentry->d_sb)) return 0;
-  struct witness_record* r = named_record_as(kind, kWitnessNames, result, dentry, kTyped);
+  struct witness_record* r = named_record_as(kind, layout, result, dentry, kTyped);
   if (!r) return 0;
   const long bytes = attribute ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessName, attribute) : 0;
   r->text_length = bytes > 0 ? bytes - 1 : 0;
@@ -114,18 +115,38 @@ inline_always struct witness_record* attribute_record(u32 kind, s64 result, stru
   return r;
 }
 
+inline_always void attribute_asked(u32 kind, s64 result, struct dentry* dentry, const char* attribute, u64 size) {
+  struct witness_record* r = attribute_record(kind, kWitnessNames, result, dentry, attribute, size);
+  if (r) send(r);
+}
+
 SEC("fexit/vfs_getxattr")
 int BPF_PROG(getxattr_ended, void* ids, struct dentry* dentry, const char* name, void* value, u64 size, s64 result) {
-  struct witness_record* r = attribute_record(kWitnessGetxattr, result, dentry, name, size);
-  if (r) send(r);
+  attribute_asked(kWitnessGetxattr, result, dentry, name, size);
   return 0;
+}
+
+// Values of user.* and trusted.* are content, which is not recorded.
+inline_always int is_content(const char* name) {
+  char first = 0;
+  bpf_probe_read_kernel(&first, 1, name);
+  return first == 'u' || first == 't';
+}
+
+// `bytes`: of the value; a longer one than the record has room for is left out.
+inline_always void keep_value(struct witness_record* r, u32 at, const void* value, u64 bytes) {
+  if (bytes > kWitnessPath - 4 || bpf_probe_read_kernel(r->text + 2 * kWitnessName + at, bytes, value) != 0) return;
+  r->mode = at + bytes;
 }
 
 SEC("fexit/vfs_setxattr")
 int BPF_PROG(setxattr_ended, void* ids, struct dentry* dentry, const char* name, const void* value, u64 size, int flags,
              int result) {
-  struct witness_record* r = attribute_record(kWitnessSetxattr, result, dentry, name, size);
+  struct witness_record* r = attribute_record(kWitnessSetxattr, kWitnessValue, result, dentry, name, size);
   if (!r) return 0;
+  u64 address = 0;
+  bpf_get_func_arg(ctx, 3, &address);  // as a number: older verifiers refuse a pointer to constant bytes of no type
+  if (!is_content(name)) keep_value(r, 0, (const void*)address, size);
   r->flags = flags;
   send(r);
   return 0;
@@ -133,14 +154,47 @@ int BPF_PROG(setxattr_ended, void* ids, struct dentry* dentry, const char* name,
 
 SEC("fexit/vfs_listxattr")
 int BPF_PROG(listxattr_ended, struct dentry* dentry, char* list, u64 size, s64 result) {
-  struct witness_record* r = attribute_record(kWitnessListxattr, result, dentry, 0, size);
-  if (r) send(r);
+  attribute_asked(kWitnessListxattr, result, dentry, 0, size);
   return 0;
 }
 
 SEC("fexit/vfs_removexattr")
 int BPF_PROG(removexattr_ended, void* ids, struct dentry* dentry, const char* name, int result) {
-  struct witness_record* r = attribute_record(kWitnessRemovexattr, result, dentry, name, 0);
-  if (r) send(r);
+  attribute_asked(kWitnessRemovexattr, result, dentry, name, 0);
+  return 0;
+}
+
+// Linux 6.2 and newer have functions of their own for access control lists. An entry has the same form in the kernel's list and
+// in the attribute's value, but for ids that mean nothing, which WitnessOps sets. The value begins with a version.
+inline_always u64 acl_bytes(u64 list) {
+  return list ? 4 + sizeof(struct posix_acl_entry) * BPF_CORE_READ((struct posix_acl*)list, a_count) : 0;
+}
+
+SEC("fexit/vfs_set_acl")
+int BPF_PROG(set_acl_ended, void* ids, struct dentry* dentry, const char* name, struct posix_acl* list, int result) {
+  const u64 bytes = acl_bytes((u64)list);
+  struct witness_record* r = attribute_record(kWitnessSetxattr, kWitnessValue, result, dentry, name, bytes);
+  if (!r) return 0;
+  if (bytes > 4) {
+    *(u32*)(r->text + 2 * kWitnessName) = POSIX_ACL_XATTR_VERSION;
+    keep_value(r, 4, (const void*)((u64)list + bpf_core_field_offset(struct posix_acl, a_entries)), bytes - 4);
+  }
+  r->marks = kWitnessAcl;
+  send(r);
+  return 0;
+}
+
+SEC("fexit/vfs_get_acl")
+int BPF_PROG(get_acl_ended, void* ids, struct dentry* dentry, const char* name) {
+  s64 result = 0;
+  bpf_get_func_ret(ctx, (u64*)&result);  // a list or an error
+  const s64 outcome = result < 0 && result >= -4095 ? result : (s64)acl_bytes(result);
+  attribute_asked(kWitnessGetxattr, outcome, dentry, name, kWitnessPath);
+  return 0;
+}
+
+SEC("fexit/vfs_remove_acl")
+int BPF_PROG(remove_acl_ended, void* ids, struct dentry* dentry, const char* name, int result) {
+  attribute_asked(kWitnessRemovexattr, result, dentry, name, 0);
   return 0;
 }

@@ -47,7 +47,7 @@ struct call {
   u64 looked_up;   // dentry of the last path that was found behind the fence
   u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
   u32 synced;      // a sync of a whole file was recorded
-  u32 makes_node;  // this is mknod(2)
+  u32 makes_node;  // this is mknod(2) or bind(2)
   u32 told;        // it has a record already
   struct awaited awaited;
   // The last directory whose place had been sent, as of `near_losses`: mostly that of the thread's next call as well.
@@ -182,6 +182,7 @@ inline_always struct witness_record* record_in(struct call* call, u32 kind, u32 
   if (layout == kWitnessShort) r = RESERVE(kWitnessShortName);
   if (layout == kWitnessNames) r = RESERVE(2 * kWitnessName);
   if (layout == kWitnessText) r = RESERVE(kWitnessName + kWitnessPath);
+  if (layout == kWitnessValue) r = RESERVE(2 * kWitnessName + kWitnessPath);
   if (!r) {
     note_lost(kWitnessNoRoom);
     return 0;

@@ -38,6 +38,23 @@ std::string_view text_of(const witness_record& r) {
   return r.layout < kWitnessNames ? std::string_view() : std::string_view(witness_text(r) + kWitnessName, r.text_length);
 }
 
+std::string_view value_of(const witness_record& r) {
+  return r.layout == kWitnessValue ? std::string_view(witness_text(r) + 2 * kWitnessName, r.mode) : std::string_view();
+}
+
+// A list as system calls have it, of one whose ids mean something only in entries that name a user or group.
+std::string acl_of_kernel(std::string_view value) {
+  constexpr size_t kFirst = 4, kEntry = 8;         // bytes: the version; tag, permissions and id
+  constexpr uint16_t kUserTag = 2, kGroupTag = 8;  // of <linux/posix_acl_xattr.h>
+  std::string list(value);
+  for (size_t at = kFirst; at + kEntry <= list.size(); at += kEntry) {
+    uint16_t tag;
+    memcpy(&tag, &list[at], sizeof tag);
+    if (tag != kUserTag && tag != kGroupTag) memset(&list[at + 4], 0xff, 4);
+  }
+  return list;
+}
+
 uint64_t device(uint32_t kernels) { return makedev(kernels >> 20, kernels & 0xfffff); }
 
 Attr attributes(const witness_inode& inode) {
@@ -363,6 +380,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   if (r.result < 0) op.error = int32_t(-r.result);
   if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
   Attr attr, set;
+  std::string acl;
   auto tell_attributes = [&] {
     attr = attributes(r.object);
     op.attr = &attr;
@@ -451,6 +469,8 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     case OpKind::removexattr:
       op.name = text_of(r);
       op.flags = r.flags;
+      op.data = value_of(r);
+      if (r.marks & kWitnessAcl) op.data = acl = acl_of_kernel(op.data);
       break;
     case OpKind::setlk:
     case OpKind::getlk:

@@ -58,6 +58,7 @@ enum witness_layout {
   kWitnessShort,  // one name of less than kWitnessShortName bytes
   kWitnessNames,  // name, and name2 at kWitnessName
   kWitnessText,   // name, and at kWitnessName up to kWitnessPath bytes: the target of a symbolic link
+  kWitnessValue,  // as kWitnessNames, and at 2 * kWitnessName up to kWitnessPath bytes: the value of an extended attribute
 };
 
 enum {
@@ -74,6 +75,7 @@ enum {
   kWitnessAppends = 2,      // a write with O_APPEND
   kWitnessOfDirectory = 4,  // the file is a directory
   kWitnessInferred = 8,     // a name that is probably the one that was missing, or a length that was not seen
+  kWitnessAcl = 32,         // the value is an access control list of the kernel, in which ids of some entries mean nothing
   kWitnessUnended = 16,     // the capture ended before the operation; `end` and `result` mean nothing
 };
 
@@ -123,7 +125,8 @@ struct witness_record {
   w64 offset, offset2, length;         // setattr: size, atime, mtime (ns)
   w64 owner;                           // flush and locks; setattr: uid << 32 | gid
   w32 flags;                           // O_*, RENAME_*, ATTR_* of the kernel (setattr), datasync; locks: 1: waits
-  w32 mode;  // mode, or R_OK and so on (access), whence, F_RDLCK or LOCK_SH; rename: links of `replaced`
+  w32 mode;  // mode, or R_OK and so on (access), whence, F_RDLCK or LOCK_SH; rename: links of `replaced`; setxattr: bytes of the
+             // value
   w32 marks;
   w32 name_length, text_length;  // in bytes
   w32 tid, pid, parent_pid, uid, gid;

@@ -27,6 +27,8 @@ size_t bytes_of(const witness_record& r) {
       return sizeof r + size_t(2) * kWitnessName;
     case kWitnessText:
       return sizeof r + kWitnessName + kWitnessPath;
+    case kWitnessValue:
+      return sizeof r + size_t(2) * kWitnessName + kWitnessPath;
     default:
       return sizeof r;
   }

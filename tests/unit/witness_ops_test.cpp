@@ -29,6 +29,7 @@ class LineSink final : public OpSink {
     CHECK(op.start >= last_);
     last_ = op.start;
     thread = op.who->id;
+    data = op.data;
     if (!keeps) return;
     lines.push_back(std::string(op.has(kOpInferred) ? "?" : "") + op_name(op.kind) + " " + std::to_string(op.error) + " #" +
                     std::to_string(op.object) + " in #" + std::to_string(op.parent) + " '" + std::string(op.name) + "' h" +
@@ -46,6 +47,7 @@ class LineSink final : public OpSink {
   std::vector<std::string> lines;
   bool keeps = true;    // false: no lines
   ThreadId thread = 0;  // of the last operation
+  std::string data;     // of the last operation
 
  private:
   int64_t last_ = 0;
@@ -53,7 +55,7 @@ class LineSink final : public OpSink {
 
 // A record with a name and its bytes behind it.
 struct Made {
-  alignas(witness_record) char bytes[sizeof(witness_record) + 2 * kWitnessName] = {};
+  alignas(witness_record) char bytes[sizeof(witness_record) + 2 * kWitnessName + 64] = {};
   Made(witness_kind kind, int64_t start, witness_place parent = {}, const char* name = "") {
     record().kind = kind;
     record().layout = kWitnessNames;
@@ -72,6 +74,15 @@ struct Made {
   }
   Made& file(uint64_t address) {
     record().file = address;
+    return *this;
+  }
+  Made& value(const char* attribute, const std::string& value) {
+    char* const text = bytes + sizeof(witness_record);
+    record().layout = kWitnessValue;
+    record().text_length = uint32_t(strlen(attribute));
+    memcpy(text + kWitnessName, attribute, strlen(attribute));
+    record().mode = uint32_t(value.size());
+    memcpy(text + 2 * kWitnessName, value.data(), value.size());
     return *this;
   }
   Made& result(int64_t value) {
@@ -143,6 +154,31 @@ TEST_CASE("a name that was removed and made again is another file, also if the f
   trace(Made(kWitnessMkdir, 3, kRoot, "d").object(103, S_IFDIR | 0755, 2));
   const std::vector<std::string> wanted{"mkdir 0 #2 in #1 'd' h0", "rmdir 0 #2 in #1 'd' h0", "mkdir 0 #3 in #1 'd' h0"};
   CHECK(trace.sink.lines == wanted);
+}
+
+TEST_CASE("an access list of the kernel becomes what a system call sets") {
+  // Version; tag, permissions and id of the owner, user 7 and the others. What the kernel's list has where no id belongs is
+  // chance.
+  const std::string kernels(
+      "\2\0\0\0"
+      "\1\0\6\0XXXX"
+      "\2\0\4\0\7\0\0\0"
+      "\40\0\0\0YYYY",
+      28);
+  const std::string wanted(
+      "\2\0\0\0"
+      "\1\0\6\0\377\377\377\377"
+      "\2\0\4\0\7\0\0\0"
+      "\40\0\0\0\377\377\377\377",
+      28);
+  Trace trace;
+  for (const bool of_kernel : {true, false}) {
+    Made set = Made(kWitnessSetxattr, 1, kRoot, "f").object(103, S_IFREG | 0644).value("system.posix_acl_access", kernels);
+    set.record().marks = of_kernel ? kWitnessAcl : 0;
+    trace(set);
+    CHECK(trace.sink.lines.back() == "setxattr 0 #2 in #0 'system.posix_acl_access' h0");
+    CHECK(trace.sink.data == (of_kernel ? wanted : kernels));
+  }
 }
 
 TEST_CASE("an operation that was too long for its place is marked") {

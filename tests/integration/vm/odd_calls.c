@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// odd_calls DIR wait: waits for locks. odd_calls DIR map: makes page faults. odd_calls DIR: makes calls of many kinds in DIR, with errors, threads, io_uring, aio and
-// other users, and prints how many operations of each kind a capture has to record: "KIND COUNT" a line. DIR is empty and on a
-// file system with locks and extended attributes.
+// odd_calls DIR wait: waits for locks. odd_calls DIR map: makes page faults. odd_calls DIR: makes calls of many kinds in DIR,
+// with errors, threads, io_uring, aio and other users, and prints how many operations of each kind a capture has to record: "KIND
+// COUNT" a line. DIR is empty and on a file system with locks and extended attributes.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,12 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -74,6 +76,10 @@ static void names(void) {
   FAILS("lookup", ENOENT, renameat(dir, "missing", dir, "j"));
   must("renameat2", syscall(SYS_renameat2, dir, "h", dir, "f", RENAME_NOREPLACE), EEXIST);  // refused before the file system
   OK("mknod", mknodat(dir, "fifo", S_IFIFO | 0600, 0));
+  const int listener = (int)QUIET(socket(AF_UNIX, SOCK_STREAM, 0));
+  const struct sockaddr_un address = {AF_UNIX, "socket"};
+  OK("mknod", bind(listener, (const struct sockaddr*)&address, sizeof address));
+  QUIET(close(listener));
   FAILS("rmdir", ENOTEMPTY, rmdir("d"));
   FAILS("lookup", ENOENT, unlinkat(dir, "nothing", 0));
   FAILS("lookup", ENOENT, open("d/nothing", O_RDONLY));
@@ -107,6 +113,19 @@ static void attributes(void) {
   FAILS("getxattr", ENODATA, getxattr("d/f", "trusted.b", value, sizeof value));
   OK("listxattr", listxattr("d/f", value, sizeof value));
   OK("removexattr", removexattr("d/f", "trusted.a"));
+  // u::rwx, u:7:r--, g::r-x, mask::r-x, o::---, as <linux/posix_acl_xattr.h> has it.
+  const struct {
+    unsigned version;
+    struct {
+      unsigned short tag, permissions;
+      unsigned id;
+    } entries[5];
+  } list = {2, {{1, 7, -1u}, {2, 4, 7}, {4, 5, -1u}, {16, 5, -1u}, {32, 0, -1u}}};
+  const char* const access_list = "system.posix_acl_access";
+  OK("setxattr", setxattr("d/f", access_list, &list, sizeof list, 0));
+  OK("getxattr", getxattr("d/f", access_list, value, sizeof value));
+  OK("removexattr", removexattr("d/f", access_list));
+  OK("setxattr", setxattr("d/f", access_list, &list, sizeof list, 0));
 }
 
 #ifdef __x86_64__
@@ -155,6 +174,20 @@ static void data(void) {
   off_t from = 0;
   expect("read", 1);
   OK("write", sendfile(other, fd, &from, 50));
+  // More than there is, and nothing.
+  expect("read", 1);
+  OK("write", sendfile(other, fd, &from, 9000));
+  OK("read", sendfile(other, fd, &from, 9000));
+  // From a file outside, on another file system or on this one. Beneath FUSE both are on another one.
+  const int outside = (int)QUIET(open("/tmp", O_TMPFILE | O_RDWR, 0600));
+  QUIET(pwrite(outside, buffer, 60, 0));
+  must("copy_file_range", copy_file_range(outside, NULL, other, NULL, 9223372035781033984, 0), EXDEV);
+  close(outside);
+  const int beside = (int)QUIET(open("..", O_TMPFILE | O_RDWR, 0600));
+  QUIET(pwrite(beside, buffer, 6, 0));
+  off_t start = 0;
+  if (copy_file_range(beside, NULL, other, &start, 9223372035781033984, 0) == 6) expect("write", 1);
+  close(beside);
   const int appending = (int)OK("open", open("copy", O_WRONLY | O_APPEND));
   OK("write", write(appending, buffer, 30));
   close_last(appending);

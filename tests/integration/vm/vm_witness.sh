@@ -181,7 +181,7 @@ until grep -q ' hooks of the kernel' /share/renamed.err; do sleep 0.1; done
 mv /mnt/every /mnt/before; mkdir /mnt/every
 wait $fsshim; status renamed $?
 
-# Killed at any moment of its start, and later.
+# Killed at any moment of its start, and every second time while it records.
 cat >/tmp/work.sh <<'W'
 sqlite3 /mnt/all/base 'pragma journal_mode = wal; create table t(a)' || exit 1
 i=0
@@ -191,13 +191,22 @@ done
 [ "$(sqlite3 /mnt/all/base 'select count(*), sum(a) from t; pragma integrity_check')" = "$(printf '%s\nok' "$i|$((i * (i + 1) / 2))")" ]
 W
 sh /tmp/work.sh >/share/work.out 2>&1 & worker=$!
-i=0
+i=0 recorded=0
 while [ $i -lt $(cat /share/kills) ]; do
   i=$((i + 1))
-  fsshim capture /mnt/all --via kernel -o /tmp/kill$i.zst 2>/dev/null & fsshim=$!
-  sleep 0.$((i % 10)); sleep $((i % 4))
-  kill -9 $fsshim; wait $fsshim; rm -f /tmp/kill$i.*
+  fsshim capture /mnt/all --via kernel --verbose -o /tmp/kill$i.zst 2>/tmp/kill.err & fsshim=$!
+  if [ $((i % 2)) = 0 ]; then
+    until grep -q ' hooks of the kernel' /tmp/kill.err || ! kill -0 $fsshim; do sleep 0.05; done
+  else
+    sleep $((i % 4))
+  fi
+  sleep 0.$((i / 2 % 10))
+  grep -q ' hooks of the kernel' /tmp/kill.err && recorded=$((recorded + 1))
+  kill -9 $fsshim || exit 1
+  wait $fsshim; rm -f /tmp/kill$i.*
+  until [ "$(mounted)" = 0 ]; do sleep 0.05; done
 done
+echo $recorded >/share/recorded
 : >/tmp/enough; wait $worker; status worker $?
 i=0; until [ "$(mounted)" = 0 ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done
 mounted >>/share/all.mounts
@@ -219,6 +228,8 @@ check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump s
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
 [ "$(uname -m)" != x86_64 ] || check_status "odd calls: the length of a 32-bit program's buffers" 0 ' read .*8010' fstrace dump share/odd.zst
+check_status 'odd calls: what sendfile wrote' 0 ' write copy .*6950' fstrace dump share/odd.zst
+check_status 'odd calls: an access list is recorded with its value' 0 '^2$' sh -c "fstrace dump --json share/odd.zst | grep posix_acl_access | grep -c '\"data\"'"
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mappings, but for page faults' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
@@ -284,6 +295,7 @@ ended 'everybody: somebody takes the mount away: status' taken 1
 check_status 'everybody: somebody takes the mount away: it is told' 0 '^fsshim: /share/taken.zst: not complete: somebody took the mount' cat share/taken.err
 check 'everybody: the trace until then is complete' fstrace verify share/taken.zst
 ended "everybody: $kills kills harm no application" worker 0
+check 'everybody: half of the kills came while fsshim recorded' test "$(cat share/recorded)" -ge $((kills / 2))
 
 ended 'everywhere: the capture starts in the background' every 0
 ended 'everywhere: stop' everystop 0
