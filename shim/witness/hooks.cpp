@@ -33,8 +33,8 @@ constexpr struct {
 
 // Hooks that a kernel without the feature lacks. A compiler may also have given the function another name, so that what it does
 // is not seen (WitnessHooks::absent()).
-constexpr std::string_view kOfFeatures[] = {"io_read",  "io_write",  "io_wq_submit_work",
-                                            "aio_read", "aio_write", "aio_complete_rw"};
+constexpr std::string_view kOfFeatures[] = {"io_read",   "io_write",        "io_wq_submit_work", "aio_read",
+                                            "aio_write", "aio_complete_rw", "unix_bind"};
 
 // Hooks of functions that older kernels do not have, where others see the same.
 constexpr std::string_view kOfNewer[] = {"vfs_set_acl", "vfs_get_acl", "vfs_remove_acl"};

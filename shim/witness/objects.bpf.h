@@ -142,11 +142,13 @@ inline_always void keep_value(struct witness_record* r, u32 at, const void* valu
 SEC("fexit/vfs_setxattr")
 int BPF_PROG(setxattr_ended, void* ids, struct dentry* dentry, const char* name, const void* value, u64 size, int flags,
              int result) {
-  struct witness_record* r = attribute_record(kWitnessSetxattr, kWitnessValue, result, dentry, name, size);
+  const int content = is_content(name);
+  struct witness_record* r =
+      attribute_record(kWitnessSetxattr, content ? kWitnessNames : kWitnessValue, result, dentry, name, size);
   if (!r) return 0;
   u64 address = 0;
   bpf_get_func_arg(ctx, 3, &address);  // as a number: older verifiers refuse a pointer to constant bytes of no type
-  if (!is_content(name)) keep_value(r, 0, (const void*)address, size);
+  if (!content) keep_value(r, 0, (const void*)address, size);
   r->flags = flags;
   send(r);
   return 0;

@@ -198,13 +198,13 @@ while [ $i -lt $(cat /share/kills) ]; do
   if [ $((i % 2)) = 0 ]; then
     until grep -q ' hooks of the kernel' /tmp/kill.err || ! kill -0 $fsshim; do sleep 0.05; done
   else
-    sleep $((i % 4))
+    sleep $((i / 2 % 4))
   fi
   sleep 0.$((i / 2 % 10))
   grep -q ' hooks of the kernel' /tmp/kill.err && recorded=$((recorded + 1))
   kill -9 $fsshim || exit 1
   wait $fsshim; rm -f /tmp/kill$i.*
-  until [ "$(mounted)" = 0 ]; do sleep 0.05; done
+  n=0; until [ "$(mounted)" = 0 ] || [ $n = 200 ]; do sleep 0.05; n=$((n + 1)); done
 done
 echo $recorded >/share/recorded
 : >/tmp/enough; wait $worker; status worker $?
