@@ -74,6 +74,7 @@ struct GssContext::Library {
   std::string next_token(std::string_view from_server);
 
   [[noreturn]] void fail(OM_uint32 major, OM_uint32 minor) {
+    kdc_is_silent = int32_t(minor) == int32_t(KRB5_KDC_UNREACH) || int32_t(minor) == int32_t(KRB5_REALM_CANT_RESOLVE);
     const std::string text = minor ? text_of(minor, GSS_C_MECH_CODE) : text_of(major, GSS_C_GSS_CODE);
     throw kerberos_problem(int32_t(minor), text, security);
   }
@@ -103,9 +104,10 @@ struct GssContext::Library {
   gss_name_t server = GSS_C_NO_NAME;
   gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
   bool begun = false, established = false;
-  int64_t begun_at = 0;       // ns: time of the first attempt
-  bool fetched_anew = false;  // an expired ticket was left
-  bool cached_only = false;   // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
+  int64_t begun_at = 0;        // ns: time of the first attempt
+  bool fetched_anew = false;   // an expired ticket was left
+  bool cached_only = false;    // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
+  bool kdc_is_silent = false;  // the reason of the last failure
   OM_uint32 lifetime = 0;
 };
 
@@ -133,8 +135,8 @@ std::string GssContext::Library::first_token() {
     else if (now - begun_at > kSlow)  // the library has asked for a newer ticket in vain, which it does not tell
       silence.noticed(realm, begun_at, now);
     return token;
-  } catch (const GssError& e) {
-    if (e.kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
+  } catch (const GssError&) {
+    if (kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
     throw;
   }
 }

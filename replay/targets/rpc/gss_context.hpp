@@ -23,8 +23,7 @@ namespace fsr::rpc {
 // Why a context can't be made, in one line with a remedy.
 struct GssError : std::runtime_error {
   GssError(const std::string& line, int e) : std::runtime_error(line), error(e) {}
-  int error;                   // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
-  bool kdc_is_silent = false;  // true: the KDC did not reply, so that a later attempt may succeed
+  int error;  // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
 };
 
 // True: a request was not sent, or refused, for want of a context: the errno of a GssError.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFSv3 and NFSv4.1 with Kerberos, and a map of users (--uid map=FILE) that names principals. The owners of new files on the server's
 disk show as whom each operation arrived: as the map says, or not at all. A trace of 500 users; maps that are wrong, in words; a KDC
-that goes and comes back in mid-run, or is gone before a run."""
+that goes and comes back in mid-run."""
 import json
 import os
 import signal
@@ -186,45 +186,12 @@ def without_kdc(cases, runs, replays):
                    any(failed for failed, _ in seconds) and seconds[-1][0] == 0, str(seconds))
 
 
-def without_kdc_before(cases):
-    """A KDC that is gone before a run, and comes back in it. Two users have no tickets for the server then. Each has an operation at the start,
-    and another one later."""
-    log, trace = (os.path.join(directory(), "before" + end) for end in (".log", ".zst"))
-    with open(log, "w", encoding="utf-8") as out:
-        for at, uid in ((35, 1000), (35, 1001), (35, 1002), (35 + LIFE, 1000), (35 + LIFE, 1001)):
-            out.write(f"18:04:{at} (src/loggedfs.cpp:136) mknod /f{uid}at{at} 100644 S_IFREG (normal file creation) {{SUCCESS}} [ pid = {uid} p uid = {uid} ]\n")
-    subprocess.run(["fstrace", "import", log, "-o", trace], check=True, stderr=subprocess.DEVNULL)
-    users = make_map("before", "1002 root/localhost", "1000 daemon", "1001 games")
-    for version in VERSIONS:
-        path, url = place("before", version)
-        caches = os.path.join(directory(), "caches" + version)
-        os.mkdir(caches)
-        kerberos = dict(os.environ, KRB5CCNAME="DIR:" + caches)
-        for user in ("daemon", "games", "root/localhost"):
-            subprocess.run(["kinit", "-k", "-t", f"{directory()}/user.keytab", user], check=True, env=kerberos)
-        subprocess.run(["kvno", "-q", "nfs/localhost"], check=True, env=kerberos)  # of the last
-        subprocess.run([KERBEROS, "--stop"], check=True)
-        # pylint: disable-next=consider-using-with
-        run = subprocess.Popen(["fsreplay", trace, url("sec=krb5&principal=root/localhost"), "--uid", f"map={users}", "--json", "-q"],
-                               stdout=subprocess.PIPE, text=True, env=kerberos)
-        while run.poll() is None and not os.path.exists(os.path.join(path, "f1002at35")):
-            time.sleep(0.02)
-        subprocess.run([KERBEROS, "--start"], check=True)
-        report = json.loads(run.communicate()[0] or "{}")
-        cases.case(f"{version}: users whose KDC was silent before the run are tried again, and act when it is back",
-                   owners(path) == {"f1002at35": 0, f"f1000at{35 + LIFE}": DAEMON, f"f1001at{35 + LIFE}": GAMES}, f"{owners(path)} {seen(report)}")
-        cases.case(f"{version}: what was not issued before that is counted, and so are they", refused(report) == 2 and report.get("failed") == 0
-                   and counter(report, "operations not issued: daemon: Kerberos: no KDC of the realm replies") == 1
-                   and counter(report, "users whose tickets came in mid-run") == 2, seen(report))
-
-
 def inside():
     put_on_path()
     cases = Cases()
     wrong_maps(cases)
     as_the_map_says(cases)
     many(cases)
-    without_kdc_before(cases)
     without_kdc(cases, *begin_without_kdc())
     return cases.status()
 
