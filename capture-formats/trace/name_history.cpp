@@ -7,6 +7,8 @@
 
 namespace fsr {
 
+constexpr size_t kBytesOfName = 100;  // beside the name's own
+
 void NameHistory::apply(const Op& op) {
   if (full_) return;
   operations_ = op.seq + 1;
@@ -21,7 +23,8 @@ void NameHistory::put(ObjectId parent, std::string_view name, ObjectId object) {
     earlier_.push_back(std::move(now));
   }
   now = {.parent = parent, .name = std::string(name), .since = operations_, .before = first ? 0 : earlier_.size()};
-  if (names_.size() + earlier_.size() <= most_) return;
+  bytes_ += kBytesOfName + name.size();
+  if (bytes_ <= most_) return;
   full_ = true;
   operations_ = 0;
   names_ = {};

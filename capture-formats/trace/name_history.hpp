@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of objects, with those that they had before: gives paths as they were at an earlier operation. Memory grows with the
-// number of names, about 100 bytes each. One thread.
+// Names of objects, with those that they had before: gives paths as they were at an earlier operation. Memory grows with each
+// operation that shows another name of an object than the one before, by about 100 bytes. One thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace fsr {
 
 class NameHistory {
  public:
-  // `most`: number of names to keep. With more, it forgets all of them, and learns no others.
+  // `most`: bytes that names may take. With more, it forgets all of them, and learns no others.
   explicit NameHistory(size_t most = SIZE_MAX) : most_(most) {}
 
   void apply(const Op& op);  // in the order of the trace
@@ -36,6 +36,7 @@ class NameHistory {
   void put(ObjectId parent, std::string_view name, ObjectId object);
 
   const size_t most_;
+  size_t bytes_ = 0;
   uint64_t operations_ = 0;
   bool full_ = false;
   std::unordered_map<ObjectId, Name> names_;

@@ -106,12 +106,12 @@ void RunSteps::name_operations(bool slowest) {
     for (Mismatch& mismatch : result.mismatches) describe(mismatch.seq, mismatch, mismatch.name);
     result.differences.each([&](Difference& difference) { describe(difference.first_seq, difference, difference.example); });
   };
-  std::optional<uint64_t> last;
-  each_described([&](const Op& op, const std::string&) { last = std::max(last.value_or(0), op.seq); });
-  if (!last) return;
-  input_.find_names(*last);
+  Input::DescribedOps wanted;
+  each_described([&](const Op& op, const std::string&) { wanted[op.seq].op = op; });
+  if (wanted.empty()) return;
+  input_.find_paths(wanted);
   each_described([&](const Op& op, std::string& name) {
-    if (std::string path = input_.path_at(op); !path.empty()) name = std::move(path);
+    if (const std::string& path = wanted[op.seq].path; !path.empty()) name = path;
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -100,13 +101,16 @@ class Input : public RankShare {
   // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
   // next_round(). Null: the input runs the round itself, as GeneratedLoad.
   virtual OpSource* operations(RunOptions& options) = 0;
-  // Keeps the names that operations() will show, so that find_names() need not read the input once more.
+  // Keeps the names that operations() will show, so that find_paths() need not read the input once more.
   virtual void keep_names() {}
-  // Finds the names up to operation `last` of the run, for the report.
-  virtual void find_names(uint64_t /*last*/) {}
-  // Returns the path that the subject of an operation had, after find_names(). `op` has number, kind, name, object and parent.
-  // Empty: not known.
-  virtual std::string path_at(const Op& /*op*/) const { return ""; }
+  // Finds the paths of operations of the run, by their numbers, for the report. `op` has number, kind, name, object and parent. An
+  // empty path stays empty if it is not known.
+  struct DescribedOp {
+    Op op;
+    std::string path;
+  };
+  using DescribedOps = std::map<uint64_t, DescribedOp>;
+  virtual void find_paths(DescribedOps&) {}
   // Returns the known state of the tree before the first operation. Only a trace knows any.
   virtual LiveState before() { return {}; }
   // Returns operations to run after the round, which close what its image opened. Null: none.

@@ -60,7 +60,7 @@ TEST_CASE("names of the past are those that the operations met") {
 }
 
 TEST_CASE("a history of too many names forgets them") {
-  NameHistory history(2);
+  NameHistory history(250);  // bytes, of two names
   for (uint64_t seq = 0; seq < 4; ++seq) {
     const Op create{.seq = seq, .kind = OpKind::create, .object = 2 + seq, .parent = kRootObject, .name = "a"};
     Op exchange = create;

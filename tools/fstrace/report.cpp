@@ -128,8 +128,12 @@ class ReportPage {
     if (all.latency.sum() <= 0) return {};
     const auto most = std::max_element(profile_.kinds.begin(), profile_.kinds.end(),
                                        [](const Measure& a, const Measure& b) { return a.latency.sum() < b.latency.sum(); });
-    std::string busy = fmt::format("How busy: {} in all, {} of the time of one thread.", format_duration(int64_t(all.busy())),
-                                   percent_text(all.busy() / std::max(1.0, double(profile_.last - profile_.first))));
+    double work = all.busy();
+    for (OpKind waits : {OpKind::setlk, OpKind::flock}) work -= profile_.kinds[size_t(waits)].busy();
+    work = std::max(work, 0.0);
+    std::string busy =
+        fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
+                    percent_text(work / std::max(1.0, double(profile_.last - profile_.first))));
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
                         op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
                         percent_text(double(most->operations) / double(all.operations))),

@@ -67,8 +67,7 @@ class ModelInput final : public Input {
   OpSource* operations(RunOptions& run) override { return trace_->operations(run); }
   OpSource* survey(RunOptions& run) override { return trace_->survey(run); }
   void keep_names() override { trace_->keep_names(); }
-  void find_names(uint64_t last) override { trace_->find_names(last); }
-  std::string path_at(const Op& op) const override { return trace_->path_at(op); }
+  void find_paths(DescribedOps& wanted) override { trace_->find_paths(wanted); }
   LiveState before() override { return trace_->before(); }
   std::string identity() const override { return trace_->identity(); }
   std::string outlook() const override { return trace_->outlook() + " by a model"; }

@@ -23,6 +23,7 @@
 #include "trace/bytes.hpp"
 #include "trace/live_state.hpp"
 #include "trace/name_history.hpp"
+#include "trace/paths.hpp"
 #include "trace/reader.hpp"
 #include "trace/series.hpp"
 #include "trace/unseen_names.hpp"
@@ -129,23 +130,17 @@ class TraceInput final : public Input {
 
   void keep_names() override { keep_names_ = true; }
 
-  void find_names(uint64_t last) override {
-    const uint64_t needed = last / options_.clones.all + 1;
-    if (!names_ || names_->operations() < needed) {
-      RunOptions range;
-      names_.emplace();
-      OpBatch batch;
-      for (OpSource& all = source(range, {}); names_->operations() < needed && all.next(batch);) {
-      }
-    }
+  void find_paths(DescribedOps& wanted) override {
+    const unsigned clones = options_.clones.all;
+    if (wanted.empty()) return;
+    if (!names_ || names_->operations() < wanted.rbegin()->first / clones + 1) return read_paths(wanted);
     before().each_name(
         [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { names_->begin_with(parent, name, object); });
-  }
-
-  std::string path_at(const Op& op) const override {
-    const unsigned clones = options_.clones.all;
-    return names_->of(
-        {.seq = op.seq / clones, .kind = op.kind, .object = op.object / clones, .parent = op.parent / clones, .name = op.name});
+    for (auto& [seq, described] : wanted) {
+      const Op& op = described.op;
+      described.path = names_->of(
+          {.seq = seq / clones, .kind = op.kind, .object = op.object / clones, .parent = op.parent / clones, .name = op.name});
+    }
   }
 
   LiveState before() override { return options_.clones.all == 1 ? before_range() : LiveState(); }
@@ -265,6 +260,25 @@ class TraceInput final : public Input {
     return *clones_;
   }
 
+  // Does what find_paths() does, by reading the trace once more.
+  void read_paths(DescribedOps& wanted) {
+    names_.reset();
+    Paths paths;
+    before().each_name(
+        [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths.learn(parent, name, object); });
+    const unsigned clones = options_.clones.all;
+    RunOptions range;
+    OpSource& all = source(range, {});
+    OpBatch batch;
+    for (auto next = wanted.begin(); next != wanted.end() && all.next(batch);)
+      for (const Op& op : batch.ops) {
+        if (op.kind != OpKind::rename) paths.apply(op);
+        for (; next != wanted.end() && next->first / clones <= op.seq; ++next)
+          if (next->first / clones == op.seq) next->second.path = paths.of(op);
+        if (op.kind == OpKind::rename) paths.apply(op);
+      }
+  }
+
   bool complete() const {
     const TraceClosing* closing = trace_.closing();
     return closing && closing->clean && closing->dropped == 0;
@@ -293,7 +307,7 @@ class TraceInput final : public Input {
    private:
     TraceInput& input_;
   };
-  static constexpr size_t kMostNames = 1 << 20;  // kept during a run, some 100 MB
+  static constexpr size_t kMostNames = 100 << 20;  // bytes kept during a run
 
   const std::string name_;
   TraceOptions options_;
