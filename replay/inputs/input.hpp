@@ -103,8 +103,8 @@ class Input : public RankShare {
   virtual OpSource* operations(RunOptions& options) = 0;
   // Keeps the names that operations() will show, so that find_paths() need not read the input once more.
   virtual void keep_names() {}
-  // Finds the paths of operations of the run, by their numbers, for the report. `op` has number, kind, name, object and parent. An
-  // empty path stays empty if it is not known.
+  // Finds the paths of operations of the run, by their numbers, for the report. `op` has number, kind, name, object and parent.
+  // An empty path stays empty if it is not known.
   struct DescribedOp {
     Op op;
     std::string path;

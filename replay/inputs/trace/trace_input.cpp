@@ -112,7 +112,7 @@ class TraceInput final : public Input {
 
   OpSource* operations(RunOptions& run) override {
     names_.reset();
-    if (keep_names_) names_.emplace(kMostNames);
+    if (keep_names_) names_ = std::make_unique<NameHistory>(kMostNames);
     OpSource& whole = source(run, options_.clones);
     if (!split_) return &whole;
     const SplitTimes times{.from = run.from, .to = run.to, .scale = run.timing == Timing::original ? run.scale : 0};
@@ -313,7 +313,7 @@ class TraceInput final : public Input {
   TraceOptions options_;
   TraceReader trace_;
   NamedSource named_{*this};
-  std::optional<NameHistory> names_;
+  std::unique_ptr<NameHistory> names_;  // null: none are kept
   bool keep_names_ = false;
   ImageSummary summary_;
   std::unique_ptr<CloneSource> clones_;
