@@ -41,8 +41,8 @@ enum class Fidelity : uint8_t {
 // True for an ioctl that asks whether the file is a terminal, as runtime libraries do for every file they open. It needs no
 // argument and no privilege.
 inline bool asks_for_terminal(const Op& op) {
-  constexpr uint32_t kTcgets = 0x5401, kTiocgwinsz = 0x5413;
-  return op.kind == OpKind::ioctl && (op.flags == kTcgets || op.flags == kTiocgwinsz);
+  constexpr uint32_t kTcgets = 0x5401, kTcgets2 = 0x802c542a, kTiocgwinsz = 0x5413;
+  return op.kind == OpKind::ioctl && (op.flags == kTcgets || op.flags == kTcgets2 || op.flags == kTiocgwinsz);
 }
 
 struct Credentials {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares memory: with the directory target, which has the kernel's own outcomes: random operations have the same outcomes and
 // listings.
+#include <asm/ioctls.h>
+#include <asm/termbits.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -337,4 +339,11 @@ TEST_CASE("the memory target refuses execution without an execute bit, and repea
   CHECK(memory(zero) == "fallocate is done 0");
   zero.error = EOPNOTSUPP;
   CHECK(memory(zero) == "fallocate fails with " + std::to_string(EOPNOTSUPP));
+}
+
+TEST_CASE("questions whether a file is a terminal are known by the numbers of the kernel") {
+  for (uint32_t number : {uint32_t(TCGETS), uint32_t(TCGETS2), uint32_t(TIOCGWINSZ)})
+    CHECK(asks_for_terminal({.kind = OpKind::ioctl, .flags = number}));
+  CHECK(!asks_for_terminal({.kind = OpKind::ioctl, .flags = uint32_t(TCSETS)}));
+  CHECK(!asks_for_terminal({.kind = OpKind::read, .flags = uint32_t(TCGETS)}));
 }

@@ -31,7 +31,7 @@ check() {
 traced() {
   local file=$1 calls=$2
   shift 2
-  ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -o "$file" -e "trace=$calls" "$@"
+  ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -y -o "$file" -e "trace=$calls" "$@"
 }
 
 # check_status NAME STATUS PATTERN COMMAND...: one case, passed when the command ends with STATUS and prints, on either stream, a

@@ -31,7 +31,7 @@ traced direct.strace openat,openat2,pwritev2,fcntl fsreplay direct.zst "file:$di
 check 'direct=1: what is not of whole blocks is counted' \
   grep -Eq 'target +6[78] reads, writes and copies without O_DIRECT, not of whole blocks' direct.out
 check 'direct=1: the content is the same' diff -r --exclude .fsreplay d "$disk/replayed"
-check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat2?\([0-9]+, "whole", .*O_DIRECT' direct.strace
+check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat2?\([^,]+, "whole", .*O_DIRECT' direct.strace
 check_status 'direct=1 where there is none' 2 'expected file:DIRECTORY' fsreplay direct.zst 'file:?direct=1'
 # dd turns O_DIRECT off for its last bytes, which are no whole block.
 mkdir "$disk/captured"
@@ -70,7 +70,7 @@ check_status 'creations and listings: as recorded' 0 '100.000 % as recorded' \
   traced made.strace openat,openat2,getdents64,lseek fsreplay made.zst "file:$scratch/remade" --timing asap -q
 check 'a file is created with O_EXCL only where that was recorded' [ "$(grep -c 'O_CREAT.*O_EXCL' made.strace)" = \
   "$(grep -c 'exclusive.*O_CREAT' made.strace)" ]
-check 'a listing never seeks' sh -c '! grep -q "lseek(.*SEEK_SET" made.strace'
+check 'a listing never seeks' sh -c '! grep "lseek(.*SEEK_SET" made.strace | grep -Evq "</(proc|sys)/"'
 
 # A device is not made without --privileged: the directory that it alone keeps from being removed stays, and what is in it later, too.
 mkdir kept
