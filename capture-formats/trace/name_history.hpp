@@ -14,7 +14,7 @@ namespace fsr {
 
 class NameHistory {
  public:
-  // `most`: bytes that names may take. With more, it forgets all of them, and learns no others.
+  // `most`: bytes that names may take. If they take more, it forgets all of them and learns no others.
   explicit NameHistory(size_t most = SIZE_MAX) : most_(most) {}
 
   void apply(const Op& op);  // in the order of the trace

@@ -4,11 +4,11 @@
 // root_work merge SECONDS RANKS...: runs a mix on memory: at 20,000 calls a second for SECONDS, as one rank would. Then merges
 // its intervals and its result with as many copies as there are other ranks.
 //
-// root_work hour SECONDS RANKS...: merges the same intervals for an hour, as they would arrive from the first rank of each of
-// eight hosts, and prints the memory of the root.
+// root_work hour SECONDS RANKS...: merges the same intervals for an hour. They arrive as from the first rank of each of eight
+// hosts. Prints the memory of the root.
 //
-// root_work clocks FIRST NEXT RANKS...: compares the root's clock with those of ranks on a network that is only modelled: a rank
-// answers the first question after FIRST us, because it has to wake up, and further ones after NEXT us.
+// root_work clocks FIRST NEXT RANKS...: compares the root's clock with those of ranks on a modelled network. A rank answers the
+// first question after FIRST us, because it has to wake up. It answers further ones after NEXT us.
 //
 // root_work virtual PAUSE INTERVALS: to be started by mpirun. Each rank only sends an interval of a second every PAUSE ms, as a
 // run would, and keeps nothing else. Prints how many ranks are in the merged intervals, and in the end what they lack, and

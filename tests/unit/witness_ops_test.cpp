@@ -157,8 +157,8 @@ TEST_CASE("a name that was removed and made again is another file, also if the f
 }
 
 TEST_CASE("an access list of the kernel becomes what a system call sets") {
-  // Version; tag, permissions and id of the owner, user 7 and the others. What the kernel's list has where no id belongs is
-  // chance.
+  // Version; tag, permissions and id of the owner, user 7 and the others. The kernel's list has bytes by chance where no id
+  // belongs.
   const std::string kernels(
       "\2\0\0\0"
       "\1\0\6\0XXXX"
