@@ -10,7 +10,9 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr uint32_t kTmpfile = 51, kStatx = 52;  // opcodes
+// Of <linux/fuse.h>, which lacks them before Linux 6.6:
+constexpr uint32_t kTmpfile = 51, kStatx = 52;       // opcodes
+constexpr uint32_t kParallelDirectWrites = 1u << 6;  // FOPEN_PARALLEL_DIRECT_WRITES
 
 struct StatxIn {
   fuse_getattr_in common;
@@ -72,7 +74,7 @@ static void complete_open(const iovec& body) {
   if (body.iov_len < sizeof out) return;
   char* place = static_cast<char*>(body.iov_base) + body.iov_len - sizeof out;
   memcpy(&out, place, sizeof out);
-  if (t_parallel) out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
+  if (t_parallel) out.open_flags |= kParallelDirectWrites;
   if (t_backing != 0) {
     constexpr uint32_t kPassthrough = 1u << 7;  // FOPEN_PASSTHROUGH
     out.open_flags |= kPassthrough;

@@ -9,7 +9,7 @@ using namespace fsr;
 
 static std::string acl(std::initializer_list<std::pair<int, int>> entries, char version = 2) {
   std::string text{version, 0, 0, 0};
-  for (auto [tag, perm] : entries) text += std::string{char(tag), 0, char(perm), 0, -1, -1, -1, -1};
+  for (auto [tag, perm] : entries) text += std::string{char(tag), 0, char(perm), 0, '\xff', '\xff', '\xff', '\xff'};
   return text;
 }
 
