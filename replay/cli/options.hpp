@@ -38,6 +38,8 @@ struct CommandLine {
   bool privileged = false, json = false, quiet = false;
   // Opens the input with the options of its kind. Throws std::runtime_error, one line.
   std::function<std::unique_ptr<Input>()> open_input;
+
+  bool several_runs() const { return repeat > 1 || !find_scale.empty(); }
 };
 
 // Parses the command line. Prints --help and --version itself, and an error as one line on stderr. Returns the exit status for

@@ -94,43 +94,34 @@ struct Pooled {
 }  // namespace
 
 std::optional<int> Replay::run_alone(double factor, const RunLength& least) {
-  if (again) {
-    target.reset();
-    on_all([&] { open_target_for_run(); });
+  if (again_) {
+    target_.reset();
+    ranks_.cluster().on_all([&] { open_target_for_run(); });
   }
-  input->restart(factor, least);
-  input->next_round();
-  ++round;
-  RunSteps steps(*input, *target, clock, stop, report);
+  input_->restart(factor, least);
+  input_->next_round();
+  ++round_;
+  RunSteps steps(*input_, *target_, clock_, stop_, report_);
   if (std::optional<int> early = run_round(steps)) return early;
-  again = true;
-  gather();
-  name_operations(steps);
-  input->end_round(report);
-  keep_results();
-  if (command.json) rounds.push_back(report);
-  latest_ = report;
+  again_ = true;
+  complete_report(steps);
+  input_->end_round(report_);
+  files_.end_run(report_, afterwards_);
+  if (command_.json) rounds_.push_back(report_);
+  latest_ = report_;
   return std::nullopt;
 }
 
-// Returns the root's value on all ranks, so that all decide alike: only the root's results are those of all ranks.
-double Replay::of_root(double value) {
-  ByteWriter out;
-  out.u64(std::bit_cast<uint64_t>(value));
-  const std::string from_root = cluster.broadcast(out.view());
-  return std::bit_cast<double>(ByteReader(from_root).u64());
-}
-
 // Reports why no further run could begin, for example because the server no longer answers. The report is that of the last run.
-void Replay::end_between(const std::exception& e) {
-  report = latest_;
-  report.aftermath = fmt::format("no further run could begin: {}", e.what());
-  line.clear();
-  if (cluster.root()) fmt::print(stderr, "fsreplay: {}\n", e.what());
+void Replay::end_between(const std::exception& why) {
+  report_ = latest_;
+  report_.aftermath = fmt::format("no further run could begin: {}", why.what());
+  line_.clear();
+  if (ranks_.root()) fmt::print(stderr, "fsreplay: {}\n", why.what());
 }
 
 void Replay::print(const std::string& text) const {
-  if (cluster.root() && !command.json) print_whole(text);
+  if (ranks_.root() && !command_.json) print_whole(text);
 }
 
 int Replay::run_repeats() {
@@ -138,7 +129,7 @@ int Replay::run_repeats() {
   std::vector<Figures> runs;
   std::array<unsigned, kFigureCount> lower_bounds{};  // number of runs whose figure is a lower bound
   int status = 0;
-  for (unsigned i = 0; i < command.repeat; ++i) {
+  for (unsigned i = 0; i < command_.repeat; ++i) {
     try {
       if (std::optional<int> early = run_alone(1, {})) return *early;
     } catch (const LostRank& e) {
@@ -150,16 +141,16 @@ int Replay::run_repeats() {
       status = worse_status(status, 1);
       break;
     }
-    status = worse_status(status, verdict(report).status);
+    status = worse_status(status, verdict(report_).status);
     Figures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
     for (size_t f = 0; f < kFigureCount; ++f) {
-      const bool bound = kFigures[f].is_lower_bound(report.result);
+      const bool bound = kFigures[f].is_lower_bound(report_.result);
       lower_bounds[f] += bound;
-      cells[f] = (bound ? "> " : "") + kFigures[f].text(figures[f] = kFigures[f].of(report.result));
+      cells[f] = (bound ? "> " : "") + kFigures[f].text(figures[f] = kFigures[f].of(report_.result));
     }
     print(row(std::to_string(i + 1), cells));
-    const Verdict v = verdict(report);
+    const Verdict v = verdict(report_);
     for (const std::string& reason : v.reasons) print(fmt::format("{:8} not clean: {}\n", "", reason));
     for (const std::string& missed : v.missed) print(fmt::format("{:8} {}\n", "", missed));
     if (over(false)) break;
@@ -176,13 +167,13 @@ int Replay::run_repeats() {
     medians[f] = (lower_bounds[f] ? "> " : "") + kFigures[f].text(middle);
     spreads[f] = fmt::format("{:.1f} %", spread * 100);
   }
-  look_at_files();
-  if (command.json) {
-    report.sections.push_back(std::make_shared<Member>("repeat", document));
+  files_.look_at(afterwards_);
+  if (command_.json) {
+    report_.sections.push_back(std::make_shared<Member>("repeat", document));
     return worse_status(status, finish());
   }
   print(row("median", medians) + row("spread", spreads));
-  return worse_status(status, int(failed_afterwards));
+  return worse_status(status, int(afterwards_.failed()));
 }
 
 namespace {
@@ -211,8 +202,8 @@ std::string answer_text(const ScaleAnswer& answer, SeenLoads& seen, const LoadUn
 }  // namespace
 
 int Replay::run_search() {
-  const Condition condition(command.find_scale);
-  const LoadUnit unit = input->load_unit();
+  const Condition condition(command_.find_scale);
+  const LoadUnit unit = input_->load_unit();
   const RunLength least = condition.least();
   SeenLoads seen;
   std::optional<int> early;
@@ -239,42 +230,42 @@ int Replay::run_search() {
         break;
       }
       if (over(false)) {
-        if (!whole_ && !failed_afterwards) fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
+        if (!ranks_.whole() && !afterwards_.failed()) fmt::print(stderr, "fsreplay: {}\n", report_.aftermath);
         early = 1;
         return std::nullopt;
       }
-      pooled.add(report.result);
-    } while (of_root(pooled.enough(least) ? 0 : 1) > 0);
+      pooled.add(report_.result);
+    } while (ranks_.of_root(pooled.enough(least) ? 0 : 1) > 0);
     if (pooled.runs == 0) return std::nullopt;
-    if (of_root(double(pooled.sum.issued())) == 0) {
-      if (cluster.root())
+    if (ranks_.of_root(double(pooled.sum.issued())) == 0) {
+      if (ranks_.root())
         fmt::print(stderr,
                    "fsreplay: --find-scale: no operation was issued in {} at {:.4g} {}; use a longer run or a higher load\n",
                    format_duration(pooled.longest()), factor * unit.one, unit.words);
       early = 1;
       return std::nullopt;
     }
-    const RunResult& r = report.result;
-    const double strain = of_root(condition.strain(pooled.sum));
-    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), condition.measured(pooled.sum), verdict(report).status};
+    const RunResult& r = report_.result;
+    const double strain = ranks_.of_root(condition.strain(pooled.sum));
+    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), condition.measured(pooled.sum), verdict(report_).status};
     print(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.5),
                       quantile_text(pooled.sum.response, pooled.sum.open, 0.99), seen[factor].measured,
                       strain < 1 ? "holds" : "broken"));
     if (failed) return std::nullopt;
-    return ScaleSearch::Attempt{strain, of_root(pooled.kept_up) > 0};
+    return ScaleSearch::Attempt{strain, ranks_.of_root(pooled.kept_up) > 0};
   });
   const std::optional<ScaleAnswer> answer = search.find();
-  look_at_files();
-  if (!answer) return command.json && !reported ? worse_status(*early, finish()) : *early;
+  files_.look_at(afterwards_);
+  if (!answer) return command_.json && !reported ? worse_status(*early, finish()) : *early;
   const bool between = answer->holds > 0 && answer->breaks > 0;
   std::string text = answer_text(*answer, seen, unit, condition.text());
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
   if (!doubt.empty()) text += "; " + doubt;
-  const int status = worse_status(between ? seen[answer->holds].status : 1, int(failed_afterwards));
+  const int status = worse_status(between ? seen[answer->holds].status : 1, int(afterwards_.failed()));
   print(text + "\n");
-  if (!command.json) return status;
-  report.sections.push_back(
+  if (!command_.json) return status;
+  report_.sections.push_back(
       std::make_shared<Member>("find_scale", nlohmann::json{{"condition", condition.text()},
                                                             {"unit", unit.words},
                                                             {"holds", answer->holds * unit.one},

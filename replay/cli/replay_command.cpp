@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
-#include "cli/checks.hpp"
 #include "cli/replay.hpp"
 #include "targets/client_share.hpp"
 #include "targets/scheme.hpp"
-#include "util/environment.hpp"
 
 namespace fsr {
 
@@ -45,56 +46,41 @@ void refuse_swapped(const CommandLine& c) {
 }
 
 // Collective. Throws if a rank's input is not that of the root, although it has the same name.
-void check_input(Replay& replay) {
-  const std::string mine = replay.input->identity(), of_root = replay.cluster.broadcast(mine);
-  replay.on_all([&] {
+void check_input(const std::string& name, const Input& input, Cluster& cluster) {
+  const std::string mine = input.identity(), of_root = cluster.broadcast(mine);
+  cluster.on_all([&] {
     if (mine != of_root)
-      throw std::runtime_error(fmt::format("{}: {} here, but {} has {}; give all ranks the same input", replay.command.input,
-                                           mine, replay.cluster.name_of(0), of_root));
+      throw std::runtime_error(
+          fmt::format("{}: {} here, but {} has {}; give all ranks the same input", name, mine, cluster.name_of(0), of_root));
   });
 }
 
+// Throws for options that are not possible together, or with this input.
+void check_options(const CommandLine& c, const Input& input) {
+  const bool several = c.several_runs();
+  if (input.own_names() && c.cleanup)
+    throw std::runtime_error(c.input + ": creates no tree that --cleanup could remove; leave --cleanup out");
+  if (!c.record.empty() && (several || input.rounds() > 1))
+    throw std::runtime_error("--record: expected one run, not several; leave --repeat, --find-scale or the ramp out");
+  if (several && (c.dry_run || c.prepare_only || input.rounds() > 1))
+    throw std::runtime_error("--repeat and --find-scale: expected one load, and a run (no --dry-run, no --prepare-only)");
+  if (!c.find_scale.empty() && !c.requirements.empty())
+    throw std::runtime_error("--require: not possible with --find-scale, which has its own condition; leave --require out");
+  if (!c.find_scale.empty()) input.load_unit();
+}
+
 int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atomic<int>& stop) {
-  Replay replay(command, cluster, stop);
-  replay.on_all([&] {
+  std::unique_ptr<Input> input;
+  cluster.on_all([&] {
     if (cluster.size() > 1) check_for_ranks(command);
     refuse_swapped(command);
-    replay.input = command.open_input();
-    if (cluster.size() > 1) replay.input->take_share(cluster.rank(), cluster.size(), command.force);
+    input = command.open_input();
+    if (cluster.size() > 1) input->take_share(cluster.rank(), cluster.size(), command.force);
   });
-  if (cluster.size() > 1) check_input(replay);
-  replay.on_all([&] {
-    const bool own_tree = !replay.input->own_names();
-    if (!own_tree && command.cleanup)
-      throw std::runtime_error(command.input + ": creates no tree that --cleanup could remove; leave --cleanup out");
-    Report& report = replay.report;
-    report.input = command.input;
-    report.acting_as = command.uid;
-    report.label = command.label;
-    report.program = fmt::format("fsreplay {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit);
-    report.command = command.text;
-    report.environment = environment();
-    report.allowed = command.allowed;
-    if (cluster.root())  // requirements are checked on the merged report
-      for (const std::string& text : command.requirements) report.requirements.emplace_back(text);
-    const bool several = command.repeat > 1 || !command.find_scale.empty();
-    if (!command.record.empty() && (several || replay.input->rounds() > 1))
-      throw std::runtime_error("--record: expected one run, not several; leave --repeat, --find-scale or the ramp out");
-    if (several && (command.dry_run || command.prepare_only || replay.input->rounds() > 1))
-      throw std::runtime_error("--repeat and --find-scale: expected one load, and a run (no --dry-run, no --prepare-only)");
-    if (!command.find_scale.empty() && !command.requirements.empty())
-      throw std::runtime_error("--require: not possible with --find-scale, which has its own condition; leave --require out");
-    if (!command.find_scale.empty()) replay.input->load_unit();
-    replay.open_outputs();
-    replay.open_target_for_run();
-    if (command.dry_run || !own_tree) return;
-    replay.beside_others =
-        check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
-    if (replay.beside_others && (several || command.cleanup))
-      throw std::runtime_error(replay.target->name() +
-                               ": holds files that fsreplay did not make, which --repeat, --find-scale and --cleanup would "
-                               "remove; name an empty target, or leave these options out");
-  });
+  if (cluster.size() > 1) check_input(command.input, *input, cluster);
+  cluster.on_all([&] { check_options(command, *input); });
+  Replay replay(command, std::move(input), cluster, stop);
+  cluster.on_all([&] { replay.open(); });
   return replay.run();
 }
 

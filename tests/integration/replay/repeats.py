@@ -22,8 +22,8 @@ def replay(*options):
     return subprocess.run(["fsreplay", *options, "-q"], capture_output=True, text=True, check=False, timeout=100)
 
 
-def rows(query):
-    with contextlib.closing(sqlite3.connect("r.sqlite")) as db:
+def rows(query, file="r.sqlite"):
+    with contextlib.closing(sqlite3.connect(file)) as db:
         return db.execute(query).fetchall()
 
 
@@ -45,6 +45,20 @@ def repeat():
     report = json.loads(done.stdout)
     rate = report["repeat"]["achieved_per_s"]
     cases.case("JSON has them, too", len(report["runs"]) == 2 and rate["least"] <= rate["median"] <= rate["most"], rate)
+
+
+def more_than_it_takes():
+    """A load that nobody could issue: what is known only when a run has ended is in each of the files."""
+    done = replay("mix:nhfsstone", "memory:", "--load", "5000000", "--duration", "0.5s", "--repeat", "2", "--json", "--results", "much.sqlite",
+                  "--metrics", "much.prom")
+    runs = json.loads(done.stdout)["runs"]
+    overdue = [run["overdue"] for run in runs]
+    with open("much.prom", encoding="ascii") as file:
+        metrics = file.read()
+    cases.case("metrics count what was overdue in all runs",
+               all(overdue) and f'\nfsreplay_without_answer_total{{why="overdue"}} {sum(overdue)}\n' in metrics, (overdue, metrics[-500:]))
+    due = rows("select run, sum(due) from intervals group by run", "much.sqlite")
+    cases.case("intervals of each run have what was due", due == [(1, 2500000), (2, 2500000)], due)
 
 
 def no_second_run():
@@ -147,6 +161,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.") as scratch:
     os.chdir(scratch)
     capture()
     repeat()
+    more_than_it_takes()
     no_second_run()
     find_scale()
     requirements()
