@@ -10,7 +10,7 @@ namespace fsr::shim {
 
 namespace {
 
-// Of <linux/fuse.h>, which lacks them before Linux 6.6:
+// Values of <linux/fuse.h>, where versions before 6.6 lack some:
 constexpr uint32_t kTmpfile = 51, kStatx = 52;       // opcodes
 constexpr uint32_t kParallelDirectWrites = 1u << 6;  // FOPEN_PARALLEL_DIRECT_WRITES
 

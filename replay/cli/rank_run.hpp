@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay does to run together with other ranks: it keeps alive, starts at the same time, passes intervals on, and gathers
-// results. A single rank needs none of it, and most members do nothing then. Main thread. Members that are collective throw
-// LostRank, as those of Cluster do.
+// Runs a replay together with other ranks: heartbeats, a common start, intervals, results. A single rank needs none of it, and
+// most members do nothing then. Main thread. Members that are collective throw LostRank, as those of Cluster do.
 #pragma once
 
 #include <atomic>
@@ -42,8 +41,8 @@ class RankRun {
   void exchange(unsigned round, int64_t length, TimeSeries::Rows rows, RankInterval::Receiver receive,
                 std::function<void(const std::string& line)> tell);
   void add(const Interval& interval, const SeriesInterval& series) { exchange_->add(interval, series); }
-  // Moves what has arrived. Call it at least once a second while the round runs. If the other ranks no longer need this one, ends
-  // the run as a stop signal does: the root may have cleaned up, so that what this rank creates would remain.
+  // Passes on what has arrived. Call it at least once a second while the round runs. Ends the run, as a stop signal does, if the
+  // other ranks no longer need this one. The root may have cleaned up then, so that new files would remain.
   void move();
   // Merges the results of all ranks that are left into the root's report. Collective.
   void gather(Input& input, Report& report);
@@ -56,7 +55,7 @@ class RankRun {
   const std::atomic<int>& stop_;
   bool whole_ = true;
   int64_t alive_at_ = 0;  // time of the last heartbeat, on `clock_`
-  // Of the present round:
+  // State of the present round:
   RankClock clocks_;
   std::optional<IntervalExchange> exchange_;
 };

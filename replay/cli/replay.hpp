@@ -63,8 +63,8 @@ class Replay {
   // Completes the report of a round, and on the root adds the other ranks' results.
   void complete_report(RunSteps& steps);
 
-  // A rank was lost, or the target no longer answers, before or between rounds. Without a round there is nothing to report, and
-  // these throw. Otherwise the results so far are reported, and the exit status is 1.
+  // A rank was lost, or the target no longer answers, before or between rounds. The results so far are reported, and the exit
+  // status is 1. Before the end of the first round there are none, and these throw.
   void lost_between(const LostRank& lost);
   void end_without(const LostRank& lost);
   void end_between(const std::exception& why);

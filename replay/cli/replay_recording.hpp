@@ -26,7 +26,7 @@ class ReplayRecording {
   // Begins the trace, before the run. `header`: of the whole run.
   void start(TraceHeader header, Input& input);
   // Completes the trace. `whole`: the run was not stopped. `began`: when this rank began, ns after the common start. None: a rank
-  // is lost, so nothing is merged. Collective if not none.
+  // is lost, so nothing is merged. Collective, unless a rank is lost.
   void finish(bool whole, std::optional<int64_t> began, Input& input, Afterwards& afterwards);
 
  private:
