@@ -95,7 +95,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
 
 bool sniff(std::string_view head) {
   const std::string_view start = head.substr(0, 4096);
-  return start.find("\"cat\":\"") != std::string_view::npos && start.find("\"ph\":\"") != std::string_view::npos &&
+  return start.find("\"cat\":\"") != std::string_view::npos && start.find("\"ph\":") != std::string_view::npos &&
          (start.find("\"hostname\"") != std::string_view::npos || start.find("\"hhash\"") != std::string_view::npos ||
           start.find("\"cat\":\"POSIX\"") != std::string_view::npos);
 }
@@ -107,7 +107,7 @@ bool sniff(std::string_view head) {
 const fsr::Importer fsr::kDftracerImporter = {
     "dftracer",
     "DFTracer's .pfw, also compressed",
-    "wall clock, microseconds",
+    "wall clock, in the unit that the log names, else microseconds",
     "outcomes of calls without \"ret\", errors, listings, locks, accesses through mappings, what a stream's buffer held back, "
     "names with ( ) ' \" \\ | (blanks in the log), content",
     fsr::dftracer::sniff,

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -36,6 +38,8 @@ class Calls {
   std::unordered_map<std::string, std::string> names_;  // by the hash of a path
   std::unordered_map<std::string, int32_t> threads_;    // by host, process and thread
   std::unordered_map<int32_t, int32_t> used_;           // numbers given to threads, and how often they were asked for
+  std::set<std::pair<int32_t, int32_t>> open_;          // processes and their made-up descriptors
+  int64_t unit_ = 1000;                                 // of times, ns
 };
 
 }  // namespace fsr::dftracer

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that DFTracer 0.x to 1.x logs with the categories POSIX and STDIO, and their arguments.
+// The calls that DFTracer 0.x to 2.x logs with the categories POSIX and STDIO, and their arguments.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "dftracer.hpp"
@@ -18,12 +18,13 @@ namespace {
 
 using nlohmann::json;
 
-// Arguments, each NAME:KIND. p: path; f: descriptor, and the path of the event's file; n: directory's descriptor; d, x, o:
-// number; w: whence; m: mode of fopen; t: size times count. Without a NAME: "-" a buffer, "@" a pointer to what the log does not
-// show.
+// Arguments, each NAME:KIND. p: path; a: absolute path; f: descriptor, and the path of the event's file; n: directory's
+// descriptor; d, x, o: number; w: whence; m: mode of fopen; t: size times count. Without a NAME: "-" a buffer, "@" a pointer to
+// what the log does not show, "=TEXT" the text.
 struct Shape {
   const char *event, *call, *arguments;
-  enum Result { logged, zero, moved, stream } result;  // moved: logged, in units of `size`; stream: a descriptor made up
+  // moved: logged, in units of `size`; opened: a descriptor, made up where it is not logged
+  enum Result { logged, zero, moved, opened } result;
 };
 constexpr Shape kShapes[] = {
     {"access", "access", "fname:p amode:x", Shape::zero},
@@ -31,15 +32,19 @@ constexpr Shape kShapes[] = {
     {"chmod", "chmod", "fname:p mode:o", Shape::zero},
     {"chown", "chown", "fname:p owner:d group:d", Shape::zero},
     {"close", "close", "fd:f", Shape::zero},
-    {"creat", "creat", "fname:p mode:o", Shape::logged},
-    {"creat64", "creat", "fname:p mode:o", Shape::logged},
+    {"creat", "creat", "fname:p mode:o", Shape::opened},
+    {"creat64", "creat", "fname:p mode:o", Shape::opened},
+    {"fchmod", "fchmod", "fd:f mode:o", Shape::zero},
+    {"fchown", "fchown", "fd:f owner:d group:d", Shape::zero},
     {"fclose", "close", "stream:f", Shape::zero},
     {"fdatasync", "fdatasync", "fd:f", Shape::zero},
-    {"fopen", "open", "fname:p mode:m", Shape::stream},
-    {"fopen64", "open", "fname:p mode:m", Shape::stream},
+    {"fopen", "open", "fname:p mode:m", Shape::opened},
+    {"fopen64", "open", "fname:p mode:m", Shape::opened},
     {"fread", "read", "stream:f - count:t", Shape::moved},
+    {"fstat64", "fstat", "fd:f @", Shape::zero},
     {"fsync", "fsync", "fd:f", Shape::zero},
     {"ftruncate", "ftruncate", "fd:f length:d", Shape::zero},
+    {"ftruncate64", "ftruncate", "fd:f length:d", Shape::zero},
     {"fwrite", "write", "stream:f - count:t", Shape::moved},
     {"__fxstat", "fstat", "fd:f @", Shape::zero},
     {"__fxstat64", "fstat", "fd:f @", Shape::zero},
@@ -48,34 +53,59 @@ constexpr Shape kShapes[] = {
     {"link", "link", "fname:p newpath:p", Shape::zero},
     {"lseek", "lseek", "fd:f offset:d whence:w", Shape::logged},
     {"lseek64", "lseek", "fd:f offset:d whence:w", Shape::logged},
+    {"lstat64", "lstat", "fname:p @", Shape::zero},
     {"__lxstat", "lstat", "fname:p @", Shape::zero},
     {"__lxstat64", "lstat", "fname:p @", Shape::zero},
     {"mkdir", "mkdir", "fname:p mode:o", Shape::zero},
+    {"mkdirat", "mkdirat", "=AT_FDCWD pathname:a mode:o", Shape::zero},
     {"mmap", "mmap", "@ length:d @ flags:x fd:f offset:d", Shape::zero},
     {"mmap64", "mmap", "@ length:d @ flags:x fd:f offset:d", Shape::zero},
-    {"open", "open", "fname:p flags:x mode:o", Shape::logged},
-    {"open64", "open", "fname:p flags:x mode:o", Shape::logged},
-    {"openat", "openat", "dirfd:n pathname:p flags:x mode:o", Shape::logged},
+    {"open", "open", "fname:p flags:x mode:o", Shape::opened},
+    {"open64", "open", "fname:p flags:x mode:o", Shape::opened},
+    {"__open64_2", "open", "fname:p flags:x", Shape::opened},
+    {"__open_2", "open", "fname:p flags:x", Shape::opened},
+    {"openat", "openat", "dirfd:n pathname:p flags:x mode:o", Shape::opened},
+    {"openat64", "openat", "=AT_FDCWD pathname:a flags:x mode:o", Shape::opened},
+    {"__openat64_2", "openat", "=AT_FDCWD path:a flags:x", Shape::opened},
+    {"__openat_2", "openat", "=AT_FDCWD path:a flags:x", Shape::opened},
+    {"posix_fallocate", "fallocate", "fd:f =0 offset:d len:d", Shape::zero},
+    {"posix_fallocate64", "fallocate", "fd:f =0 offset:d len:d", Shape::zero},
     {"pread", "pread64", "fd:f - count:d offset:d", Shape::logged},
     {"pread64", "pread64", "fd:f - count:d offset:d", Shape::logged},
+    {"__pread64_chk", "pread64", "fd:f - count:d offset:d", Shape::logged},
+    {"__pread_chk", "pread64", "fd:f - count:d offset:d", Shape::logged},
+    {"preadv", "pread64", "fd:f - ret:d offset:d", Shape::logged},
+    {"preadv64", "pread64", "fd:f - ret:d offset:d", Shape::logged},
     {"pwrite", "pwrite64", "fd:f - count:d offset:d", Shape::logged},
     {"pwrite64", "pwrite64", "fd:f - count:d offset:d", Shape::logged},
+    {"pwritev", "pwrite64", "fd:f - ret:d offset:d", Shape::logged},
+    {"pwritev64", "pwrite64", "fd:f - ret:d offset:d", Shape::logged},
     {"read", "read", "fd:f - count:d", Shape::logged},
+    {"__read_chk", "read", "fd:f - count:d", Shape::logged},
     {"readlink", "readlink", "fname:p - bufsize:d", Shape::logged},
+    {"readv", "read", "fd:f - ret:d", Shape::logged},
     {"remove", "unlink", "fname:p", Shape::zero},
     {"rename", "rename", "fname:p newpath:p", Shape::zero},
+    {"renameat", "renameat", "=AT_FDCWD oldpath:a =AT_FDCWD newpath:a", Shape::zero},
     {"rmdir", "rmdir", "fname:p", Shape::zero},
+    {"stat64", "stat", "fname:p @", Shape::zero},
     {"symlink", "symlink", "fname:p path2:p", Shape::zero},
     {"truncate", "truncate", "fname:p length:d", Shape::zero},
+    {"truncate64", "truncate", "fname:p length:d", Shape::zero},
     {"unlink", "unlink", "fname:p", Shape::zero},
+    {"unlinkat", "unlinkat", "=AT_FDCWD pathname:a flags:x", Shape::zero},
     {"write", "write", "fd:f - count:d", Shape::logged},
+    {"writev", "write", "fd:f - ret:d", Shape::logged},
     {"__xstat", "stat", "fname:p @", Shape::zero},
     {"__xstat64", "stat", "fname:p @", Shape::zero},
 };
 
 // Calls that change no file and no position that the log would show.
-constexpr std::array<std::string_view, 13> kNoFiles = {"dup",     "dup2", "execl", "execlp", "execv",     "execve",  "execvp",
-                                                       "execvpe", "fork", "ftell", "getcwd", "__execvpe", "closedir"};
+constexpr std::string_view kNoFiles[] = {"clearerr",   "closedir",     "dirfd",   "dup",     "dup2",      "execl",    "execlp",
+                                         "execv",      "execve",       "execvp",  "execvpe", "__execvpe", "exit",     "_exit",
+                                         "feof",       "ferror",       "fileno",  "fork",    "ftell",     "ftello",   "ftello64",
+                                         "getcwd",     "__getcwd_chk", "madvise", "mlock",   "mlockall",  "mprotect", "munlock",
+                                         "munlockall", "munmap",       "sysconf", "umask",   "wait",      "waitpid"};
 
 const Shape* find(std::string_view event) {
   for (const Shape& s : kShapes)
@@ -95,6 +125,14 @@ std::string scalar(const json& object, const std::string& name) {
   const auto it = object.find(name);
   if (it == object.end()) return {};
   return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+// Returns the letter of an event's phase. Since version 2 it is a number: see TracePhaseType in DFTracer's enumeration.h.
+char phase(const json& event) {
+  const std::string text = scalar(event, "ph");
+  constexpr std::string_view kLetters = "?XCAM";
+  const bool digit = text.size() == 1 && text[0] > '0' && size_t(text[0] - '0') < kLetters.size();
+  return text.empty() ? '?' : digit ? kLetters[size_t(text[0] - '0')] : text[0];
 }
 
 std::string in_quotes(std::string_view text) {
@@ -117,9 +155,11 @@ int flags_of(std::string_view mode) {
   return (both ? O_RDWR : O_WRONLY) | O_CREAT | (mode.starts_with('a') ? O_APPEND : O_TRUNC);
 }
 
-constexpr int32_t kMadeUp = 1 << 20;  // descriptors of streams begin here, which no process reaches by itself
+bool is_path(std::string_view spec) { return spec.ends_with(":p") || spec.ends_with(":a"); }
 
-// Returns the made-up descriptor of a stream, which the log names by its file alone.
+constexpr int32_t kMadeUp = 1 << 20;  // made-up descriptors begin here, which no process reaches by itself
+
+// Returns the made-up descriptor of a file that the log names by its path alone: a stream, or any file since version 2.
 int32_t descriptor_of(std::string_view path) { return kMadeUp + int32_t(std::hash<std::string_view>()(path) % kMadeUp); }
 
 }  // namespace
@@ -134,12 +174,13 @@ std::string Calls::path(const json& args, const std::string& name) const {
 
 bool Calls::argument(std::string_view spec, const json& args, std::string* out) const {
   if (spec == "-" || spec == "@") return out->append(spec == "-" ? "\"\"" : "0x1"), true;
+  if (spec.front() == '=') return out->append(spec.substr(1)), true;
   const std::string name(spec.substr(0, spec.find(':')));
   const char kind = spec.back();
-  if (kind == 'p') {
+  if (kind == 'p' || kind == 'a') {
     const std::string text = path(args, name);
     *out += in_quotes(text);
-    return !text.empty();
+    return !text.empty() && (kind == 'p' || text.front() == '/');
   }
   if (kind == 'm') {
     *out += fmt::format("{:#x}, 0666", flags_of(scalar(args, name)));
@@ -149,9 +190,8 @@ bool Calls::argument(std::string_view spec, const json& args, std::string* out) 
   const bool given = number(args, name, &value);
   if (kind == 'f') {
     const std::string text = path(args, "fname");
-    if (name == "stream") value = descriptor_of(text);
-    *out += fmt::format("{}<{}>", value, text);
-    return !text.empty() && text.find('>') == std::string::npos && (given || name == "stream");
+    *out += fmt::format("{}<{}>", given && name != "stream" ? value : descriptor_of(text), text);
+    return !text.empty() && text.find('>') == std::string::npos;
   }
   int64_t size = 1;
   if (kind == 't' && (!number(args, "size", &size) || __builtin_mul_overflow(value, size, &value))) return false;
@@ -162,12 +202,15 @@ bool Calls::argument(std::string_view spec, const json& args, std::string* out) 
   return given || name == "mode" || name == "flags";  // only O_CREAT comes with a mode
 }
 
-// The events that tell what hashes stand for: "FH", and in older logs none.
+// Reads the metadata: "FH" tells what hashes stand for, and "CM" the unit of times. Older logs have none.
 bool Calls::learn(const json& event) {
-  if (scalar(event, "ph") != "M") return false;
+  if (phase(event) != 'M') return false;
   const auto args = event.find("args");
-  if (scalar(event, "name") == "FH" && args != event.end() && args->is_object())
-    names_[scalar(*args, "value")] = scalar(*args, "name");
+  if (args == event.end() || !args->is_object()) return true;
+  const std::string of = scalar(event, "name"), name = scalar(*args, "name"), value = scalar(*args, "value");
+  if (of == "FH") names_[value] = name;
+  if (of == "CM" && name == "time_metric")
+    unit_ = value == "NS" ? 1 : value == "MS" ? 1'000'000 : value == "SEC" ? kSecond : 1000;
   return true;
 }
 
@@ -175,10 +218,10 @@ bool Calls::place(const json& event, Event* out) {
   int64_t pid, tid, time, duration;
   if (!number(event, "pid", &pid) || !number(event, "ts", &time) || !number(event, "dur", &duration)) return false;
   if (!number(event, "tid", &tid)) tid = pid;
-  constexpr int64_t kMost = INT64_MAX / 4000;
-  if (pid < 0 || pid > INT32_MAX || time < 0 || time > kMost || duration < 0 || duration > kMost) return false;
-  out->start = time * 1000;
-  out->end = out->start + duration * 1000;
+  const int64_t most = INT64_MAX / 4 / unit_;
+  if (pid < 0 || pid > INT32_MAX || time < 0 || time > most || duration < 0 || duration > most) return false;
+  out->start = time * unit_;
+  out->end = out->start + duration * unit_;
   // A thread's number in some versions contains that of the process twice; several hosts may have the same ones.
   const json& args = event["args"];
   const std::string host = scalar(args, "hhash") + scalar(args, "hostname");
@@ -202,10 +245,11 @@ std::optional<Event> Calls::call(const json& event) {
     sink_.note(ImportNotes::ignored, "events of the application, no calls on files");
     return {};
   }
+  if (phase(event) == 'A') return sink_.note(ImportNotes::lost, "calls that the log has only as sums"), std::nullopt;
   const std::string name = scalar(event, "name");
   const Shape* shape = find(name);
   if (!shape) {
-    const bool known = std::find(kNoFiles.begin(), kNoFiles.end(), name) != kNoFiles.end();
+    const bool known = std::ranges::find(kNoFiles, name) != std::end(kNoFiles);
     if (known)
       sink_.note(ImportNotes::ignored, "calls that do not reach the file system");
     else
@@ -228,9 +272,14 @@ std::optional<Event> Calls::call(const json& event) {
   }
   int64_t result = 0, size = 1;
   const bool given = number(*args, "ret", &result);
-  if (shape->result == Shape::stream)
-    result = descriptor_of(path(*args, "fname"));
-  else if (!given && shape->result == Shape::logged)
+  if (shape->result == Shape::opened && !given) {
+    const auto named = std::ranges::find_if(specs, is_path);
+    result = descriptor_of(path(*args, std::string(named->substr(0, named->find(':')))));
+    if (!open_.insert({out.pid, int32_t(result)}).second)
+      sink_.note(ImportNotes::changed, "files that a process opens while it has them open: their descriptors are not logged");
+  }
+  if (std::string_view(shape->call) == "close") open_.erase({out.pid, descriptor_of(path(*args, "fname"))});
+  if (!given && (shape->result == Shape::logged || shape->result == Shape::moved))
     return sink_.note(ImportNotes::lost, "calls without a result"), std::nullopt;
   else if (!given)
     sink_.note(ImportNotes::changed, "calls whose outcome is not logged: success is assumed");
@@ -238,7 +287,7 @@ std::optional<Event> Calls::call(const json& event) {
     return sink_.note(ImportNotes::lost, "calls with impossible numbers"), std::nullopt;
   std::string outcome = fmt::format("{}", result);
   if (result < 0) {
-    const bool by_name = std::string_view(shape->arguments).find(":p") != std::string_view::npos;
+    const bool by_name = std::ranges::any_of(specs, is_path);
     if (!by_name) return sink_.note(ImportNotes::lost, "failed calls whose error the log does not show"), std::nullopt;
     sink_.note(ImportNotes::changed, "failed calls whose error is not logged: ENOENT is assumed");
     outcome = "-1 ENOENT (No such file or directory)";

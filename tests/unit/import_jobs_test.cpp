@@ -89,6 +89,38 @@ TEST_CASE("events of DFTracer become the calls of their threads, in order of the
   CHECK(i.notes.total(ImportNotes::lost) == 0);
 }
 
+TEST_CASE("logs of DFTracer 2, without descriptors and results of open, are read in their unit of time") {
+  const std::string at = R"(,"pid":70,"tid":70,"ph":1,"dur":500,"ts":)";
+  const auto call = [&](const std::string& name, int ts, const std::string& args) {
+    return R"({"id":1,"name":")" + name + R"(","cat":"POSIX","type":3)" + at + std::to_string(ts) +
+           R"(,"args":{"hhash":"a1","fhash":"9f")" + args + "}}\n";
+  };
+  const auto metadata = [](const std::string& name, const std::string& of, const std::string& value) {
+    return R"({"name":")" + name + R"(","cat":"dftracer","type":1,"pid":70,"tid":70,"ph":4,"args":{"hhash":"a1","name":")" + of +
+           R"(","value":")" + value + "\"}}\n";
+  };
+  const std::string head = metadata("CM", "time_metric", "NS") + metadata("FH", "/w/data", "9f") + metadata("FH", "/w/new", "9e");
+  const Imported i("dftracer", head + call("open64", 1000, R"(,"flags":0)") +
+                                   call("lseek64", 2000, R"(,"ret":100,"whence":0,"offset":100)") +
+                                   call("readv", 3000, R"(,"ret":20,"iovcnt":2)") + call("close", 4000, R"(,"ret":0)") +
+                                   call("rename", 5000, R"(,"newpath_hash":"9e")"));
+  CHECK(i.op(OpKind::open).start == 1000);
+  CHECK(i.op(OpKind::read).duration == 500);
+  CHECK(i.op(OpKind::read).offset == 100);
+  CHECK(i.op(OpKind::read).result == 20);
+  CHECK(i.op(OpKind::read).handle == i.op(OpKind::open).handle);
+  CHECK(i.count(OpKind::release) == 1);
+  CHECK(i.count(OpKind::rename) == 1);
+  CHECK(i.notes.total(ImportNotes::lost) == 0);
+  CHECK(i.notes.total(ImportNotes::changed) == 2);  // open and rename: success is assumed
+
+  const Imported twice("dftracer", head + call("open", 1000, R"(,"flags":0)") + call("open", 2000, R"(,"flags":0)"));
+  CHECK(twice.notes.total(ImportNotes::changed) == 3);
+  std::string sums = call("read", 1000, R"(,"ret":20)");
+  sums.replace(sums.find(R"("ph":1)"), 6, R"("ph":3)");
+  CHECK(Imported("dftracer", head + sums).notes.total(ImportNotes::lost) == 1);
+}
+
 TEST_CASE("what DFTracer does not log is counted") {
   const Imported i("dftracer", kName + event("open64", "\"ts\":1,\"dur\":1", "\"flags\":0,\"ret\":-1") +
                                    event("unlink", "\"ts\":2,\"dur\":1", "\"x\":0") +

@@ -18,7 +18,7 @@ DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../../data/import"
 SAMPLES = {
     "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
     "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap", "nfs4.pcap"], "loggedfs": ["loggedfs.log"],
-    "nfsdump": ["nfsdump.txt"], "dxt": ["dxt.txt"], "dftracer": ["dftracer.pfw"],
+    "nfsdump": ["nfsdump.txt"], "dxt": ["dxt.txt"], "dftracer": ["dftracer.pfw", "dftracer2.pfw"],
 }
 
 
@@ -32,8 +32,9 @@ TIMELESS = {"-f": "1234  openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
 def reversed_times(data):
     """Reverses the order of the lines. The first line stays first, except in nfsdump text, where pairs of call and reply are reversed."""
     first, *others = data.splitlines(keepends=True)
-    if b'"ph":"M"' in data:  # names of hashes stay in front of what uses them
-        return b"".join([first, *(line for line in others if b'"ph":"M"' in line), *(line for line in reversed(others) if b'"ph":"X"' in line)])
+    for metadata, call in ((b'"ph":"M"', b'"ph":"X"'), (b'"ph":4', b'"ph":1')):
+        if metadata in data:  # names of hashes stay in front of what uses them
+            return b"".join([first, *(line for line in others if metadata in line), *(line for line in reversed(others) if call in line)])
     if b" C3 " not in data:
         return first + b"".join(reversed(others))
     others = [first, *others]
