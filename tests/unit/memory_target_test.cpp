@@ -188,6 +188,7 @@ class Pair {
   // Reads one more part of a listing, and compares the names of both sides at its end. False: that was the end.
   bool list(size_t n) {
     Listing& l = listings_[n];
+    REQUIRE(l.reads < 1000);
     const Op op{.kind = OpKind::readdir, .object = l.directory, .handle = l.handle, .offset = l.reads++, .result = 1 + below(3)};
     const std::vector<std::string> one = memory_.names(op), two = file_.names(op);
     l.memory.insert(l.memory.end(), one.begin(), one.end());
