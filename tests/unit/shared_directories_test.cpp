@@ -146,7 +146,7 @@ TEST_CASE("Streams that share directories get the expected outcomes, in any orde
 }
 
 TEST_CASE("A stream that shares a directory takes less than 2 KiB of memory") {
-  constexpr unsigned kStreams = 20'000;
+  constexpr unsigned kStreams = 5'000;
   VirtualClock clock;
   SlowTarget target(clock);
   for (const Mix& mix : {*built_in_mix("sfs97-v3"), mix_of_version_3(), mix_of_version_4()}) {
