@@ -47,7 +47,7 @@ class Principals {
     std::string reason;  // of the last `error`
     uint64_t withheld = 0;
   };
-  // What an attempt that outlasts this object uses.
+  // State that an attempt may use after the end of this object.
   struct All {
     explicit All(size_t n) : users(n) {}
     // Both: false: no KDC replied, so that a later attempt may succeed.
