@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/added_lookup.hpp"
+#include "base/processors.hpp"
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
@@ -59,8 +60,8 @@ namespace {
 class Runner {
  public:
   Runner(OpSource& source, Target& target, Clock& clock, const RunOptions& options) : run_(options, target, clock) {
-    unsigned workers = options.inline_workers ? 1 : options.workers ? options.workers : std::thread::hardware_concurrency();
-    for (unsigned i = 0; i < std::max(1u, workers); ++i) run_.workers.push_back(std::make_unique<Worker>(run_, i));
+    const unsigned workers = options.inline_workers ? 1 : options.workers ? options.workers : usable_processors();
+    for (unsigned i = 0; i < workers; ++i) run_.workers.push_back(std::make_unique<Worker>(run_, i));
     planner_ = std::make_unique<Planner>(run_, source);
   }
   RunResult run() {

@@ -17,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/grace.hpp"
+#include "base/processors.hpp"
 #include "engine/recording.hpp"
 #include "measure/heartbeat.hpp"
 #include "measure/stood_still.hpp"
@@ -331,7 +332,7 @@ ThreadRunner::~ThreadRunner() { pool_.reset(); }
 
 unsigned ThreadRunner::add(Target& target, unsigned workers) {
   if (inline_) workers = 1;
-  if (workers == 0) workers = std::max(1u, std::thread::hardware_concurrency());
+  if (workers == 0) workers = usable_processors();
   std::vector<std::unique_ptr<RunnerWorker>> set;
   for (unsigned i = 0; i < workers; ++i) set.push_back(std::make_unique<RunnerWorker>(target, clock_, inline_));
   worker_sets_.push_back(std::move(set));

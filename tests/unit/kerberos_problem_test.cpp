@@ -25,6 +25,8 @@ TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
   CHECK(line(12345, cache).find("no security context for nfs/server") != std::string::npos);
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", cache).error == EKEYEXPIRED);
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EKEYREJECTED);
+  CHECK(kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", cache).kdc_is_silent);
+  CHECK_FALSE(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).kdc_is_silent);
 }
 
 TEST_CASE("flavors have the names of sec=") {

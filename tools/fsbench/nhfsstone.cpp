@@ -22,6 +22,7 @@
 
 #include "background_activity.hpp"
 #include "base/clock.hpp"
+#include "base/processors.hpp"
 #include "base/target.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
@@ -217,8 +218,8 @@ class Nhfsstone {
     RunOptions options;
     // Calls on a mount block their thread, so that each process needs one of its own, as in the original.
     const bool blocks = place.mount && !place.target->requests().empty();
-    options.workers = blocks ? std::min(place.processes, kMostWorkers)
-                             : unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
+    options.workers =
+        blocks ? std::min(place.processes, kMostWorkers) : unsigned(std::max<size_t>(1, usable_processors() / places_.size()));
     if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
     place.steps->run(options);
   } catch (const std::exception& e) {

@@ -14,6 +14,7 @@
 #include <list>
 #include <vector>
 
+#include "base/processors.hpp"
 #include "cluster/mpi/module.hpp"
 
 namespace fsr {
@@ -36,12 +37,13 @@ constexpr size_t kCost = 64;                                   // bytes that a m
 constexpr size_t kMostIncoming = 64;  // messages that are received side by side; large ones take several tests
 
 // Returns the longest sleep of a rank. It grows with the ranks for each processor of this host. Otherwise the tests of many
-// waiting ranks would take the time of the ranks that are asked.
+// waiting ranks would take the time of the ranks that are asked. The launcher may bind each rank to some processors; the ranks of
+// a host share those of the launcher.
 long longest_sleep() {
   unsigned long ranks = 0;
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     if (const char* value = getenv(variable)) ranks = std::max(ranks, strtoul(value, nullptr, 10));
-  const unsigned long processors = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+  const unsigned long processors = usable_processors(getppid());
   return kLongestSleep * long(std::clamp((ranks + processors - 1) / processors, 1ul, kMostForProcessor));
 }
 

@@ -23,10 +23,11 @@ namespace {
 
 // Credentials of a keytab are in caches of this process, each of which two threads must not fill at a time.
 std::mutex credentials_mutex;
+std::mutex tables_mutex;  // of what follows; locked last, and never during a request to the KDC
 // Number of the cache of each user, by Security::user. A cache whose ticket has expired is used no more. As long as it is used,
 // the library hides why it can't get another ticket, and asks the KDC less often.
 std::map<uint32_t, unsigned> expired_caches;
-KdcSilence silence;                       // with credentials_mutex
+KdcSilence silence;
 constexpr int64_t kSlow = 1'000'000'000;  // ns; a KDC that replies takes less
 
 gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
@@ -51,10 +52,10 @@ std::string text_of(OM_uint32 status, int type) {
 
 int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Returns what the users of one KDC have in common: the realm of a principal. "": the default realm.
-std::string realm_of(const Security& security) {
-  const size_t at = security.principal.rfind('@');
-  return at == std::string::npos ? "" : security.principal.substr(at + 1);
+// Returns the number of the user's cache. `more`: 1: after the present one has expired.
+unsigned cache_of(uint32_t user, unsigned more) {
+  std::lock_guard lock(tables_mutex);
+  return expired_caches[user] += more;
 }
 
 }  // namespace
@@ -69,12 +70,11 @@ struct GssContext::Library {
     gss_release_cred(&minor, &credentials);
   }
 
-  // With credentials_mutex:
-  std::string first_token();
+  // `apart`: credentials_mutex is not locked, no other thread uses the user's cache, and the KDC is asked even if it was silent.
+  std::string first_token(bool apart);
   std::string next_token(std::string_view from_server);
 
   [[noreturn]] void fail(OM_uint32 major, OM_uint32 minor) {
-    kdc_is_silent = int32_t(minor) == int32_t(KRB5_KDC_UNREACH) || int32_t(minor) == int32_t(KRB5_REALM_CANT_RESOLVE);
     const std::string text = minor ? text_of(minor, GSS_C_MECH_CODE) : text_of(major, GSS_C_GSS_CODE);
     throw kerberos_problem(int32_t(minor), text, security);
   }
@@ -88,7 +88,7 @@ struct GssContext::Library {
     gss_name_t user = GSS_C_NO_NAME;
     text = buffer(std::string_view(security.principal));
     if (text.length && (major = gss_import_name(&minor, &text, GSS_KRB5_NT_PRINCIPAL_NAME, &user))) fail(major, minor);
-    const std::string cache = fmt::format("MEMORY:fsreplay.{}.{}.{}", getpid(), security.user, expired_caches[security.user]);
+    const std::string cache = fmt::format("MEMORY:fsreplay.{}.{}.{}", getpid(), security.user, cache_of(security.user, 0));
     gss_key_value_element_desc elements[] = {{"ccache", cache.c_str()}, {"client_keytab", security.keytab.c_str()}};
     const gss_key_value_set_desc from = {cached_only ? 1u : 2u, elements};
     gss_OID_set_desc kerberos = {1, gss_mech_krb5};
@@ -104,10 +104,9 @@ struct GssContext::Library {
   gss_name_t server = GSS_C_NO_NAME;
   gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
   bool begun = false, established = false;
-  int64_t begun_at = 0;        // ns: time of the first attempt
-  bool fetched_anew = false;   // an expired ticket was left
-  bool cached_only = false;    // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
-  bool kdc_is_silent = false;  // the reason of the last failure
+  int64_t begun_at = 0;       // ns: time of the first attempt
+  bool fetched_anew = false;  // an expired ticket was left
+  bool cached_only = false;   // the KDC is not asked for a newer ticket, as the library does at half of a ticket's time
   OM_uint32 lifetime = 0;
 };
 
@@ -118,25 +117,31 @@ GssContext::~GssContext() = default;
 
 std::string GssContext::next_token(std::string_view from_server) {
   std::lock_guard lock(credentials_mutex);
-  return from_server.empty() ? library_->first_token() : library_->next_token(from_server);
+  return from_server.empty() ? library_->first_token(false) : library_->next_token(from_server);
 }
 
-std::string GssContext::Library::first_token() {
-  const std::string realm = realm_of(security);
+void GssContext::fetch_ticket() { library_->first_token(true); }
+
+std::string GssContext::Library::first_token(bool apart) {
+  const std::string realm = security.realm();
   begun_at = now_ns();
-  cached_only = silence.holds(realm, begun_at);
+  std::unique_lock lock(tables_mutex);
+  cached_only = !apart && silence.holds(realm, begun_at);
   if (cached_only && !silence.has_ticket(security.user, begun_at))
     throw kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", security);
+  lock.unlock();
   try {
     const std::string token = next_token({});
     const int64_t now = now_ns();
+    lock.lock();
     if (silence.got_ticket(security.user, now + int64_t(lifetime) * 1'000'000'000))
       silence.ended(realm);
     else if (now - begun_at > kSlow)  // the library has asked for a newer ticket in vain, which it does not tell
       silence.noticed(realm, begun_at, now);
     return token;
-  } catch (const GssError&) {
-    if (kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
+  } catch (const GssError& e) {
+    lock.lock();
+    if (e.kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
     throw;
   }
 }
@@ -155,7 +160,7 @@ std::string GssContext::Library::next_token(std::string_view from_server) {
   if (has_expired && from_server.empty() && now_ns() - begun_at > kSlow) fail(major, OM_uint32(KRB5_KDC_UNREACH));
   if (has_expired && !security.keytab.empty() && from_server.empty() && !std::exchange(fetched_anew, true)) {
     clear();
-    ++expired_caches[security.user];
+    cache_of(security.user, 1);
     begun = cached_only = false;
     return next_token({});
   }

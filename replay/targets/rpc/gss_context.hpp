@@ -23,7 +23,8 @@ namespace fsr::rpc {
 // Why a context can't be made, in one line with a remedy.
 struct GssError : std::runtime_error {
   GssError(const std::string& line, int e) : std::runtime_error(line), error(e) {}
-  int error;  // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
+  int error;                   // EKEYEXPIRED: there is no valid ticket; EKEYREJECTED: another reason
+  bool kdc_is_silent = false;  // true: no KDC replied, so that a later attempt may succeed
 };
 
 // True: a request was not sent, or refused, for want of a context: the errno of a GssError.
@@ -41,6 +42,9 @@ class GssContext {
   // Handles the server's token, which is empty the first time. Returns the next token for the server; empty: none is needed.
   // Throws GssError.
   std::string next_token(std::string_view from_server);
+  // Gets the ticket for the first token, also if others have just waited for this KDC in vain. Other threads can make contexts
+  // meanwhile, but none of the same user. Throws GssError.
+  void fetch_ticket();
   bool established() const;
   uint32_t lifetime() const;  // seconds for which the context holds, counted from the last token
 

@@ -12,7 +12,9 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
   const std::string keytab = "keytab=" + security.keytab;
   const std::string map = security.user ? "the map of users" : "principal=";
   auto line = [&](const std::string& what, const std::string& remedy, int error = EKEYREJECTED) {
-    return GssError("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
+    GssError problem("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
+    problem.kdc_is_silent = code == int32_t(KRB5_KDC_UNREACH) || code == int32_t(KRB5_REALM_CANT_RESOLVE);
+    return problem;
   };
   switch (code) {
     case int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED):

@@ -39,6 +39,11 @@ Security Security::of_user(uint32_t number) const {
   return other;
 }
 
+std::string Security::realm() const {
+  const size_t at = principal.rfind('@');
+  return at == std::string::npos ? "" : principal.substr(at + 1);
+}
+
 bool wants_kerberos(const wire::Url& url) {
   const std::string* sec = url.option("sec");
   return sec && sec->starts_with("krb5");

@@ -30,6 +30,7 @@ struct Security {
   uint32_t user = 0;  // number of `principal` among `users`; 0: the client's own
 
   Security of_user(uint32_t number) const;  // the same, for one of `users`
+  std::string realm() const;                // of `principal`; empty: the default one
 };
 
 constexpr uint32_t kAuthSysFlavor = 1, kGssFlavor = 6;

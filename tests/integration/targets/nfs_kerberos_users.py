@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFSv3 and NFSv4.1 with Kerberos, and a map of users (--uid map=FILE) that names principals. The owners of new files on the server's
 disk show as whom each operation arrived: as the map says, or not at all. A trace of 500 users; maps that are wrong, in words; a KDC
-that goes and comes back in mid-run."""
+that goes and comes back in mid-run; one that is silent before a run, and replies in it or never."""
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ GANESHA, KERBEROS = os.path.join(SERVERS, "ganesha"), os.path.join(SERVERS, "ker
 VERSIONS = {"3": "NFS_VFS_URL", "4.1": "NFS4_VFS_URL"}
 LIFE = 4  # seconds of a brief ticket
 MANY = 500
+LATER = 8  # seconds into a trace, by when three attempts to get a ticket have been made
 DAEMON, GAMES = 1, 5  # user ids of Debian's accounts
 
 
@@ -186,12 +188,94 @@ def without_kdc(cases, runs, replays):
                    any(failed for failed, _ in seconds) and seconds[-1][0] == 0, str(seconds))
 
 
+def begin_creations(name, version, creations, users, options, **environment):
+    """A replay in the background, whose users make files at seconds of its time. `creations`: (second, uid)."""
+    log, trace = (os.path.join(directory(), name + version + end) for end in (".log", ".zst"))
+    with open(log, "w", encoding="utf-8") as out:
+        for at, uid in creations:
+            out.write(f"18:{4 + at // 60:02}:{at % 60:02} (src/loggedfs.cpp:136) mknod /f{uid}at{at} 100644 S_IFREG (normal file creation) {{SUCCESS}} "
+                      f"[ pid = {uid} p uid = {uid} ]\n")
+    subprocess.run(["fstrace", "import", log, "-o", trace], check=True, stderr=subprocess.DEVNULL)
+    path, url = place(name, version)
+    # pylint: disable-next=consider-using-with
+    run = subprocess.Popen(["fsreplay", trace, url(options), "--uid", f"map={users}", "--json", "-q"], stdout=subprocess.PIPE, text=True,
+                           env=dict(os.environ, **environment))
+    return path, run
+
+
+def await_file(path, run):
+    while run.poll() is None and not os.path.exists(path):
+        time.sleep(0.02)
+
+
+def silent_then_back(cases):
+    """A KDC that is gone before runs, and comes back in them. Two users have no tickets for the server then."""
+    users = make_map("back", "1002 root/localhost", "1000 daemon", "1001 games")
+    caches = {}
+    for version in VERSIONS:
+        caches[version] = "DIR:" + os.path.join(directory(), "caches" + version)
+        os.mkdir(caches[version][4:])
+        kerberos = dict(os.environ, KRB5CCNAME=caches[version])
+        for user in ("daemon", "games", "root/localhost"):
+            subprocess.run(["kinit", "-k", "-t", f"{directory()}/user.keytab", user], check=True, env=kerberos)
+        subprocess.run(["kvno", "-q", "nfs/localhost"], check=True, env=kerberos)  # of the last
+    subprocess.run([KERBEROS, "--stop"], check=True)
+    creations = ((0, 1000), (0, 1001), (0, 1002), (LATER, 1000), (LATER, 1001))
+    runs = {version: begin_creations("back", version, creations, users, "sec=krb5&principal=root/localhost", KRB5CCNAME=caches[version])
+            for version in VERSIONS}
+    for path, run in runs.values():
+        await_file(path + "/f1002at0", run)
+    subprocess.run([KERBEROS, "--start"], check=True)
+    for version, (path, run) in runs.items():
+        report = json.loads(run.communicate()[0] or '{"counters": {}}')
+        cases.case(f"{version}: users whose KDC was silent before the run act when it is back",
+                   owners(path) == {"f1002at0": 0, f"f1000at{LATER}": DAEMON, f"f1001at{LATER}": GAMES}, f"{owners(path)} {seen(report)}")
+        cases.case(f"{version}: what was not issued before that is counted, and so are users and attempts", refused(report) == 2
+                   and report.get("failed") == 0 and report.get("exit_status") == 1
+                   and counter(report, "operations not issued: daemon: Kerberos: no KDC of the realm replies") == 1
+                   and counter(report, "users without a ticket at first, because no KDC replied") == 2
+                   and counter(report, "users without a ticket at first who got one later") == 2
+                   and counter(report, "later attempts to get a ticket") >= 2, seen(report))
+
+
+def silent_to_the_end(cases):
+    """A KDC that refuses connections before runs, and then takes them, but does not reply. Attempts to get a ticket wait when the runs end."""
+    users = make_map("never", "1000 daemon", "1001 games", "1004 ghost@NOWHERE.FSREPLAY")
+    creations = ((0, 1000), (0, 1004), (LATER // 2, 1001))
+    runs = {(version, end): begin_creations("never" + end, version, (*creations, (600, 1000)) if end == "stop" else creations, users, keytab())
+            for version in VERSIONS for end in ("end", "stop")}
+    for path, run in runs.values():
+        await_file(path + "/f1000at0", run)
+    with socket.create_server(("127.0.0.1", 9)) as kdc:
+        kdc.settimeout(20)
+        connections = [kdc.accept()[0] for _ in runs]
+        began = time.monotonic()
+        for (version, end), (path, run) in runs.items():
+            if end == "stop":
+                await_file(f"{path}/f1001at{LATER // 2}", run)
+                run.send_signal(signal.SIGINT)
+            report = json.loads(run.communicate()[0] or '{"counters": {}}')
+            took = time.monotonic() - began
+            cases.case(f"{version}, {end}: a KDC that is silent throughout delays neither other users nor the end of the run", took < 12
+                       and owners(path) == {"f1000at0": DAEMON, f"f1001at{LATER // 2}": GAMES}, f"{took} s {owners(path)} {seen(report)}")
+            cases.case(f"{version}, {end}: the report counts the user who got no ticket, and what was not issued",
+                       refused(report) == 1 and run.returncode == 1 and report.get("failed") == 0
+                       and counter(report, "operations not issued: ghost@NOWHERE.FSREPLAY: Kerberos: no KDC of the realm replies") == 1
+                       and counter(report, "users without a ticket at first, because no KDC replied") == 1
+                       and counter(report, "users without a ticket at first who got one later") == 0
+                       and counter(report, "later attempts to get a ticket") >= 1, f"{run.returncode} {seen(report)}")
+        for connection in connections:
+            connection.close()
+
+
 def inside():
     put_on_path()
     cases = Cases()
     wrong_maps(cases)
     as_the_map_says(cases)
     many(cases)
+    silent_then_back(cases)
+    silent_to_the_end(cases)
     without_kdc(cases, *begin_without_kdc())
     return cases.status()
 
