@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers that most files include, compiled once: a build from nothing takes a third less. Files still include what they use;
-// clang's part of tools/test builds without this (-Db_pch=false), which notices where one does not.
+// tests/integration/project/source_checks.py reads this list and notices where one does not.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,7 +8,8 @@ usage: tests/run.py BUILD [--suite NAME]... [--not-suite NAME]... [--filter CATC
 Tests are the ones that meson knows (meson introspect --tests). Those of suite "unit" are Catch2 programs and each of their test
 cases counts; every other test is a program that prints one line per case, "ok - name" or "not ok - name: why", and exits with 1
 when a case failed. A test counts as one failed case more when it reports nothing, dies, runs into its time limit, leaves a mount
-behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-logs.
+behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-logs. The line of each tells how long it took, and how
+much time of processors (without that of daemons).
 
 Tests run side by side, the longest first, so that none is left over at the end: tests/times.txt says how long each took once, and
 in which build it takes another time. Each has its own directories, servers and network namespace, and most of them wait more than they
@@ -117,6 +118,23 @@ def signal_session(session, number):
             pass
 
 
+def ends_within(pid, seconds):
+    """Whether a child ends in time. It is left to be waited for, so that its processor time can be read and its id is no other's."""
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def processor_time(pid):
+    """Seconds that a process took, and all that it and its children waited for (proc_pid_stat(5)): no daemon."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def suites_of(test):
     return {suite.split(":")[-1] for suite in test["suite"]}
 
@@ -136,6 +154,7 @@ class TestRun:
         self.passed = 0
         self.failed = 0
         self.seconds = None  # how long it took; None: it has not ended
+        self.processors = 0.0  # seconds of processors that it took
         self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
         self.disturbed = False  # the test failed while the machine did not run as it should
         self.lines = []
@@ -167,20 +186,16 @@ class TestRun:
                                          preexec_fn=begin_test)
                 TestRun.sessions.add(child.pid)
             namespace = MountNamespace(child.pid)
-            try:
-                status = child.wait(timeout=self.test["timeout"])
-            except subprocess.TimeoutExpired:
-                status = None
-            if status is None:
+            in_time = ends_within(child.pid, self.test["timeout"])
+            if not in_time:
                 out.write(f"\nstacks at the time limit:\n{stacks_of(child.pid)}".encode())
                 out.flush()
                 signal_session(child.pid, signal.SIGTERM)  # lets a script clean up
-                try:
-                    child.wait(timeout=CLEANUP_TIME)
-                except subprocess.TimeoutExpired:
-                    pass
+                ends_within(child.pid, CLEANUP_TIME)
             signal_session(child.pid, signal.SIGKILL)
-            child.wait()
+            ends_within(child.pid, float("inf"))
+            self.processors = processor_time(child.pid)
+            status = child.wait()
             with TestRun.starting:
                 TestRun.sessions.discard(child.pid)
         for left in reversed(namespace.mounts_below(scratch)):
@@ -194,7 +209,7 @@ class TestRun:
             with open(report, encoding="utf-8", errors="replace") as text:
                 self.case_failed("a sanitizer reported\n" + text.read()[:6000])
         with open(log, encoding="utf-8", errors="replace") as text:
-            return status, text.read()
+            return status if in_time else None, text.read()
 
     def run_unit(self):
         # A pipe, because test cases about full disks limit the size of every file that their process writes.
@@ -274,7 +289,8 @@ class TestRun:
             self.case_failed(f"could not be run: {error!r}")
         self.seconds = time.monotonic() - start
         word = "FAILED" if self.failed else "ok    "
-        self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {self.seconds:.1f} s")
+        self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {self.seconds:.1f} s, "
+                          f"{self.processors:.1f} s of processors")
         print("\n".join(self.lines), flush=True)
 
     @classmethod

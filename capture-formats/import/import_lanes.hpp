@@ -2,6 +2,7 @@
 // Shared by importers of input without threads and opens, such as block traces and job logs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

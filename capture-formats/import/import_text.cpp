@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import_text.hpp"
 
+#include <algorithm>
+
 namespace fsr {
 
 bool parse_seconds(std::string_view text, int64_t* ns) {

@@ -2,6 +2,7 @@
 // SNIA IOTTA, MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, one line for each block request.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 

@@ -2,6 +2,7 @@
 // Turns the system calls of a strace log into operations. docs/import.md has the mapping.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "strace_line.hpp"

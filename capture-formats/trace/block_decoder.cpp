@@ -2,6 +2,7 @@
 #include "block_decoder.hpp"
 
 #include <array>
+#include <utility>
 
 #include "op_limits.hpp"
 #include "time_code.hpp"

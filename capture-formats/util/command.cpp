@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <type_traits>
 

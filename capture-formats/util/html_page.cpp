@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "util/histogram_chart.hpp"
 #include "util/units.hpp"

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <map>
+#include <stdexcept>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"

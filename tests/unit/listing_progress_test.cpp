@@ -3,6 +3,7 @@
 #include "targets/listing_progress.hpp"
 
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "catch.hpp"
 #include "model/learner.hpp"

@@ -2,6 +2,7 @@
 #include "targets/posix_acl.hpp"
 
 #include <string>
+#include <utility>
 
 #include "catch.hpp"
 

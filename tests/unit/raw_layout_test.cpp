@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
 #include "catch.hpp"
 #include "op_list.hpp"
 #include "plan/file_uses.hpp"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <stdexcept>
 
 #include "catch.hpp"
 #include "trace/frame.hpp"

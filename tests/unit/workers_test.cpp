@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <utility>
 
 #include "../bench/long_edge.hpp"

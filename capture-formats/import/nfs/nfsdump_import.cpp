@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nfsdump's text: NFS versions 2 and 3 as a passive tracer saw them, a line for each call and each reply.
+#include <algorithm>
+
 #include "import/import.hpp"
 #include "nfsdump_requests.hpp"
 

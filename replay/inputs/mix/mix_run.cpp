@@ -2,6 +2,7 @@
 #include "inputs/mix/mix_run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <string>

@@ -54,3 +54,18 @@ assert places.free(2 * cpu_count()) and not places.free(2 * cpu_count() + 1)
 fixed = Places(1)
 assert fixed.free(0) and not fixed.free(1)
 P
+
+check 'a test has its processor time, and its status once it has ended' python3 -B - "$FSR_SOURCE/tests" <<'P'
+import subprocess
+import sys
+sys.path.insert(0, sys.argv[1])
+from run import ends_within, processor_time
+
+script = subprocess.Popen(["sh", "-c", f"{sys.executable} -c 'sum(range(5_000_000))'; exit 3"])
+assert ends_within(script.pid, 100) and processor_time(script.pid) > 0.02
+assert script.wait() == 3
+sleeper = subprocess.Popen(["sleep", "100"])
+assert not ends_within(sleeper.pid, 0.1)
+sleeper.kill()
+assert ends_within(sleeper.pid, 100) and sleeper.wait() == -9
+P

@@ -17,6 +17,21 @@ NO_MISTAKES = ("filetest", "parm", "crate", "fro", "oder", "parms", "statics", "
 SUBJECTS_SINCE = "a8a7e388f1f242362d0c204bc95ec6ccf729c2a7"  # subjects of commits up to this one are as they are
 PROC_READERS = ("shim/proc_read.cpp", "shim/start_times.cpp", "shim/unseen_processes.cpp", "shim/command.cpp")
 
+# Names of std:: by the header that declares them, for the headers of pch/common.hh.
+DECLARED = {
+    "algorithm": r"sort|stable_sort|min|max|clamp|min_element|max_element|lower_bound|upper_bound|equal_range|find|find_if|any_of|all_of|"
+                 r"none_of|count|count_if|copy|copy_n|fill|fill_n|reverse|rotate|unique|remove_if|nth_element|binary_search|is_sorted|"
+                 r"transform|shuffle|mismatch|push_heap|pop_heap|make_heap|ranges::(?!view)\w+",
+    "array": r"array|to_array", "atomic": r"atomic\w*|memory_order\w*", "chrono": "chrono",
+    "coroutine": r"coroutine_handle|suspend_\w+|noop_coroutine", "deque": "deque",
+    "functional": "function|hash|greater|less|reference_wrapper|ref|cref|bind", "map": "map|multimap",
+    "memory": "unique_ptr|shared_ptr|weak_ptr|make_unique|make_shared",
+    "mutex": "mutex|lock_guard|unique_lock|scoped_lock|once_flag|call_once", "optional": "optional|nullopt", "span": "span",
+    "stdexcept": "runtime_error|invalid_argument|logic_error|out_of_range|length_error", "string": "string|to_string",
+    "string_view": "string_view", "thread": "thread|jthread|this_thread", "unordered_map": "unordered_map|unordered_multimap",
+    "utility": "pair|exchange", "vector": "vector",
+}
+
 failed = 0
 
 
@@ -60,7 +75,7 @@ def folder_of(path, order):
 
 def includes(path):
     """Quoted includes of a file, as paths in the tree."""
-    roots = [os.path.dirname(path), "capture-formats", "replay", "shim", "tools", "tools/fstrace"]
+    roots = [os.path.dirname(path), "capture-formats", "replay", "shim", "tools", "tools/fstrace", "tests", "tests/unit"]
     for n, line in enumerate(lines_of(path), 1):
         if found := re.match(r'#include "([^"]+)"', line):
             yield n, next((p for root in roots if os.path.exists(p := os.path.normpath(os.path.join(root, found[1])))), None)
@@ -74,6 +89,29 @@ def upward_includes(cpp):
             there = header and folder_of(header, order)
             if there and order.index(there) > order.index(here):
                 yield f"{path}:{n} includes {header}"
+
+
+def headers_not_included(cpp):
+    """What compiles only because a precompiled header has it: neither the file nor a header of ours that it includes names it."""
+    hidden = set(re.findall(r"^#include <([a-z_]+)>", "\n".join(lines_of("pch/common.hh")), re.M))
+    if hidden != set(DECLARED):
+        yield f"DECLARED and pch/common.hh differ in {', '.join(sorted(hidden ^ set(DECLARED)))}"
+    text = {path: "\n".join(lines_of(path)) for path in cpp}
+    ours = {path: [header for _, header in includes(path) if header in text] for path in cpp}
+    theirs = {path: set(re.findall(r"^#include <([^>]+)>", text[path], re.M)) for path in cpp}
+    uses = [(f"<{header}>", {header}, re.compile(rf"\bstd::(?:{names})\b")) for header, names in DECLARED.items()]
+    uses.append(("<fmt/format.h>", {"fmt/format.h", "fmt/chrono.h", "fmt/ranges.h"}, re.compile(r"\bfmt::\w")))
+    for path in cpp:
+        seen, left = set(), [path]
+        while left:
+            if (header := left.pop()) not in seen:
+                seen.add(header)
+                left += ours[header]
+        there = set().union(*(theirs[header] for header in seen))
+        code = re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*', '""', text[path])
+        for name, any_of, used in uses:
+            if not any_of & there and used.search(code):
+                yield f"{path} does not include {name}"
 
 
 def types_named_twice(cpp):
@@ -154,6 +192,7 @@ def main():
           for n, line in enumerate(lines_of(f), 1) if re.search(r'"/proc(?!/(self|net|sys)/)', line)])
 
     case("no folder includes one that docs/design.md lists above it", list(upward_includes(cpp)))
+    case("a file includes what a precompiled header would hide", list(headers_not_included(cpp)))
     case("a name stands for one type", list(types_named_twice(cpp)))
     # gcc 12 may perform both.
     case("fmt::join comes from <fmt/ranges.h>, where fmt 11 has it",

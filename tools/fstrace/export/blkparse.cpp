@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes data operations as blkparse prints block requests. Each file is a device of its own, with major number 259. A request
 // has a line when it was queued and one when it completed, in order of time. Requests are widened to sectors of 512 bytes.
+#include <algorithm>
+#include <functional>
 #include <queue>
 
 #include "format.hpp"

@@ -2,6 +2,7 @@
 // Load file of dbench 5 for NFS (`dbench -B nfs`): `seconds OPERATION3 "/clients/client1/path" parameters 0xSTATUS`, where
 // client1 becomes the name of each client. Its offsets and lengths are 32 bits, its lines 1023 bytes, and it takes no blanks in
 // names.
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fio iolog, version 3: reads, writes and syncs of files by name, relative to where fio runs. A file keeps the name under which
 // it was first used, since fio can't rename. Files that have one name in turn are one file of fio, which opens none twice.
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace fsr::vdbench {
 

@@ -4,6 +4,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "util/clock_ns.hpp"
 #include "util/histogram_chart.hpp"
 #include "util/units.hpp"

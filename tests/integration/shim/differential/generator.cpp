@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <string_view>
+
 namespace differential {
 
 namespace {
