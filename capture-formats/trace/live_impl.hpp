@@ -44,7 +44,7 @@ struct LiveState::Impl {
   size_t memory() const;
   void forget_unused(size_t bytes, size_t steps);
   void check_size() const {
-    if (memory() > limit) too_large();
+    if (limit != SIZE_MAX && memory() > limit) too_large();
   }
   void serialize(const Sink& sink) const;
   bool restore(std::string_view serialized);
