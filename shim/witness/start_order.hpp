@@ -6,38 +6,44 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <queue>
 #include <utility>
+#include <vector>
 
 namespace fsr::shim {
 
 template <class Item>
 class StartOrder {
  public:
-  size_t size() const { return in_order_.size() + late_.size(); }
-  bool empty() const { return in_order_.empty() && late_.empty(); }
+  size_t size() const { return end_ - begin_ + late_.size(); }
+  // An item is late only if a later start has come before it, and leaves before that one.
+  bool empty() const { return begin_ == end_; }
   void push(Item item) {
-    if (in_order_.empty() || in_order_.back().start <= item.start)
-      in_order_.push_back(std::move(item));
-    else
-      late_.push(std::move(item));
+    if (!empty() && at(end_ - 1).start > item.start) return late_.push(std::move(item));
+    if (end_ - begin_ == in_order_.size()) grow();
+    at(end_++) = std::move(item);
   }
   // Returns the earliest. Not empty.
-  const Item& first() const { return late_first() ? late_.top() : in_order_.front(); }
+  const Item& first() const { return late_first() ? late_.top() : at(begin_); }
   Item pop() {
-    Item item = first();
-    if (late_first())
-      late_.pop();
-    else
-      in_order_.pop_front();
+    if (!late_first()) return std::move(at(begin_++));
+    Item item = late_.top();
+    late_.pop();
     return item;
   }
 
  private:
-  bool late_first() const { return !late_.empty() && (in_order_.empty() || in_order_.front() < late_.top()); }
+  bool late_first() const { return !late_.empty() && at(begin_) < late_.top(); }
+  Item& at(size_t number) { return in_order_[number & (in_order_.size() - 1)]; }
+  const Item& at(size_t number) const { return in_order_[number & (in_order_.size() - 1)]; }
+  void grow() {
+    std::vector<Item> larger(in_order_.empty() ? 1024 : 2 * in_order_.size());
+    for (size_t i = begin_; i != end_; ++i) larger[i & (larger.size() - 1)] = std::move(at(i));
+    in_order_ = std::move(larger);
+  }
 
-  std::deque<Item> in_order_;
+  std::vector<Item> in_order_;  // a ring; its size is a power of two
+  size_t begin_ = 0, end_ = 0;  // numbers of its items, modulo its size their places
   std::priority_queue<Item> late_;
 };
 

@@ -155,6 +155,14 @@ OpKind kind_of(const witness_record& r) {
   }
 }
 
+// As memcmp(), which would be a call for each operation.
+bool same_command(const char (&a)[16], const char (&b)[16]) {
+  uint64_t first[2], second[2];
+  memcpy(first, a, sizeof a);
+  memcpy(second, b, sizeof b);
+  return first[0] == second[0] && first[1] == second[1];
+}
+
 bool opens(const witness_record& r) {
   return r.file != 0 && (r.kind == kWitnessOpen || r.kind == kWitnessCreate || r.kind == kWitnessTmpfile);
 }
@@ -258,10 +266,11 @@ void WitnessOps::close(HandleId handle) {
 }
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
-  Thread& thread = threads_[r.tid];
+  if (!last_seen_ || last_seen_->info.tid != int32_t(r.tid)) last_seen_ = &threads_[r.tid];
+  Thread& thread = *last_seen_;
   thread.seen = {int64_t(r.end)};
   const bool same = thread.info.id != 0 && thread.start == r.task_start && thread.info.pid == int32_t(r.pid);
-  if (same && memcmp(thread.comm, r.comm, sizeof r.comm) == 0) return thread.info;
+  if (same && same_command(thread.comm, r.comm)) return thread.info;
   constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
   memcpy(thread.comm, r.comm, sizeof r.comm);
   thread.start = r.task_start;
@@ -379,11 +388,9 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   const bool unended = (r.marks & kWitnessUnended) != 0;
   if (r.result < 0) op.error = int32_t(-r.result);
   if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
-  Attr attr, set;
-  std::string acl;
   auto tell_attributes = [&] {
-    attr = attributes(r.object);
-    op.attr = &attr;
+    attr_ = attributes(r.object);
+    op.attr = &attr_;
   };
   if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
     close(handles.second);
@@ -406,8 +413,8 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
       op.offset = op.length = 0;
       break;
     case OpKind::setattr:
-      set = wanted(r);
-      op.set = &set;
+      set_ = wanted(r);
+      op.set = &set_;
       if (!op.error) tell_attributes();
       op.offset = op.length = 0;
       break;
@@ -470,7 +477,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
       op.name = text_of(r);
       op.flags = r.flags;
       op.data = value_of(r);
-      if (r.marks & kWitnessAcl) op.data = acl = acl_of_kernel(op.data);
+      if (r.marks & kWitnessAcl) op.data = acl_ = acl_of_kernel(op.data);
       break;
     case OpKind::setlk:
     case OpKind::getlk:

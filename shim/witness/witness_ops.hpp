@@ -34,7 +34,10 @@ class WitnessOps {
   // `start`: not before record.start; later if an operation that started later was added already.
   void add(const witness_record& record, Handles handles, int64_t start, OpSink& sink);
   // Call this a few times per second. All records that ended before `now`, ns on CLOCK_MONOTONIC, were added.
-  void forget_ended(int64_t now) { ended_.forget(threads_, no_mutex_, now); }
+  void forget_ended(int64_t now) {
+    last_seen_ = nullptr;
+    ended_.forget(threads_, no_mutex_, now);
+  }
 
  private:
   struct Key {
@@ -98,7 +101,11 @@ class WitnessOps {
   };
   std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
   std::unordered_map<uint32_t, Thread> threads_;
+  Thread* last_seen_ = nullptr;  // of the last operation; null: none, or it may be forgotten
   EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;
+  // What the operation in hand points to.
+  Attr attr_, set_;
+  std::string acl_;
   struct {
     void lock() {}
     void unlock() {}

@@ -66,17 +66,16 @@ void WitnessRecorder::keep(const witness_record& r) {
 
 void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) {
   const size_t bytes = bytes_of(r);
-  Chunk& chunk = chunk_with_room(bytes);
-  std::byte* const copy = chunk.bytes.get() + chunk.used;
+  if (!chunk_ || kChunkBytes - chunk_->used < bytes) chunk_ = &new_chunk();
+  std::byte* const copy = chunk_->bytes.get() + chunk_->used;
   memcpy(copy, &r, bytes);
-  chunk.used += (bytes + 7) / 8 * 8;
-  ++chunk.records;
+  chunk_->used += (bytes + 7) / 8 * 8;
+  ++chunk_->records;
   came_ = std::max(came_, int64_t(r.end));
-  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), &chunk, handles});
+  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), chunk_, handles});
 }
 
-WitnessRecorder::Chunk& WitnessRecorder::chunk_with_room(size_t bytes) {
-  if (!chunks_.empty() && kChunkBytes - chunks_.back().used >= bytes) return chunks_.back();
+WitnessRecorder::Chunk& WitnessRecorder::new_chunk() {
   Chunk& chunk = chunks_.emplace_back();
   if (spare_.empty()) {
     chunk.bytes = std::make_unique_for_overwrite<std::byte[]>(kChunkBytes);
