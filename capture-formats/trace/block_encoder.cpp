@@ -72,6 +72,10 @@ struct BlockEncoder::Impl {
     columns[col].varint(v);
     columns[col2].varint(v2);
   }
+  template <class Used>
+  bool any(uint32_t, Used used) const {
+    return used();
+  }
   bool present(uint32_t bit, bool is) {
     if (is) mask |= bit;
     return is;

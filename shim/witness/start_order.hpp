@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <queue>
 #include <utility>
-#include <vector>
 
 namespace fsr::shim {
 
@@ -20,7 +20,7 @@ class StartOrder {
   bool empty() const { return begin_ == end_; }
   void push(Item item) {
     if (!empty() && at(end_ - 1).start > item.start) return late_.push(std::move(item));
-    if (end_ - begin_ == in_order_.size()) grow();
+    if (end_ - begin_ == places_) grow();
     at(end_++) = std::move(item);
   }
   // Returns the earliest. Not empty.
@@ -34,16 +34,18 @@ class StartOrder {
 
  private:
   bool late_first() const { return !late_.empty() && at(begin_) < late_.top(); }
-  Item& at(size_t number) { return in_order_[number & (in_order_.size() - 1)]; }
-  const Item& at(size_t number) const { return in_order_[number & (in_order_.size() - 1)]; }
+  Item& at(size_t number) const { return in_order_[number & (places_ - 1)]; }
   void grow() {
-    std::vector<Item> larger(in_order_.empty() ? 1024 : 2 * in_order_.size());
-    for (size_t i = begin_; i != end_; ++i) larger[i & (larger.size() - 1)] = std::move(at(i));
+    const size_t places = places_ ? 2 * places_ : 1024;
+    std::unique_ptr<Item[]> larger(new Item[places]);
+    for (size_t i = begin_; i != end_; ++i) larger[i & (places - 1)] = std::move(at(i));
     in_order_ = std::move(larger);
+    places_ = places;
   }
 
-  std::vector<Item> in_order_;  // a ring; its size is a power of two
-  size_t begin_ = 0, end_ = 0;  // numbers of its items, modulo its size their places
+  std::unique_ptr<Item[]> in_order_;  // a ring
+  size_t places_ = 0;                 // in it, a power of two
+  size_t begin_ = 0, end_ = 0;        // numbers of its items, modulo places_ their places
   std::priority_queue<Item> late_;
 };
 
