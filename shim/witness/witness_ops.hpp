@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "../ended_threads.hpp"
 #include "op.hpp"
@@ -72,12 +73,15 @@ class WitnessOps {
   static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
   Node& node(Key key);
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
-  uint64_t mark(Key parent, std::string_view name, Key object);
-  void show_directory(Key directory, const Op& like, OpSink& sink);
-  // Returns the object's number, kNoObject for none.
-  ObjectId show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
-  void bind(Key object, Key parent, std::string_view name);
-  void unbind(Key object, Key parent, std::string_view name);
+  static uint64_t mark(ObjectId parent, std::string_view name, ObjectId object);
+  // Returns the directory's number, kNoObject for none.
+  ObjectId show_directory(Key directory, const Op& like, OpSink& sink);
+  // Returns the numbers of the object and of its parent, kNoObject for none.
+  std::pair<ObjectId, ObjectId> show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like,
+                                     OpSink& sink);
+  // Returns the object. Null: there is none.
+  Node* bind(Key object, ObjectId parent, std::string_view name);
+  void unbind(ObjectId object, ObjectId parent, std::string_view name);
   void forget(Key object, uint64_t removed);
   void close(HandleId handle);
   const ThreadInfo& thread_of(const witness_record& record);
