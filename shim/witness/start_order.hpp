@@ -23,13 +23,13 @@ class StartOrder {
     if (end_ - begin_ == places_) grow();
     at(end_++) = std::move(item);
   }
-  // Returns the earliest. Not empty.
+  // Returns the earliest, which pop() removes. Not empty.
   const Item& first() const { return late_first() ? late_.top() : at(begin_); }
-  Item pop() {
-    if (!late_first()) return std::move(at(begin_++));
-    Item item = late_.top();
-    late_.pop();
-    return item;
+  void pop() {
+    if (late_first())
+      late_.pop();
+    else
+      ++begin_;
   }
 
  private:

@@ -271,10 +271,10 @@ void WitnessOps::close(HandleId handle) {
 }
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
-  if (!last_seen_ || last_seen_->info.tid != int32_t(r.tid)) last_seen_ = &threads_[r.tid];
-  Thread& thread = *last_seen_;
+  Thread& thread = threads_[r.tid];
+  last_seen_ = &thread;
   thread.seen = {int64_t(r.end)};
-  const bool same = thread.info.id != 0 && thread.start == r.task_start && thread.info.pid == int32_t(r.pid);
+  const bool same = thread.is(r);
   if (same && same_command(thread.comm, r.comm)) return thread.info;
   constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
   memcpy(thread.comm, r.comm, sizeof r.comm);
@@ -381,7 +381,12 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
   op.uid = r.uid;
   op.gid = r.gid;
-  op.who = &thread_of(r);
+  if (last_seen_ && last_seen_->is(r) && same_command(last_seen_->comm, r.comm)) {
+    last_seen_->seen = {int64_t(r.end)};
+    op.who = &last_seen_->info;
+  } else {
+    op.who = &thread_of(r);
+  }
   op.thread = op.who->id;
   const bool unended = (r.marks & kWitnessUnended) != 0;
   if (r.result < 0) op.error = int32_t(-r.result);

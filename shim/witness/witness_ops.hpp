@@ -67,6 +67,9 @@ class WitnessOps {
     char comm[16] = {};
     ThreadInfo info;  // its command lies in `comm`
     ThreadSeen seen;
+    bool is(const witness_record& r) const {
+      return info.id != 0 && info.tid == int32_t(r.tid) && start == r.task_start && info.pid == int32_t(r.pid);
+    }
   };
 
   static Key key(const witness_place& place) { return {place.number, place.generation}; }

@@ -54,16 +54,6 @@ void WitnessRecorder::start(const std::function<void()>& look) {
   thread_ = std::thread([this] { run(); });
 }
 
-void WitnessRecorder::keep(const witness_record& r) {
-  WitnessOps::Handles handles;
-  if (!ops_->arrived(r, &handles)) return;
-  if (r.marks & kWitnessUnended) return unended_.push_back({r, handles});
-  // The call ended while the hooks were detached.
-  if (!unended_.empty())
-    std::erase_if(unended_, [&](const Unended& u) { return u.record.tid == r.tid && u.record.start == r.start; });
-  put(r, handles);
-}
-
 void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) {
   const size_t bytes = bytes_of(r);
   if (!chunk_ || kChunkBytes - chunk_->used < bytes) chunk_ = &new_chunk();
@@ -73,6 +63,16 @@ void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) 
   ++chunk_->records;
   came_ = std::max(came_, int64_t(r.end));
   waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), chunk_, handles});
+}
+
+void WitnessRecorder::keep(const witness_record& r) {
+  WitnessOps::Handles handles;
+  if (!ops_->arrived(r, &handles)) return;
+  if (r.marks & kWitnessUnended) return unended_.push_back({r, handles});
+  // The call ended while the hooks were detached.
+  if (!unended_.empty())
+    std::erase_if(unended_, [&](const Unended& u) { return u.record.tid == r.tid && u.record.start == r.start; });
+  put(r, handles);
 }
 
 WitnessRecorder::Chunk& WitnessRecorder::new_chunk() {
@@ -87,13 +87,15 @@ WitnessRecorder::Chunk& WitnessRecorder::new_chunk() {
 }
 
 void WitnessRecorder::write_before(int64_t bound) {
-  for (size_t n = 1; !waiting_.empty() && waiting_.first().start < bound; ++n) {
+  for (size_t n = 1; !waiting_.empty(); ++n) {
+    const Waiting& next = waiting_.first();
+    if (next.start >= bound) break;
     if (n % kAskFull == 0 && sink_.full()) return;
-    const Waiting next = waiting_.pop();
     if (next.start < written_) ++late_;
     written_ = std::max(written_, next.start);
     ops_->add(*next.record, next.handles, written_, sink_);
     --next.chunk->records;
+    waiting_.pop();
   }
   for (; chunks_.size() > 1 && chunks_.front().records == 0; chunks_.pop_front())
     if (spare_.size() < kMostSpare) spare_.push_back(std::move(chunks_.front().bytes));
