@@ -44,7 +44,7 @@ WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 int64_t WitnessRecorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
 
 uint64_t WitnessRecorder::lost() const {
-  const auto losses = hooks_.counters().losses;
+  const auto losses = hooks_.losses();
   return std::accumulate(losses.begin(), losses.end(), unwritten_.load());
 }
 

@@ -125,7 +125,7 @@ void WitnessHooks::attach(const std::function<void()>&) {}
 void WitnessHooks::tell_unended() {}
 void WitnessHooks::detach() {}
 witness_place WitnessHooks::root() const { return kRoot; }
-WitnessCounters WitnessHooks::counters() const { return {}; }
+std::array<uint64_t, kWitnessLosses> WitnessHooks::losses() const { return {}; }
 bool WitnessHooks::drain() {
   size_t n = 0;
   for (; n < kBatch && g_left; ++n, --g_left) loaded_->receiver(g_source.next());
