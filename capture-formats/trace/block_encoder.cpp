@@ -84,7 +84,8 @@ struct BlockEncoder::Impl {
 
   static constexpr uint32_t known(uint32_t index, size_t count) { return uint32_t(kRefBack + (count - 1 - index)); }
 
-  // A reference to `id` in one of the dictionaries of numbers, where it is not the expected entry; `define` appends the new entry.
+  // A reference to `id` in one of the dictionaries of numbers, where it is not the expected entry; `define` appends the new
+  // entry.
   template <class Entries, class Define>
   uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, const Entries& entries,
                      uint64_t next_id, Define define) {

@@ -57,7 +57,7 @@ class BlockEncoder {
   uint32_t rows() const { return fill_.rows; }
   uint32_t entries() const { return fill_.entries; }
   size_t raw_bytes() const { return fill_.bytes + size_t(fill_.rows) * 12; }  // about
-  std::string_view column(unsigned number) const;  // right after record()
+  std::string_view column(unsigned number) const;                             // right after record()
 
  private:
   struct Impl;

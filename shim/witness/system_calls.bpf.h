@@ -27,8 +27,8 @@ inline_always int is_access(struct pt_regs* registers) {
 }
 #endif
 
-// Whether this thread may be in access(2), which costs less to ask than its state does. A call of another kind of program may have
-// such a number as well.
+// Whether this thread may be in access(2), which costs less to ask than its state does. A call of another kind of program may
+// have such a number as well.
 inline_always int in_access(void) { return is_access((struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf())); }
 
 struct fd_call {

@@ -87,7 +87,7 @@ class WitnessRecorder {
   WitnessHooks hooks_;
   std::unique_ptr<WitnessOps> ops_;
   std::deque<Chunk> chunks_;
-  Chunk* chunk_ = nullptr;  // the last of them; null: none yet
+  Chunk* chunk_ = nullptr;                           // the last of them; null: none yet
   std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
   std::vector<Unended> unended_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// witness_user reads|calls RECORDS FILE: passes made-up records of the kernel's hooks through all that fsshim does with them, into the
-// trace FILE. `reads`: of 4 KiB of one file. `calls`: those of witness_calls, in rounds. Run by `perf stat -e instructions:u` or
-// `valgrind --tool=none`; another run with RECORDS 0 is what starting takes. Always the same trace, but for its epoch and id.
+// witness_user reads|calls RECORDS FILE: passes made-up records of the kernel's hooks through all that fsshim does with them,
+// into the trace FILE. `reads`: of 4 KiB of one file. `calls`: those of witness_calls, in rounds. Run by `valgrind
+// --tool=callgrind`; another run with RECORDS 0 is what starting takes. Always the same trace, but for its epoch and id.
 #include <fcntl.h>
 
 #include <atomic>
