@@ -31,7 +31,7 @@ constexpr uint32_t kMaxEntries = 1 << 20;  // readdir entries of one block
 
 enum class RowType { whole, start, end };
 
-// What a block holds so far.
+// Contents of a block so far.
 struct BlockFill {
   uint32_t rows = 0, entries = 0;
   size_t bytes = 0;  // of names, data and entries

@@ -48,7 +48,7 @@ struct TraceWriter::Impl {
   LiveState state;
   std::vector<IndexEntry> index;
   ByteWriter out;
-  size_t looks = 0;  // that are due
+  size_t looks = 0;  // number that is due
   uint64_t written = 0, next_seq = 0, checkpoint_due = 0;
   int64_t block_since = 0, last_start = 0;
   uint64_t out_of_order = 0;

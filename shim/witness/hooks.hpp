@@ -60,7 +60,7 @@ class WitnessHooks {
   // many are received at a time.
   bool drain();
   WitnessCounters counters() const;  // asks the kernel for each program of page faults
-  // Those of counters(), for little.
+  // Returns the losses in counters() without asking the kernel.
   std::array<uint64_t, kWitnessLosses> losses() const;
   std::array<uint64_t, kOpKinds> left_out() const;  // operations that the filter left out in the kernel
   // Returns how often the kernel left a program out, because that processor was in the same program already (recursion_misses of

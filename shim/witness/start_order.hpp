@@ -44,8 +44,8 @@ class StartOrder {
   }
 
   std::unique_ptr<Item[]> in_order_;  // a ring
-  size_t places_ = 0;                 // in it, a power of two
-  size_t begin_ = 0, end_ = 0;        // numbers of its items, modulo places_ their places
+  size_t places_ = 0;                 // number of its places, a power of two
+  size_t begin_ = 0, end_ = 0;        // numbers of its items; modulo places_: their places
   std::priority_queue<Item> late_;
 };
 

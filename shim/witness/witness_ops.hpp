@@ -110,7 +110,7 @@ class WitnessOps {
   std::unordered_map<uint32_t, Thread> threads_;
   Thread* last_seen_ = nullptr;  // of the last operation; null: none, or it may be forgotten
   EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;
-  // What the operation in hand points to.
+  // Memory to which the operation in hand points.
   Attr attr_, set_;
   std::string acl_;
   struct {
