@@ -62,7 +62,7 @@ const Op& TraceSink::measured(const Op& op) {
 }
 
 bool TraceSink::wanted(const Op& op) {
-  if (!options_.filter || options_.filter->wants(op)) return true;
+  if (options_.filter->wants(op)) return true;
   ++filtered_by_kind_[unsigned(op.kind)];
   filtered_.store(filtered_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return false;
@@ -81,9 +81,11 @@ void TraceSink::count_left_out() {
 }
 
 void TraceSink::add(const Op& op) {
-  const bool want = wanted(op);
-  if (options_.filter) options_.filter->learn(op);
-  if (!want) return;
+  if (options_.filter) {
+    const bool want = wanted(op);
+    options_.filter->learn(op);
+    if (!want) return;
+  }
   writer_->add(measured(op));
   ++by_kind_[unsigned(op.kind)];
   operations_.store(operations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -91,7 +93,7 @@ void TraceSink::add(const Op& op) {
 }
 
 uint64_t TraceSink::add_start(const Op& op) {
-  if (!wanted(op)) return kNotWanted;
+  if (options_.filter && !wanted(op)) return kNotWanted;
   uint64_t seq = writer_->add_start(op);
   ++by_kind_[unsigned(op.kind)];
   operations_.store(operations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

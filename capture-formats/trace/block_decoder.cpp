@@ -91,6 +91,10 @@ struct BlockDecoder::Impl {
     v = mask & bit ? uint32_t(get(col)) : expected;
     v2 = mask & bit ? uint32_t(get(col2)) : expected2;
   }
+  template <class Used>
+  bool any(uint32_t bits, Used) const {
+    return (mask & bits) != 0;
+  }
   bool present(uint32_t bit, bool) { return (mask & bit) != 0; }
   bool has_attr(const Op&) const { return false; }
 

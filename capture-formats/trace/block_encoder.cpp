@@ -17,7 +17,7 @@ namespace fsr {
 constexpr size_t kOwnZstdBlock = 2048;  // bytes
 
 struct BlockEncoder::Impl {
-  Impl(uint32_t unit, bool attrs) : clock_unit(unit), attributes(attrs) {}
+  Impl(uint32_t unit, bool attrs, BlockFill& filled) : clock_unit(unit), attributes(attrs), fill(filled) {}
 
   const uint32_t clock_unit;
   const bool attributes;
@@ -27,8 +27,12 @@ struct BlockEncoder::Impl {
   LocalIndex threads, objects, handles, names, shapes;
   Arena text;
   BlockHeader header;
-  uint32_t rows = 0, shape_count = 0, entry_count = 0;
-  size_t bulk = 0;  // bytes of names, data and entries
+  BlockFill& fill;
+  uint32_t shape_count = 0;
+  struct LastShape {
+    uint32_t mask = 0, number = LocalIndex::kAbsent;
+  };
+  std::array<LastShape, kOpKinds> last_shapes;
   int64_t first_start = 0, last_start = 0;
   uint64_t next_seq = 0;
   uint32_t mask = 0;
@@ -44,8 +48,9 @@ struct BlockEncoder::Impl {
     for (LocalIndex* d : {&threads, &objects, &handles, &names, &shapes}) d->clear();
     text.clear();
     header = {.first_seq = first_seq};
-    rows = shape_count = entry_count = 0;
-    bulk = 0;
+    fill = {};
+    shape_count = 0;
+    last_shapes.fill({});
     next_seq = first_seq;
   }
 
@@ -67,6 +72,10 @@ struct BlockEncoder::Impl {
     columns[col].varint(v);
     columns[col2].varint(v2);
   }
+  template <class Used>
+  bool any(uint32_t, Used used) const {
+    return used();
+  }
   bool present(uint32_t bit, bool is) {
     if (is) mask |= bit;
     return is;
@@ -75,17 +84,16 @@ struct BlockEncoder::Impl {
 
   static constexpr uint32_t known(uint32_t index, size_t count) { return uint32_t(kRefBack + (count - 1 - index)); }
 
-  // A reference to `id` in one of the dictionaries of numbers; `define` appends the new entry.
+  // A reference to `id` in one of the dictionaries of numbers, where it is not the expected entry; `define` appends the new
+  // entry.
   template <class Entries, class Define>
   uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, const Entries& entries,
                      uint64_t next_id, Define define) {
     if (id == 0) {
-      if (expected == kNone) return kNone;
       mask |= bit;
       columns[col].varint(kNone);
       return kNone;
     }
-    if (expected < entries.size() && entries[expected].id == id) return expected;  // mostly so, and then without the index
     const size_t count = entries.size();
     uint32_t& slot = index.at(id);
     if (slot != LocalIndex::kAbsent) {
@@ -102,13 +110,22 @@ struct BlockEncoder::Impl {
     define(!foreseen);
     return uint32_t(count);
   }
+  // The expected entry mostly is the right one, also that of "none", whose number is 0.
   uint32_t object(uint32_t bit, Column col, ObjectId id, uint32_t expected) {
+    if (expected != kFresh && x.objects[expected].id == id) return expected;
+    return other_object(bit, col, id, expected);
+  }
+  [[gnu::noinline]] uint32_t other_object(uint32_t bit, Column col, ObjectId id, uint32_t expected) {
     return reference(bit, col, id, expected, objects, x.objects, x.next_object_id, [&](bool is_new) {
       if (is_new) columns[kColObjectDefinition].svarint(int64_t(id - x.last_object_id));
       x.define_object(id);
     });
   }
   uint32_t handle(uint32_t bit, Column col, HandleId id, uint32_t expected) {
+    if (expected != kFresh && x.handles[expected].id == id) return expected;
+    return other_handle(bit, col, id, expected);
+  }
+  [[gnu::noinline]] uint32_t other_handle(uint32_t bit, Column col, HandleId id, uint32_t expected) {
     return reference(bit, col, id, expected, handles, x.handles, x.next_handle_id, [&](bool is_new) {
       if (is_new) columns[kColHandleDefinition].svarint(int64_t(id - x.last_handle_id));
       x.define_handle(id);
@@ -126,7 +143,7 @@ struct BlockEncoder::Impl {
         x.names.push_back({.text = text.copy(s)});
         columns[kColNameLength].varint(s.size());
         columns[kColNameBytes].bytes(s);
-        bulk += s.size() + 1;
+        fill.bytes += s.size() + 1;
         *fresh = true;
         return slot;
       }
@@ -183,7 +200,7 @@ struct BlockEncoder::Impl {
       def.varint(t.who.start_ticks);
       columns[kColThreadCommand].text(t.who.command);
     }
-    bulk += 24;
+    fill.bytes += 24;
     return slot;
   }
 
@@ -197,13 +214,13 @@ struct BlockEncoder::Impl {
       x.last_ino = e.ino;
       columns[kColEntryType].u8(uint8_t(e.type >> 12));
     }
-    entry_count += uint32_t(op.entries.size());
-    bulk += op.entries.size() * 5;
+    fill.entries += uint32_t(op.entries.size());
+    fill.bytes += op.entries.size() * 5;
   }
   void data(std::string_view s) {
     columns[kColDataLength].varint(s.size());
     columns[kColDataBytes].bytes(s);
-    bulk += s.size();
+    fill.bytes += s.size();
   }
   void set(const Attr* a) {
     columns[kColSetMask].varint(a->valid);
@@ -224,7 +241,7 @@ struct BlockEncoder::Impl {
       columns[kColBlockLevel].u8(p.level);
       if (p.level) columns[kColBlockHash].u64(p.hash);
     }
-    bulk += prints.size() * 9;
+    fill.bytes += prints.size() * 9;
   }
 
   void attr(const Attr* a, Context& context, ObjectContext& of, const Attr* set) { code_attr(*this, context, of, set, *a); }
@@ -251,7 +268,7 @@ struct BlockEncoder::Impl {
   void attr_end() {
     columns[kColAttrMask].varint(attr_mask);
     if (attr_mask & kAttrMaskValid) columns[kColAttrMask].varint(attr_valid);
-    bulk += 4;
+    fill.bytes += 4;
   }
 
   int64_t units(int64_t ns) const {
@@ -259,10 +276,24 @@ struct BlockEncoder::Impl {
     return q * int64_t(clock_unit) > ns ? q - 1 : q;  // rounded down, also before the epoch
   }
 
+  // Number of the row's shape, its kind and mask. Mostly that of the last row of the kind.
+  uint32_t shape(OpKind kind) {
+    LastShape& last = last_shapes[unsigned(kind)];
+    if (last.mask == mask && last.number != LocalIndex::kAbsent) return last.number;
+    uint32_t& slot = shapes.at(uint64_t(mask) << 8 | uint8_t(kind));
+    if (slot == LocalIndex::kAbsent) {
+      slot = shape_count++;
+      columns[kColShapeDefinition].u8(uint8_t(kind));
+      columns[kColShapeDefinition].varint(mask);
+    }
+    last = {mask, slot};
+    return slot;
+  }
+
   void add(const Op& op, RowType type, uint64_t seq) {
     mask = 0;
     const int64_t start = units(op.start);
-    if (rows == 0) {
+    if (fill.rows == 0) {
       // A block that begins with an end record begins, for seeking, where the block before it ended.
       if (type != RowType::end) last_start = start;
       header.first_start = header.last_start = first_start = last_start;
@@ -295,14 +326,8 @@ struct BlockEncoder::Impl {
 
     code_op(*this, x, op);
 
-    uint32_t& slot = shapes.at(uint64_t(mask) << 8 | uint8_t(op.kind));
-    if (slot == LocalIndex::kAbsent) {
-      slot = shape_count++;
-      columns[kColShapeDefinition].u8(uint8_t(op.kind));
-      columns[kColShapeDefinition].varint(mask);
-    }
-    columns[kColShape].varint(slot);
-    ++rows;
+    columns[kColShape].varint(shape(op.kind));
+    ++fill.rows;
   }
 
   std::string_view column(unsigned i) const {
@@ -310,7 +335,7 @@ struct BlockEncoder::Impl {
   }
 
   std::string_view finish() {
-    FSR_CHECK(rows == header.ops + header.ends, std::to_string(rows) + " rows");
+    FSR_CHECK(fill.rows == header.ops + header.ends, std::to_string(fill.rows) + " rows");
     start_bits.finish();
     duration_bits.finish();
     ByteWriter directory;
@@ -332,7 +357,7 @@ struct BlockEncoder::Impl {
     record.u32(uint32_t(kRecordHead + counter.size() + directory.size() + body));
     record.u64(header.first_seq);
     record.u64(uint64_t(first_start));
-    record.u32(rows);
+    record.u32(fill.rows);
     record.bytes(counter.view());
     record.bytes(directory.view());
     for (unsigned i = 0; i < kColumns; ++i) {
@@ -347,7 +372,7 @@ struct BlockEncoder::Impl {
   }
 };
 
-BlockEncoder::BlockEncoder(uint32_t clock_unit, bool attributes) : impl_(std::make_unique<Impl>(clock_unit, attributes)) {
+BlockEncoder::BlockEncoder(uint32_t clock_unit, bool attributes) : impl_(std::make_unique<Impl>(clock_unit, attributes, fill_)) {
   impl_->begin(0);
 }
 BlockEncoder::~BlockEncoder() = default;
@@ -360,9 +385,6 @@ void BlockEncoder::add(const Op& op, RowType type, uint64_t seq) {
 const BlockHeader& BlockEncoder::header() const { return impl_->header; }
 std::string_view BlockEncoder::record() { return impl_->finish(); }
 const std::vector<size_t>& BlockEncoder::borders() const { return impl_->borders; }
-uint32_t BlockEncoder::rows() const { return impl_->rows; }
-uint32_t BlockEncoder::entries() const { return impl_->entry_count; }
-size_t BlockEncoder::raw_bytes() const { return impl_->bulk + size_t(impl_->rows) * 12; }
 std::string_view BlockEncoder::column(unsigned number) const { return impl_->column(number); }
 
 }  // namespace fsr

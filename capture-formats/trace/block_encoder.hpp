@@ -31,10 +31,18 @@ constexpr uint32_t kMaxEntries = 1 << 20;  // readdir entries of one block
 
 enum class RowType { whole, start, end };
 
+// Contents of a block so far.
+struct BlockFill {
+  uint32_t rows = 0, entries = 0;
+  size_t bytes = 0;  // of names, data and entries
+};
+
 class BlockEncoder {
  public:
   BlockEncoder(uint32_t clock_unit, bool attributes);
   ~BlockEncoder();
+  BlockEncoder(const BlockEncoder&) = delete;
+  BlockEncoder& operator=(const BlockEncoder&) = delete;
 
   void begin(uint64_t first_seq);
   // `seq` is that of the operation whose end this is, for end records only. Throws std::length_error for more data or entries
@@ -46,13 +54,14 @@ class BlockEncoder {
   // Where zstd blocks should end so that columns with different statistics do not share an entropy table: offsets into record().
   const std::vector<size_t>& borders() const;
 
-  uint32_t rows() const;
-  uint32_t entries() const;
-  size_t raw_bytes() const;                        // about
-  std::string_view column(unsigned number) const;  // right after record()
+  uint32_t rows() const { return fill_.rows; }
+  uint32_t entries() const { return fill_.entries; }
+  size_t raw_bytes() const { return fill_.bytes + size_t(fill_.rows) * 12; }  // about
+  std::string_view column(unsigned number) const;                             // right after record()
 
  private:
   struct Impl;
+  BlockFill fill_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -38,13 +38,13 @@ struct LiveState::Impl {
 
   LiveObject* find(ObjectId id);
   LiveObject& take(ObjectId id);  // finds or adds
-  LiveName* find_name(ObjectId parent, std::string_view name);
+  LiveName* find_name(const NamePlace& at);
   void apply(const Op& op);
   bool grants(const Op& op) const;
   size_t memory() const;
   void forget_unused(size_t bytes, size_t steps);
   void check_size() const {
-    if (memory() > limit) too_large();
+    if (limit != SIZE_MAX && memory() > limit) too_large();
   }
   void serialize(const Sink& sink) const;
   bool restore(std::string_view serialized);
@@ -56,8 +56,8 @@ struct LiveState::Impl {
   void forget_nameless(ObjectId id);
   void point(LiveObject& object, std::string_view target);
   void drop_locks(ObjectId id);
-  void bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
-  void unbind(ObjectId parent, std::string_view name);
+  void bind(const NamePlace& at, ObjectId id, uint32_t type);
+  void unbind(const NamePlace& at);
   void drop_name_of(ObjectId id);
   void learn(ObjectId id, const Attr* attr);
   uint32_t type_of(const Op& op, ObjectId id);

@@ -109,7 +109,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     uint32_t type = uint32_t(in.varint()) << 12;
     std::string_view name = in.text();
     if (!in.ok() || !valid_component(name) || parent > kMostId || object > kMostId) return false;
-    bind(parent, name, object, type);
+    bind({parent, name}, object, type);
     check_size();
   }
   for (uint64_t n = in.varint(); n && in.ok(); --n) {
@@ -147,7 +147,7 @@ void LiveState::Impl::rename_into(Impl& to, const Renaming& renaming) const {
     if (renaming.attr) renaming.attr(copy.attr);
     if (!o.target.empty()) to.point(copy, renaming.target ? renaming.target(o.target) : o.target);
   });
-  names.each([&](const LiveName& n) { to.bind(n.parent, renaming.name ? renaming.name(n.name) : n.name, n.object, n.type); });
+  names.each([&](const LiveName& n) { to.bind({n.parent, renaming.name ? renaming.name(n.name) : n.name}, n.object, n.type); });
   opens.each([&](const LiveOpen& h) {
     Op op{.thread = h.thread, .open_flags = h.open_flags & ~uint32_t(O_TRUNC)};
     op.object = h.object;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "live_impl.hpp"
-#include "util/name_hash.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -70,12 +69,12 @@ void LiveState::Impl::too_large() const {
                           " of memory, the limit on this machine");
 }
 
-LiveName* LiveState::Impl::find_name(ObjectId parent, std::string_view name) {
-  return names.find(name_hash(parent, name), [&](const LiveName& n) { return n.parent == parent && n.name == name; });
+LiveName* LiveState::Impl::find_name(const NamePlace& at) {
+  return names.find(at.hash, [&](const LiveName& n) { return n.parent == at.parent && n.name == at.name; });
 }
 
-void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
-  if (LiveName* n = find_name(parent, name)) {
+void LiveState::Impl::bind(const NamePlace& at, ObjectId id, uint32_t type) {
+  if (LiveName* n = find_name(at)) {
     n->used = true;
     if (type) n->type = type;
     if (n->object == id || id == kNoObject) return;
@@ -85,9 +84,9 @@ void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, 
     drop_name_of(old);
     return;
   }
-  text += name.size();
-  names.insert(name_hash(parent, name), {.parent = parent, .object = id, .type = type, .name = std::string(name)});
-  ++children[parent];
+  text += at.name.size();
+  names.insert(at.hash, {.parent = at.parent, .object = id, .type = type, .name = std::string(at.name)});
+  ++children[at.parent];
   if (id) ++take(id).names;
 }
 
@@ -98,13 +97,13 @@ void LiveState::Impl::drop_name_of(ObjectId id) {
   forget_nameless(id);
 }
 
-void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
-  LiveName* n = find_name(parent, name);
+void LiveState::Impl::unbind(const NamePlace& at) {
+  LiveName* n = find_name(at);
   if (!n) return;
   const ObjectId id = n->object;
-  text -= name.size();
-  names.erase(name_hash(parent, name), *n);
-  if (auto at = children.find(parent); --at->second == 0) children.erase(at);
+  text -= at.name.size();
+  names.erase(at.hash, *n);
+  if (auto parent = children.find(at.parent); --parent->second == 0) children.erase(parent);
   drop_name_of(id);
 }
 
@@ -116,7 +115,7 @@ void LiveState::Impl::forget_unused(size_t bytes, size_t steps) {
     if (!n || std::exchange(n->used, false)) continue;
     const LiveObject* o = find(n->object);
     if (o && (o->opens != 0 || children.contains(o->id))) continue;
-    unbind(n->parent, std::string(n->name));
+    unbind({n->parent, std::string(n->name)});
   }
 }
 
@@ -148,10 +147,11 @@ uint32_t LiveState::Impl::type_of(const Op& op, ObjectId id) {
 // Enters a name that the operation found. The name is new unless the sequence created it or found it before.
 void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type) {
   if (!parent || name.empty()) return;
-  LiveName* n = find_name(parent, name);
+  const NamePlace at(parent, name);
+  LiveName* n = find_name(at);
   const bool news = !n || (n->object == kNoObject && id != kNoObject && !n->made);
   if (!type && n) type = n->type;
-  bind(parent, name, id, type);
+  bind(at, id, type);
   learn(id, op.attr);
   if (news) discover(parent, name, id, type);
 }
@@ -166,8 +166,9 @@ void LiveState::Impl::met(ObjectId id, const Attr* attr, uint32_t type) {
 
 void LiveState::Impl::made(const Op& op, uint32_t type) {
   if (!op.parent || op.name.empty()) return;
-  unbind(op.parent, op.name);
-  bind(op.parent, op.name, op.object, type);
+  const NamePlace at(op.parent, op.name);
+  unbind(at);
+  bind(at, op.object, type);
   fresh(op, type);
 }
 
@@ -294,10 +295,10 @@ void LiveState::Impl::unlock_owner(const Op& op) {
 }
 
 void LiveState::Impl::renamed(const Op& op) {
-  LiveName* n = find_name(op.parent, op.name);
+  LiveName* n = find_name({op.parent, op.name});
   ObjectId moved = op.object ? op.object : n ? n->object : kNoObject;
   if (!n || (n->object == kNoObject && moved)) found(op.parent, op.name, moved, op, type_of(op, moved));
-  n = find_name(op.parent2, op.name2);
+  n = find_name({op.parent2, op.name2});
   ObjectId other = op.object2 ? op.object2 : n ? n->object : kNoObject;
   const bool exchange = (op.flags & RENAME_EXCHANGE) != 0;
   if (exchange || op.object2)
@@ -307,21 +308,21 @@ void LiveState::Impl::renamed(const Op& op) {
     }
   if (op.parent == op.parent2 && op.name == op.name2) return;
   if (moved && moved == other && !exchange) return;  // two links to one file: rename does nothing
-  n = find_name(op.parent, op.name);
+  n = find_name({op.parent, op.name});
   const uint32_t type = n ? n->type : 0;
-  n = find_name(op.parent2, op.name2);
+  n = find_name({op.parent2, op.name2});
   const uint32_t other_type = n ? n->type : 0;
   // Both stay referenced while their names change hands.
   if (moved) ++take(moved).opens;
   if (other) ++take(other).opens;
-  unbind(op.parent, op.name);
-  unbind(op.parent2, op.name2);
+  unbind({op.parent, op.name});
+  unbind({op.parent2, op.name2});
   listings.changed(op.parent, op.name);
-  bind(op.parent2, op.name2, moved, type);
-  if (exchange) bind(op.parent, op.name, other, other_type);
+  bind({op.parent2, op.name2}, moved, type);
+  if (exchange) bind({op.parent, op.name}, other, other_type);
   if (op.flags & RENAME_WHITEOUT) {
-    bind(op.parent, op.name, kNoObject, S_IFCHR);
-    find_name(op.parent, op.name)->made = true;
+    bind({op.parent, op.name}, kNoObject, S_IFCHR);
+    find_name({op.parent, op.name})->made = true;
   }
   for (ObjectId id : {moved, other})
     if (id) {
@@ -331,16 +332,17 @@ void LiveState::Impl::renamed(const Op& op) {
 }
 
 void LiveState::Impl::removed(const Op& op, uint32_t type) {
-  LiveName* n = find_name(op.parent, op.name);
+  const NamePlace at(op.parent, op.name);
+  LiveName* n = find_name(at);
   if (!n || (n->object == kNoObject && op.object)) found(op.parent, op.name, op.object, op, type ? type : type_of(op, op.object));
-  unbind(op.parent, op.name);
+  unbind(at);
   listings.changed(op.parent, op.name);
 }
 
 // A listing may show a name that was removed after it began. That name did not exist before the sequence because of this.
 void LiveState::Impl::listed(const Op& op) {
   for (const DirEntry& e : op.entries)
-    if (e.name != "." && e.name != ".." && !find_name(op.object, e.name) && !listings.has_changed(op.object, e.name))
+    if (e.name != "." && e.name != ".." && !find_name({op.object, e.name}) && !listings.has_changed(op.object, e.name))
       found(op.object, e.name, kNoObject, op, e.type);
   listings.listed(op);
 }
@@ -351,22 +353,22 @@ void LiveState::Impl::refused(const Op& op) {
     case OpKind::mkdir:
     case OpKind::mknod:
     case OpKind::symlink:
-      if (op.error == EEXIST && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, 0);
+      if (op.error == EEXIST && !find_name({op.parent, op.name})) found(op.parent, op.name, kNoObject, op, 0);
       break;
     case OpKind::rename:
-      if (op.error == EEXIST && op.flags & RENAME_NOREPLACE && !find_name(op.parent2, op.name2))
+      if (op.error == EEXIST && op.flags & RENAME_NOREPLACE && !find_name({op.parent2, op.name2}))
         found(op.parent2, op.name2, kNoObject, op, 0);
       break;
     case OpKind::link:
-      if (op.error == EEXIST && !find_name(op.parent2, op.name2)) found(op.parent2, op.name2, kNoObject, op, 0);
+      if (op.error == EEXIST && !find_name({op.parent2, op.name2})) found(op.parent2, op.name2, kNoObject, op, 0);
       break;
     case OpKind::lookup:
     case OpKind::unlink:
     case OpKind::rmdir:
       // Another process removed the name, and the trace does not show it.
-      if (op.error == ENOENT) unbind(op.parent, op.name);
-      if (op.error == EISDIR && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, S_IFDIR);
-      if (op.error == ENOTDIR && op.kind == OpKind::rmdir && !find_name(op.parent, op.name))
+      if (op.error == ENOENT) unbind({op.parent, op.name});
+      if (op.error == EISDIR && !find_name({op.parent, op.name})) found(op.parent, op.name, kNoObject, op, S_IFDIR);
+      if (op.error == ENOTDIR && op.kind == OpKind::rmdir && !find_name({op.parent, op.name}))
         found(op.parent, op.name, kNoObject, op, 0);
       break;
     default:
@@ -445,8 +447,8 @@ void LiveState::Impl::apply(const Op& op) {
       return made(op, S_IFLNK);
     case OpKind::link:
       met(op.object, op.attr, 0);
-      unbind(op.parent2, op.name2);
-      return bind(op.parent2, op.name2, op.object, type_of(op, op.object));
+      unbind({op.parent2, op.name2});
+      return bind({op.parent2, op.name2}, op.object, type_of(op, op.object));
     case OpKind::unlink:
       return removed(op, 0);
     case OpKind::rmdir:
@@ -479,7 +481,7 @@ const LiveOpen* LiveState::open(HandleId handle) const {
 size_t LiveState::objects() const { return impl_->objects.size(); }
 
 bool LiveState::lookup(ObjectId parent, std::string_view name, ObjectId* object) const {
-  const LiveName* n = impl_->find_name(parent, name);
+  const LiveName* n = impl_->find_name({parent, name});
   *object = n ? n->object : kNoObject;
   return n != nullptr;
 }

@@ -9,6 +9,7 @@
 
 #include "live_state.hpp"
 #include "slot_table.hpp"
+#include "util/name_hash.hpp"
 
 namespace fsr {
 
@@ -70,6 +71,14 @@ class LiveSlab {
   std::vector<bool> live_;
   std::vector<uint32_t> free_;
   SlotTable table_;
+};
+
+// A name in a directory, with its place in the table of names.
+struct NamePlace {
+  NamePlace(ObjectId directory, std::string_view text) : parent(directory), name(text), hash(name_hash(directory, text)) {}
+  ObjectId parent;
+  std::string_view name;
+  uint64_t hash;
 };
 
 struct LiveName {

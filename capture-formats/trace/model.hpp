@@ -322,23 +322,29 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   k.open_flags = open_flags;
   if constexpr (!std::is_const_v<AnyOp>) op.open_flags = local_open_flags(open_flags);
 
-  uint32_t name = kNone;
-  if (traits & kHasXattr)
-    name = t.xattr = c.name(kRowName, op.name, t.xattr);
-  else
-    name = c.name(kRowName, op.name, traits & kHasName ? t.name : kNone);
-  // The latest use of this name, if there was one.
-  const NameContext seen = x.names[name];
   const bool path_name = (traits & kHasName) != 0;
-  const uint32_t parent = c.object(kRowParent, kColParent, op.parent,
-                                   path_name                    ? (seen.parent ? seen.parent : t.parent)
-                                   : op.kind == OpKind::tmpfile ? t.parent
-                                                                : kNone);
-  uint32_t name2 = c.name(kRowName2, op.name2, traits & kHasName2 ? t.name : kNone);
-  uint32_t parent2 = c.object(kRowParent2, kColParent2, op.parent2,
-                              op.kind == OpKind::rename ? parent
-                              : op.kind == OpKind::link ? t.parent
-                                                        : kNone);
+  uint32_t name = kNone, parent = kNone, name2 = kNone, parent2 = kNone;
+  struct {
+    uint32_t parent = kNone, object = kNone;
+  } seen;  // in the latest use of this name, if there was one
+  const bool named = (traits & (kHasName | kHasName2 | kHasXattr)) != 0 || op.kind == OpKind::tmpfile;
+  if (named || c.any(kRowName | kRowParent | kRowName2 | kRowParent2,
+                     [&] { return op.parent || op.parent2 || !op.name.empty() || !op.name2.empty(); })) {
+    if (traits & kHasXattr)
+      name = t.xattr = c.name(kRowName, op.name, t.xattr);
+    else
+      name = c.name(kRowName, op.name, path_name ? t.name : kNone);
+    seen = {x.names[name].parent, x.names[name].object};
+    parent = c.object(kRowParent, kColParent, op.parent,
+                      path_name                    ? (seen.parent ? seen.parent : t.parent)
+                      : op.kind == OpKind::tmpfile ? t.parent
+                                                   : kNone);
+    name2 = c.name(kRowName2, op.name2, traits & kHasName2 ? t.name : kNone);
+    parent2 = c.object(kRowParent2, kColParent2, op.parent2,
+                       op.kind == OpKind::rename ? parent
+                       : op.kind == OpKind::link ? t.parent
+                                                 : kNone);
+  }
 
   const uint32_t handle = c.handle(kRowHandle, kColHandle, op.handle,
                                    traits & kMakesHandle ? (good ? kFresh : kNone)
@@ -356,13 +362,16 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   const uint32_t object = c.object(kRowObject, kColObject, op.object, expected);
   if (handle) x.handles[handle].object = object;
 
-  uint32_t handle2 = c.handle(kRowHandle2, kColHandle2, op.handle2, kNone);
-  c.object(kRowObject2, kColObject2, op.object2, x.handles[handle2].object);
+  uint32_t handle2 = kNone;
+  if (c.any(kRowHandle2 | kRowObject2 | kRowOffset2, [&] { return op.handle2 || op.object2 || op.offset2; })) {
+    handle2 = c.handle(kRowHandle2, kColHandle2, op.handle2, kNone);
+    c.object(kRowObject2, kColObject2, op.object2, x.handles[handle2].object);
+    c.delta(kRowOffset2, kColOffset2, op.offset2, x.handles[handle2].next_offset);
+  }
 
   HandleContext& h = x.handles[handle];
   c.delta(kRowOffset, kColOffset, op.offset, traits & kHasRange && handle ? h.next_offset : k.offset);
   k.offset = op.offset;
-  c.delta(kRowOffset2, kColOffset2, op.offset2, x.handles[handle2].next_offset);
   c.value(kRowLength, kColLength, op.length, traits & kHasRange && h.length ? h.length : k.length);
   k.length = op.length;
   if (handle2) x.handles[handle2].next_offset = op.offset2 + op.length;

@@ -21,6 +21,8 @@
 
 namespace fsr {
 
+constexpr size_t kLooks = 64;          // names of the live state that are looked at for each operation, to forget unused ones,
+constexpr size_t kLooksAtOnce = 2048;  // and how many at a time
 constexpr int kReaderStands = 30'000;  // ms without progress after which the reader of a pipe is given up
 
 struct TraceWriter::Impl {
@@ -46,6 +48,7 @@ struct TraceWriter::Impl {
   LiveState state;
   std::vector<IndexEntry> index;
   ByteWriter out;
+  size_t looks = 0;  // number that is due
   uint64_t written = 0, next_seq = 0, checkpoint_due = 0;
   int64_t block_since = 0, last_start = 0;
   uint64_t out_of_order = 0;
@@ -146,7 +149,8 @@ struct TraceWriter::Impl {
     encoder.add(op, type, seq);
     if (type != RowType::start) {
       state.apply(op);
-      state.forget_unused(options.known_bytes, 64 + op.entries.size() * 4);
+      looks += kLooks + op.entries.size() * 4;
+      if (looks >= kLooksAtOnce) state.forget_unused(options.known_bytes, std::exchange(looks, 0));
     }
     if (type == RowType::end) return seq;
     const int64_t units = op.start / clock_unit;

@@ -275,16 +275,22 @@ bool WitnessHooks::drain() {
   return loaded_->received >= kMostAtOnce;
 }
 
+static uint64_t loaded(const __u64& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); }
+
+std::array<uint64_t, kWitnessLosses> WitnessHooks::losses() const {
+  std::array<uint64_t, kWitnessLosses> losses;
+  std::transform(std::begin(loaded_->programs->bss->losses), std::end(loaded_->programs->bss->losses), losses.begin(), loaded);
+  return losses;
+}
+
 WitnessCounters WitnessHooks::counters() const {
   const auto* now = loaded_->programs->bss;
-  auto read = [](const auto& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); };
-  WitnessCounters counters{.async = read(now->unseen_async),
-                           .mappings = read(now->unseen_mappings),
-                           .crossings = read(now->crossings),
-                           .others = read(now->names_of_others),
-                           .faults = read(now->unseen_faults) + misses(loaded_->programs->obj, true)};
-  std::transform(std::begin(now->losses), std::end(now->losses), counters.losses.begin(), read);
-  return counters;
+  return {.losses = losses(),
+          .async = loaded(now->unseen_async),
+          .mappings = loaded(now->unseen_mappings),
+          .crossings = loaded(now->crossings),
+          .others = loaded(now->names_of_others),
+          .faults = loaded(now->unseen_faults) + misses(loaded_->programs->obj, true)};
 }
 
 std::array<uint64_t, kOpKinds> WitnessHooks::left_out() const {

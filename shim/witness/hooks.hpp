@@ -59,7 +59,9 @@ class WitnessHooks {
   // Calls the receiver for records that have come, in the order in which they were made. True: there may be more, because only so
   // many are received at a time.
   bool drain();
-  WitnessCounters counters() const;
+  WitnessCounters counters() const;  // asks the kernel for each program of page faults
+  // Returns the losses in counters() without asking the kernel.
+  std::array<uint64_t, kWitnessLosses> losses() const;
   std::array<uint64_t, kOpKinds> left_out() const;  // operations that the filter left out in the kernel
   // Returns how often the kernel left a program out, because that processor was in the same program already (recursion_misses of
   // linux/bpf.h). Asks the kernel once for each program. Misses at page faults are in counters().faults.

@@ -5,6 +5,7 @@
 
 #include "others.bpf.h"
 #include "state.bpf.h"
+#include "system_calls.bpf.h"
 
 // True: nothing follows the last name that was read, so the walk had come to the end of its path.
 inline_always int at_the_end(struct nameidata* walk) {
@@ -57,8 +58,9 @@ inline_always void walk_failed(struct nameidata* walk, s64 result) {
 SEC("fexit/path_lookupat")
 int BPF_PROG(lookup_ended, struct nameidata* walk, u32 flags, struct path* path, int result) {
   if (result == 0) {
+    if (!in_access() || !captured_path(path)) return 0;
     struct call* call = call_if_any();
-    if (call && captured_path(path)) call->looked_up = (u64)path->dentry;
+    if (call) call->looked_up = (u64)path->dentry;
   } else if (captured_thread()) {
     walk_failed(walk, result);
   }
@@ -100,8 +102,9 @@ int BPF_PROG(filename_parent_ended, int fd, struct filename* name, u32 flags, st
 // A name that a change of names did not find: the first one, but for an exchange, of which nothing tells which one was missing.
 // There it is the second, because programs try whether it exists; the operation is marked as inferred.
 inline_always void last_name_failed(s64 result, int exchanges) {
+  if (result != -ENOENT) return;
   struct call* call = call_if_any();
-  if (result != -ENOENT || !call || !call->parents[0] || call->change.kind) return;
+  if (!call || !call->parents[0] || call->change.kind) return;
   const int second = exchanges && call->parents[1];
   struct dentry* directory = (struct dentry*)(second ? call->parents[1] : call->parents[0]);
   send_place(call, directory, kAddress);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <memory>
 #include <queue>
 #include <utility>
 
@@ -15,29 +15,37 @@ namespace fsr::shim {
 template <class Item>
 class StartOrder {
  public:
-  size_t size() const { return in_order_.size() + late_.size(); }
-  bool empty() const { return in_order_.empty() && late_.empty(); }
+  size_t size() const { return end_ - begin_ + late_.size(); }
+  // An item is late only if a later start has come before it, and leaves before that one.
+  bool empty() const { return begin_ == end_; }
   void push(Item item) {
-    if (in_order_.empty() || in_order_.back().start <= item.start)
-      in_order_.push_back(std::move(item));
-    else
-      late_.push(std::move(item));
+    if (!empty() && at(end_ - 1).start > item.start) return late_.push(std::move(item));
+    if (end_ - begin_ == places_) grow();
+    at(end_++) = std::move(item);
   }
-  // Returns the earliest. Not empty.
-  const Item& first() const { return late_first() ? late_.top() : in_order_.front(); }
-  Item pop() {
-    Item item = first();
+  // Returns the earliest, which pop() removes. Not empty.
+  const Item& first() const { return late_first() ? late_.top() : at(begin_); }
+  void pop() {
     if (late_first())
       late_.pop();
     else
-      in_order_.pop_front();
-    return item;
+      ++begin_;
   }
 
  private:
-  bool late_first() const { return !late_.empty() && (in_order_.empty() || in_order_.front() < late_.top()); }
+  bool late_first() const { return !late_.empty() && at(begin_) < late_.top(); }
+  Item& at(size_t number) const { return in_order_[number & (places_ - 1)]; }
+  void grow() {
+    const size_t places = places_ ? 2 * places_ : 1024;
+    std::unique_ptr<Item[]> larger(new Item[places]);
+    for (size_t i = begin_; i != end_; ++i) larger[i & (places - 1)] = std::move(at(i));
+    in_order_ = std::move(larger);
+    places_ = places;
+  }
 
-  std::deque<Item> in_order_;
+  std::unique_ptr<Item[]> in_order_;  // a ring
+  size_t places_ = 0;                 // number of its places, a power of two
+  size_t begin_ = 0, end_ = 0;        // numbers of its items; modulo places_: their places
   std::priority_queue<Item> late_;
 };
 

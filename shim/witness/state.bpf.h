@@ -44,7 +44,7 @@ struct awaited {
 struct call {
   u64 start;       // ns; after a record of this call: when that ended; 0: now
   u64 submitter;   // task for which a worker of io_uring acts; 0: the thread acts for itself
-  u64 looked_up;   // dentry of the last path that was found behind the fence
+  u64 looked_up;   // access: dentry of the last path that was found behind the fence
   u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
   u32 synced;      // a sync of a whole file was recorded
   u32 makes_node;  // this is mknod(2) or bind(2)

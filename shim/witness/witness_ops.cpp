@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 namespace fsr::shim {
@@ -155,6 +156,14 @@ OpKind kind_of(const witness_record& r) {
   }
 }
 
+// As memcmp(), which would be a call for each operation.
+bool same_command(const char (&a)[16], const char (&b)[16]) {
+  uint64_t first[2], second[2];
+  memcpy(first, a, sizeof a);
+  memcpy(second, b, sizeof b);
+  return first[0] == second[0] && first[1] == second[1];
+}
+
 bool opens(const witness_record& r) {
   return r.file != 0 && (r.kind == kWitnessOpen || r.kind == kWitnessCreate || r.kind == kWitnessTmpfile);
 }
@@ -192,52 +201,56 @@ WitnessOps::Node& WitnessOps::node(Key k) {
   return found;
 }
 
-uint64_t WitnessOps::mark(Key parent, std::string_view name, Key object) {
-  const uint64_t ids[] = {id(parent), id(object)};
+uint64_t WitnessOps::mark(ObjectId parent, std::string_view name, ObjectId object) {
+  const uint64_t ids[] = {parent, object};
   return XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(ids, sizeof ids));
 }
 
-void WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
-  if (!directory.number || node(directory).shown) return;
+ObjectId WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
+  if (!directory.number) return kNoObject;
+  const Node& n = node(directory);
+  if (n.shown) return n.id;
   const auto at = places_.find(directory);
-  if (at == places_.end()) return;  // its record was lost
+  if (at == places_.end()) return n.id;  // its record was lost
   const Place place = std::move(at->second);
   places_.erase(at);
   show(directory, place.parent, place.name, place.inode, like, sink);
+  return n.id;
 }
 
 // A second name of a file with one link is its name at another time: a rename overlapped this operation.
-ObjectId WitnessOps::show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like,
-                          OpSink& sink) {
-  show_directory(parent, like, sink);
-  if (!object.number) return kNoObject;
+std::pair<ObjectId, ObjectId> WitnessOps::show(Key object, Key parent, std::string_view name, const witness_inode& inode,
+                                               const Op& like, OpSink& sink) {
+  const ObjectId directory = show_directory(parent, like, sink);
+  if (!object.number) return {kNoObject, directory};
   Node& n = node(object);
-  if (!parent.number || name.empty() || object == root_) return n.id;
-  if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return n.id;
-  if (!names_.insert(mark(parent, name, object)).second) return n.id;
+  if (!directory || name.empty() || object == root_) return {n.id, directory};
+  if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return {n.id, directory};
+  if (!names_.insert(mark(directory, name, n.id)).second) return {n.id, directory};
   n.shown = true;
   const Attr attr = attributes(inode);
   Op op{.start = like.start, .kind = OpKind::lookup, .op_flags = kOpInferred, .thread = like.thread, .object = n.id};
   op.uid = like.uid;
   op.gid = like.gid;
   op.who = like.who;
-  op.parent = id(parent);
+  op.parent = directory;
   op.name = name;
   op.attr = &attr;
   sink.add(op);
-  return n.id;
+  return {n.id, directory};
 }
 
-void WitnessOps::bind(Key object, Key parent, std::string_view name) {
-  if (!object.number) return;
+WitnessOps::Node* WitnessOps::bind(Key object, ObjectId parent, std::string_view name) {
+  if (!object.number) return nullptr;
   Node& n = node(object);
   n.shown = true;
   n.gone = false;
-  names_.insert(mark(parent, name, object));
+  names_.insert(mark(parent, name, n.id));
+  return &n;
 }
 
-void WitnessOps::unbind(Key object, Key parent, std::string_view name) {
-  if (object.number) names_.erase(mark(parent, name, object));
+void WitnessOps::unbind(ObjectId object, ObjectId parent, std::string_view name) {
+  if (object) names_.erase(mark(parent, name, object));
 }
 
 // A file system without generations may give the number to another file, of whose place the kernel may have told already.
@@ -259,9 +272,10 @@ void WitnessOps::close(HandleId handle) {
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
   Thread& thread = threads_[r.tid];
+  last_seen_ = &thread;
   thread.seen = {int64_t(r.end)};
-  const bool same = thread.info.id != 0 && thread.start == r.task_start && thread.info.pid == int32_t(r.pid);
-  if (same && memcmp(thread.comm, r.comm, sizeof r.comm) == 0) return thread.info;
+  const bool same = thread.is(r);
+  if (same && same_command(thread.comm, r.comm)) return thread.info;
   constexpr uint64_t kTick = 10'000'000;  // ns, of USER_HZ
   memcpy(thread.comm, r.comm, sizeof r.comm);
   thread.start = r.task_start;
@@ -281,91 +295,84 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
   const bool done = op.error == 0;
   switch (op.kind) {
     case OpKind::lookup:
-      show_directory(parent, op, sink);
-      op.parent = id(parent);
+      op.parent = show_directory(parent, op, sink);
       op.name = name;
       return;
     case OpKind::mkdir:
     case OpKind::mknod:
     case OpKind::symlink:
-      show_directory(parent, op, sink);
-      op.parent = id(parent);
+      op.parent = show_directory(parent, op, sink);
       op.name = name;
       op.data = op.kind == OpKind::symlink ? text : std::string_view();
       op.mode = done && op.kind != OpKind::symlink ? (op.kind == OpKind::mkdir ? r.object.mode & 07777 : r.object.mode) : r.mode;
       if (op.kind == OpKind::mknod) op.flags = uint32_t(device(uint32_t(r.offset)));
       if (!done) return;
-      op.object = id(object);
-      bind(object, parent, name);
-      if (op.kind == OpKind::symlink) node(object).target = text;
+      if (Node* const made = bind(object, op.parent, name)) {
+        op.object = made->id;
+        if (op.kind == OpKind::symlink) made->target = text;
+      }
       return;
     case OpKind::link:
-      show(object, parent, name, r.object, op, sink);
-      show_directory(other, op, sink);
-      op.object = id(object);
-      op.parent2 = id(other);
+      op.object = show(object, parent, name, r.object, op, sink).first;
+      op.parent2 = show_directory(other, op, sink);
       op.name2 = text;
-      if (done) bind(object, other, text);
+      if (done) bind(object, op.parent2, text);
       return;
     case OpKind::unlink:
     case OpKind::rmdir:
-      op.object = show(object, parent, name, r.object, op, sink);
-      op.parent = id(parent);
+      std::tie(op.object, op.parent) = show(object, parent, name, r.object, op, sink);
       op.name = name;
       if (!done) return;
-      unbind(object, parent, name);
+      unbind(op.object, op.parent, name);
       if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object, r.start);
       return;
     case OpKind::rename: {
       const Key replaced = key(r.replaced);
-      show(object, parent, name, r.object, op, sink);
-      show_directory(other, op, sink);
+      std::tie(op.object, op.parent) = show(object, parent, name, r.object, op, sink);
+      op.parent2 = show_directory(other, op, sink);
       if (replaced.number && !node(replaced).shown)
         show(replaced, other, text, {.number = replaced.number, .mode = r.object.mode}, op, sink);
-      op.parent = id(parent);
       op.name = name;
-      op.parent2 = id(other);
       op.name2 = text;
       op.flags = r.flags;
-      op.object = id(object);
       op.object2 = id(replaced);
       if (!done) return;
-      unbind(object, parent, name);
-      bind(object, other, text);
-      unbind(replaced, other, text);
+      unbind(op.object, op.parent, name);
+      bind(object, op.parent2, text);
+      unbind(op.object2, op.parent2, text);
       if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced, r.start);
-      if (op.flags & RENAME_EXCHANGE) bind(replaced, parent, name);
+      if (op.flags & RENAME_EXCHANGE) bind(replaced, op.parent, name);
       return;
     }
     default:
-      op.object = show(object, parent, name, r.object, op, sink);
+      op.object = show(object, parent, name, r.object, op, sink).first;
   }
 }
 
 void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpSink& sink) {
   const Key object = key(r.object), parent = key(r.parent);
   op.open_flags = r.flags;
+  Node* n = nullptr;
   if (op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
-    show_directory(parent, op, sink);
-    op.parent = id(parent);
+    op.parent = show_directory(parent, op, sink);
     if (op.kind == OpKind::create) op.name = name_of(r);
     op.mode = r.mode;
     if (op.error) return;
     op.op_flags |= op.kind == OpKind::create ? kOpCreated : 0;
     op.mode = r.object.mode;
-    if (op.kind == OpKind::create) bind(object, parent, name_of(r));
-    if (op.kind == OpKind::tmpfile) node(object).shown = node(object).gone = true;
+    n = op.kind == OpKind::create ? bind(object, op.parent, op.name) : &node(object);
+    if (op.kind == OpKind::tmpfile) n->shown = n->gone = true;
   } else {
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     show(object, parent, name_of(r), r.object, op, sink);
+    n = object.number ? &node(object) : nullptr;
   }
   op.handle = handle;
-  if (!object.number) return;
-  Node& n = node(object);
-  op.object = n.id;
+  if (!n) return;
+  op.object = n->id;
   if (!handle) return;
   instances_[handle] = {.object = object, .id = op.object, .directory = op.kind == OpKind::opendir};
-  ++n.opens;
+  ++n->opens;
 }
 
 void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
@@ -374,16 +381,19 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
   op.uid = r.uid;
   op.gid = r.gid;
-  op.who = &thread_of(r);
+  if (last_seen_ && last_seen_->is(r) && same_command(last_seen_->comm, r.comm)) {
+    last_seen_->seen = {int64_t(r.end)};
+    op.who = &last_seen_->info;
+  } else {
+    op.who = &thread_of(r);
+  }
   op.thread = op.who->id;
   const bool unended = (r.marks & kWitnessUnended) != 0;
   if (r.result < 0) op.error = int32_t(-r.result);
   if (start > int64_t(r.start) || (r.marks & kWitnessInferred)) op.op_flags |= kOpInferred;
-  Attr attr, set;
-  std::string acl;
   auto tell_attributes = [&] {
-    attr = attributes(r.object);
-    op.attr = &attr;
+    attr_ = attributes(r.object);
+    op.attr = &attr_;
   };
   if (op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create || op.kind == OpKind::tmpfile) {
     close(handles.second);
@@ -406,8 +416,8 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
       op.offset = op.length = 0;
       break;
     case OpKind::setattr:
-      set = wanted(r);
-      op.set = &set;
+      set_ = wanted(r);
+      op.set = &set_;
       if (!op.error) tell_attributes();
       op.offset = op.length = 0;
       break;
@@ -470,7 +480,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
       op.name = text_of(r);
       op.flags = r.flags;
       op.data = value_of(r);
-      if (r.marks & kWitnessAcl) op.data = acl = acl_of_kernel(op.data);
+      if (r.marks & kWitnessAcl) op.data = acl_ = acl_of_kernel(op.data);
       break;
     case OpKind::setlk:
     case OpKind::getlk:

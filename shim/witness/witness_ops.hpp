@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "../ended_threads.hpp"
 #include "op.hpp"
@@ -34,7 +35,10 @@ class WitnessOps {
   // `start`: not before record.start; later if an operation that started later was added already.
   void add(const witness_record& record, Handles handles, int64_t start, OpSink& sink);
   // Call this a few times per second. All records that ended before `now`, ns on CLOCK_MONOTONIC, were added.
-  void forget_ended(int64_t now) { ended_.forget(threads_, no_mutex_, now); }
+  void forget_ended(int64_t now) {
+    last_seen_ = nullptr;
+    ended_.forget(threads_, no_mutex_, now);
+  }
 
  private:
   struct Key {
@@ -63,18 +67,24 @@ class WitnessOps {
     char comm[16] = {};
     ThreadInfo info;  // its command lies in `comm`
     ThreadSeen seen;
+    bool is(const witness_record& r) const {
+      return info.id != 0 && info.tid == int32_t(r.tid) && start == r.task_start && info.pid == int32_t(r.pid);
+    }
   };
 
   static Key key(const witness_place& place) { return {place.number, place.generation}; }
   static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
   Node& node(Key key);
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
-  uint64_t mark(Key parent, std::string_view name, Key object);
-  void show_directory(Key directory, const Op& like, OpSink& sink);
-  // Returns the object's number, kNoObject for none.
-  ObjectId show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like, OpSink& sink);
-  void bind(Key object, Key parent, std::string_view name);
-  void unbind(Key object, Key parent, std::string_view name);
+  static uint64_t mark(ObjectId parent, std::string_view name, ObjectId object);
+  // Returns the directory's number, kNoObject for none.
+  ObjectId show_directory(Key directory, const Op& like, OpSink& sink);
+  // Returns the numbers of the object and of its parent, kNoObject for none.
+  std::pair<ObjectId, ObjectId> show(Key object, Key parent, std::string_view name, const witness_inode& inode, const Op& like,
+                                     OpSink& sink);
+  // Returns the object. Null: there is none.
+  Node* bind(Key object, ObjectId parent, std::string_view name);
+  void unbind(ObjectId object, ObjectId parent, std::string_view name);
   void forget(Key object, uint64_t removed);
   void close(HandleId handle);
   const ThreadInfo& thread_of(const witness_record& record);
@@ -98,7 +108,11 @@ class WitnessOps {
   };
   std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
   std::unordered_map<uint32_t, Thread> threads_;
+  Thread* last_seen_ = nullptr;  // of the last operation; null: none, or it may be forgotten
   EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;
+  // Memory to which the operation in hand points.
+  Attr attr_, set_;
+  std::string acl_;
   struct {
     void lock() {}
     void unlock() {}

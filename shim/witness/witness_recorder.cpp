@@ -44,7 +44,7 @@ WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 int64_t WitnessRecorder::now() const { return clock_ns(CLOCK_MONOTONIC) - epoch_; }
 
 uint64_t WitnessRecorder::lost() const {
-  const auto losses = hooks_.counters().losses;
+  const auto losses = hooks_.losses();
   return std::accumulate(losses.begin(), losses.end(), unwritten_.load());
 }
 
@@ -52,6 +52,17 @@ void WitnessRecorder::start(const std::function<void()>& look) {
   hooks_.attach(look);
   ops_ = std::make_unique<WitnessOps>(hooks_.root(), epoch_);
   thread_ = std::thread([this] { run(); });
+}
+
+void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) {
+  const size_t bytes = bytes_of(r);
+  if (!chunk_ || kChunkBytes - chunk_->used < bytes) chunk_ = &new_chunk();
+  std::byte* const copy = chunk_->bytes.get() + chunk_->used;
+  memcpy(copy, &r, bytes);
+  chunk_->used += (bytes + 7) / 8 * 8;
+  ++chunk_->records;
+  came_ = std::max(came_, int64_t(r.end));
+  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), chunk_, handles});
 }
 
 void WitnessRecorder::keep(const witness_record& r) {
@@ -64,19 +75,7 @@ void WitnessRecorder::keep(const witness_record& r) {
   put(r, handles);
 }
 
-void WitnessRecorder::put(const witness_record& r, WitnessOps::Handles handles) {
-  const size_t bytes = bytes_of(r);
-  Chunk& chunk = chunk_with_room(bytes);
-  std::byte* const copy = chunk.bytes.get() + chunk.used;
-  memcpy(copy, &r, bytes);
-  chunk.used += (bytes + 7) / 8 * 8;
-  ++chunk.records;
-  came_ = std::max(came_, int64_t(r.end));
-  waiting_.push({int64_t(r.start), arrived_++, reinterpret_cast<const witness_record*>(copy), &chunk, handles});
-}
-
-WitnessRecorder::Chunk& WitnessRecorder::chunk_with_room(size_t bytes) {
-  if (!chunks_.empty() && kChunkBytes - chunks_.back().used >= bytes) return chunks_.back();
+WitnessRecorder::Chunk& WitnessRecorder::new_chunk() {
   Chunk& chunk = chunks_.emplace_back();
   if (spare_.empty()) {
     chunk.bytes = std::make_unique_for_overwrite<std::byte[]>(kChunkBytes);
@@ -88,13 +87,15 @@ WitnessRecorder::Chunk& WitnessRecorder::chunk_with_room(size_t bytes) {
 }
 
 void WitnessRecorder::write_before(int64_t bound) {
-  for (size_t n = 1; !waiting_.empty() && waiting_.first().start < bound; ++n) {
+  for (size_t n = 1; !waiting_.empty(); ++n) {
+    const Waiting& next = waiting_.first();
+    if (next.start >= bound) break;
     if (n % kAskFull == 0 && sink_.full()) return;
-    const Waiting next = waiting_.pop();
     if (next.start < written_) ++late_;
     written_ = std::max(written_, next.start);
     ops_->add(*next.record, next.handles, written_, sink_);
     --next.chunk->records;
+    waiting_.pop();
   }
   for (; chunks_.size() > 1 && chunks_.front().records == 0; chunks_.pop_front())
     if (spare_.size() < kMostSpare) spare_.push_back(std::move(chunks_.front().bytes));

@@ -74,7 +74,7 @@ class WitnessRecorder {
 
   void keep(const witness_record& record);
   void put(const witness_record& record, WitnessOps::Handles handles);
-  Chunk& chunk_with_room(size_t bytes);
+  Chunk& new_chunk();
   void write_before(int64_t bound);
   void write_rest();
   void run();
@@ -87,6 +87,7 @@ class WitnessRecorder {
   WitnessHooks hooks_;
   std::unique_ptr<WitnessOps> ops_;
   std::deque<Chunk> chunks_;
+  Chunk* chunk_ = nullptr;                           // the last of them; null: none yet
   std::vector<std::unique_ptr<std::byte[]>> spare_;  // of former chunks: new memory costs a page fault every few records
   StartOrder<Waiting> waiting_;
   std::vector<Unended> unended_;

@@ -34,9 +34,8 @@ TEST_CASE("items come out in the order of starts, and of equal starts in the ord
   }
   std::sort(wanted.begin(), wanted.end(), [](const Item& a, const Item& b) { return b < a; });
   while (!order.empty()) {
-    const int64_t first = order.first().start;
-    got.push_back(order.pop());
-    CHECK(got.back().start == first);
+    got.push_back(order.first());
+    order.pop();
   }
   REQUIRE(got.size() == wanted.size());
   CHECK(std::equal(got.begin(), got.end(), wanted.begin(), [](const Item& a, const Item& b) { return a.number == b.number; }));
@@ -47,10 +46,11 @@ TEST_CASE("items that come while others are taken keep the order of what is left
   order.push({10, 0});
   order.push({20, 1});
   order.push({15, 2});
-  CHECK(order.pop().number == 0);
+  CHECK(order.first().number == 0);
+  order.pop();
   order.push({12, 3});
   order.push({20, 4});
   std::vector<uint64_t> got;
-  while (!order.empty()) got.push_back(order.pop().number);
+  for (; !order.empty(); order.pop()) got.push_back(order.first().number);
   CHECK(got == std::vector<uint64_t>{3, 2, 1, 4});
 }
