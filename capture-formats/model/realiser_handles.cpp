@@ -93,6 +93,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
       op.offset = 0;
   }
   if (reads && n.open_end && !rest) decide_end(s, op, n);
+  if (rest) n.open_end = false;
   if (reads) {
     // The rest of the file decides, because a program asks for as much as it was told that there is.
     const uint64_t left = n.size - std::min(n.size, op.offset);
