@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kHotShare = 0.002;  // of the operations that a hot name has, at least,
 constexpr uint64_t kHotUses = 6;     // and uses in each trace
-constexpr size_t kMostDepth = 256;   // of a path; deeper ones are not known
+constexpr uint8_t kDirectoryType = 0040000 >> 12;
+constexpr size_t kMostDepth = 256;  // of a path; deeper ones are not known
 
 bool makes(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;
@@ -39,8 +40,17 @@ uint64_t PathKeys::of(ObjectId parent, std::string_view name) const {
   return in ? XXH3_64bits_withSeed(&hash, sizeof hash, in) : 0;
 }
 
+PathKeys::Name PathKeys::name_of(ObjectId parent, std::string_view name) {
+  return {parent, XXH3_64bits(name.data(), name.size())};
+}
+
+PathKeys::Name PathKeys::name_of(ObjectId object) const {
+  auto found = names_.find(object);
+  return found == names_.end() ? Name{} : found->second;
+}
+
 void PathKeys::set(ObjectId object, ObjectId parent, std::string_view name) {
-  if (object && object != kRootObject) names_[object] = {parent, XXH3_64bits(name.data(), name.size())};
+  if (object && object != kRootObject) names_[object] = name_of(parent, name);
 }
 
 void PathKeys::apply(const Op& op) {
@@ -72,7 +82,7 @@ void HotNames::use(uint64_t key, uint64_t parent, bool exists, const Op& op) {
   OftenUsedName& name = path->second.first;
   if (!exists || !op.attr) return;
   if (op.attr->valid & kAttrMode) name.type = uint8_t((op.attr->mode & 0170000) >> 12);
-  if (!(op.attr->valid & kAttrSize)) return;
+  if (!(op.attr->valid & kAttrSize) || name.type == kDirectoryType) return;
   if (first) name.size = op.attr->size;
   path->second.largest = std::max(path->second.largest, op.attr->size);
 }
@@ -84,13 +94,29 @@ void HotNames::add(const Op& op) {
     const bool exists = !makes(op.kind) ? !op.error : !op.error ? op.kind == OpKind::create && !op.has(kOpCreated) : true;
     use(keys_.of(op.parent, op.name), keys_.of(op.parent), exists, op);
     if (op.kind == OpKind::rename) use(keys_.of(op.parent2, op.name2), keys_.of(op.parent2), op.object2 != kNoObject, op);
-  } else if (op.object && !op.handle) {
+  } else if (op.object && (!op.handle || op.kind == OpKind::open || op.kind == OpKind::opendir)) {
     if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end()) {
       known->second.uses += comes(op.thread, known->first);
-      if (op.attr && op.attr->valid & kAttrSize) known->second.largest = std::max(known->second.largest, op.attr->size);
+      const bool directory = known->second.first.type == kDirectoryType;
+      if (!directory && op.attr && op.attr->valid & kAttrSize)
+        known->second.largest = std::max(known->second.largest, op.attr->size);
     }
   }
+  if (op.kind == OpKind::readdir || op.kind == OpKind::readdirplus) list(op);
   keys_.apply(op);
+}
+
+// A directory has as many entries at first as its first listing in the first trace.
+void HotNames::list(const Op& op) {
+  const auto dots =
+      std::count_if(op.entries.begin(), op.entries.end(), [](const auto& e) { return e.name == "." || e.name == ".."; });
+  const uint64_t entries = op.entries.size() - size_t(dots);
+  if (op.error || !entries) return;
+  if (op.object == kRootObject) {
+    if (!root_entries_) root_entries_ = entries;
+  } else if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end() && !known->second.first.size) {
+    known->second.first.size = entries;
+  }
 }
 
 void HotNames::end_trace() {

@@ -21,11 +21,14 @@ class PathKeys {
   uint64_t of(ObjectId object) const;                         // 0: not known
   uint64_t of(ObjectId parent, std::string_view name) const;  // 0: the directory is not known
 
- private:
   struct Name {
     ObjectId parent = kNoObject;
     uint64_t hash = 0;  // of the name alone, so that a path changes with the names above it
   };
+  static Name name_of(ObjectId parent, std::string_view name);
+  Name name_of(ObjectId object) const;  // without a parent: not known
+
+ private:
   void set(ObjectId object, ObjectId parent, std::string_view name);
   std::unordered_map<ObjectId, Name> names_;
 };
@@ -38,6 +41,7 @@ class HotNames {
   // Returns the number of a path, from 0. -1: it is not used often.
   int number(uint64_t key) const;
   const std::vector<OftenUsedName>& names() const { return names_; }
+  uint64_t root_entries() const { return root_entries_; }
   uint64_t largest(size_t number) const { return largest_[number]; }  // bytes that its file had at most
 
  private:
@@ -46,12 +50,13 @@ class HotNames {
     uint64_t largest = 0;           // bytes, of all times
     OftenUsedName first;            // as it was at the start of the first trace
   };
+  void list(const Op& op);
   void use(uint64_t key, uint64_t parent, bool exists, const Op& op);
   bool comes(ThreadId thread, uint64_t key);
   PathKeys keys_;
   std::unordered_map<ThreadId, uint64_t> at_;  // name that the thread used last
   std::unordered_map<uint64_t, Path> paths_;
-  uint64_t operations_ = 0;
+  uint64_t operations_ = 0, root_entries_ = 0;
   unsigned traces_ = 0;
   std::unordered_map<uint64_t, int> numbers_;
   std::vector<OftenUsedName> names_;

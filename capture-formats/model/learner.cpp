@@ -81,7 +81,10 @@ void ModelLearner::Impl::add(const Op& op) {
     counts.push_back(0);
   }
   ++counts[number->second];
-  if (seen->size) sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), seen->symbol.size}].push_back(*seen->size);
+  if (seen->size) {
+    const uint8_t size_class = seen->size_class ? seen->size_class : seen->symbol.size;
+    sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), size_class}].push_back(*seen->size);
+  }
   if (seen->gap) sizes[{uint32_t(op.kind), kBeyondEnd}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
   if (news) {
@@ -256,6 +259,7 @@ LoadModel ModelLearner::finish() {
   for (auto& [key, samples] : in.sizes) model.sizes[key] = Quantiles::of_sizes(std::move(samples));
   model.files = Quantiles::of_sizes(std::move(in.observer.files()));
   model.hot = in.hot.names();
+  model.root_entries = in.hot.root_entries();
   mend_hot_names(model, in.hot);
   model.ranges = in.observer.ranges();
   link_processes(in.threads, kRare * in.runs.size());

@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 1;
+constexpr uint32_t kModelVersion = 2;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
@@ -50,7 +50,7 @@ struct OftenUsedName {
   uint32_t parent = 0;   // number of the name of its directory, from 1; 0: the root, or a directory that is not hot
   uint8_t type = 0;      // S_IFMT bits of the object, shifted by 12
   bool existed = false;  // before the run
-  uint64_t size = 0;     // bytes at the start
+  uint64_t size = 0;     // at the start: bytes of a file, entries of a directory
 };
 
 struct LoadModel {
@@ -66,6 +66,7 @@ struct LoadModel {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
+  uint64_t root_entries = 0;                                     // at the start; 0: not known
   Quantiles files;                                               // sizes of files that existed before the run
   std::vector<OftenUsedName> hot;                                // directories come before what is in them
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length

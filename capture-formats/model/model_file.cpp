@@ -35,6 +35,7 @@ constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
+constexpr uint8_t kDirectoryType = S_IFDIR >> 12;
 constexpr int kLevel = 19;
 
 struct Invalid : std::runtime_error {
@@ -131,6 +132,7 @@ json document(const LoadModel& m) {
   for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
   json& sizes = d["sizes"] = json::array();
   for (const auto& [key, q] : m.sizes) sizes.push_back(json::array({key.first, key.second, q.values}));
+  d["root_entries"] = m.root_entries;
   d["files"] = m.files.values;
   json& hot = d["hot"] = json::array();
   for (const OftenUsedName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size}));
@@ -210,7 +212,7 @@ void parse_contexts(const json& in, LoadModel& m) {
       require(begun.contains(c * kMostPhases + phase), "a phase has no context");
 }
 
-LoadModel parse_document(const json& d) {
+LoadModel parse_document(const json& d, uint64_t version) {
   LoadModel m;
   m.program = d.value("program", "");
   m.runs = uint32_t(number(d.at("runs"), UINT32_MAX, "the number of runs is out of range"));
@@ -254,7 +256,9 @@ LoadModel parse_document(const json& d) {
     h.existed = number(row[2], 1, "a name neither exists nor not") != 0;
     h.size = number(row[3], kMostBytes, "a size is too large");
     require(m.hot.size() <= kMostHotNames, "there are too many names");
+    if (version == 1 && h.type == kDirectoryType) h.size = 0;
   }
+  if (auto root = d.find("root_entries"); root != d.end()) m.root_entries = number(*root, kMostEntries, "a size is too large");
   for (const json& row : d.at("ranges")) {
     array_of(row, 2, "a range has another number of parts");
     m.ranges.emplace_back(number(row[0], INT64_MAX, "a range is out of range"),
@@ -297,7 +301,7 @@ LoadModel parse_model(std::string_view bytes, const std::string& name) {
     const uint64_t version = number(d.at("version"), UINT64_MAX, "the version is no number");
     if (version > kModelVersion)
       throw Invalid(fmt::format("version {} is newer than {}, which this program reads", version, kModelVersion));
-    return parse_document(d);
+    return parse_document(d, version);
   } catch (const json::exception&) {
     throw std::runtime_error(name + ": damaged model: not the expected JSON");
   } catch (const Invalid& e) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <queue>
 
-#include "model/context_tree.hpp"
+#include "model/model_index.hpp"
 #include "model/realiser.hpp"
 #include "model/urn.hpp"
 #include "trace/live_state.hpp"
@@ -30,7 +30,7 @@ constexpr int64_t kShortest = 1'000'000;  // ns of a run, so that a load of one 
 
 // Processes of a class that a process has started.
 struct Children {
-  uint32_t running = 0, ended = 0;  // ended: it has not waited for these yet
+  uint32_t started = 0, running = 0, ended = 0;  // ended: it has not waited for these yet
 };
 
 // A process that runs, or waits to run, or to the end of another one.
@@ -86,6 +86,7 @@ struct ModelSource::Impl {
   };
 
   const LoadModel& model;
+  const ModelIndex index;
   const ModelOptions options;
   ModelWorld world;
   Random random;
@@ -101,13 +102,11 @@ struct ModelSource::Impl {
   int64_t cycle = 0;  // number of the next run of the load
   int64_t end;        // ns; no operation starts at or after it
   ModelCounts counts;
-  std::unordered_map<uint64_t, const ModelContext*> contexts;
   std::unordered_map<const Quantiles*, EvenDraw> draws;
   std::unordered_map<uint32_t, std::vector<std::pair<SymbolId, uint64_t>>> phase_symbols;
 
   Impl(const LoadModel& m, const ModelOptions& o)
-      : model(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
-    for (const ModelContext& c : model.contexts) contexts.emplace(context_key(c.phase, c.history), &c);
+      : model(m), index(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
@@ -130,6 +129,7 @@ struct ModelSource::Impl {
   void drop(uint32_t process, int64_t time);
   void wake(Copy& copy, uint32_t number, int64_t time);
   void start_child(uint32_t process, uint32_t number, int64_t time);
+  void start_missing_children(uint32_t process, int64_t time);
   void child_ended(const Process& child, int64_t time);
   void process_step(uint32_t process, int64_t time);
   bool fill_up(int64_t time);
@@ -138,7 +138,6 @@ struct ModelSource::Impl {
   bool lists(SymbolId symbol) const;
   int64_t may_list(const Process& p);
   uint32_t phase(const Process& p) const;
-  const ModelContext* context_of(const Process& p) const;
   void plan(Process& p);
   SymbolId any_symbol(uint32_t phase);
   bool step(Process& p, Op& op, Arena& arena, bool* ends);
@@ -149,14 +148,6 @@ struct ModelSource::Impl {
 uint32_t ModelSource::Impl::phase(const Process& p) const {
   const uint32_t phases = model.classes[p.number].phases;
   return p.number * kMostPhases + uint32_t(std::min<uint64_t>(p.done * phases / std::max<uint64_t>(1, p.wanted), phases - 1));
-}
-
-// Returns the longest context that the process is in.
-const ModelContext* ModelSource::Impl::context_of(const Process& p) const {
-  const uint32_t at = phase(p);
-  for (size_t k = p.history.size() + 1; k-- > 0;)
-    if (auto found = contexts.find(context_key(at, std::span(p.history).last(k))); found != contexts.end()) return found->second;
-  return nullptr;
 }
 
 // How many operations a process may end before or after its number of them. If a class has many short processes, each ends where
@@ -179,7 +170,7 @@ static Ends ends_of(const ProcessClass& c, uint64_t wanted) {
 void ModelSource::Impl::plan(Process& p) {
   p.planned = kEndOfProcess;
   p.urn = nullptr;
-  const ModelContext* context = context_of(p);
+  const ModelContext* context = index.longest(phase(p), p.history);
   if (!context) return;
   Copy& copy = copies[p.copy];
   Urn& all = copy.urns.try_emplace(context, *context, copy.part / model.runs, random).first->second;
@@ -228,6 +219,8 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     return true;
   };
   if (attempt(p.planned)) return true;
+  for (SymbolId twin : index.twins(p.planned))
+    if (twin != p.planned && attempt(twin)) return true;
   if (!p.urn) return false;
   // Another symbol of the same context may be possible, and takes the place of the planned one, which stays for later.
   std::vector<SymbolId> refused{p.planned};
@@ -327,7 +320,15 @@ void ModelSource::Impl::start_child(uint32_t process, uint32_t number, int64_t t
   processes[child]->parent = process;
   processes[child]->parent_serial = processes[process]->serial;
   ++processes[process]->children[number].running;
+  ++processes[process]->children[number].started;
   start(child, time);
+}
+
+// Starts the children that each process of the class starts once, and this one has not before its end.
+void ModelSource::Impl::start_missing_children(uint32_t process, int64_t time) {
+  for (uint32_t child : index.children(processes[process]->number))
+    if (!processes[process]->children[child].started && copies[processes[process]->copy].to_start[child] >= 1)
+      start_child(process, child, time);
 }
 
 // Tells the parent that a child has ended.
@@ -497,6 +498,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     Op close;
     close.start = time;
     close.thread = p.who.id;
+    if (p.done) start_missing_children(number, time);
     if (!copy.realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);

@@ -77,11 +77,15 @@ ObjectId ModelTree::discover(ObjectId parent, uint8_t type) {
   ModelDirectory& d = *nodes_[parent].directory;
   if (d.unseen.empty()) return add(type, parent, new_name(), false);
   const ObjectId id = d.unseen.front();
-  d.unseen.erase(d.unseen.begin());
+  decide(id, type);
+  return id;
+}
+
+void ModelTree::decide(ObjectId id, uint8_t type) {
   ModelNode& n = nodes_[id];
+  std::erase(nodes_[n.parent].directory->unseen, id);
   n.type = type;
   if (type == kDirectory) n.directory = std::make_unique<ModelDirectory>();
-  return id;
 }
 
 bool ModelTree::is_empty(ObjectId id) const {
@@ -97,15 +101,15 @@ bool ModelTree::is_below(ObjectId id, ObjectId directory) const {
 
 std::pair<ObjectId, uint64_t> ModelTree::remove_name(ObjectId id) {
   ModelNode& n = nodes_[id];
+  const std::pair removed(n.parent, n.name);
+  detach(id);
   if (n.links && !n.links->empty()) {
     const auto [parent, name] = n.links->back();
     n.links->pop_back();
     std::erase(nodes_[parent].directory->links, std::pair(name, id));
-    ++nodes_[parent].directory->changes;
-    return {parent, name};
+    attach(id, parent, name);
   }
-  detach(id);
-  return {n.parent, n.name};
+  return removed;
 }
 
 void ModelTree::add_link(ObjectId id, ObjectId parent, uint64_t name) {

@@ -81,11 +81,12 @@ class ModelTree {
   bool may_hold_more(ObjectId directory) const;
   // Returns an object that existed before the run, in `directory`, which may hold more.
   ObjectId discover(ObjectId directory, uint8_t type);
+  void decide(ObjectId id, uint8_t type);  // of a name of a listing
   void set_initial_size(ObjectId id, uint64_t size);
   const std::vector<InitialObject>& initial() const { return initial_; }  // directories come before what is in them
   bool is_empty(ObjectId directory) const;
   bool is_below(ObjectId id, ObjectId directory) const;  // or the directory itself
-  // Removes a name of the object, and returns it.
+  // Removes the first name of the object, and returns it. A further name takes its place.
   std::pair<ObjectId, uint64_t> remove_name(ObjectId id);
   void add_link(ObjectId id, ObjectId parent, uint64_t name);
   void move(ObjectId id, ObjectId parent, uint64_t name);

@@ -54,6 +54,7 @@ void Observer::end_trace() {
   keys_ = {};
   threads_.clear();
   files_.clear();
+  listed_.clear();
   opens_.clear();
   positions_.clear();
 }
@@ -73,6 +74,7 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
 // `by_name`: the operation names the object, so that a hot name counts more than what the thread did before.
 Reference Observer::classify(const Thread& thread, ObjectId object, bool by_name) const {
   if (const Reference r = recency_.classify(thread.near, object); !by_name && r == Reference{Relation::recent, 0}) return r;
+  if (object == kRootObject) return {Relation::root, 0};
   const int number = hot_.number(keys_.of(object));
   return number < 0 ? recency_.classify(thread.near, object) : Reference{Relation::hot, uint8_t(number)};
 }
@@ -81,6 +83,25 @@ Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId paren
   if (const int number = hot_.number(keys_.of(parent, name)); number >= 0) return {Relation::name, uint8_t(number)};
   if (op.kind != OpKind::lookup && parent == thread.absent_in && name == thread.absent) return {Relation::again, 0};
   return classify(thread, parent, false);
+}
+
+// The name by which an operation finds its object, or has found it.
+PathKeys::Name Observer::name_of(const Op& op) const {
+  return op.parent && !op.name.empty() ? PathKeys::name_of(op.parent, op.name) : keys_.name_of(op.object);
+}
+
+void Observer::list(const Op& op, Thread& thread, Observed& seen) {
+  seen.symbol.extent = op.result ? Extent::complete : Extent::empty;
+  if (op.error || !op.result) return;
+  Open& open = opens_[op.handle];
+  thread.listings.begin(op.object, !std::exchange(open.listed, true));
+  uint64_t entries = 0;
+  for (const DirEntry& e : op.entries) {
+    if (e.name == "." || e.name == "..") continue;
+    thread.listings.add(PathKeys::name_of(op.object, e.name).hash, uint8_t((e.type & S_IFMT) >> 12));
+    ++entries;
+  }
+  if (listed_.insert(op.object).second) seen.size = entries;
 }
 
 uint8_t Observer::range(const Op& op) {
@@ -102,11 +123,22 @@ void Observer::transfer(const Op& op, Observed& seen) {
                                     : Place::elsewhere;
   s.size = digits(op.length);
   auto [began, first] = files_[op.object].began.try_emplace(s.size, op.offset);
-  if (s.place == Place::elsewhere && !first && began->second == op.offset) s.place = Place::repeat;
+  const bool news = files_[op.object].all_began[s.size].insert(op.offset).second;
+  if (s.place == Place::elsewhere && !first && began->second == op.offset)
+    s.place = Place::repeat;
+  else if (s.place == Place::elsewhere && !news)
+    s.place = Place::again;
   began->second = op.offset;
   seen.size = op.length;
   if (op.error) return;
   s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+  const bool in_order = op.offset == 0 || s.place == Place::onward;
+  if (op.kind == OpKind::read && in_order && s.extent == Extent::complete && end == op.offset + op.length) {
+    s.extent = Extent::same;
+    if (op.offset == 0) s.place = Place::begin;
+    s.size = 0;
+    seen.size.reset();
+  }
   if (op.kind == OpKind::write && s.extent == Extent::complete && end && op.offset > *end) {
     s.extent = Extent::made;
     seen.gap = op.offset - *end;
@@ -136,7 +168,13 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
   if (op.parent && (refused || (!op.error && !op.object))) s.parent = parent_of(op, thread, op.parent, op.name);
   if (op.object && (!op.handle || opens(op.kind)) && op.kind != OpKind::tmpfile &&
       (op.kind == OpKind::link || !makes_name(op.kind) || s.parent.relation == Relation::none)) {
-    s.object = classify(thread, op.object, op.parent != kNoObject);
+    const PathKeys::Name name = name_of(op);
+    const bool named = op.parent && !op.name.empty();
+    const int hot = named ? hot_.number(keys_.of(op.parent, op.name)) : -1;  // which a file that is met first has, too
+    s.object = hot >= 0 ? Reference{Relation::hot, uint8_t(hot)} : classify(thread, op.object, named);
+    if (s.object.relation != Relation::hot && s.object.relation != Relation::root)
+      if (const Reference entry = thread.listings.classify(name.parent, name.hash); entry.relation != Relation::none)
+        s.object = entry;
     if (op.kind == OpKind::lookup && s.object.relation == Relation::fresh) s.parent = classify(thread, op.parent, false);
   }
   if (op.kind == OpKind::tmpfile) s.parent = classify(thread, op.parent, false);
@@ -164,10 +202,16 @@ std::optional<Observed> Observer::add(const Op& op) {
       size = op.attr->size;
     else if (auto file = files_.find(op.object); file != files_.end())
       size = file->second.size;
-    const bool fresh = s.object.relation == Relation::fresh;
+    const bool listed = s.object.relation == Relation::entry;
+    const bool fresh = listed ? !files_.contains(op.object) : s.object.relation == Relation::fresh;
+    if (listed && fresh && size && hot_.number(keys_.of(op.parent, op.name)) < 0) {
+      const int in = hot_.number(keys_.of(op.parent));
+      seen.size = size;
+      seen.size_class = in < 0 ? kInDirectory : uint8_t(kInHotDirectory + in);
+    }
     // The size of the object in hand, and that of a file with an often used name, are known without it.
-    if (size && (fresh || s.object.relation == Relation::next || s.object.relation == Relation::known ||
-                 (s.object.relation == Relation::recent && s.object.bucket > 0))) {
+    if (size && (s.object.relation == Relation::fresh || s.object.relation == Relation::next ||
+                 s.object.relation == Relation::known || (s.object.relation == Relation::recent && s.object.bucket > 0))) {
       s.size = file_class(*size);
       if (fresh) seen.size = size;
     }
@@ -191,8 +235,7 @@ std::optional<Observed> Observer::add(const Op& op) {
       break;
     case OpKind::readdir:
     case OpKind::readdirplus:
-      s.extent = op.result ? Extent::complete : Extent::empty;
-      if (op.result) seen.size = op.result;
+      list(op, thread, seen);
       break;
     case OpKind::access:
     case OpKind::lseek:
@@ -205,9 +248,13 @@ std::optional<Observed> Observer::add(const Op& op) {
       seen.size = op.length;
       break;
     case OpKind::copy_file_range:
+      s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
+      if (s.extent == Extent::complete && files_[op.object].size == op.offset + op.result) {
+        s.extent = Extent::same;
+        break;
+      }
       s.size = digits(op.length);
       seen.size = op.length;
-      s.extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
       break;
     case OpKind::getxattr:
     case OpKind::setxattr:
@@ -245,7 +292,9 @@ void Observer::settle(const Op& op, Thread& thread) {
       (op.attr->mode & S_IFMT) == S_IFREG && op.attr->valid & kAttrSize && op.kind != OpKind::setattr &&
       !files_.contains(op.object))
     file_sizes_.push_back(op.attr->size);
+  if (const PathKeys::Name name = name_of(op); name.parent) thread.listings.use(name.parent, name.hash);
   keys_.apply(op);
+  if (!op.error && op.kind == OpKind::mkdir) listed_.insert(op.object);
   if (op.parent && (!op.object || op.error)) recency_.touch(thread.near, op.parent);
   if (!op.error && op.parent && makes_name(op.kind)) recency_.touch(thread.near, op.parent);
   if (op.object && !op.error) recency_.touch(thread.near, op.object);

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/hot_names.hpp"
+#include "model/listings.hpp"
 #include "model/recency.hpp"
 #include "model/symbol.hpp"
 
@@ -17,7 +19,8 @@ namespace fsr {
 
 struct Observed {
   Symbol symbol;
-  std::optional<uint64_t> size;  // sample for the sizes of its kind and class
+  std::optional<uint64_t> size;  // sample for the sizes of its kind and class,
+  uint8_t size_class = 0;        // unless this one takes the place of the symbol's
   std::optional<uint64_t> gap;   // bytes between the end of the file and a write beyond it
 };
 
@@ -35,6 +38,7 @@ class Observer {
  private:
   struct Thread {
     Near near;
+    Listings listings;
     std::vector<HandleId> handles;  // open, the one used last is the last
     ObjectId absent_in = kNoObject;
     std::string absent;  // name that was looked up last and not found
@@ -42,12 +46,14 @@ class Observer {
   struct File {
     uint8_t type = 0;
     std::optional<uint64_t> size;
-    std::map<uint8_t, uint64_t> began;  // offset of the last transfer, by class of size
+    std::map<uint8_t, uint64_t> began;                          // offset of the last transfer, by class of size
+    std::map<uint8_t, std::unordered_set<uint64_t>> all_began;  // offsets of all transfers elsewhere
   };
   struct Open {
     ObjectId object = kNoObject;
     ThreadId thread = 0;
     uint64_t position = 0;
+    bool listed = false;
   };
 
   void use_object(const Op& op, Thread& thread, Symbol& symbol);
@@ -59,6 +65,8 @@ class Observer {
   void settle(const Op& op, Thread& thread);
 
   Reference classify(const Thread& thread, ObjectId object, bool by_name) const;
+  PathKeys::Name name_of(const Op& op) const;
+  void list(const Op& op, Thread& thread, Observed& seen);
 
   const HotNames& hot_;
   PathKeys keys_;
@@ -67,6 +75,7 @@ class Observer {
   std::unordered_map<ThreadId, Thread> threads_;
   std::unordered_map<ObjectId, File> files_;
   std::unordered_map<HandleId, Open> opens_;
+  std::unordered_set<ObjectId> listed_;               // directories, once or more, or made
   std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
   std::vector<std::pair<uint64_t, uint64_t>> ranges_;
   std::map<std::pair<uint64_t, uint64_t>, uint8_t> range_numbers_;

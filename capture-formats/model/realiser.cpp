@@ -15,6 +15,8 @@ namespace fsr {
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
     : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {
   file_sizes_ = EvenDraw(random_.unit());
+  for (const auto& [key, q] : model.sizes)
+    if (key.first == uint32_t(OpKind::read)) largest_read_ = std::max(largest_read_, q.values.back());
   Near nobody;
   recency_.touch(nobody, root_);  // so that a thread that has touched nothing yet finds a directory
   for (const OftenUsedName& h : model.hot) {
@@ -98,10 +100,22 @@ const Attr* Realiser::attributes(ObjectId object, Arena& arena) {
 
 void Realiser::touch(Actor& a, ObjectId object) {
   root_touched_ |= object == root_;
+  a.listings.use(tree_.node(object).parent, object);
   recency_.touch(a.near, object);
 }
 
 std::string_view Realiser::name(uint64_t number, Arena& arena) { return arena.copy(ModelTree::text(number)); }
+
+void Realiser::meet(ObjectId id, uint8_t type) {
+  tree_.decide(id, type);
+  if (type != kRegularType) return;
+  tree_.node(id).open_end = true;
+  const uint8_t in = tree_.node(tree_.node(id).parent).hot;
+  for (const uint8_t size_class : {in ? uint8_t(kInHotDirectory + in - 1) : kInDirectory, kInDirectory})
+    if (model_.sizes.contains({uint32_t(OpKind::lookup), size_class}))
+      return tree_.set_initial_size(id, size_of(OpKind::lookup, size_class));
+  tree_.set_initial_size(id, model_.files.step(file_sizes_.next()));
+}
 
 ObjectId Realiser::discover(Reference parent, uint8_t type, Actor& actor, uint64_t size) {
   ObjectId in = parent.relation == Relation::none ? kNoObject : directory(parent, actor);

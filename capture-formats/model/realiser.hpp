@@ -7,8 +7,10 @@
 
 #include <list>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "model/listings.hpp"
 #include "model/model.hpp"
 #include "model/model_tree.hpp"
 #include "model/recency.hpp"
@@ -20,6 +22,7 @@ namespace fsr {
 struct Actor {
   ThreadId thread = 0;
   Near near;
+  Listings listings;
   std::vector<HandleId> handles;  // open, the one used last is the last
   ObjectId absent_in = kNoObject;
   uint64_t absent = 0;  // name that was looked up last and not found
@@ -75,11 +78,13 @@ class Realiser {
   bool transfer(const Symbol& s, Op& op, uint64_t& position);
   void decide_end(const Symbol& s, const Op& op, ModelNode& n);
   uint64_t elsewhere(const Symbol& s, uint64_t size, uint64_t length);
-  bool list(const Symbol& s, Op& op, Open& open, Arena& arena);
+  bool list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
 
   template <class Good>
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);
+  template <class Good>
+  ObjectId pick_entry(Reference reference, uint8_t type, Actor& actor, Good good);
   template <class Good>
   ObjectId pick_file(const Symbol& s, uint8_t type, Actor& actor, Good good);  // of the symbol's class of size
   // `outside`: the directory is not in this one; kNoObject: any will do.
@@ -89,6 +94,7 @@ class Realiser {
   ObjectId hot_directory(size_t number) const;
   void named(ObjectId object, uint64_t name);  // an object has got this name
   void unnamed(ObjectId object);               // an object has lost its first name, and what is in it its path
+  void meet(ObjectId id, uint8_t type);        // a name of a listing gets its object
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
@@ -108,14 +114,21 @@ class Realiser {
   std::vector<Hot> hot_;
   std::unordered_map<uint64_t, size_t> hot_numbers_;  // by name
   EvenDraw file_sizes_;
+  uint64_t largest_read_ = 0;  // bytes
   Recency recency_;
   bool root_touched_ = false;
   int64_t now_ = 0;        // start of the operation in hand
   bool any_size_ = false;  // of the operation in hand
   std::unordered_map<HandleId, Open> opens_;
-  std::list<HandleId> all_opens_;                           // the one opened last is the last
-  std::map<std::pair<ObjectId, uint8_t>, uint64_t> began_;  // offset of the last transfer, by object and class of size
-  std::unordered_map<ObjectId, uint64_t> positions_;        // of files that are used without an open instance
+  std::list<HandleId> all_opens_;  // the one opened last is the last
+  // Offsets where transfers of a file and class of size began.
+  struct Began {
+    uint64_t last = 0;
+    std::vector<uint64_t> list;  // different ones
+    std::unordered_set<uint64_t> set;
+  };
+  std::map<std::pair<ObjectId, uint8_t>, Began> began_;
+  std::unordered_map<ObjectId, uint64_t> positions_;  // of files that are used without an open instance
   std::map<std::pair<uint32_t, uint32_t>, EvenDraw> size_draws_;
 };
 

@@ -61,7 +61,8 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   if (s.error) return false;
   ModelNode& n = tree_.node(op.object);
   const bool reads = s.kind == OpKind::read;
-  op.length = size_of(s.kind, s.size);
+  const bool rest = reads && s.extent == Extent::same;
+  op.length = rest ? 0 : size_of(s.kind, s.size);
   switch (s.place) {
     case Place::onward:
       op.offset = position;
@@ -73,26 +74,36 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
       op.offset = n.size;
       break;
     case Place::repeat:
-      if (auto last = began_.find({op.object, s.size}); last != began_.end()) {
-        op.offset = last->second;
+    case Place::again:
+      if (auto began = began_.find({op.object, s.size}); began != began_.end()) {
+        const std::vector<uint64_t>& list = began->second.list;
+        op.offset = s.place == Place::repeat ? began->second.last : list[random_.below(list.size())];
         break;
       }
       [[fallthrough]];
-    case Place::elsewhere:
-      op.offset = elsewhere(s, n.size, op.length);
+    case Place::elsewhere: {
+      constexpr int kTries = 16;
+      auto began = began_.find({op.object, s.size});
+      for (int tries = 0; tries == 0 || (tries < kTries && began != began_.end() && began->second.set.contains(op.offset));
+           ++tries)
+        op.offset = elsewhere(s, n.size, op.length);
       break;
+    }
     default:
       op.offset = 0;
   }
-  if (reads && n.open_end) decide_end(s, op, n);
+  if (reads && n.open_end && !rest) decide_end(s, op, n);
+  if (rest) n.open_end = false;
   if (reads) {
     // The rest of the file decides, because a program asks for as much as it was told that there is.
     const uint64_t left = n.size - std::min(n.size, op.offset);
+    if (rest && op.offset > 0 && left > largest_read_) return false;  // the load would have read a part of it
+    if (rest) op.length = left;
     if (left && s.extent == Extent::partial && op.length <= left) op.length = left + 1;
     if (left && s.extent == Extent::complete && op.length > left) op.length = left;
     op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
     const Extent extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
-    if (extent != s.extent) return false;
+    if (extent != (rest ? Extent::complete : s.extent)) return false;
   } else {
     if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
     op.result = op.length;
@@ -100,29 +111,38 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
     n.size = std::max(n.size, op.offset + op.result);
   }
   position = op.offset + op.result;
-  began_[{op.object, s.size}] = op.offset;
+  Began& began = began_[{op.object, s.size}];
+  began.last = op.offset;
+  if (began.set.insert(op.offset).second) began.list.push_back(op.offset);
   return true;
 }
 
-bool Realiser::list(const Symbol& s, Op& op, Open& open, Arena& arena) {
+bool Realiser::list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena) {
   if (s.error || !tree_.node(open.object).linked) return false;  // a removed directory can't be listed
   constexpr uint64_t kBuffer = 4096, kEntry = 64;                // bytes of the request, and at most of an entry
   op.length = kBuffer;
   const ModelDirectory& directory = *tree_.node(open.object).directory;
   if (s.extent == Extent::empty) {
     // A name that came since the listing may show at its end, or not.
-    if (open.returned ? open.changes != directory.changes : !tree_.list(open.object, 0).empty()) return false;
+    if (open.returned ? open.changes != directory.changes : tree_.may_hold_more(open.object) || !tree_.is_empty(open.object))
+      return false;
     op.offset = open.returned;
     return true;
   }
-  const auto names = tree_.list(open.object, s.extent == Extent::complete ? size_of(s.kind, s.size) : 0);
-  if (names.empty()) return false;
-  const size_t n = names.size();
+  const uint8_t hot = tree_.node(open.object).hot;
+  const uint64_t known = open.object == root_ ? model_.root_entries : hot ? model_.hot[hot - 1].size : 0;
+  const auto names = tree_.list(open.object, s.extent != Extent::complete ? 0 : known ? known : size_of(s.kind, s.size));
+  const size_t n = names.size() + 2;
   while (op.length < n * kEntry) op.length *= 2;
   DirEntry* entries = arena.make<DirEntry>(n);
-  for (size_t i = 0; i < n; ++i) {
-    entries[i].name = name(names[i].first, arena);
-    entries[i].type = uint32_t(tree_.node(names[i].second).type) << 12;
+  entries[0] = {.name = ".", .type = S_IFDIR};
+  entries[1] = {.name = "..", .type = S_IFDIR};
+  a.listings.begin(open.object, true);
+  for (size_t i = 2; i < n; ++i) {
+    const auto& [number, object] = names[i - 2];
+    entries[i].name = name(number, arena);
+    entries[i].type = uint32_t(tree_.node(object).type) << 12;
+    a.listings.add(object, 0);
   }
   open.changes = directory.changes;
   op.entries = {entries, n};
@@ -189,7 +209,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       break;
     case OpKind::readdir:
     case OpKind::readdirplus:
-      if (!open.directory || !list(s, op, open, arena)) return false;
+      if (!open.directory || !list(s, a, op, open, arena)) return false;
       break;
     case OpKind::getattr:
     case OpKind::statx:
@@ -234,11 +254,12 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       Open& to = opens_[op.handle2];
       op.handle = source;
       op.object2 = to.object;
-      op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
       op.offset = open.position;
+      const uint64_t left = n.size - std::min(n.size, op.offset);
+      op.length = s.extent == Extent::same ? left : std::max<uint64_t>(1, size_of(s.kind, s.size));
       op.offset2 = to.position;
       n.open_end = false;
-      op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
+      op.result = std::min(op.length, left);
       if ((op.result == 0) != (s.extent == Extent::empty)) return false;
       open.position += op.result;
       to.position += op.result;

@@ -144,7 +144,7 @@ bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   });
   if (object == kNoObject) return false;
   const auto [parent, number] = tree_.remove_name(object);
-  if (!tree_.node(object).linked) unnamed(object);
+  unnamed(object);
   op.parent = parent;
   op.name = name(number, arena);
   op.object = object;

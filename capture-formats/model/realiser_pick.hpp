@@ -15,6 +15,8 @@ constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as 
 // reference asks for one or none fits.
 template <class Good>
 ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good) {
+  if (reference.relation == Relation::root) return (!type || type == kDirectoryType) && good(root_) ? root_ : kNoObject;
+  if (reference.relation == Relation::entry) return pick_entry(reference, type, actor, good);
   const bool hot_one = reference.relation == Relation::hot || reference.relation == Relation::name;
   auto fits = [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
@@ -31,6 +33,18 @@ ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good go
   const ObjectId made = discover({}, type, actor, kUnknownSize);
   if (made != kNoObject && good(made)) return made;
   return fresh ? recency_.find(actor.near, {Relation::recent, 0}, random_, fits) : kNoObject;
+}
+
+template <class Good>
+ObjectId Realiser::pick_entry(Reference reference, uint8_t type, Actor& actor, Good good) {
+  auto gone = [&](ObjectId in, ObjectId id) { return !tree_.node(id).linked || tree_.node(id).parent != in; };
+  auto fits = [&](ObjectId id) {
+    const ModelNode& n = tree_.node(id);
+    return (!type || !n.type || n.type == type) && n.busy <= now_ && good(id);
+  };
+  const ObjectId found = actor.listings.find(reference, any_size_, gone, fits);
+  if (found && !tree_.node(found).type) meet(found, type ? type : kRegularType);
+  return found;
 }
 
 template <class Good>

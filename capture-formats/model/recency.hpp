@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations of objects to what a thread and the whole load touched before. Learning turns objects into references; realisation
-// turns references back into objects that fit. Memory: 64 objects a thread, 8 bytes an object, and the last million touches. Not
-// thread-safe.
+// turns references back into objects that fit. Memory: 64 objects a thread, and about 100 bytes an object. Not thread-safe.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -41,12 +41,9 @@ class Recency {
     else if (near.objects.size() == Near::kMost)
       near.objects.erase(near.objects.begin());
     near.objects.push_back(object);
-    objects_[object].touched = touches_;
-    if (log_.size() < kLog)
-      log_.push_back(object);
-    else
-      log_[touches_ % kLog] = object;
-    ++touches_;
+    auto [seen, first] = objects_.try_emplace(object);
+    if (!first) by_touch_.erase(seen->second.touched);
+    by_touch_[seen->second.touched = touches_++] = object;
   }
 
   // Returns what a reference of the relation `next` stands for. kNoObject: nothing was touched after the thread's last object.
@@ -69,33 +66,45 @@ class Recency {
       for (size_t i = std::min(begin, n); i-- > 0;)
         if (good(near.objects[n - 1 - i])) return near.objects[n - 1 - i];
     }
-    constexpr int kTries = 24;
     if (reference.relation == Relation::known && reference.bucket > 0) {
-      const uint64_t most = std::min<uint64_t>(touches_, log_.size()), low = uint64_t(1) << (reference.bucket - 1);
-      if (low <= most)
-        for (int i = 0; i < kTries; ++i) {
-          const ObjectId object = at_age(random.between(low, std::min(most, low * 2 - 1)));
-          if (good(object)) return object;
-        }
+      // Objects that the thread touched lately have other references.
+      auto far = [&](ObjectId object) {
+        return std::find(near.objects.begin(), near.objects.end(), object) == near.objects.end() && good(object);
+      };
+      const uint64_t least = uint64_t(1) << (reference.bucket - 1), most = std::min(touches_, least * 2 - 1);
+      if (least <= most) {
+        const uint64_t first = touches_ - most, last = touches_ - least;
+        const uint64_t at = random.between(first, last);
+        if (const ObjectId object = touched(at, last + 1, far)) return object;
+        if (const ObjectId object = touched(first, at, far)) return object;
+        if (const ObjectId object = touched(0, first, far)) return object;
+      }
     }
-    for (int i = 0; i < kTries && !log_.empty(); ++i) {
-      const ObjectId object = log_[random.below(log_.size())];
-      if (good(object)) return object;
-    }
-    return kNoObject;
+    if (touches_ == 0) return kNoObject;
+    const uint64_t at = random.below(touches_);
+    if (const ObjectId object = touched(at, touches_, good)) return object;
+    return touched(0, at, good);
   }
 
  private:
-  static constexpr size_t kLog = size_t(1) << 20;
+  static constexpr int kTries = 64;
+  // Returns an object that was touched last at or after `from` and before `to`, both in touches.
+  template <class Good>
+  ObjectId touched(uint64_t from, uint64_t to, Good good) const {
+    int tries = 0;
+    for (auto at = by_touch_.lower_bound(from); at != by_touch_.end() && at->first < to && tries < kTries; ++at, ++tries)
+      if (good(at->second)) return at->second;
+    return kNoObject;
+  }
+
   struct Seen {
     uint64_t touched = 0;
     ObjectId next = kNoObject;
   };
   static uint8_t bucket_of(size_t distance) { return distance < 4 ? uint8_t(distance) : uint8_t(digits(distance) + 1); }
-  ObjectId at_age(uint64_t age) const { return log_[(touches_ - age) % kLog]; }
 
   std::unordered_map<ObjectId, Seen> objects_;
-  std::vector<ObjectId> log_;
+  std::map<uint64_t, ObjectId> by_touch_;  // each object at its last touch
   uint64_t touches_ = 0;
 };
 

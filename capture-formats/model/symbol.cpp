@@ -14,7 +14,7 @@ constexpr uint32_t kBuckets = 64;
 uint32_t packed(Reference r) { return uint32_t(r.relation) * kBuckets + r.bucket; }
 
 bool unpacked(uint32_t value, Reference* r) {
-  if (value / kBuckets > uint32_t(Relation::name)) return false;
+  if (value / kBuckets > uint32_t(Relation::root)) return false;
   *r = {Relation(value / kBuckets), uint8_t(value % kBuckets)};
   return true;
 }
@@ -45,7 +45,7 @@ std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
 
 bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   Symbol made;
-  if (f[0] >= kOpKinds || f[1] > 4095 || f[2] > 15 || f[6] > 9 || f[7] > uint32_t(Place::repeat) ||
+  if (f[0] >= kOpKinds || f[1] > 4095 || f[2] > 15 || f[6] > 9 || f[7] > uint32_t(Place::again) ||
       f[8] > uint32_t(Extent::smaller) || f[9] > 255)
     return false;
   if (!unpacked(f[3], &made.object) || !unpacked(f[4], &made.parent) || !unpacked(f[5], &made.second)) return false;

@@ -25,6 +25,9 @@ enum class Relation : uint8_t {
   again,   // the name that the thread looked up last and did not find
   hot,     // the object of a name that is used often; bucket: number of the name
   name,    // such a name itself, whose object is missing or new; bucket: its number
+  entry,   // in a directory that the thread has listed, and not used since; bucket: twice the number of later such listings,
+           // and 1 for the last such entry
+  root,    // the directory that has everything
 };
 
 struct Reference {
@@ -34,7 +37,8 @@ struct Reference {
 };
 
 // Where a transfer begins. repeat: where the last one of this class of size on the file began.
-enum class Place : uint8_t { none, onward, begin, append, end, elsewhere, repeat };
+// again: where an earlier one did.
+enum class Place : uint8_t { none, onward, begin, append, end, elsewhere, repeat, again };
 // The result, or a new size. made: a write that begins beyond the end of its file.
 enum class Extent : uint8_t { none, complete, partial, empty, made, same, smaller };
 
@@ -71,7 +75,11 @@ struct SymbolHash {
 using SymbolId = uint32_t;
 constexpr size_t kMostHotNames = 64;
 
-constexpr uint8_t kBeyondEnd = 200;  // in the place of a class of sizes: bytes between the end of a file and a write beyond it
+// In the place of a class of sizes: bytes between the end of a file and a write beyond it.
+constexpr uint8_t kBeyondEnd = 200;
+// Such classes for files that are found in a listing: of any directory, and from kInHotDirectory that of an often used name.
+constexpr uint8_t kInDirectory = 128, kInHotDirectory = 192;
+static_assert(kInHotDirectory + kMostHotNames == 256);
 
 constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
 

@@ -275,7 +275,7 @@ TEST_CASE("model: symbols keep their fields", "[model]") {
   REQUIRE(Symbol::from_fields(s.fields(), &read));
   CHECK(read == s);
   auto fields = s.fields();
-  fields[3] = 64 * 8;
+  fields[3] = 64 * 10;
   CHECK_FALSE(Symbol::from_fields(fields, &read));
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model_index.hpp"
+
+#include "model/context_tree.hpp"
+
+namespace fsr {
+
+static Symbol without_bucket(Symbol s) {
+  s.object.bucket = 0;
+  return s;
+}
+
+ModelIndex::ModelIndex(const LoadModel& model) : model_(model) {
+  std::map<std::pair<uint32_t, uint32_t>, double> starts;  // in all runs, by class and class of the child
+  for (const ModelContext& c : model.contexts) {
+    contexts_.emplace(context_key(c.phase, c.history), &c);
+    for (const auto& [symbol, n] : c.next)
+      if (symbol != kEndOfProcess && step_kind(model.symbols[symbol - 1]) == kStartsKind)
+        starts[{c.phase / kMostPhases, model.symbols[symbol - 1].argument}] += n;
+  }
+  for (const auto& [classes, n] : starts) {
+    const double each = n / (model.classes[classes.first].processes * model.runs);
+    if (each >= 1 && each < 2) children_[classes.first].push_back(classes.second);
+  }
+  for (SymbolId i = 1; i <= model.symbols.size(); ++i)
+    if (const Symbol& s = model.symbols[i - 1]; s.object.relation == Relation::entry) entries_[without_bucket(s)].push_back(i);
+}
+
+const ModelContext* ModelIndex::longest(uint32_t phase, std::span<const SymbolId> history) const {
+  for (size_t k = history.size() + 1; k-- > 0;)
+    if (auto found = contexts_.find(context_key(phase, history.last(k))); found != contexts_.end()) return found->second;
+  return nullptr;
+}
+
+std::span<const SymbolId> ModelIndex::twins(SymbolId symbol) const {
+  if (symbol == kEndOfProcess || model_.symbols[symbol - 1].object.relation != Relation::entry) return {};
+  return entries_.at(without_bucket(model_.symbols[symbol - 1]));
+}
+
+std::span<const uint32_t> ModelIndex::children(uint32_t number) const {
+  auto found = children_.find(number);
+  return found == children_.end() ? std::span<const uint32_t>() : found->second;
+}
+
+}  // namespace fsr

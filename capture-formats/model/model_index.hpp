@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that follow from a model: its contexts by history, symbols that may take each other's place, and the children of
+// classes.
+//
+// Refers to the model, which must outlive it. Can be read by several threads.
+#pragma once
+
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace fsr {
+
+class ModelIndex {
+ public:
+  explicit ModelIndex(const LoadModel& model);
+  // Returns the context of the longest end of the history that has one. Null: the phase has none.
+  const ModelContext* longest(uint32_t phase, std::span<const SymbolId> history) const;
+  // Returns the symbols that differ from this one in nothing but which listing an entry is in, or whether it is its last one.
+  std::span<const SymbolId> twins(SymbolId symbol) const;
+  // Returns the classes of which each process of this class starts one.
+  std::span<const uint32_t> children(uint32_t number) const;
+
+ private:
+  const LoadModel& model_;
+  std::unordered_map<uint64_t, const ModelContext*> contexts_;
+  std::unordered_map<Symbol, std::vector<SymbolId>, SymbolHash> entries_;  // by the symbol of bucket 0
+  std::map<uint32_t, std::vector<uint32_t>> children_;
+};
+
+}  // namespace fsr
