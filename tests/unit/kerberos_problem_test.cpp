@@ -26,6 +26,7 @@ TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED), "", cache).error == EKEYEXPIRED);
   CHECK(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).error == EKEYREJECTED);
   CHECK(kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", cache).kdc_is_silent);
+  CHECK(kerberos_problem(int32_t(KRB5KDC_ERR_SVC_UNAVAILABLE), "", cache).kdc_is_silent);  // a KDC that starts
   CHECK_FALSE(kerberos_problem(int32_t(KRB5KRB_AP_ERR_SKEW), "", cache).kdc_is_silent);
 }
 

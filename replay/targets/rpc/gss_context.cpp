@@ -12,6 +12,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "targets/rpc/kdc_silence.hpp"
@@ -28,6 +29,7 @@ std::mutex tables_mutex;  // of what follows; locked last, and never during a re
 // the library hides why it can't get another ticket, and asks the KDC less often.
 std::map<uint32_t, unsigned> expired_caches;
 KdcSilence silence;
+std::set<uint32_t> asked_apart;           // users for whom a thread of its own waits for the KDC, of an earlier run perhaps
 constexpr int64_t kSlow = 1'000'000'000;  // ns; a KDC that replies takes less
 
 gss_buffer_desc buffer(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
@@ -127,21 +129,26 @@ std::string GssContext::Library::first_token(bool apart) {
   begun_at = now_ns();
   std::unique_lock lock(tables_mutex);
   cached_only = !apart && silence.holds(realm, begun_at);
-  if (cached_only && !silence.has_ticket(security.user, begun_at))
+  if (asked_apart.contains(security.user) || (cached_only && !silence.has_ticket(security.user, begun_at)))
     throw kerberos_problem(int32_t(KRB5_KDC_UNREACH), "", security);
+  if (apart) asked_apart.insert(security.user);
   lock.unlock();
   try {
     const std::string token = next_token({});
     const int64_t now = now_ns();
     lock.lock();
+    if (apart) asked_apart.erase(security.user);
     if (silence.got_ticket(security.user, now + int64_t(lifetime) * 1'000'000'000))
       silence.ended(realm);
-    else if (now - begun_at > kSlow)  // the library has asked for a newer ticket in vain, which it does not tell
+    else if (!apart && now - begun_at > kSlow)  // the library has asked for a newer ticket in vain, which it does not tell
       silence.noticed(realm, begun_at, now);
     return token;
   } catch (const GssError& e) {
     lock.lock();
-    if (e.kdc_is_silent) silence.noticed(realm, begun_at, now_ns());
+    if (apart)
+      asked_apart.erase(security.user);
+    else if (e.kdc_is_silent)
+      silence.noticed(realm, begun_at, now_ns());
     throw;
   }
 }

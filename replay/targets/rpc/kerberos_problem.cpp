@@ -12,9 +12,7 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
   const std::string keytab = "keytab=" + security.keytab;
   const std::string map = security.user ? "the map of users" : "principal=";
   auto line = [&](const std::string& what, const std::string& remedy, int error = EKEYREJECTED) {
-    GssError problem("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
-    problem.kdc_is_silent = code == int32_t(KRB5_KDC_UNREACH) || code == int32_t(KRB5_REALM_CANT_RESOLVE);
-    return problem;
+    return GssError("Kerberos: " + what + (text.empty() ? "" : " (" + text + ")") + "; " + remedy, error);
   };
   switch (code) {
     case int32_t(KRB5KRB_AP_ERR_TKT_EXPIRED):
@@ -52,15 +50,19 @@ GssError kerberos_problem(int32_t code, const std::string& text, const Security&
     case int32_t(KRB5KDC_ERR_PREAUTH_FAILED):
     case int32_t(KRB5KRB_AP_ERR_BAD_INTEGRITY):
       return line("the KDC refuses the key" + (cache ? "" : " of " + keytab), "export the keytab anew (ktadd)");
-    case int32_t(KRB5_REALM_UNKNOWN):
+    case int32_t(KRB5_REALM_UNKNOWN):  // also if DNS does not reply
     case int32_t(KRB5_REALM_CANT_RESOLVE):
     case int32_t(KRB5_ERR_HOST_REALM_UNKNOWN):
     case int32_t(KRB5_CONFIG_NODEFREALM):
     case int32_t(KRB5_KDC_UNREACH):
+    case int32_t(KRB5KDC_ERR_SVC_UNAVAILABLE):
     case int32_t(KRB5KDC_ERR_WRONG_REALM):
-    case int32_t(KRB5_KDCREP_MODIFIED):
-      return line("no KDC of the realm replies",
-                  "check [realms] and [domain_realm] in krb5.conf, and the realm of the ticket (klist)");
+    case int32_t(KRB5_KDCREP_MODIFIED): {
+      GssError problem = line("no KDC of the realm replies",
+                              "check [realms] and [domain_realm] in krb5.conf, and the realm of the ticket (klist)");
+      problem.kdc_is_silent = code != int32_t(KRB5KDC_ERR_WRONG_REALM) && code != int32_t(KRB5_KDCREP_MODIFIED);
+      return problem;
+    }
     case int32_t(KRB5KDC_ERR_ETYPE_NOSUPP):
     case int32_t(KRB5_PROG_ETYPE_NOSUPP):
       return line("no common encryption type", "compare permitted_enctypes in krb5.conf with the keys of " + service);

@@ -14,9 +14,9 @@ using Clock_ = std::chrono::steady_clock;
 namespace {
 
 struct Realm {
-  std::deque<uint32_t> users;  // the next one first
-  std::chrono::nanoseconds pause;
-  Clock_::time_point due;  // of the next attempt
+  std::deque<uint32_t> users;      // the next one first
+  std::chrono::nanoseconds pause;  // after the next attempt
+  Clock_::time_point due;          // of the next attempt
 };
 
 }  // namespace
@@ -34,7 +34,8 @@ struct LateTickets::State {
 
 LateTickets::LateTickets(std::map<std::string, std::deque<uint32_t>> users, Attempt attempt, std::chrono::nanoseconds first_pause)
     : state_(new State{std::move(attempt), first_pause}) {
-  for (auto& [realm, of_realm] : users) state_->realms.push_back({std::move(of_realm), first_pause, Clock_::now() + first_pause});
+  for (auto& [realm, of_realm] : users)
+    state_->realms.push_back({std::move(of_realm), 2 * first_pause, Clock_::now() + first_pause});
   thread_ = std::thread([state = state_] { state->work(); });
 }
 
@@ -50,8 +51,13 @@ void LateTickets::State::work() {
     const bool over = attempt(user);
     next->users.pop_front();
     if (!over) next->users.push_back(user);
-    next->pause = over ? first_pause / 2 : std::min(2 * next->pause, kLongestPause * first_pause);
-    next->due = over ? Clock_::now() : Clock_::now() + next->pause;
+    if (over) {  // the KDC replies: the next user's turn is now, and further pauses begin anew
+      next->pause = first_pause;
+      next->due = Clock_::now();
+    } else {
+      next->due = Clock_::now() + next->pause;
+      next->pause = std::min(2 * next->pause, kLongestPause * first_pause);
+    }
     if (next->users.empty()) realms.erase(next);
     lock.lock();
     trying = false;
