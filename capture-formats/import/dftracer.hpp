@@ -15,6 +15,8 @@
 
 namespace fsr::dftracer {
 
+struct Shape;  // of a call's events
+
 struct Event {
   int64_t start = 0, end = 0;  // ns since the Unix epoch
   int32_t pid = 0, tid = 0;    // tid: unique in the log; the same as pid for a process's first thread
@@ -31,15 +33,19 @@ class Calls {
  private:
   bool learn(const nlohmann::json& event);
   std::string path(const nlohmann::json& args, const std::string& name) const;
-  bool argument(std::string_view spec, const nlohmann::json& args, std::string* out) const;
+  bool is_blind(const Shape& shape, int32_t pid, const nlohmann::json& args, bool has_result);
+  int32_t descriptor_of(const std::string& path);
+  bool argument(std::string_view spec, const nlohmann::json& args, std::string* out);
   bool place(const nlohmann::json& event, Event* out);
 
   ImportSink& sink_;
-  std::unordered_map<std::string, std::string> names_;  // by the hash of a path
-  std::unordered_map<std::string, int32_t> threads_;    // by host, process and thread
-  std::unordered_map<int32_t, int32_t> used_;           // numbers given to threads, and how often they were asked for
-  std::set<std::pair<int32_t, int32_t>> open_;          // processes and their made-up descriptors
-  int64_t unit_ = 1000;                                 // of times, ns
+  std::unordered_map<std::string, std::string> names_;    // by the hash of a path
+  std::unordered_map<std::string, int32_t> threads_;      // by host, process and thread
+  std::unordered_map<int32_t, int32_t> used_;             // numbers given to threads, and how often they were asked for
+  std::unordered_map<std::string, int32_t> descriptors_;  // made up, by path
+  std::set<std::pair<int32_t, std::string>> blind_;       // processes and directories whose calls may be those of a file
+  std::set<std::pair<int32_t, int32_t>> open_;            // processes and their made-up descriptors
+  int64_t unit_ = 1000;                                   // of times, ns
 };
 
 }  // namespace fsr::dftracer

@@ -15,10 +15,6 @@
 
 namespace fsr::dftracer {
 
-namespace {
-
-using nlohmann::json;
-
 // Arguments, each NAME:KIND. p: path; a: absolute path; f: descriptor, and the path of the event's file; n: directory's
 // descriptor; d, x, o: number; w: whence; m: mode of fopen; t: size times count. Without a NAME: "-" a buffer, "@" a pointer to
 // what the log does not show, "=TEXT" the text.
@@ -27,6 +23,11 @@ struct Shape {
   // moved: logged, in units of `size`; opened: a descriptor, made up where it is not logged
   enum Result { logged, zero, moved, opened } result;
 };
+
+namespace {
+
+using nlohmann::json;
+
 constexpr Shape kShapes[] = {
     {"access", "access", "fname:p amode:x", Shape::zero},
     {"chdir", "chdir", "fname:p", Shape::zero},
@@ -160,10 +161,13 @@ bool is_path(std::string_view spec) { return spec.ends_with(":p") || spec.ends_w
 
 constexpr int32_t kMadeUp = 1 << 20;  // made-up descriptors begin here, which no process reaches by itself
 
-// Returns the made-up descriptor of a file that the log names by its path alone: a stream, or any file since version 2.
-int32_t descriptor_of(std::string_view path) { return kMadeUp + int32_t(std::hash<std::string_view>()(path) % kMadeUp); }
-
 }  // namespace
+
+// Returns the made-up descriptor of a file that the log names by its path alone: a stream, or any file since version 2.
+int32_t Calls::descriptor_of(const std::string& path) {
+  const auto next = int32_t(kMadeUp + descriptors_.size() % (INT32_MAX - kMadeUp));
+  return descriptors_.try_emplace(path, next).first->second;
+}
 
 std::string Calls::path(const json& args, const std::string& name) const {
   const bool own = name == "fname";
@@ -173,7 +177,7 @@ std::string Calls::path(const json& args, const std::string& name) const {
   return it == names_.end() ? std::string() : it->second;
 }
 
-bool Calls::argument(std::string_view spec, const json& args, std::string* out) const {
+bool Calls::argument(std::string_view spec, const json& args, std::string* out) {
   if (spec == "-" || spec == "@") return out->append(spec == "-" ? "\"\"" : "0x1"), true;
   if (spec.front() == '=') return out->append(spec.substr(1)), true;
   const std::string name(spec.substr(0, spec.find(':')));
@@ -239,6 +243,19 @@ bool Calls::place(const json& event, Event* out) {
   return true;
 }
 
+// True: the log gives the call's file the name of the directory below whose descriptor it was opened.
+bool Calls::is_blind(const Shape& shape, int32_t pid, const json& args, bool has_result) {
+  const std::string_view arguments = shape.arguments;
+  const std::pair<int32_t, std::string> place(pid, path(args, "fname"));
+  if (arguments.find(":f") != std::string_view::npos) return blind_.contains(place);
+  int64_t directory = AT_FDCWD;
+  if (has_result || !arguments.starts_with("dirfd:n pathname:p") || path(args, "pathname").starts_with('/') ||
+      !number(args, "dirfd", &directory) || directory == AT_FDCWD)
+    return false;
+  blind_.insert(place);
+  return true;
+}
+
 std::optional<Event> Calls::call(const json& event) {
   if (!event.is_object() || learn(event)) return {};
   const std::string category = scalar(event, "cat");
@@ -273,6 +290,10 @@ std::optional<Event> Calls::call(const json& event) {
   }
   int64_t result = 0, size = 1;
   const bool given = number(*args, "ret", &result);
+  if (is_blind(*shape, out.pid, *args, given)) {
+    sink_.note(ImportNotes::lost, "calls on files that are opened below another's descriptor, whose name the log gives them");
+    return {};
+  }
   if (shape->result == Shape::opened && !given) {
     const auto named = std::ranges::find_if(specs, is_path);
     result = descriptor_of(path(*args, std::string(named->substr(0, named->find(':')))));

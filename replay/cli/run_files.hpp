@@ -21,9 +21,9 @@ class RunFiles {
   // Opens the files that the command line names. Ranks other than the root have none. Throws std::runtime_error "FILE: why".
   void open();
 
-  // True: a file is written while a run goes on. The same on all ranks, like rows().
+  // True: a file is written while a run goes on. The same on all ranks.
   bool follow() const { return !command_.csv.empty() || !command_.metrics.empty() || !command_.page.empty(); }
-  // Returns which intervals the report has. Intervals without a reader would fill the memory in a run without an end.
+  // Returns which intervals the root's report has. Intervals without a reader would fill the memory in a run without an end.
   TimeSeries::Rows rows() const;
   // True: they describe single operations, by paths.
   bool describe_operations() const { return results_ || page_; }

@@ -362,6 +362,7 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
     op.mode = r.object.mode;
     n = op.kind == OpKind::create ? bind(object, op.parent, op.name) : &node(object);
     if (op.kind == OpKind::tmpfile) n->shown = n->gone = true;
+    if (!object.number) n = nullptr;
   } else {
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     show(object, parent, name_of(r), r.object, op, sink);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <set>
+#include <string>
 
 #include "imported.hpp"
 
@@ -116,6 +118,25 @@ TEST_CASE("logs of DFTracer 2, without descriptors and results of open, are read
 
   const Imported twice("dftracer", head + call("open", 1000, R"(,"flags":0)") + call("open", 2000, R"(,"flags":0)"));
   CHECK(twice.notes.total(ImportNotes::changed) == 3);
+  // Paths whose files are open at once have descriptors of their own, however many there are.
+  std::string many = metadata("CM", "time_metric", "NS");
+  for (int n = 0; n < 1500; ++n) {
+    const std::string hash = std::to_string(n);
+    std::string open = call("open", 1000 * n, R"(,"flags":0)"), read = call("read", 1000 * (n + 1500), R"(,"ret":20,"count":20)");
+    for (std::string* line : {&open, &read}) line->replace(line->find("9f"), 2, hash);
+    many += metadata("FH", "/w/f" + hash, hash) + open + read;
+  }
+  const Imported apart("dftracer", many);
+  REQUIRE(apart.count(OpKind::read) == 1500);
+  std::set<uint64_t> objects;
+  for (size_t n = 0; n < 1500; ++n) objects.insert(apart.op(OpKind::read, n).object);
+  CHECK(objects.size() == 1500);
+  // What is opened below a directory's descriptor has the directory's hash.
+  const Imported below("dftracer", head + call("open", 1000, R"(,"flags":0)") +
+                                       call("openat", 2000, R"(,"flags":0,"dirfd":5,"pathname":"x")") +
+                                       call("read", 3000, R"(,"ret":20,"count":20)") + call("close", 4000, R"(,"ret":0)"));
+  CHECK(below.count(OpKind::read) == 0);
+  CHECK(below.notes.total(ImportNotes::lost) == 3);
   std::string sums = call("read", 1000, R"(,"ret":20)");
   sums.replace(sums.find(R"("ph":1)"), 6, R"("ph":3)");
   CHECK(Imported("dftracer", head + sums).notes.total(ImportNotes::lost) == 1);

@@ -41,6 +41,21 @@ TEST_CASE("items come out in the order of starts, and of equal starts in the ord
   CHECK(std::equal(got.begin(), got.end(), wanted.begin(), [](const Item& a, const Item& b) { return a.number == b.number; }));
 }
 
+TEST_CASE("items keep their order while many more come and go than wait at a time, and more and more wait") {
+  StartOrder<Item> order;
+  uint64_t came = 0, left = 0;
+  bool in_order = true;
+  for (const size_t waiting : {700, 1000, 1500, 5000, 10}) {
+    for (unsigned i = 0; i < 4000; ++i) {
+      for (order.push({int64_t(came), came}), ++came; order.size() > waiting; order.pop())
+        in_order &= order.first().number == left++;
+    }
+  }
+  for (; !order.empty(); order.pop()) in_order &= order.first().number == left++;
+  CHECK(in_order);
+  CHECK(left == came);
+}
+
 TEST_CASE("items that come while others are taken keep the order of what is left") {
   StartOrder<Item> order;
   order.push({10, 0});
