@@ -84,7 +84,7 @@ def nhfsstone():
     os.mkdir("one")
     os.mkdir("several")
     one, several = run(FSBENCH, "nhfsstone", *options, "one"), run(FSBENCH, "nhfsstone", *options, "--ranks", "3", "several")
-    case("nhfsstone: the same directories", one.returncode == several.returncode == 0 and sorted(os.listdir("one")) == sorted(os.listdir("several")), several)
+    case("nhfsstone: the same directories", one.returncode == several.returncode == 0 and sorted(os.listdir("one")) == sorted(os.listdir("several")), (one, several))
     ranks = json.loads(several.stdout or '{"ranks": []}')["ranks"]
     case("nhfsstone: calls are dealt with the streams", [(r["streams"], r["issued"]) for r in ranks] == [(3, 563), (3, 562), (2, 375)], ranks)
     done = run(FSBENCH, "nhfsstone", "-v", "-l", "3000", "-c", "1500", "-p", "8", "--ranks", "2", "one", "several")
