@@ -523,8 +523,8 @@ bool ModelSource::Impl::next(OpBatch& batch) {
     }
     if (events.empty() && !fill_up(now)) break;
     const Event event = events.top();
+    if (end && event.time >= end) break;  // It stays: without an event, processes would be started for what is left to do.
     events.pop();
-    if (end && event.time >= end) break;
     now = event.time;
     run(event.process, event.time, batch);
   }

@@ -14,6 +14,7 @@
 #include "model/learner.hpp"
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
+#include "model/shipped_models.hpp"
 #include "model/urn.hpp"
 
 using namespace fsr;
@@ -215,6 +216,21 @@ TEST_CASE("model: a load repeats until its time is over", "[model]") {
   CHECK(made.last < 5 * model.span);
   CHECK(off(made.counts.operations, 5 * model.operations) <= 0.03);
   CHECK(make(model, {.duration = model.span / 2}).last < model.span / 2);
+}
+
+TEST_CASE("model: a run of a shipped model ends with its time, whatever is left to do then", "[model]") {
+  for (const std::string& name : shipped_models())
+    for (const int64_t duration : {1, 15}) {
+      const LoadModel model = read_shipped_model(name);
+      ModelSource source(model, {.duration = duration * 1'000'000'000});
+      OpBatch batch;
+      bool in_time = true;
+      while (source.next(batch))
+        for (const Op& op : batch.ops) in_time &= op.start < duration * 1'000'000'000;
+      INFO(name);
+      CHECK(in_time);
+      CHECK(source.counts().operations > 0);
+    }
 }
 
 TEST_CASE("model: a file has no names, commands or content", "[model]") {
