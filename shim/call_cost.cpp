@@ -47,7 +47,7 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-// For the files of one capture.
+// A directory for the files of one capture.
 class Scratch {
  public:
   Scratch() {

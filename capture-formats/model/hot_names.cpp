@@ -12,8 +12,7 @@ namespace {
 
 constexpr double kHotShare = 0.002;  // of the operations that a hot name has, at least,
 constexpr uint64_t kHotUses = 6;     // and uses in each trace
-constexpr uint8_t kDirectoryType = 0040000 >> 12;
-constexpr size_t kMostDepth = 256;  // of a path; deeper ones are not known
+constexpr size_t kMostDepth = 256;   // of a path; deeper ones are not known
 
 bool makes(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink;

@@ -35,7 +35,6 @@ constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
-constexpr uint8_t kDirectoryType = S_IFDIR >> 12;
 constexpr int kLevel = 19;
 
 struct Invalid : std::runtime_error {

@@ -109,7 +109,7 @@ struct ModelSource::Impl {
       : model(m), index(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
-      const ObjectId root = whole == 1 ? kRootObject : world.tree.add(S_IFDIR >> 12, kRootObject, world.tree.new_name(), false);
+      const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
       const double part = std::min(1.0, options.load - double(i));
       copies.emplace_back(part, Realiser(model, world, root, random.next()), model.classes.size());
     }
@@ -542,9 +542,9 @@ LiveState ModelSource::before() const {
   const ModelTree& tree = impl_->world.tree;
   for (const InitialObject& o : tree.initial()) {
     const std::string name = ModelTree::text(o.name);
-    const uint32_t type = tree.node(o.id).type ? tree.node(o.id).type : S_IFREG >> 12;
+    const uint32_t type = tree.node(o.id).type ? tree.node(o.id).type : kRegularType;
     Attr attr{.valid = kAttrMode, .mode = initial_mode(type)};
-    if (type == S_IFREG >> 12) {
+    if (type == kRegularType) {
       attr.valid |= kAttrSize;
       attr.size = o.size;
     }
@@ -555,7 +555,7 @@ LiveState ModelSource::before() const {
     op.object = o.id;
     op.attr = &attr;
     state.apply(op);
-    if (type != S_IFLNK >> 12) continue;
+    if (type != kSymlinkType) continue;
     op = {};
     op.kind = OpKind::readlink;
     op.object = o.id;

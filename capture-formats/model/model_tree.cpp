@@ -7,11 +7,9 @@
 
 namespace fsr {
 
-constexpr uint8_t kDirectory = S_IFDIR >> 12;
-
 ModelTree::ModelTree() {
   nodes_.emplace_back();
-  const ObjectId root = add_nameless(kDirectory);
+  const ObjectId root = add_nameless(kDirectoryType);
   nodes_[root].linked = true;
 }
 
@@ -20,7 +18,7 @@ std::string ModelTree::text(uint64_t name) { return "n" + std::to_string(name); 
 ObjectId ModelTree::add_nameless(uint8_t type) {
   ModelNode& n = nodes_.emplace_back();
   n.type = type;
-  if (type == kDirectory) n.directory = std::make_unique<ModelDirectory>();
+  if (type == kDirectoryType) n.directory = std::make_unique<ModelDirectory>();
   return nodes_.size() - 1;
 }
 
@@ -85,7 +83,7 @@ void ModelTree::decide(ObjectId id, uint8_t type) {
   ModelNode& n = nodes_[id];
   std::erase(nodes_[n.parent].directory->unseen, id);
   n.type = type;
-  if (type == kDirectory) n.directory = std::make_unique<ModelDirectory>();
+  if (type == kDirectoryType) n.directory = std::make_unique<ModelDirectory>();
 }
 
 bool ModelTree::is_empty(ObjectId id) const {

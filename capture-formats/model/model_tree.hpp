@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/symbol.hpp"
 #include "op.hpp"
 
 namespace fsr {
@@ -56,7 +57,7 @@ constexpr std::string_view kModelTarget = "target";  // of all symlinks of an in
 
 // Type and permissions of an object of this type, S_IFMT bits shifted by 12.
 inline uint32_t initial_mode(uint32_t type) {
-  return type << 12 | (type == S_IFDIR >> 12 ? 0755u : type == S_IFLNK >> 12 ? 0777u : 0644u);
+  return type << 12 | (type == kDirectoryType ? 0755u : type == kSymlinkType ? 0777u : 0644u);
 }
 
 // An object that exists before the run, as it is then.

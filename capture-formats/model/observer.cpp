@@ -10,7 +10,8 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kMostRanges = 200;  // of locks; others count as the whole file
+constexpr size_t kMostPlaces = 65536;  // of a file whose transfers of one class of size are known
+constexpr size_t kMostRanges = 200;    // of locks; others count as the whole file
 
 bool makes_name(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink ||
@@ -123,7 +124,9 @@ void Observer::transfer(const Op& op, Observed& seen) {
                                     : Place::elsewhere;
   s.size = digits(op.length);
   auto [began, first] = files_[op.object].began.try_emplace(s.size, op.offset);
-  const bool news = files_[op.object].all_began[s.size].insert(op.offset).second;
+  // Places beyond the first ones of a file count as new, which bounds the memory.
+  std::unordered_set<uint64_t>& places = files_[op.object].all_began[s.size];
+  const bool news = places.size() < kMostPlaces ? places.insert(op.offset).second : !places.contains(op.offset);
   if (s.place == Place::elsewhere && !first && began->second == op.offset)
     s.place = Place::repeat;
   else if (s.place == Place::elsewhere && !news)

@@ -2,13 +2,10 @@
 // Templates of Realiser that choose objects and open instances, for its own source files.
 #pragma once
 
-#include <sys/stat.h>
-
 #include "model/realiser.hpp"
 
 namespace fsr {
 
-constexpr uint8_t kDirectoryType = S_IFDIR >> 12, kRegularType = S_IFREG >> 12, kSymlinkType = S_IFLNK >> 12;
 constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as such files have
 
 // Chooses an object with a name, of this type (0: any), for which `good` is true. Makes up one that existed before the run if the

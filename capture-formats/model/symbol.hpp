@@ -5,6 +5,8 @@
 // are those of docs/model-format.md.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <array>
 #include <bit>
 #include <compare>
@@ -15,6 +17,9 @@
 #include "op.hpp"
 
 namespace fsr {
+
+// Types of objects: S_IFMT bits, shifted by 12.
+constexpr uint8_t kDirectoryType = S_IFDIR >> 12, kRegularType = S_IFREG >> 12, kSymlinkType = S_IFLNK >> 12;
 
 enum class Relation : uint8_t {
   none,    // the operation has no such object

@@ -21,7 +21,7 @@ class RunFiles {
   // Opens the files that the command line names. Ranks other than the root have none. Throws std::runtime_error "FILE: why".
   void open();
 
-  // True: a file is written while a run goes on. The same on all ranks.
+  // Returns true if a file is written while a run goes on. All ranks return the same.
   bool follow() const { return !command_.csv.empty() || !command_.metrics.empty() || !command_.page.empty(); }
   // Returns which intervals the root's report has. Intervals without a reader would fill the memory in a run without an end.
   TimeSeries::Rows rows() const;

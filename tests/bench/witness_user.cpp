@@ -113,7 +113,7 @@ Source g_source;
 
 }  // namespace
 
-// In place of those of the kernel.
+// The hooks of this bench stand in place of those of the kernel.
 namespace fsr::shim {
 
 struct WitnessHooks::Loaded {

@@ -131,7 +131,7 @@ TEST_CASE("logs of DFTracer 2, without descriptors and results of open, are read
   std::set<uint64_t> objects;
   for (size_t n = 0; n < 1500; ++n) objects.insert(apart.op(OpKind::read, n).object);
   CHECK(objects.size() == 1500);
-  // What is opened below a directory's descriptor has the directory's hash.
+  // A file that is opened below a directory's descriptor has the directory's hash.
   const Imported below("dftracer", head + call("open", 1000, R"(,"flags":0)") +
                                        call("openat", 2000, R"(,"flags":0,"dirfd":5,"pathname":"x")") +
                                        call("read", 3000, R"(,"ret":20,"count":20)") + call("close", 4000, R"(,"ret":0)"));

@@ -273,7 +273,7 @@ TEST_CASE("Cards that no stream could play for many rounds come a few at a time,
   auto only_first = [&](unsigned card) { return ++looked, card == 0; };
   for (unsigned i = 0; i < 100'000; ++i) REQUIRE(deck.deal(only_first) == 0u);
   CHECK(looked < 500'000);
-  // Of the second, a round of some 200 has 4, twice as many as its share is.
+  // The second has 4 in a round of some 200, twice as many as its share is.
   uint64_t second = 0;
   for (unsigned i = 0; i < 20'000; ++i) second += deck.deal([](unsigned) { return true; }) == 1u;
   CHECK(second > 300);
@@ -373,7 +373,7 @@ TEST_CASE("The check of what an earlier run left shows signs of life, and can be
   most = 20;
   CHECK(!check(next + 10'000));
   CHECK(asked == most + 1);
-  // It looks into the directories that were left, because what a user has put there would be removed.
+  // The check looks into the directories that were left, because files that a user has put there would be removed.
   most = UINT_MAX;
   REQUIRE(
       session.perform({.kind = OpKind::mknod, .mode = S_IFREG | 0666, .object = next + 20'000, .parent = last, .name = "mine"})

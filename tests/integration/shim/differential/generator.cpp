@@ -9,7 +9,7 @@ namespace differential {
 
 namespace {
 
-// What an actor probably has: good enough to prefer calls that reach a file.
+// A guess of what an actor has, by which calls that reach a file are preferred.
 struct Model {
   bool alive = false;
   uint32_t open = 0, mapped = 0;  // bits of slots

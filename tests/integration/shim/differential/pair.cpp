@@ -94,7 +94,7 @@ bool Pair::wait_for(pid_t pid) {
 }
 
 void Pair::cut_off() {
-  if (abort_file_.empty()) return;  // whoever made the captures ends them
+  if (abort_file_.empty()) return;  // the program that made the captures ends them
   int fd = open(abort_file_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, "1", 1) != 1) perror(abort_file_.c_str());
   close(fd);
