@@ -16,13 +16,17 @@ namespace {
 
 bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
 
+// What a test writes first. Tests that read replace it.
+void fill(PageBuffer& buffer, Phase phase) {
+  constexpr char kValues = 127;
+  for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = phase == kByteWrite ? char(i) & kValues : 0;
+}
+
 }  // namespace
 
 // Transfers one chunk, byte by byte. Here and below, the loop itself makes each request, because a coroutine for each would take
 // as long as transferring a cached byte. If a byte needs little more than a system call, the loop is in the target.
 Task DataThread::bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk) {
-  constexpr char kValues = 127;
-  for (size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = char(i) & kValues;
   const uint64_t offset = chunk * buffer_.size(), length = buffer_.size();
   Op op = phase == kByteWrite ? file.writing(offset, length) : file.reading(offset, length);
   const uint64_t done = sim.perform_bytes(op, {buffer_.data(), length});
@@ -90,7 +94,7 @@ Task DataThread::test(SimContext& sim, Phase phase) {
   if (error) co_return error;
   error = co_await run_.begin(sim, phase);
   if (error) co_return error;
-  std::fill(buffer_.begin(), buffer_.end(), 0);
+  fill(buffer_, phase);
   const Settings& settings = run_.settings;
   const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
   const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));

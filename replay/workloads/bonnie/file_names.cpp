@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/bonnie/file_names.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <utility>
 
@@ -13,6 +11,11 @@ namespace {
 constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr int32_t kMostRandom = 12;
 constexpr uint32_t kDigits = 10;
+
+// Writes the number as kDigits hexadecimal digits.
+void write_digits(char* text, uint64_t number) {
+  for (char* digit = text + kDigits; digit-- > text; number >>= 4) *digit = "0123456789abcdef"[number & 15];
+}
 
 }  // namespace
 
@@ -27,7 +30,7 @@ NameList make_names(Numbers& numbers, int64_t files, int64_t directories, bool r
     const auto random = uint32_t(numbers.draw() % (kMostRandom + 1));
     char* const characters = random_first ? text : text + kDigits;
     for (char* c = characters; c < characters + random; ++c) *c = kCharacters[size_t(numbers.draw()) % kCharacters.size()];
-    fmt::format_to_n(random_first ? text + random : text, kDigits, "{:010x}", i);
+    write_digits(random_first ? text + random : text, uint64_t(i));
     const uint32_t length = random + kDigits;
     names.files.push_back({.text = text, .number = uint32_t(i), .directory = directory, .length = length, .made = 0});
     text += length;
