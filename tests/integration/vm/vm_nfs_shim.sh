@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # fsshim over kernel NFS mounts (versions 3 and 4.1) in a virtual machine: applications get the answers that the mount itself gives
 # them, with root squashed, with files that vanished on the server (ESTALE), and while the server is away; what other clients change
-# is seen at once; the header tells what went over the wire.
+# is seen at once; the header tells what went over the wire. Then over ext4 with quotas: a user's limits are the same under fsshim.
 if [ "${1:-}" != --beside-server ]; then
-  "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
+  # These need the network, which the server's namespace has not.
+  "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null && "$(dirname "$0")/../../vm/fetch-package" quota >/dev/null || exit 1
   exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server
 fi
 . "$(dirname "$0")/../harness/common.sh"
@@ -51,9 +52,27 @@ cd "$1"
 said 'root may not write' touch private/new; said 'root may not read' cat private/secret; said 'nor list' ls private
 said 'public' touch public/made; said 'whose' stat -c '%u %a' public/made; said chown chown 5:5 public/made
 E
+# A user at the limits of 4,000 KiB and 20 files.
+cat >share/limited.sh <<'E'
+said() { echo "$1: $(shift; "$@" 2>&1 | sed 's|/mnt/[a-z]*/||g' | head -3 | tr '\n' '|')"; }
+cd "$1"
+said 'more than the limit' sh -c 'dd if=/dev/zero of=big bs=64k count=100 conv=fsync 2>&1 | grep exceeded'
+said 'what was written' stat -c %s big; said 'allocated beyond it' fallocate -l 5m big
+said 'another small file' sh -c 'dd if=/dev/zero of=small bs=4k count=1 2>&1 | grep exceeded'; rm -f big small
+i=0; while touch file$i 2>/tmp/said; do i=$((i + 1)); done
+echo "files: $i, then $(cat /tmp/said)"; said 'a directory more' mkdir d; rm -f file*
+E
+truncate -s 64M disk && /usr/sbin/mkfs.ext4 -q -O quota -E quotatype=usrquota disk
 cat >job <<E
 #!/bin/sh
-mkdir /mnt/nfs /mnt/other /mnt/squash
+mkdir /mnt/nfs /mnt/other /mnt/squash /mnt/quota
+echo user:x:1000:1000::/:/bin/sh >>/etc/passwd
+chmod 1777 /tmp
+mount -t ext4 -o usrquota /dev/vda /mnt/quota && setquota -u 1000 0 4000 0 20 /mnt/quota && mkdir -m 777 /mnt/quota/user ||
+  { echo "not ok - guest: a file system with quotas"; exit 1; }
+su user -c 'sh /share/limited.sh /mnt/quota/user' >/share/quota-native 2>&1
+fsshim capture /mnt/quota -o /tmp/quota.zst -- su user -c 'sh /share/limited.sh /mnt/quota/user' >/share/quota-shim 2>/tmp/errors
+umount /mnt/quota
 options=proto=tcp,nolock,port=$NFS_PORT,addr=10.0.2.2
 for version in 3 4.1; do
   more=; [ \$version != 3 ] || more=,mountproto=tcp,mountport=$MOUNT_PORT
@@ -89,7 +108,8 @@ serve_restarts() {
 serve_restarts &
 own_process $!
 
-"$FSR_SOURCE/tests/vm/run" --share share --timeout 500 --program "$FSR_BUILD/shim/fsshim" job || not_ok "the guest's job" "ended with $?"
+"$FSR_SOURCE/tests/vm/run" --share share --timeout 500 --disk disk --module ext4 --module quota_v2 --program "$FSR_BUILD/shim/fsshim" \
+  --program "$("$FSR_SOURCE/tests/vm/fetch-package" quota)/usr/sbin/setquota" job || not_ok "the guest's job" "ended with $?"
 
 same_answers() {  # NAME NATIVE SHIM LINES
   local line
@@ -98,6 +118,8 @@ same_answers() {  # NAME NATIVE SHIM LINES
     if grep -Fxq -- "$line" "$3"; then ok "$1: ${line%%:*}"; else not_ok "$1: ${line%%:*}" "native '$line', shim '$(grep "^${line%%:*}:" "$3")'"; fi
   done <"$2"
 }
+same_answers "quotas" share/quota-native share/quota-shim 6
+check_status "quotas: the limits were met" 0 'files: 20, then .*exceeded' cat share/quota-shim
 for version in 3 4.1; do
   same_answers "NFS $version" share/native.$version share/shim.$version 20
   same_answers "NFS $version, root squashed" share/squash-native.$version share/squash-shim.$version 6
