@@ -95,6 +95,7 @@ bool FileTree::perform(TargetRequest& request, FileReply& reply) {
   request.outcome = {};
   if (past_cache_) ask_server(c);
   request.outcome.error = expressible(c.op, options_.privileged) == Fidelity::impossible ? EPERM : dispatch(c);
+  if (request.outcome.error == EMFILE) ++without_descriptor_;
   return c.released;
 }
 
@@ -192,7 +193,8 @@ std::vector<std::pair<std::string, uint64_t>> FileTree::counters() const {
   return {{"set-id bits left out", set_id_left_out_},
           {"opened without O_DIRECT", direct_left_out_},
           {"reads, writes and copies without O_DIRECT, not of whole blocks", unaligned_},
-          {"names refused", refused_names_}};
+          {"names refused", refused_names_},
+          {"failed because this process may have no more open files (ulimit -Hn)", without_descriptor_}};
 }
 
 }  // namespace fsr

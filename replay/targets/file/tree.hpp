@@ -133,7 +133,7 @@ class FileTree {
   const bool plain_;  // true: files are opened as recorded, by the user of this process, without --privileged
   std::mutex locks_mutex_;
   std::map<LockOwner, Locking> lock_owners_;
-  std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;
+  std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0, without_descriptor_ = 0;
 };
 
 // Copies the attributes that statx() returned.

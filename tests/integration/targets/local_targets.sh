@@ -16,6 +16,10 @@ run memory "$suite" memory:
 run file "$suite" "file:$scratch/file"
 run 'file, privileged' "$suite" "file:$scratch/privileged" --privileged
 run 'file, 128 descriptors' bash -c 'ulimit -n 128 && exec "$0" "$1"' "$suite" "$scratch/few"
+for i in $(seq 200); do echo "1 1.${i}00 openat(AT_FDCWD, \"f$i\", O_RDWR|O_CREAT, 0600) = $((i + 2)) <0.000001>"; done >open.log
+fstrace import open.log -o open.zst >/dev/null
+check_status 'files that this process may not open are told as such' 1 'target +[1-9][0-9]* failed because this process may have no more open files' \
+  bash -c 'ulimit -n 128 && fsreplay open.zst "file:$0" --timing asap' "$scratch/limited"
 
 # On disk: a tmpfs may have no O_DIRECT.
 disk=$(mktemp -d /var/tmp/fsshim-test.XXXXXX)
