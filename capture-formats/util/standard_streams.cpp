@@ -2,6 +2,7 @@
 #include "util/standard_streams.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,8 @@ void occupy_standard_streams() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
+
+void report_size_limits() { signal(SIGXFSZ, SIG_IGN); }
 
 static int print_error = 0;  // errno
 

@@ -10,6 +10,9 @@ namespace fsr {
 // one stays as unusable as it was, for a program executed later too.
 void occupy_standard_streams();
 
+// A file that may grow no further (RLIMIT_FSIZE) fails with EFBIG from now on, which is reported, instead of ending the program.
+void report_size_limits();
+
 // Prints a complete report, even if handled signals arrive meanwhile. status_of_output() reports failures.
 void print_whole(std::string_view text);
 

@@ -20,6 +20,11 @@ for i in $(seq 200); do echo "1 1.${i}00 openat(AT_FDCWD, \"f$i\", O_RDWR|O_CREA
 fstrace import open.log -o open.zst >/dev/null
 check_status 'files that this process may not open are told as such' 1 'target +[1-9][0-9]* failed because this process may have no more open files' \
   bash -c 'ulimit -n 128 && fsreplay open.zst "file:$0" --timing asap' "$scratch/limited"
+echo '1 1.000000 openat(AT_FDCWD, "f", O_RDWR|O_CREAT, 0600) = 3 <0.000001>
+1 1.100000 pwrite64(3, "x"..., 4096, 40960) = 4096 <0.000001>' >long.log
+fstrace import long.log -o long.zst >/dev/null
+check_status 'a file of more bytes than this process may write differs' 1 'write: recorded .*, got EFBIG|write .*got EFBIG' \
+  bash -c 'ulimit -f 30 && fsreplay long.zst "file:$0" --timing asap' "$scratch/short"
 
 # On disk: a tmpfs may have no O_DIRECT.
 disk=$(mktemp -d /var/tmp/fsshim-test.XXXXXX)
