@@ -35,6 +35,7 @@ TraceHeader header_of(const CaptureSetup& setup) {
   header.identity = directory_identity(setup.captured.root.get());
   report_limits(setup.captured, header, mappings.why_seen, setup.options.force);
   report_sockets(setup.directory(), header);
+  if (const std::string line = processor_time_limit(); !line.empty()) dprintf(STDERR_FILENO, "fsshim: %s\n", line.c_str());
   return header;
 }
 

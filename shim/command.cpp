@@ -76,8 +76,7 @@ void CapturedCommand::run_child(const std::vector<std::string>& argv, const Proc
   // A working directory below the mount point was entered before the mount: enter it again, by name.
   char cwd[PATH_MAX];
   if (getcwd(cwd, sizeof cwd)) (void)!chdir(cwd);
-  setrlimit(RLIMIT_NOFILE, &original.files);
-  setrlimit(RLIMIT_FSIZE, &original.file_size);
+  for (const auto& [resource, limit] : original.limits) setrlimit(__rlimit_resource(resource), &limit);
   umask(original.umask);
   restore_signals(original.signals);
   std::vector<char*> arguments;

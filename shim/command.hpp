@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "signals.hpp"
@@ -15,8 +16,7 @@ namespace fsr::shim {
 
 // Settings that this process changed for itself, with their earlier values for a command.
 struct ProcessSettings {
-  rlimit files{};
-  rlimit file_size{};
+  std::vector<std::pair<int, rlimit>> limits;  // by resource, see setrlimit(2)
   mode_t umask = 022;
   SignalState signals{};
 };

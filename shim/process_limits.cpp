@@ -2,6 +2,7 @@
 #include "process_limits.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,32 +10,76 @@
 #include <algorithm>
 #include <fstream>
 
+#include "capture_error.hpp"
 #include "signals.hpp"
 #include "util/cgroup.hpp"
+#include "util/units.hpp"
 
 namespace fsr::shim {
 
 // Descriptors for control sockets and their clients, the mount and the connection.
 constexpr rlim_t kReservedDescriptors = 32;
 
+// 20 threads with their stacks and glibc's heaps for threads (64 MiB of address space each) are 1.2 GiB.
+constexpr rlim_t kLeastMemory = rlim_t(2) << 30;
+constexpr size_t kLeastStack = size_t(1) << 20;  // bytes, of each thread
+
 static void keep_descriptors(rlim_t kept);
 
+// Raises the limit to `most` if that is permitted, else to the hard limit. Keeps what it was in `original`.
+static void raise(ProcessSettings& original, __rlimit_resource resource, rlim_t most) {
+  rlimit before;
+  getrlimit(resource, &before);
+  original.limits.emplace_back(resource, before);
+  const rlim_t all = std::max(most, before.rlim_max);
+  const rlimit raised{all, all}, allowed{before.rlim_max, before.rlim_max};
+  if (setrlimit(resource, &raised) != 0) setrlimit(resource, &allowed);
+}
+
+// An allocation that fails would end this process, and with it the mount that applications use.
+static void need_memory(__rlimit_resource resource, const char* what, rlim_t least) {
+  rlimit limit;
+  getrlimit(resource, &limit);
+  if (limit.rlim_cur < least)
+    throw CaptureError("this process may have only " + format_size(limit.rlim_cur) + " of " + what +
+                       ", and a capture can need " + format_size(least) + "; raise the limit");
+}
+
+// For threads made from now on.
+static void need_stack() {
+  pthread_attr_t attributes;
+  size_t size = 0;
+  pthread_getattr_default_np(&attributes);
+  pthread_attr_getstacksize(&attributes, &size);
+  if (size < kLeastStack && pthread_attr_setstacksize(&attributes, kLeastStack) == 0) pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+}
+
 ProcessSettings leave_surroundings() {
-  ProcessSettings original{.signals = block_signals()};
+  ProcessSettings original{.limits = {}, .signals = block_signals()};
   original.umask = umask(0);
-  auto raise = [](auto resource, rlim_t most, rlimit* before) {
-    getrlimit(resource, before);
-    const rlimit all{std::max(most, before->rlim_max), std::max(most, before->rlim_max)},
-        allowed{before->rlim_max, before->rlim_max};
-    if (setrlimit(resource, &all) != 0) setrlimit(resource, &allowed);
-  };
   rlim_t most_files = 0;
   std::ifstream("/proc/sys/fs/nr_open") >> most_files;
-  raise(RLIMIT_NOFILE, most_files, &original.files);
+  raise(original, RLIMIT_NOFILE, most_files);
   keep_descriptors(kReservedDescriptors);
   // The kernel holds each application to its own limit before a write gets here.
-  raise(RLIMIT_FSIZE, 0, &original.file_size);
+  raise(original, RLIMIT_FSIZE, 0);
+  // These limits would end this process in the middle of a capture.
+  for (auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU}) raise(original, resource, RLIM_INFINITY);
+  raise(original, RLIMIT_STACK, kLeastStack);
+  need_memory(RLIMIT_AS, "address space (ulimit -Hv)", kLeastMemory);
+  need_memory(RLIMIT_DATA, "data (ulimit -Hd)", kLeastMemory);
+  need_memory(RLIMIT_STACK, "stack (ulimit -Hs)", kLeastStack);
+  need_stack();
   return original;
+}
+
+std::string processor_time_limit() {
+  rlimit limit;
+  getrlimit(RLIMIT_CPU, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return {};
+  return "the kernel will end fsshim after " + std::to_string(limit.rlim_cur) +
+         " s of processor time (ulimit -Ht); applications get errors then, except with --via kernel";
 }
 
 void resist_memory_pressure() {
