@@ -41,8 +41,8 @@ static void need_memory(__rlimit_resource resource, const char* what, rlim_t lea
   rlimit limit;
   getrlimit(resource, &limit);
   if (limit.rlim_cur < least)
-    throw CaptureError("this process may have only " + format_size(limit.rlim_cur) + " of " + what +
-                       ", and a capture can need " + format_size(least) + "; raise the limit");
+    throw CaptureError("this process may have only " + format_size(limit.rlim_cur) + " of " + what + ", and a capture can need " +
+                       format_size(least) + "; raise the limit");
 }
 
 // For threads made from now on.

@@ -16,7 +16,7 @@ namespace {
 
 bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
 
-// What a test writes first. Tests that read replace it.
+// Sets what a test writes first. Tests that read replace it.
 void fill(PageBuffer& buffer, Phase phase) {
   constexpr char kValues = 127;
   for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = phase == kByteWrite ? char(i) & kValues : 0;
