@@ -13,19 +13,22 @@ constexpr const char* kStyle =
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
 constexpr int kKey = 27;         // top of the key
-constexpr int kCharacter = 7;    // width, about
 constexpr int kLine = 16;
-constexpr int kBelowKey = 13;  // from the top of its last line
+constexpr int kBelowKey = 13;      // from the top of its last line
+constexpr double kTextBelow = 18;  // from the bottom to the base of the texts of its axis
 
-Canvas::Canvas(int width, double height, std::string_view title, bool standalone) : width_(width), standalone_(standalone) {
-  const std::string text = xml_text(title);
-  if (standalone)
-    put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n",
-        width, height, kStyle);
-  else
-    put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", width, height, text);
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), text);
+Canvas::Canvas(int width, std::string_view title) : width_(width), title_(xml_text(title)) {
+  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
+}
+
+std::string Canvas::finish(double height, bool standalone) const {
+  if (!standalone)
+    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}{}</svg>", width_,
+                       height, title_, svg_, hits_);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}{4}</svg>\n",
+      width_, height, kStyle, svg_, hits_);
 }
 
 int Canvas::key(const std::vector<KeyEntry>& entries) {
@@ -67,8 +70,18 @@ void Canvas::label_y(std::string_view text) {
 
 void Canvas::hit(double from, double to, std::string_view text) {
   if (narrow()) return;
-  put("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n", from, top_,
-      std::max(to - from, 0.1), bottom_ - top_, text);
+  hits_ +=
+      fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n",
+                  from, top_, std::max(to - from, 0.1), bottom_ - top_, xml_lines(text));
+}
+
+void Canvas::row(double top, double bottom, std::string_view name, std::string_view more) {
+  const auto room = size_t((left() - 8) / kCharacter);
+  const bool cut = name.size() > room;
+  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
+      xml_text(cut ? name.substr(0, room - 1) : name), cut ? "…" : "");
+  frame(top, bottom);
+  hit(left(), right(), fmt::format("{}\n{}", name, more));
 }
 
 }  // namespace fsr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "util/canvas.hpp"
 #include "util/units.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kBottom = 52;
 constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
+constexpr int kSteps = 80;      // points of a distribution
 
 double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
@@ -22,17 +24,16 @@ double step_of(double most, int ticks, bool binary) {
 
 class Drawing {
  public:
-  Drawing(const Chart& chart, bool standalone) : chart_(chart), canvas_(chart.width, chart.height, chart.title, standalone) {
-    bool first = true;
+  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title) {
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {
-        from_ = first ? p.x : std::min(from_, p.x);
-        to_ = first ? p.x : std::max(to_, p.x);
-        first = false;
+        from_ = std::min(from_, p.x);
+        to_ = std::max(to_, p.x);
         if (is_gap(p)) continue;
         most_ = std::max(most_, p.y);
-        if (p.y > 0) least_ = least_ > 0 ? std::min(least_, p.y) : p.y;
+        if (p.y > 0) least_ = std::min(least_, p.y);
       }
+    if (from_ > to_) from_ = to_ = 0;  // no point
     if (!chart.log_x) {
       from_ = std::min(from_, 0.0);
       step_x_ = step_of(std::max(to_ - from_, 1e-9), narrow() ? 3 : 8, chart.binary_x);
@@ -43,7 +44,7 @@ class Drawing {
     }
     if (chart.log_y) {
       // Whole decades.
-      least_ = std::pow(10, std::floor(std::log10(least_ > 0 ? least_ : 1) + 1e-9));
+      least_ = std::pow(10, std::floor(std::log10(least_ < HUGE_VAL ? least_ : 1) + 1e-9));
       most_ = std::max(least_ * 10, std::pow(10, std::ceil(std::log10(std::max(most_, least_)) - 1e-9)));
       return;
     }
@@ -52,13 +53,13 @@ class Drawing {
     most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
   }
 
-  std::string draw() {
+  std::string draw(bool standalone) {
     key();
     canvas_.frame(top_, bottom());
     axes();
     for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
     hits();
-    return canvas_.finish();
+    return canvas_.finish(chart_.height, standalone);
   }
 
  private:
@@ -73,8 +74,6 @@ class Drawing {
   bool narrow() const { return Canvas::is_narrow(chart_.width); }
   double bottom() const { return chart_.height - kBottom; }
   int colour(size_t number) const { return chart_.series[number].colour < 0 ? int(number) : chart_.series[number].colour; }
-  std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
-  std::string y_text(double v) const { return chart_value(chart_, {0, v}); }
 
   void key() {
     if (chart_.series.size() < 2) return;
@@ -84,8 +83,8 @@ class Drawing {
     top_ = canvas_.key(entries);
   }
 
-  void tick_x(double v) { canvas_.tick_x(x(v), x_text(v), true); }
-  void tick_y(double v) { canvas_.tick_y(y(v), y_text(v)); }
+  void tick_x(double v) { canvas_.tick_x(x(v), chart_.x_text(v), true); }
+  void tick_y(double v) { canvas_.tick_y(y(v), chart_.y_text(v)); }
   void axes() {
     if (chart_.log_x) {
       double factor = chart_.binary_x ? 16 : 10;
@@ -171,10 +170,9 @@ class Drawing {
         from = k ? (from + x(points[order[k - 1]].x)) / 2 : from - 10;
         to = k + 1 < order.size() ? (to + x(points[order[k + 1]].x)) / 2 : to + 10;
       }
-      std::string text = xml_text(x_text(points[i].x) + (spans ? " to " + x_text(points[i + 1].x) : ""));
+      std::string text = chart_.x_text(points[i].x) + (spans ? " to " + chart_.x_text(points[i + 1].x) : "");
       for (const ChartSeries& s : chart_.series)
-        if (i < s.points.size())
-          text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]));
+        if (i < s.points.size()) text += "\n" + (s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]);
       canvas_.hit(from, to, text);
     }
   }
@@ -187,7 +185,7 @@ class Drawing {
   const Chart& chart_;
   Canvas canvas_;
   int top_ = 40;  // of the axes
-  double from_ = 0, to_ = 0, least_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
+  double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 
 }  // namespace
@@ -199,6 +197,22 @@ double round_step(double most, int ticks) {
   return 10 * power;
 }
 
+std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
+std::string duration_text(double ns) {
+  std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
+  // A mark of an axis is "10 ms" and not "10.0 ms".
+  if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
+    const size_t last = text.find_last_not_of('0', space - 1);
+    text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
+  }
+  return text;
+}
+std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string count_text(double n) {
+  return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
+}
+
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 
 void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
@@ -207,10 +221,7 @@ void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
   series.points.insert(series.points.end(), points.begin(), points.end());
 }
 
-std::string chart_value(const Chart& chart, const ChartPoint& point) {
-  if (is_gap(point)) return "–";
-  return chart.y_text ? chart.y_text(point.y) : fmt::format("{:.6g}", point.y);
-}
+std::string chart_value(const Chart& chart, const ChartPoint& point) { return is_gap(point) ? "–" : chart.y_text(point.y); }
 
 std::string xml_text(std::string_view bytes) {
   std::string out;
@@ -225,6 +236,50 @@ std::string xml_text(std::string_view bytes) {
   return out;
 }
 
-std::string chart_svg(const Chart& chart, bool standalone) { return Drawing(chart, standalone).draw(); }
+std::string xml_lines(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
+}
+
+Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label, NumberText text) {
+  Chart chart{.title = title, .x_label = since, .y_label = label, .style = ChartStyle::areas};
+  chart.height = 230;  // several stand under each other
+  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
+  chart.y_text = std::move(text);
+  return chart;
+}
+
+Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
+                  NumberText text) {
+  Chart chart{.title = title, .x_label = label, .y_label = "share up to this value", .log_x = true};
+  chart.x_text = std::move(text);
+  chart.y_text = percent_text;
+  double from = 0, to = 0;
+  for (const NamedHistogram& h : histograms) {
+    if (!h.histogram->count()) continue;
+    const double low = std::max(1.0, double(h.histogram->min()));
+    from = from == 0 ? low : std::min(from, low);
+    to = std::max(to, double(h.histogram->max()));
+  }
+  from = std::max(from, 1.0);
+  to = std::max(to, from * 2);
+  for (const NamedHistogram& h : histograms) {
+    ChartSeries series{h.name, {}};
+    std::vector<std::pair<double, uint64_t>> buckets;  // upper edge, how many
+    h.histogram->each_bucket(
+        [&](int64_t, int64_t high, uint64_t n) { buckets.emplace_back(double(std::min(high, h.histogram->max())), n); });
+    uint64_t sum = 0;
+    size_t next = 0;
+    for (int i = 0; i <= kSteps; ++i) {
+      const double x = from * std::pow(to / from, double(i) / kSteps);
+      while (next < buckets.size() && (buckets[next].first <= x * (1 + 1e-9) || i == kSteps)) sum += buckets[next++].second;
+      series.points.push_back({x, h.histogram->count() ? double(sum) / double(h.histogram->count()) : 0});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+std::string chart_svg(const Chart& chart, bool standalone) { return Drawing(chart).draw(standalone); }
 
 }  // namespace fsr

@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -149,7 +149,7 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
   body_ += "</div>\n";
 }
 
-void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values) {
+void HtmlPage::list(std::string_view attributes, const Values& values) {
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
   for (const auto& [what, value] : values)
     if (!value.text.empty())
@@ -157,10 +157,10 @@ void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std
                      value.value.empty() ? cell_text(value) : unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
-void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
+void HtmlPage::facts(std::string_view id, const Values& facts) {
   list(fmt::format(" class=\"env\" id=\"{}\"", id), facts);
 }
-void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) { list("", tiles); }
+void HtmlPage::tiles(const Values& tiles) { list("", tiles); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
@@ -240,10 +240,8 @@ void HtmlPage::chart(const Chart& chart) {
   Chart phone = chart;
   phone.width = kPhoneWidth;
   phone.height = 280;
-  body_ += "<figure>\n" + drawings(chart_svg(chart, false), chart_svg(phone, false)) + "<details><summary>The values of “" +
-           xml_text(chart.title) + "” as a table</summary>\n";
-  Table t{.caption = chart.title, .headings = {chart.x_label}, .rows = {}, .bars = {}, .id = {}};
-  auto text = [](const std::function<std::string(double)>& f, double v) { return f ? f(v) : fmt::format("{:.6g}", v); };
+  body_ += "<figure>\n" + drawings(chart_svg(chart, false), chart_svg(phone, false));
+  Table t{.caption = chart.title, .headings = {chart.x_label}, .folded = "The values of “" + chart.title + "” as a table"};
   for (const ChartSeries& s : chart.series) t.headings.push_back(s.name.empty() ? chart.y_label : s.name);
   // Series may have points of their own where they are lines.
   size_t most = 0;
@@ -257,12 +255,12 @@ void HtmlPage::chart(const Chart& chart) {
     std::vector<Cell> row{""};
     for (const ChartSeries& s : chart.series) {
       row.push_back(i < s.points.size() ? chart_value(chart, s.points[i]) : "");
-      if (row[0].text.empty() && i < s.points.size()) row[0] = text(chart.x_text, s.points[i].x);
+      if (row[0].text.empty() && i < s.points.size()) row[0] = chart.x_text(s.points[i].x);
     }
     t.rows.push_back(std::move(row));
   }
   table(t);
-  body_ += "</details>\n</figure>\n";
+  body_ += "</figure>\n";
 }
 
 void HtmlPage::heat_maps(std::vector<HeatMap> maps) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "util/chart.hpp"
-#include "util/heat_map.hpp"
+#include "util/drawings.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr {
@@ -67,7 +67,8 @@ class HtmlPage {
     markup("<figure>\n" + drawings(wide, draw(drawing)) + "</figure>\n");
   }
   // Adds a list of names and values. A value that is empty is left out.
-  void facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts);
+  using Values = std::vector<std::pair<std::string, Cell>>;
+  void facts(std::string_view id, const Values& facts);
   // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
   // Adds drawings on one scale, and below them the counts as a folded table.
@@ -75,13 +76,13 @@ class HtmlPage {
   // Makes browsers load the page again after so many seconds.
   void refresh_every(int seconds) { refresh_ = seconds; }
   // Adds a row of tiles, each with a label and a value.
-  void tiles(const std::vector<std::pair<std::string, Cell>>& tiles);
+  void tiles(const Values& tiles);
   std::string finish();
 
  private:
   static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
   void whole_table(const Table& table);
-  void list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values);
+  void list(std::string_view attributes, const Values& values);
 
   std::string title_, contents_, body_;
   bool in_section_ = false;

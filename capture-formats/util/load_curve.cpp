@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
 
 namespace fsr {
 

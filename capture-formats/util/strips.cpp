@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "util/chart.hpp"
-#include "util/histogram_chart.hpp"
 
 namespace fsr {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "util/heat_map.hpp"
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
+#include "util/drawings.hpp"
 
 namespace fsr::page {
 
@@ -13,45 +13,45 @@ namespace {
 
 constexpr int kGrey = 4;  // colour of what was recorded or due
 
-struct Part {
+// A line of a chart, and the column that it shows.
+struct Line {
   const char *name, *column;
   int colour;
-  bool thin = false;
+  bool thin = false, filled = false;
 };
 
-// Returns a series in which each value lasts from the beginning to the end of its interval. An interval for which `column` is
-// null is a gap.
+// Adds a line in which each value lasts from the beginning to the end of its interval. An interval for which the column is null
+// is a gap.
 template <class Value>
-ChartSeries steps(const char* name, const std::vector<ResultRow>& rows, const char* column, int colour, Value value) {
-  ChartSeries out{.name = name, .points = {}, .colour = colour};
-  for (const ResultRow& row : rows)
-    out.points.push_back({double(row.number("from_ns")) / 1e9, row.has(column) ? value(row) : kGap});
-  if (!rows.empty()) out.points.push_back({double(rows.back().number("to_ns")) / 1e9, kGap});
-  return out;
+void add_line(Chart& chart, const std::vector<ResultRow>& rows, const Line& line, Value value) {
+  add_steps(
+      chart, {.name = line.name, .points = {}, .colour = line.colour, .thin = line.thin, .filled = line.filled}, rows.size(),
+      [&](size_t i) { return (i < rows.size() ? rows[i].real("from_ns") : rows.back().real("to_ns")) / 1e9; },
+      [&](size_t i) { return rows[i].has(line.column) ? value(rows[i]) : kGap; });
 }
 
 bool any_has(const std::vector<ResultRow>& rows, const char* column) {
   return std::any_of(rows.begin(), rows.end(), [column](const ResultRow& row) { return row.has(column); });
 }
 
-Chart over_time(const std::string& title, const std::string& label, std::function<std::string(double)> text) {
+Chart over_time(const std::string& title, const std::string& label, NumberText text) {
   return chart_over_time(title, "time since the start of the run", label, std::move(text));
 }
 
 Chart load(const std::vector<ResultRow>& intervals, double asked) {
   Chart chart = over_time("Operations a second", "operations/s", count_text);
-  auto per_second = [](const char* column) {
-    return [column](const ResultRow& row) {
+  auto add = [&](const Line& line) {
+    add_line(chart, intervals, line, [&](const ResultRow& row) {
       const int64_t span = row.number("to_ns") - row.number("from_ns");
-      return span > 0 ? double(row.number(column)) * 1e9 / double(span) : 0;
-    };
+      return span > 0 ? row.real(line.column) * 1e9 / double(span) : 0;
+    });
   };
   if (any_has(intervals, "due"))
-    chart.series.push_back(steps("due", intervals, "due", kGrey, per_second("due")));
+    add({.name = "due", .column = "due", .colour = kGrey, .filled = true});
   else if (asked > 0)
-    chart.series.push_back(steps("asked", intervals, "operations", kGrey, [asked](const ResultRow&) { return asked; }));
-  if (!chart.series.empty()) chart.series[0].filled = true;
-  chart.series.push_back(steps("achieved", intervals, "operations", 0, per_second("operations")));
+    add_line(chart, intervals, {.name = "asked", .column = "operations", .colour = kGrey, .filled = true},
+             [asked](const ResultRow&) { return asked; });
+  add({.name = "achieved", .column = "operations", .colour = 0});
   return chart;
 }
 
@@ -60,38 +60,25 @@ Chart backlog(const std::vector<ResultRow>& intervals) {
   Chart chart = over_time("Operations due, but not yet issued", "operations", count_text);
   chart.least_y = 5;
   int64_t waiting = 0;
-  chart.series.push_back(steps("", intervals, "due", 0, [&](const ResultRow& row) {
+  add_line(chart, intervals, {.name = "", .column = "due", .colour = 0, .filled = true}, [&](const ResultRow& row) {
     waiting += row.number("due") - row.number("issued");
     return double(std::max<int64_t>(0, waiting));
-  }));
-  chart.series[0].filled = true;
+  });
   return chart;
 }
 
-Chart times(const std::string& title, const std::vector<ResultRow>& intervals, const std::vector<Part>& lines) {
+Chart times(const std::string& title, const std::vector<ResultRow>& intervals, const std::vector<Line>& lines) {
   Chart chart = over_time(title, "time", duration_text);
   chart.log_y = true;
-  for (const Part& line : lines) {
-    if (!any_has(intervals, line.column)) continue;
-    chart.series.push_back(
-        steps(line.name, intervals, line.column, line.colour, [&](const ResultRow& row) { return row.real(line.column); }));
-    chart.series.back().thin = line.thin;
-  }
+  for (const Line& line : lines)
+    if (any_has(intervals, line.column))
+      add_line(chart, intervals, line, [&](const ResultRow& row) { return row.real(line.column); });
   return chart;
 }
 
 // The recorded times stand above those that are compared with them.
 constexpr std::pair<const char*, const char*> kMaps[] = {
     {"recorded", "Service in the capture"}, {"service", "Service"}, {"response", "Response"}};
-
-HeatMap map_of(const char* what, const char* title, const std::vector<ResultRow>& rows, double end) {
-  HeatMap map{.title = title, .cells = {}, .end = end};
-  for (const ResultRow& row : rows)
-    if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
-      map.cells.push_back({double(row.number("from_ns")) / 1e9, double(row.number("to_ns")) / 1e9, int(row.number("bucket")),
-                           uint64_t(row.number("count"))});
-  return map;
-}
 
 // Returns a chart whose columns reach from the low to the high end of each row, without a column where there is no row.
 template <class Value>
@@ -127,8 +114,14 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
   std::vector<HeatMap> maps;
-  for (const auto& [what, title] : kMaps)
-    if (HeatMap map = map_of(what, title, heat, end); !map.cells.empty()) maps.push_back(std::move(map));
+  for (const auto& [what, title] : kMaps) {
+    HeatMap map{.title = title, .cells = {}, .end = end};
+    for (const ResultRow& row : heat)
+      if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
+        map.cells.push_back(
+            {row.real("from_ns") / 1e9, row.real("to_ns") / 1e9, int(row.number("bucket")), uint64_t(row.number("count"))});
+    if (!map.cells.empty()) maps.push_back(std::move(map));
+  }
   if (maps.empty()) return;
   page.note(
       "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "
@@ -137,7 +130,7 @@ void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double 
 }
 
 bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
-  constexpr Part kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
+  constexpr Line kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
   if (made_of.empty()) return false;
   Chart chart{.title = "Operations by response time", .x_label = "response", .y_label = "operations"};
   chart.style = ChartStyle::columns;
@@ -153,10 +146,10 @@ bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
   chart.y_text = percent_text;
   chart.least_y = 1;
   chart.series.clear();
-  for (const Part& part : kParts)
+  for (const Line& part : kParts)
     chart.series.push_back(columns(part.name, part.colour, made_of, [&](const ResultRow& row) {
       double whole = 0;
-      for (const Part& each : kParts) whole += double(row.number(each.column));
+      for (const Line& each : kParts) whole += double(row.number(each.column));
       return whole > 0 ? double(row.number(part.column)) / whole : 0;
     }));
   page.chart(chart);

@@ -13,10 +13,11 @@ namespace fsr::fstrace {
 
 constexpr size_t kDepths = 32;        // columns of it
 constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
+constexpr size_t kMostBins = 60;      // of latencies
+constexpr const char* kSince = "time since the first operation";
 
-Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series,
-                std::function<std::string(double)> text) {
-  Chart chart = chart_over_time(title, "time since the first operation", label, std::move(text));
+Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series, NumberText text) {
+  Chart chart = chart_over_time(title, kSince, label, std::move(text));
   int64_t width = 1;
   size_t bins = 0;
   for (const TimeSeries& s : series) width = std::max(width, s.profile->timeline.width());
@@ -33,9 +34,8 @@ Chart over_time(const std::string& title, const std::string& label, const std::v
     const Timeline& t = s.profile->timeline;
     std::vector<double> sums(bins);
     for (size_t i = 0; i < t.bins().size(); ++i) sums[bin_of(t, i)] += s.value(t.bins()[i]);
-    ChartSeries& out = chart.series.emplace_back(ChartSeries{s.name, {}});
-    for (size_t i = 0; i < bins; ++i) out.points.push_back({double(i) * seconds, sums[i] / seconds});
-    out.points.push_back({double(bins) * seconds, 0});
+    add_steps(
+        chart, {s.name, {}}, bins, [&](size_t i) { return double(i) * seconds; }, [&](size_t i) { return sums[i] / seconds; });
   }
   return chart;
 }
@@ -60,6 +60,41 @@ Chart time_at_depth(const std::vector<const Profile*>& profiles) {
     chart.series.push_back(std::move(series));
   }
   return chart;
+}
+
+void LatencyTimeline::add(const Op& op) {
+  if (op.has(kOpUnfinished)) return;
+  if (start_ < 0) start_ = op.start;
+  const int64_t time = std::max<int64_t>(0, op.start - start_);
+  for (; size_t(time / width_) >= kMostBins; width_ *= 2) {
+    std::vector<Histogram> halved((bins_.size() + 1) / 2);
+    for (size_t i = 0; i < bins_.size(); ++i) halved[i / 2].merge(bins_[i]);
+    bins_ = std::move(halved);
+  }
+  bins_.resize(std::max(bins_.size(), size_t(time / width_) + 1));
+  bins_[size_t(time / width_)].add(op.duration);
+}
+
+Chart LatencyTimeline::chart() const {
+  Chart chart = chart_over_time("Latency over time", kSince, "latency", duration_text);
+  chart.log_y = true;
+  for (const auto& [name, quantile] : {std::pair("p50", 0.5), {"p99", 0.99}, {"max", 1.0}})
+    add_steps(
+        chart, {.name = name, .points = {}, .colour = quantile == 1 ? 1 : 0, .thin = quantile == 0.5}, bins_.size(),
+        [&](size_t i) { return begin_of(i); },
+        [&](size_t i) { return bins_[i].count() ? double(bins_[i].quantile(quantile)) : kGap; });
+  return chart;
+}
+
+HeatMap LatencyTimeline::heat_map() const {
+  HeatMap map{.title = "Latency of every operation", .cells = {}};
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    HeatMap::Counts counts{};
+    HeatMap::count(bins_[i], counts);
+    for (size_t bucket = 0; bucket < counts.size(); ++bucket)
+      if (counts[bucket]) map.cells.push_back({begin_of(i), begin_of(i + 1), int(bucket), counts[bucket]});
+  }
+  return map;
 }
 
 }  // namespace fsr::fstrace

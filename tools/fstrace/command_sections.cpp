@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "op_text.hpp"
-#include "util/histogram_chart.hpp"
-#include "util/row_drawings.hpp"
+#include "util/chart.hpp"
+#include "util/drawings.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {

@@ -12,7 +12,6 @@
 #include "command_sections.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
-#include "latency_timeline.hpp"
 #include "model/model_source.hpp"
 #include "model/shipped_models.hpp"
 #include "model_page.hpp"

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
 #include "util/html_page.hpp"
 #include "util/load_curve.hpp"
 #include "util/output_file.hpp"
