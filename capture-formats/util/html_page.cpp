@@ -157,19 +157,18 @@ void HtmlPage::list(std::string_view attributes, const Values& values) {
                      value.value.empty() ? cell_text(value) : unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
-void HtmlPage::facts(std::string_view id, const Values& facts) {
-  list(fmt::format(" class=\"env\" id=\"{}\"", id), facts);
-}
+void HtmlPage::facts(std::string_view id, const Values& facts) { list(fmt::format(" class=\"env\" id=\"{}\"", id), facts); }
 void HtmlPage::tiles(const Values& tiles) { list("", tiles); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
-void HtmlPage::section(std::string_view id, std::string_view heading) {
+void HtmlPage::section(std::string_view id, std::string_view heading, std::string_view text) {
   if (in_section_) body_ += "</section>\n";
   in_section_ = true;
   fmt::format_to(std::back_inserter(contents_), "<li><a href=\"#{}\">{}</a></li>\n", id, xml_text(heading));
   fmt::format_to(std::back_inserter(body_), "<section id=\"{0}\" aria-labelledby=\"{0}-h\">\n<h2 id=\"{0}-h\">{1}</h2>\n", id,
                  xml_text(heading));
+  if (!text.empty()) note(text);
 }
 
 void HtmlPage::table(const Table& t) {

@@ -25,8 +25,8 @@ class HtmlPage {
   void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences);
   // Adds markup whose texts are escaped already.
   void markup(std::string_view html);
-  // Adds a heading, and an entry in the list of contents.
-  void section(std::string_view id, std::string_view heading);
+  // Adds a heading, an entry in the list of contents, and a note below the heading if it is not empty.
+  void section(std::string_view id, std::string_view heading, std::string_view text = {});
   // A cell of a table. `text` is escaped. `value`: the exact number behind a text such as "1.2 ms", for programs; may be empty.
   // `below`: a second line in small letters; may be empty. `looks`: classes of the page's style, such as "x1" to "x3" for a
   // background that says better, "y1" to "y3" worse; may be empty. `picture`: markup in place of a text.

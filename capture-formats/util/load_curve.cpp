@@ -2,9 +2,9 @@
 #include "util/load_curve.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
-
-#include "util/chart.hpp"
 
 namespace fsr {
 
@@ -19,43 +19,40 @@ static std::string end_of(const std::string& name) {
   return "..." + name.substr(from);
 }
 
-void LoadCurve::add(Run run) {
-  if (std::find(groups_.begin(), groups_.end(), run.group) == groups_.end()) groups_.push_back(run.group);
-  std::vector<Run>& series = series_[run.series];
-  series.push_back(std::move(run));
-}
-
-Chart LoadCurve::chart() const {
+Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs) {
   Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
-  const bool apart = groups_.size() > 1 && groups_.size() <= kApart;
-  for (size_t group = 0; group < (apart ? groups_.size() : 1); ++group)
-    for (size_t i = 0; i < names_.size(); ++i) {
-      ChartSeries& line = chart.series.emplace_back(ChartSeries{names_[i] + (apart ? ", " + end_of(groups_[group]) : ""), {}});
-      line.thin = i == 0;
+  chart.x_text = count_text;
+  chart.y_text = duration_text;
+  std::vector<std::string> groups;  // in their order
+  std::map<std::string, std::vector<const LoadRun*>> all;
+  double least = HUGE_VAL, most = 0;
+  for (const LoadRun& run : runs) {
+    if (std::find(groups.begin(), groups.end(), run.group) == groups.end()) groups.push_back(run.group);
+    all[run.series].push_back(&run);
+    least = std::min(least, run.achieved);
+    most = std::max(most, run.achieved);
+  }
+  chart.log_x = least > 0 && most >= kFarApart * least;
+  const bool apart = groups.size() > 1 && groups.size() <= kApart;
+  for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
+    for (size_t i = 0; i < names.size(); ++i) {
+      ChartSeries line{.name = names[i] + (apart ? ", " + end_of(groups[group]) : ""), .points = {}, .thin = i == 0};
       line.colour = apart ? int(group) : std::max(0, int(i) - 1);
-      for (const auto& [name, runs] : series_) {
-        if (apart && runs[0].group != groups_[group]) continue;
+      for (const auto& [name, series] : all) {
+        if (apart && series[0]->group != groups[group]) continue;
         std::vector<ChartPoint> points;
         std::set<std::string> loads;
-        for (const Run& run : runs) {
-          points.push_back({run.achieved, run.times[i]});
-          loads.insert(run.asked);
+        for (const LoadRun* run : series) {
+          points.push_back({run->achieved, run->times[i]});
+          loads.insert(run->asked);
         }
         if (loads.size() > 1)
           add_part(line, std::move(points));
         else
           for (const ChartPoint& point : points) add_part(line, {point});
       }
+      chart.series.push_back(std::move(line));
     }
-  double least = 0, most = 0;
-  for (const auto& [name, runs] : series_)
-    for (const Run& run : runs) {
-      least = least > 0 ? std::min(least, run.achieved) : run.achieved;
-      most = std::max(most, run.achieved);
-    }
-  chart.log_x = least > 0 && most >= kFarApart * least;
-  chart.x_text = count_text;
-  chart.y_text = duration_text;
   return chart;
 }
 

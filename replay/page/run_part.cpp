@@ -150,8 +150,8 @@ class RunPart {
     std::vector<ResultRow> intervals = of_.rows("intervals");
     std::erase_if(intervals, [](const ResultRow& row) { return !row.text("kind").empty(); });
     if (intervals.empty()) return;
-    page_.section("time", "Over time");
-    page_.note(
+    page_.section(
+        "time", "Over time",
         "A gap is a stretch in which nothing completed, or on a logarithmic axis a zero. Response runs from the time that an "
         "operation was due.");
     write_over_time(page_, intervals, replayed_ ? 0 : run_.real("asked_per_s"));
@@ -185,11 +185,12 @@ class RunPart {
   }
 
   void kinds() {
-    page_.section("kinds", "By kind of operation");
     const bool recorded = of_.of("", "recorded");
-    page_.note(
+    page_.section(
+        "kinds", "By kind of operation",
         std::string("Service on a logarithmic scale, with marks at p50 and p99. Sorted by the time that the target took.") +
-        (recorded ? " Above, grey: in the capture; below, blue: replayed. In small letters: the capture, and the ratio." : ""));
+            (recorded ? " Above, grey: in the capture; below, blue: replayed. In small letters: the capture, and the ratio."
+                      : ""));
     double low = 1e18, high = 0;
     for (const ResultRow& row : of_.distributions)
       if (!row.text("kind").empty() && row.number("count") > 0)

@@ -84,8 +84,8 @@ class Page {
   }
 
   void cases() {
-    page_.section("cases", "Cases");
-    page_.note(
+    page_.section(
+        "cases", "Cases",
         "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the time at "
         "which "
         "an operation was due. fsreplay report --run N draws the page of one run.");
@@ -176,22 +176,20 @@ class Page {
                          [&](const ShownRun& run) { return run.row.text(column) != runs_[0].row.text(column); });
     };
     const bool inputs = differ("input"), targets = differ("target");
-    auto group = [&](const ResultRow& run) {
-      if (!inputs) return run.text("target");
-      return targets ? run.text("input") + " on " + run.text("target") : run.text("input");
-    };
-    LoadCurve curve({"p50", "p99"});
+    std::vector<LoadRun> points;
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
-        const ResultRow& row = run.row;
-        curve.add({.group = group(row),
-                   .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
-                   .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
-                   .achieved = row.real("achieved_per_s"),
-                   .times = {response->real("p50_ns"), response->real("p99_ns")}});
+        const std::string input = run.row.text("input"), target = run.row.text("target");
+        points.push_back({.group = !inputs   ? target
+                                   : targets ? input + " on " + target
+                                             : input,
+                          .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), run.row.number("series")),
+                          .asked = fmt::format("{} {}", run.row.real("asked_per_s"), run.row.real("scale")),
+                          .achieved = run.row.real("achieved_per_s"),
+                          .times = {response->real("p50_ns"), response->real("p99_ns")}});
       }
     page_.section("curve", "Response over load");
-    page_.chart(curve.chart());
+    page_.chart(load_curve({"p50", "p99"}, points));
   }
 
   // Writes a table of service times by kind: of replays, beside what the capture had.

@@ -142,8 +142,8 @@ class PageOfComparison {
 
   void rows(size_t target) {
     const std::string a(1, letter(0)), b(1, letter(target));
-    page_.section("against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)));
-    page_.note(
+    page_.section(
+        "against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)),
         "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
         "filled bar is a difference that is shown. The scale is logarithmic.");
     std::vector<RatioBar> bars;
@@ -165,8 +165,8 @@ class PageOfComparison {
   }
 
   void rounds() {
-    page_.section("rounds", "Every round");
-    page_.note("In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
+    page_.section("rounds", "Every round",
+                  "In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
     HtmlPage::Table table{.caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}};
     table.folded = "These values as a table";
     for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_sections.hpp"
+#include "report_sections.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "op_text.hpp"
 #include "util/chart.hpp"
 #include "util/drawings.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -18,6 +19,7 @@ namespace {
 using Command = CommandActivity::Command;
 
 constexpr size_t kMostCommands = 12;  // in a drawing
+constexpr size_t kMostKinds = 12;     // that are drawn at once
 
 std::string name_of(const Command& command) { return command.name.empty() ? "?" : command.name; }
 
@@ -64,8 +66,7 @@ void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profi
 }  // namespace
 
 void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const SlowestOps& slowest, const Profile& profile) {
-  page.section("slow", "What was slow");
-  page.note("The time in the file system, by command and by what it asked for.");
+  page.section("slow", "What was slow", "The time in the file system, by command and by what it asked for.");
   StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}, .bars = {}};
   HtmlPage::Table t{.caption = "Time by command",
                     .headings = {"command", "operations", "failed"},
@@ -117,23 +118,29 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
   page.table(t);
 }
 
-void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts) {
-  double whole = 0;
-  for (const HotPart& part : parts) whole += part.measure->latency.sum();
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const HotPart& a, const HotPart& b) { return a.measure->latency.sum() > b.measure->latency.sum(); });
-  HtmlPage::Table t{
-      .caption = caption, .headings = {what, "time", "operations", "failed", "read", "written", "p50", "p99"}, .id = id};
-  for (const auto& [name, measure] : parts) {
-    if (t.rows.size() == kHot) break;
-    const Measure& m = *measure;
-    t.rows.push_back({name.empty() ? "?" : name, duration_cell(int64_t(m.latency.sum())), count_cell(m.operations),
-                      count_cell(m.failed), size_cell(m.read_bytes), size_cell(m.written_bytes),
-                      duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99))});
-    t.bars.push_back(whole > 0 ? m.latency.sum() / whole : 0);
+void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
+                   bool drawn) {
+  Histogram all;
+  for (const HotPart& part : parts) all.merge(part.measure->latency);
+  auto time = [](const HotPart& part) { return part.measure->latency.sum(); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const HotPart& a, const HotPart& b) { return time(a) > time(b); });
+  const size_t left_out = drawn ? 0 : parts.size() - std::min(parts.size(), kHot);
+  parts.resize(parts.size() - left_out);
+  const StripScale scale = StripScale::of_times(double(all.min()), double(all.max()));
+  HtmlPage::Table t{.caption = caption, .headings = {what}, .id = id};
+  if (drawn) t.headings.emplace_back(""), t.pictures = 1, t.scale = scale.axis("", ""), t.most = kMostKinds;
+  t.headings.insert(t.headings.end(), {"time", "operations", "failed", "read", "written", "p50", "p99", "max"});
+  for (const HotPart& part : parts) {
+    const Measure& m = *part.measure;
+    std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(std::vector<HtmlPage::Cell>{part.name.empty() ? "?" : part.name});
+    if (drawn) row.push_back(HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)));
+    row.insert(row.end(), {duration_cell(int64_t(time(part))), count_cell(m.operations), count_cell(m.failed),
+                           m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : ""});
+    for (double quantile : {0.5, 0.99, 1.0}) row.push_back(duration_cell(m.latency.quantile(quantile)));
+    t.bars.push_back(time(part) / std::max(all.sum(), 1.0));
   }
   page.table(t);
-  if (parts.size() > kHot) page.paragraph(fmt::format("{} more are not shown.", format_count(parts.size() - kHot)));
+  if (left_out) page.paragraph(fmt::format("{} more are not shown.", format_count(left_out)));
 }
 
 }  // namespace fsr::fstrace

@@ -9,24 +9,20 @@
 #include <optional>
 
 #include "charts.hpp"
-#include "command_sections.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
 #include "model/model_source.hpp"
 #include "model/shipped_models.hpp"
-#include "model_page.hpp"
+#include "report_sections.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
 #include "util/html_page.hpp"
-#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
 
 namespace {
-
-constexpr size_t kMostKinds = 12;  // of operations, at once
 
 struct Options {
   std::vector<std::string> files;
@@ -143,8 +139,8 @@ class ReportPage {
   }
 
   void load() {
-    page_.section("load", "Load over time");
-    page_.note(
+    page_.section(
+        "load", "Load over time",
         "Who worked when: each field of a row is a stretch of time, and the darker it is, the more operations began in it.");
     add_activity(page_, activity_, profile_.seconds());
     page_.chart(over_time("Operations", "operations/s", {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}},
@@ -159,31 +155,12 @@ class ReportPage {
   }
 
   void mix() {
-    page_.section("mix", "Mix");
-    page_.note("Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
-    const Histogram& latency = profile_.total.latency;
-    const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
-    HtmlPage::Table t{.caption = "Operations by kind; the bar is the share of the time",
-                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p99", "max"},
-                      .id = "kinds",
-                      .pictures = 1,
-                      .scale = scale.axis("", ""),
-                      .most = kMostKinds};
-    std::vector<size_t> kinds;
+    page_.section("mix", "Mix",
+                  "Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
+    std::vector<HotPart> kinds;
     for (size_t k = 0; k < kOpKinds; ++k)
-      if (profile_.kinds[k].operations) kinds.push_back(k);
-    auto time = [&](size_t k) { return profile_.kinds[k].latency.sum(); };
-    std::stable_sort(kinds.begin(), kinds.end(), [&](size_t x, size_t y) { return time(x) > time(y); });
-    for (size_t k : kinds) {
-      const Measure& m = profile_.kinds[k];
-      t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
-                        count_cell(m.operations), count_cell(m.failed), duration_cell(int64_t(time(k))),
-                        m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
-                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99)),
-                        duration_cell(m.latency.max())});
-      t.bars.push_back(time(k) / std::max(latency.sum(), 1.0));
-    }
-    page_.table(t);
+      if (profile_.kinds[k].operations) kinds.push_back({op_name(OpKind(k)), &profile_.kinds[k]});
+    add_hot_table(page_, "kinds", "Operations by kind; the bar is the share of the time", "kind", std::move(kinds), true);
   }
 
   void latency() {
