@@ -153,33 +153,22 @@ class Drawing {
     end();
   }
 
-  // Columns from top to bottom, one for each point of the first series, with the values of all series there.
+  // Columns from top to bottom, one for each x, with the values of all series there.
   void hits() {
-    if (chart_.series.empty() || narrow()) return;
-    const std::vector<ChartPoint>& points = chart_.series[0].points;
     const bool spans = chart_.style != ChartStyle::lines;
-    // Gaps part series that may overlap, so that points need not be in order.
-    std::vector<size_t> order;
-    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i)
-      if (spans || has_value_at(i)) order.push_back(i);
-    if (!spans) std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return points[a].x < points[b].x; });
-    for (size_t k = 0; k < order.size(); ++k) {
-      const size_t i = order[k];
-      double from = x(points[i].x), to = spans ? x(points[i + 1].x) : from;
-      if (!spans) {
-        from = k ? (from + x(points[order[k - 1]].x)) / 2 : from - 10;
-        to = k + 1 < order.size() ? (to + x(points[order[k + 1]].x)) / 2 : to + 10;
-      }
-      std::string text = chart_.x_text(points[i].x) + (spans ? " to " + chart_.x_text(points[i + 1].x) : "");
-      for (const ChartSeries& s : chart_.series)
-        if (i < s.points.size()) text += "\n" + (s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]);
-      canvas_.hit(from, to, text);
+    const auto rows = chart_rows(chart_);
+    for (auto at = rows.begin(); at != rows.end(); ++at) {
+      const bool first = at == rows.begin(), last = std::next(at) == rows.end();
+      const double next = last ? to_ : std::next(at)->first, here = x(at->first);
+      std::string text = chart_.x_text(at->first) + (spans ? " to " + chart_.x_text(next) : "");
+      for (size_t i = 0; i < chart_.series.size(); ++i)
+        if (!at->second[i].empty())
+          text += "\n" + (chart_.series[i].name.empty() ? "" : chart_.series[i].name + ": ") + at->second[i];
+      if (spans)
+        canvas_.hit(here, x(next), text);
+      else
+        canvas_.hit(first ? here - 10 : (here + x(std::prev(at)->first)) / 2, last ? here + 10 : (here + x(next)) / 2, text);
     }
-  }
-  // True: a series has a value at its i-th point.
-  bool has_value_at(size_t i) const {
-    return std::any_of(chart_.series.begin(), chart_.series.end(),
-                       [i](const ChartSeries& s) { return i < s.points.size() && !is_gap(s.points[i]); });
   }
 
   const Chart& chart_;
@@ -221,7 +210,21 @@ void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
   series.points.insert(series.points.end(), points.begin(), points.end());
 }
 
-std::string chart_value(const Chart& chart, const ChartPoint& point) { return is_gap(point) ? "–" : chart.y_text(point.y); }
+std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart) {
+  const bool spans = chart.style != ChartStyle::lines;  // the last point only ends the value before
+  std::multimap<double, std::vector<std::string>> rows;
+  for (size_t number = 0; number < chart.series.size(); ++number) {
+    const std::vector<ChartPoint>& points = chart.series[number].points;
+    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
+      if (!spans && is_gap(points[i])) continue;  // nothing but the place where a line ends
+      auto [at, end] = rows.equal_range(points[i].x);
+      while (at != end && !at->second[number].empty()) ++at;
+      if (at == end) at = rows.emplace_hint(end, points[i].x, std::vector<std::string>(chart.series.size()));
+      at->second[number] = is_gap(points[i]) ? "–" : chart.y_text(points[i].y);
+    }
+  }
+  return rows;
+}
 
 std::string xml_text(std::string_view bytes) {
   std::string out;
@@ -280,6 +283,7 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
   return chart;
 }
 
-std::string chart_svg(const Chart& chart, bool standalone) { return Drawing(chart).draw(standalone); }
+std::string chart_svg(const Chart& chart) { return Drawing(chart).draw(false); }
+std::string chart_file(const Chart& chart) { return Drawing(chart).draw(true); }
 
 }  // namespace fsr

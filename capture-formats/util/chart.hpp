@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,10 +79,10 @@ struct NamedHistogram {
 Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
                   NumberText text);
 
-// `standalone`: one SVG document that ends in a newline, else an element with a role and a label for screen readers.
-std::string chart_svg(const Chart& chart, bool standalone);
-// Returns the text of a point's value: "–" for a gap.
-std::string chart_value(const Chart& chart, const ChartPoint& point);
+std::string chart_svg(const Chart& chart);   // an element with a role and a label for screen readers
+std::string chart_file(const Chart& chart);  // an SVG document
+// Returns the values at each x, in order: a text for each series, "–" for a gap in steps, empty where it has no point.
+std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
 // Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.

@@ -230,36 +230,14 @@ void HtmlPage::whole_table(const Table& t) {
   if (!t.folded.empty()) body_ += "</details>\n";
 }
 
-std::string HtmlPage::drawings(const std::string& wide_svg, const std::string& phone_svg) {
-  return "<div class=\"wide\">" + wide_svg + "</div>\n<div class=\"phone\">" + phone_svg + "</div>\n";
-}
-
 void HtmlPage::chart(const Chart& chart) {
-  // A drawing shrunk to a phone's width could not be read.
-  Chart phone = chart;
-  phone.width = kPhoneWidth;
-  phone.height = 280;
-  body_ += "<figure>\n" + drawings(chart_svg(chart, false), chart_svg(phone, false));
   Table t{.caption = chart.title, .headings = {chart.x_label}, .folded = "The values of “" + chart.title + "” as a table"};
   for (const ChartSeries& s : chart.series) t.headings.push_back(s.name.empty() ? chart.y_label : s.name);
-  // Series may have points of their own where they are lines.
-  size_t most = 0;
-  for (const ChartSeries& s : chart.series) most = std::max(most, s.points.size());
-  if (chart.style != ChartStyle::lines && most) --most;
-  for (size_t i = 0; i < most; ++i) {
-    const bool parts = chart.style == ChartStyle::lines &&
-                       std::all_of(chart.series.begin(), chart.series.end(),
-                                   [i](const ChartSeries& s) { return i >= s.points.size() || is_gap(s.points[i]); });
-    if (parts) continue;  // nothing but the place where a line ends
-    std::vector<Cell> row{""};
-    for (const ChartSeries& s : chart.series) {
-      row.push_back(i < s.points.size() ? chart_value(chart, s.points[i]) : "");
-      if (row[0].text.empty() && i < s.points.size()) row[0] = chart.x_text(s.points[i].x);
-    }
-    t.rows.push_back(std::move(row));
+  for (const auto& [x, values] : chart_rows(chart)) {
+    t.rows.push_back({chart.x_text(x)});
+    t.rows.back().insert(t.rows.back().end(), values.begin(), values.end());
   }
-  table(t);
-  body_ += "</figure>\n";
+  figure(chart, chart_svg, t);
 }
 
 void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
@@ -267,20 +245,18 @@ void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
   Table t{.caption = "Operations by time", .headings = {"time from"}, .folded = "Operations by time as a table"};
   std::map<int, std::vector<uint64_t>> counts;
   for (size_t i = 0; i < maps.size(); ++i) {
-    const HeatMap& map = maps[i];
-    t.headings.push_back(map.title);
-    for (const HeatMap::Cell& cell : map.cells) {
+    t.headings.push_back(maps[i].title);
+    for (const HeatMap::Cell& cell : maps[i].cells) {
       std::vector<uint64_t>& row = counts[cell.bucket];
       row.resize(maps.size());
       row[i] += cell.count;
     }
-    figure(map, heat_map_svg);
   }
   for (const auto& [bucket, row] : counts) {
     t.rows.push_back({duration_cell(std::llround(std::pow(10, double(bucket) / HeatMap::kPerDecade)))});
     for (uint64_t n : row) t.rows.back().push_back(count_cell(n));
   }
-  table(t);
+  for (const HeatMap& map : maps) figure(map, heat_map_svg, &map == &maps.back() ? t : Table{});
 }
 
 std::string HtmlPage::finish() {

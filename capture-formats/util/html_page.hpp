@@ -58,20 +58,22 @@ class HtmlPage {
     size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
   void table(const Table& table);
-  static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
-  // Adds what `draw` returns for `drawing` in two widths, of which a browser shows the one that fits its window.
+  // Adds what `draw` returns for `drawing` in two widths, of which a browser shows the one that fits its window: a drawing shrunk
+  // to a phone's width could not be read. Below it stands a folded table of its values.
   template <class Drawing>
-  void figure(Drawing drawing, std::string (*draw)(const Drawing&)) {
+  void figure(Drawing drawing, std::string (*draw)(const Drawing&), const Table& values) {
     const std::string wide = draw(drawing);
-    drawing.width = kPhoneWidth;
-    markup("<figure>\n" + drawings(wide, draw(drawing)) + "</figure>\n");
+    drawing.width = 360;
+    if constexpr (requires { drawing.height; }) drawing.height = 280;
+    body_ += "<figure>\n<div class=\"wide\">" + wide + "</div>\n<div class=\"phone\">" + draw(drawing) + "</div>\n";
+    if (!values.headings.empty()) table(values);
+    body_ += "</figure>\n";
   }
   // Adds a list of names and values. A value that is empty is left out.
   using Values = std::vector<std::pair<std::string, Cell>>;
   void facts(std::string_view id, const Values& facts);
-  // Adds the drawing, and below it its points as a folded table.
   void chart(const Chart& chart);
-  // Adds drawings on one scale, and below them the counts as a folded table.
+  // Adds drawings on one scale.
   void heat_maps(std::vector<HeatMap> maps);
   // Makes browsers load the page again after so many seconds.
   void refresh_every(int seconds) { refresh_ = seconds; }
@@ -80,7 +82,6 @@ class HtmlPage {
   std::string finish();
 
  private:
-  static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
   void whole_table(const Table& table);
   void list(std::string_view attributes, const Values& values);
 

@@ -20,12 +20,17 @@ constexpr size_t kMostCases = 8;       // columns of the table of kinds
 constexpr size_t kMostReasons = 10;    // sentences about runs that were not clean
 constexpr double kShownStep = 0.0005;  // of ratios, which have three digits after 1; finer differences are not shown
 
-// Returns the median of the runs of a case that have the value, and below it the least and the highest.
-template <class Value, class ToCell>
-Cell median_cell(const Case& of, Value value, ToCell cell) {
+// Returns the values of the runs of a case that have one, and so none below 0.
+template <class Value>
+std::vector<double> values_of(const Case& of, Value value) {
   std::vector<double> values;
   for (const ShownRun* run : of.runs)
     if (const double v = value(*run); v >= 0) values.push_back(v);
+  return values;
+}
+
+// Returns the median, and below it the least and the highest.
+Cell median_cell(const std::vector<double>& values, Cell (*cell)(double)) {
   if (values.empty()) return "";
   Cell shown = cell(median(values));
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -34,6 +39,27 @@ Cell median_cell(const Case& of, Value value, ToCell cell) {
 }
 
 Cell time_cell(double ns) { return duration(std::llround(ns)); }
+
+// A figure by which runs are compared.
+struct Figure {
+  const char *name, *what;  // what: a distribution; null: the rate
+  Quantile quantile = {};
+  std::vector<double> of(const Case& one, bool ended = false) const {  // ended: of no run that goes on
+    return values_of(one, [&](const ShownRun& run) {
+      const ResultRow* its = what ? run.of("", what) : &run.row;
+      return its && !(ended && run.chosen.running) ? its->real(what ? quantile.column : "achieved_per_s") : -1;
+    });
+  }
+  bool is_bound(const Case& one) const {
+    return what && std::any_of(one.runs.begin(), one.runs.end(),
+                               [&](const ShownRun* run) { return run->is_bound(what, quantile.share); });
+  }
+};
+constexpr Figure kFigures[] = {{"achieved/s", nullptr},
+                               {"service, p50", "service", kP50},
+                               {"service, p99", "service", kP99},
+                               {"response, p50", "response", kP50},
+                               {"response, p99", "response", kP99}};
 
 // Returns a ratio, with a step of shade for each factor of two.
 Cell shaded(double ratio) {
@@ -84,43 +110,25 @@ class Page {
   }
 
   void cases() {
-    page_.section(
-        "cases", "Cases",
-        "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the time at "
-        "which "
-        "an operation was due. fsreplay report --run N draws the page of one run.");
-    HtmlPage::Table t{
-        .caption = "All cases",
-        .headings = {"case", "runs", "achieved/s", "service, p50", "service, p99", "response, p50", "response, p99"},
-        .id = "case-table"};
+    page_.section("cases", "Cases",
+                  "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the "
+                  "time at which an operation was due. fsreplay report --run N draws the page of one run.");
+    HtmlPage::Table t{.caption = "All cases", .headings = {"case", "runs"}, .id = "case-table"};
+    for (const Figure& figure : kFigures) t.headings.emplace_back(figure.name);
     for (const Case& one : cases_) {
-      auto time = [&](const char* what, const Quantile& q) {
-        Cell cell = median_cell(
-            one, [&](const ShownRun& run) { return run.of("", what) ? run.of("", what)->real(q.column) : -1; }, time_cell);
-        if (std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return run->is_bound(what, q.share); }))
-          cell.text = "> " + cell.text;
-        return cell;
-      };
       const std::string target = one.runs[0]->row.text("target");
-      t.rows.push_back({Cell(one.name, "", one.name.starts_with(target) ? "" : target), count(int64_t(one.runs.size())),
-                        median_cell(
-                            one, [](const ShownRun& run) { return run.row.real("achieved_per_s"); }, rate),
-                        time("service", kP50), time("service", kP99), time("response", kP50), time("response", kP99)});
+      std::vector<Cell>& cells = t.rows.emplace_back(
+          std::vector<Cell>{{one.name, "", one.name.starts_with(target) ? "" : target}, count(int64_t(one.runs.size()))});
+      for (const Figure& figure : kFigures) {
+        cells.push_back(median_cell(figure.of(one), figure.what ? time_cell : rate));
+        if (figure.is_bound(one)) cells.back().text.insert(0, "> ");
+      }
     }
     page_.table(t);
   }
 
   // Compares cases of one load with the first of them, where both have enough runs.
   void ratios() {
-    struct Figure {
-      const char *name, *what;  // what: a distribution; null: the rate
-      Quantile quantile = {};
-    };
-    constexpr Figure kFigures[] = {{"achieved/s", nullptr},
-                                   {"service, p50", "service", kP50},
-                                   {"service, p99", "service", kP99},
-                                   {"response, p50", "response", kP50},
-                                   {"response, p99", "response", kP99}};
     auto load_of = [](const Case& one) {
       const ResultRow& run = one.runs[0]->row;
       return std::tuple(run.text("input"), load_text(run), run.text("ordering"), run.number("streams"));
@@ -135,21 +143,9 @@ class Page {
       std::vector<Cell> row = {one.name, first->name};
       bool any = false;
       for (const Figure& figure : kFigures) {
-        std::vector<double> values[2];
-        bool bound = false, clean = true;
-        for (const Case* of : {static_cast<const Case*>(&*first), &one})
-          for (const ShownRun* run : of->runs) {
-            const ResultRow* its = figure.what ? run->of("", figure.what) : &run->row;
-            if (its && !run->chosen.running)
-              values[of == &one].push_back(its->real(figure.what ? figure.quantile.column : "achieved_per_s"));
-            clean = clean && run->is_clean();
-            bound = bound || (figure.what && run->is_bound(figure.what, figure.quantile.share));
-          }
-        const double was = median(values[0]), is = median(values[1]);
-        const double step = figure.what && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep;
-        const auto found = bound ? std::nullopt : ratio_of_means(values[0], values[1], step);
+        const auto found = ratio_of(*first, one, figure);
+        row.push_back(found && is_clean(*first) && is_clean(one) ? against(*found, figure.what != nullptr) : "-");
         any = any || found;
-        row.push_back(found && clean ? against(*found, figure.what != nullptr) : Cell("-"));
       }
       if (any) t.rows.push_back(std::move(row));
     }
@@ -158,6 +154,15 @@ class Page {
         "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (red), as "
         "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
     page_.table(t);
+  }
+  static bool is_clean(const Case& one) {
+    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean(); });
+  }
+  static std::optional<MeanRatio> ratio_of(const Case& first, const Case& one, const Figure& figure) {
+    if (figure.is_bound(first) || figure.is_bound(one)) return std::nullopt;
+    const std::vector<double> before = figure.of(first, true), after = figure.of(one, true);
+    const double was = median(before), is = median(after);
+    return ratio_of_means(before, after, figure.what && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep);
   }
   static Cell against(const MeanRatio& found, bool less_is_better) {
     auto text = [](double ratio) { return fmt::format("{:.4g}", ratio); };
@@ -213,16 +218,16 @@ class Page {
     return names;
   }
   void kinds(const std::vector<std::string>& names, bool ratios) {
-    auto value = [ratios](const ShownRun& run, const std::string& kind) {
-      const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
-      if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
-      return double(is->number("p50_ns")) / (ratios ? double(was->number("p50_ns")) : 1);
+    auto values = [ratios](const Case& of, const std::string& kind) {
+      return values_of(of, [&](const ShownRun& run) {
+        const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
+        if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
+        return is->real("p50_ns") / (ratios ? was->real("p50_ns") : 1);
+      });
     };
     std::vector<const Case*> columns;
     for (const Case& one : cases_)
-      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) {
-            return std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return value(*run, kind) >= 0; });
-          }))
+      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return !values(one, kind).empty(); }))
         columns.push_back(&one);
     const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
     columns.resize(columns.size() - left_out);
@@ -233,10 +238,8 @@ class Page {
     for (const std::string& kind : names) {
       t.rows.push_back({kind});
       for (const Case* one : columns) {
-        Cell cell = median_cell(
-            *one, [&](const ShownRun& run) { return value(run, kind); }, ratios ? shaded : time_cell);
-        cell.below.clear();
-        t.rows.back().push_back(cell);
+        t.rows.back().push_back(median_cell(values(*one, kind), ratios ? shaded : time_cell));
+        t.rows.back().back().below.clear();
       }
     }
     if (ratios)

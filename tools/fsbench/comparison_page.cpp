@@ -189,7 +189,7 @@ class PageOfComparison {
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
       }
-      page_.markup("<figure>" + chart_svg(chart, false) + "</figure>\n");
+      page_.markup("<figure>" + chart_svg(chart) + "</figure>\n");
     }
     page_.markup("</div>\n");
     page_.table(table);

@@ -85,8 +85,7 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
     bars.bars.push_back(std::move(bar));
     t.rows.push_back(std::move(row));
   }
-  page.figure(std::move(bars), stacked_bars_svg);
-  page.table(t);
+  page.figure(std::move(bars), stacked_bars_svg, t);
   add_slowest(page, slowest, profile);
 }
 
@@ -114,8 +113,7 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
     rows.lines.push_back({.name = name_of(command),
                           .counts = std::move(command.started),
                           .more = format_count(command.operations) + " operations"});
-  page.figure(std::move(rows), activity_rows_svg);
-  page.table(t);
+  page.figure(std::move(rows), activity_rows_svg, t);
 }
 
 void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
