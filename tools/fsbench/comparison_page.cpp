@@ -45,7 +45,7 @@ RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
 }
 
 HtmlPage::Cell median_cell(const ComparedRow& row, size_t target) {
-  return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
+  return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(spread_of(row, target).median);
 }
 HtmlPage::Cell ratio_cell(const PairedRatio& values) {
   HtmlPage::Cell cell = values.rounds ? short_ratio(values.ratio) : "-";
@@ -133,9 +133,8 @@ class PageOfComparison {
     page_.section("rows", "Every row");
     HtmlPage::Table table{.caption = "Of all rounds", .headings = {"what", "unit", "median", "lowest", "highest"}, .words = {1}};
     for (const ComparedRow& row : c_.rows) {
-      const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-      table.rows.push_back(
-          {row.name, row.unit, bound_text(row, 0) + number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
+      const Spread spread = spread_of(row, 0);
+      table.rows.push_back({row.name, row.unit, median_cell(row, 0), number_text(spread.low), number_text(spread.high)});
     }
     page_.table(table);
   }
@@ -213,13 +212,7 @@ class PageOfComparison {
          {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
     page_.facts("env-list", facts);
     for (const NamedText& file : c_.files) {
-      std::string lines;
-      for (size_t at = 0; at < file.text.size();) {
-        const size_t end = std::min(file.text.find('\n', at), file.text.size());
-        lines += xml_text(file.text.substr(at, end - at)) + "\n";
-        at = end + 1;
-      }
-      page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), lines));
+      page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), xml_lines(file.text)));
     }
   }
 
