@@ -184,46 +184,38 @@ void HtmlPage::table(const Table& t) {
 }
 
 void HtmlPage::whole_table(const Table& t) {
-  auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.
   const bool stack = (t.text_columns && t.headings.size() > 2) || t.pictures;
   auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
-  fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
-                 xml_text(t.caption),
-                 t.pictures       ? " class=\"stack g\""
-                 : stack          ? " class=\"t stack\""
-                 : t.text_columns ? " class=\"t\""
-                                  : "",
-                 role("table"), t.id.empty() ? "" : " id=\"" + t.id + "\"");
-  fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
-  for (size_t i = 0; i < t.headings.size(); ++i)
-    fmt::format_to(out, "<th scope=\"col\"{}>{}{}</th>",
-                   is_text(i)             ? " class=\"w\""
-                   : i && i == t.pictures ? " class=\"p\""
-                                          : "",
-                   xml_text(t.headings[i]), i && i == t.pictures ? t.scale : "");
+  const std::string form = std::string(t.text_columns ? " t" : "") + (stack ? " stack" : "") + (t.pictures ? " g" : "");
+  body_ += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
+                       xml_text(t.caption), form.empty() ? "" : " class=\"" + form.substr(1) + "\"", role("table"),
+                       t.id.empty() ? "" : " id=\"" + t.id + "\"");
+  body_ += "<caption>" + xml_text(t.caption) + "</caption>\n<thead><tr>";
+  for (size_t i = 0; i < t.headings.size(); ++i) {
+    const bool drawn = i && i == t.pictures;
+    body_ += fmt::format("<th scope=\"col\"{}>{}{}</th>",
+                         is_text(i) ? " class=\"w\""
+                         : drawn    ? " class=\"p\""
+                                    : "",
+                         xml_text(t.headings[i]), drawn ? t.scale : "");
+  }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
-    for (size_t i = 0; i < t.rows[r].size(); ++i) {
-      const Cell& cell = t.rows[r][i];
-      if (i) {
-        const std::string label = stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "";
-        fmt::format_to(out, "<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), cell), role("cell"), label,
-                       cell_text(cell));
-        continue;
-      }
-      fmt::format_to(out, "<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), cell_text(cell));
-      if (r < t.bars.size())
-        fmt::format_to(
-            out,
-            "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{:.2f}\" "
-            "height=\"1\"><title>{:.1f} %</title></rect></svg>",
-            100 * t.bars[r], 100 * t.bars[r]);
-      body_ += "</th>";
-    }
+    const std::vector<Cell>& row = t.rows[r];
+    body_ += fmt::format("<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), row.empty() ? "" : cell_text(row[0]));
+    if (r < t.bars.size())
+      body_ += fmt::format(
+          "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{0:.2f}\" "
+          "height=\"1\"><title>{0:.1f} %</title></rect></svg>",
+          100 * t.bars[r]);
+    body_ += "</th>";
+    for (size_t i = 1; i < row.size(); ++i)
+      body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
+                           stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "", cell_text(row[i]));
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";

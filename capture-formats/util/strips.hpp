@@ -36,7 +36,6 @@ class StripScale {
  private:
   double percent(double value) const;  // from left to right, 0 to 100
   std::string grid() const;
-  std::string half(const Histogram& histogram, double most, bool up, bool alone) const;
   std::vector<double> shares(const Histogram* histogram) const;
 
   double low_ = 1, high_ = 1;
