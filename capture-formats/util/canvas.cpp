@@ -75,13 +75,11 @@ void Canvas::hit(double from, double to, std::string_view text) {
                   from, top_, std::max(to - from, 0.1), bottom_ - top_, xml_lines(text));
 }
 
-void Canvas::row(double top, double bottom, std::string_view name, std::string_view more) {
-  const auto room = size_t((left() - 8) / kCharacter);
-  const bool cut = name.size() > room;
-  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
-      xml_text(cut ? name.substr(0, room - 1) : name), cut ? "…" : "");
+void Canvas::row(double top, double bottom, const std::string& name, const std::string& more) {
+  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
+      xml_text(first_part(name, size_t((left() - 8) / kCharacter))));
   frame(top, bottom);
-  hit(left(), right(), fmt::format("{}\n{}", name, more));
+  hit(left(), right(), name + "\n" + more);
 }
 
 }  // namespace fsr

@@ -38,7 +38,7 @@ class Canvas {
   // Adds a text that appears while the pointer rests between `from` and `to`.
   void hit(double from, double to, std::string_view text);
   // Writes the name of a row, as much of it as there is room for, and lets it appear with `more` on the row.
-  void row(double top, double bottom, std::string_view name, std::string_view more);
+  void row(double top, double bottom, const std::string& name, const std::string& more);
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {

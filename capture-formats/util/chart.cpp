@@ -22,6 +22,14 @@ double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
 }
 
+// Returns where each character of UTF-8 begins.
+std::vector<size_t> character_starts(const std::string& text) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((text[i] & 0xc0) != 0x80) starts.push_back(i);
+  return starts;
+}
+
 class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title) {
@@ -242,6 +250,15 @@ std::string xml_text(std::string_view bytes) {
 std::string xml_lines(std::string_view bytes) {
   const size_t end = bytes.find('\n');
   return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
+}
+
+std::string first_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : text.substr(0, starts[most - 1]) + "…";
+}
+std::string last_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : "…" + text.substr(starts[starts.size() - most + 1]);
 }
 
 Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label, NumberText text) {

@@ -88,5 +88,8 @@ double round_step(double most, int ticks);
 // Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
 std::string xml_text(std::string_view bytes);
 std::string xml_lines(std::string_view bytes);  // newlines stay
+// Returns the first characters, or the last ones, and a mark in place of the rest if there are more than `most`.
+std::string first_part(const std::string& text, size_t most);
+std::string last_part(const std::string& text, size_t most);
 
 }  // namespace fsr

@@ -10,14 +10,7 @@ namespace fsr {
 
 constexpr size_t kApart = 2;       // groups, at most, that have lines of their own
 constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
-constexpr size_t kKeyRoom = 24;    // bytes of a group's name that the key of the drawing has room for on a phone
-
-static std::string end_of(const std::string& name) {
-  if (name.size() <= kKeyRoom) return name;
-  size_t from = name.size() - kKeyRoom;
-  while (from < name.size() && (name[from] & 0xc0) == 0x80) ++from;  // inside a character of UTF-8
-  return "..." + name.substr(from);
-}
+constexpr size_t kKeyRoom = 24;    // characters of a group's name that the key of the drawing has room for on a phone
 
 Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs) {
   Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
@@ -36,7 +29,7 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
   const bool apart = groups.size() > 1 && groups.size() <= kApart;
   for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
     for (size_t i = 0; i < names.size(); ++i) {
-      ChartSeries line{.name = names[i] + (apart ? ", " + end_of(groups[group]) : ""), .points = {}, .thin = i == 0};
+      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .points = {}, .thin = i == 0};
       line.colour = apart ? int(group) : std::max(0, int(i) - 1);
       for (const auto& [name, series] : all) {
         if (apart && series[0]->group != groups[group]) continue;

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "util/distinct_count.hpp"
+#include "util/drawings.hpp"
 
 using namespace fsr;
 
@@ -91,4 +92,12 @@ TEST_CASE("series with points of their own do not borrow each other's places") {
   CHECK(svg.find("<title>1\na: 5</title>") != svg.npos);
   CHECK(svg.find("<title>2\nb: 7</title>") != svg.npos);
   CHECK(svg.find("<title>3\na: 6\nb: 8</title>") != svg.npos);
+}
+
+TEST_CASE("a name of a row is cut between characters") {
+  ActivityRows rows{.title = "T", .end = 1, .lines = {{"ÄÖÜÄÖÜÄÖÜÄÖÜ", {1}, "more"}}};
+  const std::string svg = activity_rows_svg(rows);
+  CHECK(svg.find(">ÄÖÜÄÖÜÄÖÜÄ…</text>") != svg.npos);
+  CHECK(svg.find("\\x") == svg.npos);
+  CHECK(svg.find("<title>ÄÖÜÄÖÜÄÖÜÄÖÜ\nmore</title>") != svg.npos);
 }

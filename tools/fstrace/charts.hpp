@@ -28,6 +28,7 @@ class LatencyTimeline {
   // The median, the 99th percentile and the longest of each stretch of time; a gap where no operation started.
   Chart chart() const;
   HeatMap heat_map() const;
+  int64_t width() const { return width_; }  // of a stretch, ns
 
  private:
   double begin_of(size_t bin) const { return double(bin) * double(width_) / 1e9; }  // seconds

@@ -168,8 +168,9 @@ class ReportPage {
     page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
     page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
     page_.paragraph(
-        "Latency over time. Each cell and each step stands for the operations that started in about one sixtieth of the time. A "
-        "gap: no operation started.");
+        fmt::format("Latency over time. Each cell and each step stands for the operations that started within {}. A gap: no "
+                    "operation started.",
+                    duration_text(double(latencies_.width()))));
     page_.heat_maps({latencies_.heat_map()});
     page_.chart(latencies_.chart());
   }
