@@ -2,8 +2,9 @@
 #include "util/canvas.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "util/chart.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -16,6 +17,57 @@ constexpr int kKey = 27;         // top of the key
 constexpr int kLine = 16;
 constexpr int kBelowKey = 13;      // from the top of its last line
 constexpr double kTextBelow = 18;  // from the bottom to the base of the texts of its axis
+
+// Returns where each character of UTF-8 begins.
+static std::vector<size_t> character_starts(const std::string& text) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((text[i] & 0xc0) != 0x80) starts.push_back(i);
+  return starts;
+}
+
+std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
+std::string duration_text(double ns) {
+  std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
+  // A mark of an axis is "10 ms" and not "10.0 ms".
+  if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
+    const size_t last = text.find_last_not_of('0', space - 1);
+    text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
+  }
+  return text;
+}
+std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string count_text(double n) {
+  return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
+}
+
+std::string xml_text(std::string_view bytes) {
+  std::string out;
+  constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+  for (char c : escape_text(bytes)) {
+    const size_t at = kSpecial.find(c);
+    if (at == kSpecial.npos)
+      out += c;
+    else
+      out += kEntities[at];
+  }
+  return out;
+}
+
+std::string xml_lines(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
+}
+
+std::string first_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : text.substr(0, starts[most - 1]) + "…";
+}
+std::string last_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : "…" + text.substr(starts[starts.size() - most + 1]);
+}
 
 Canvas::Canvas(int width, std::string_view title) : width_(width), title_(xml_text(title)) {
   put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);

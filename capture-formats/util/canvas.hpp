@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SVG element of a drawing, with its title, a key, axes, and texts that appear under the pointer. Units are those of the
-// drawing. Use from one thread.
+// The SVG element of a drawing, with its title, a key, axes, and texts that appear under the pointer; and texts of drawings and
+// pages. Units are those of the drawing. Use from one thread.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -12,6 +13,21 @@
 #include <vector>
 
 namespace fsr {
+
+// Return a number as an axis or a point of a chart has it.
+using NumberText = std::function<std::string(double)>;
+std::string plain_text(double n);  // six digits
+std::string duration_text(double ns);
+std::string size_text(double bytes);
+std::string count_text(double n);  // "1,234"; with decimals if `n` is small
+std::string percent_text(double share);
+
+// Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
+std::string xml_text(std::string_view bytes);
+std::string xml_lines(std::string_view bytes);  // newlines stay
+// Returns the first characters, or the last ones, and a mark in place of the rest if there are more than `most`.
+std::string first_part(const std::string& text, size_t most);
+std::string last_part(const std::string& text, size_t most);
 
 class Canvas {
  public:

@@ -22,14 +22,6 @@ double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
 }
 
-// Returns where each character of UTF-8 begins.
-std::vector<size_t> character_starts(const std::string& text) {
-  std::vector<size_t> starts;
-  for (size_t i = 0; i < text.size(); ++i)
-    if ((text[i] & 0xc0) != 0x80) starts.push_back(i);
-  return starts;
-}
-
 class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title) {
@@ -194,22 +186,6 @@ double round_step(double most, int ticks) {
   return 10 * power;
 }
 
-std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
-std::string duration_text(double ns) {
-  std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
-  // A mark of an axis is "10 ms" and not "10.0 ms".
-  if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
-    const size_t last = text.find_last_not_of('0', space - 1);
-    text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
-  }
-  return text;
-}
-std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
-std::string count_text(double n) {
-  return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
-}
-
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 
 void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
@@ -234,35 +210,13 @@ std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart) {
   return rows;
 }
 
-std::string xml_text(std::string_view bytes) {
-  std::string out;
-  constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-  for (char c : escape_text(bytes)) {
-    const size_t at = kSpecial.find(c);
-    if (at == kSpecial.npos)
-      out += c;
-    else
-      out += kEntities[at];
-  }
-  return out;
-}
-
-std::string xml_lines(std::string_view bytes) {
-  const size_t end = bytes.find('\n');
-  return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
-}
-
-std::string first_part(const std::string& text, size_t most) {
-  const std::vector<size_t> starts = character_starts(text);
-  return starts.size() <= most ? text : text.substr(0, starts[most - 1]) + "…";
-}
-std::string last_part(const std::string& text, size_t most) {
-  const std::vector<size_t> starts = character_starts(text);
-  return starts.size() <= most ? text : "…" + text.substr(starts[starts.size() - most + 1]);
-}
-
-Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label, NumberText text) {
-  Chart chart{.title = title, .x_label = since, .y_label = label, .style = ChartStyle::areas};
+Chart steps_over(const TimeAxis& axis, const std::string& title, const std::string& label, NumberText text,
+                 std::vector<ChartSeries> lines, const std::function<double(size_t, size_t)>& value, bool log_y) {
+  for (size_t line = 0; line < lines.size(); ++line)
+    for (size_t i = 0; i < axis.edges.size(); ++i)
+      lines[line].points.push_back({axis.edges[i], i + 1 < axis.edges.size() ? value(line, i) : kGap});
+  Chart chart{.title = title, .x_label = axis.label, .y_label = label, .style = ChartStyle::areas, .log_y = log_y};
+  chart.series = std::move(lines);
   chart.height = 230;  // several stand under each other
   chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
   chart.y_text = std::move(text);

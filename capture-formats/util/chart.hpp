@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page, and numbers as their axes have them.
+// Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page.
 //
 // Colours are classes: s0, s1, ... for the series, grid and axis for the rest. A file of its own carries a style for them; a page
 // brings its own (dark mode). Every point has a text that appears while the pointer rests on its part of the chart; no script is
@@ -10,20 +10,12 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "util/canvas.hpp"
 #include "util/histogram.hpp"
 
 namespace fsr {
-
-// Return a number as an axis or a point of a chart has it.
-using NumberText = std::function<std::string(double)>;
-std::string plain_text(double n);  // six digits
-std::string duration_text(double ns);
-std::string size_text(double bytes);
-std::string count_text(double n);  // "1,234"; with decimals if `n` is small
-std::string percent_text(double share);
 
 struct ChartPoint {
   double x = 0, y = 0;  // y is kGap: there is no value
@@ -33,7 +25,7 @@ bool is_gap(const ChartPoint& point);
 
 struct ChartSeries {
   std::string name;
-  std::vector<ChartPoint> points;  // in order of x between two gaps; no line crosses a gap
+  std::vector<ChartPoint> points = {};  // in order of x between two gaps; no line crosses a gap
   int colour = -1;  // 0 to 6: 4 is grey, for what was recorded or due, 5 waiting, 6 lateness; -1: the number of the series
   bool thin = false;
   bool filled = false;  // the area below the steps
@@ -60,16 +52,14 @@ struct Chart {
   int width = 800, height = 300;
 };
 
-// Returns a chart without series, of steps over time. `since`: label of the time, such as "time since the start".
-Chart chart_over_time(const std::string& title, const std::string& since, const std::string& label, NumberText text);
-// Adds a series in which each value lasts for its stretch of time. `from(i)`: seconds at which stretch i begins; that of `count`
-// is the end of the last one.
-template <class From, class Value>
-void add_steps(Chart& chart, ChartSeries series, size_t count, From from, Value value) {
-  for (size_t i = 0; i < count; ++i) series.points.push_back({from(i), value(i)});
-  if (count) series.points.push_back({from(count), kGap});
-  chart.series.push_back(std::move(series));
-}
+// Stretches of time one after another.
+struct TimeAxis {
+  std::string label;          // such as "time since the start"
+  std::vector<double> edges;  // seconds: where each stretch begins, and the end of the last one
+};
+// Returns a chart of steps over time. `lines`: series without points. `value(line, i)`: of a line, by number, in stretch i.
+Chart steps_over(const TimeAxis& axis, const std::string& title, const std::string& label, NumberText text,
+                 std::vector<ChartSeries> lines, const std::function<double(size_t, size_t)>& value, bool log_y = false);
 
 struct NamedHistogram {
   std::string name;
@@ -85,11 +75,5 @@ std::string chart_file(const Chart& chart);  // an SVG document
 std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
-// Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
-std::string xml_text(std::string_view bytes);
-std::string xml_lines(std::string_view bytes);  // newlines stay
-// Returns the first characters, or the last ones, and a mark in place of the rest if there are more than `most`.
-std::string first_part(const std::string& text, size_t most);
-std::string last_part(const std::string& text, size_t most);
 
 }  // namespace fsr

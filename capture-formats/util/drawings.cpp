@@ -89,7 +89,7 @@ void HeatMap::count(const Histogram& times, Counts& counts) {
 }
 
 void share_scales(std::vector<HeatMap>& maps) {
-  HeatMap all{.title = {}, .cells = {}, .end = 1e-9, .first = HeatMap::kLastBucket};
+  HeatMap all{.title = {}, .end = 1e-9, .first = HeatMap::kLastBucket};
   for (const HeatMap& map : maps) {
     all.end = std::max(all.end, map.end);
     for (const HeatMap::Cell& cell : map.cells) {

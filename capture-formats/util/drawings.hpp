@@ -27,7 +27,7 @@ struct HeatMap {
     uint64_t count = 0;
   };
   std::string title;
-  std::vector<Cell> cells;  // any order
+  std::vector<Cell> cells = {};  // any order
   // Maps that are compared share these: the time at the right end (before: the least that is wanted), the buckets shown, and the
   // highest count.
   double end = 0;
@@ -50,7 +50,7 @@ struct ActivityRows {
   std::string title;
   double stretch = 1;  // seconds
   double end = 0;      // seconds at the right end
-  std::vector<Line> lines;
+  std::vector<Line> lines = {};
   int width = 800;
 };
 std::string activity_rows_svg(const ActivityRows& rows);
@@ -65,7 +65,7 @@ struct StackedBars {
   };
   std::string title;
   std::vector<std::string> parts;  // names, at most 5
-  std::vector<Bar> bars;
+  std::vector<Bar> bars = {};
   int width = 800;
 };
 std::string stacked_bars_svg(const StackedBars& bars);

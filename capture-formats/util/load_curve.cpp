@@ -29,7 +29,7 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
   const bool apart = groups.size() > 1 && groups.size() <= kApart;
   for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
     for (size_t i = 0; i < names.size(); ++i) {
-      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .points = {}, .thin = i == 0};
+      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .thin = i == 0};
       line.colour = apart ? int(group) : std::max(0, int(i) - 1);
       for (const auto& [name, series] : all) {
         if (apart && series[0]->group != groups[group]) continue;

@@ -13,10 +13,10 @@
 namespace fsr {
 
 struct RatioBar {
-  double middle = 1;           // above 1 is better
-  double low = 0, high = 0;    // interval; both 0: none
-  std::vector<double> rounds;  // ratio of each round
-  bool decided = false;        // the bar is filled
+  double middle = 1;                // above 1 is better
+  double low = 0, high = 0;         // interval; both 0: none
+  std::vector<double> rounds = {};  // ratio of each round
+  bool decided = false;             // the bar is filled
 };
 
 class StripScale {

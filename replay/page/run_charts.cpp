@@ -19,62 +19,40 @@ struct Line {
   int colour;
   bool thin = false, filled = false;
 };
+double column_of(const ResultRow& row, const Line& line) { return row.real(line.column); }
 
-// Adds a line in which each value lasts from the beginning to the end of its interval. An interval for which the column is null
-// is a gap.
-template <class Value>
-void add_line(Chart& chart, const std::vector<ResultRow>& rows, const Line& line, Value value) {
-  add_steps(
-      chart, {.name = line.name, .points = {}, .colour = line.colour, .thin = line.thin, .filled = line.filled}, rows.size(),
-      [&](size_t i) { return (i < rows.size() ? rows[i].real("from_ns") : rows.back().real("to_ns")) / 1e9; },
-      [&](size_t i) { return rows[i].has(line.column) ? value(rows[i]) : kGap; });
-}
+// Charts over the time of a run.
+class OverTime {
+ public:
+  OverTime(HtmlPage& page, const std::vector<ResultRow>& intervals) : page_(page), intervals_(intervals) {
+    for (const ResultRow& row : intervals) axis_.edges.push_back(row.real("from_ns") / 1e9);
+    axis_.edges.push_back(intervals.back().real("to_ns") / 1e9);
+  }
+  bool has(const char* column) const {
+    return std::any_of(intervals_.begin(), intervals_.end(), [column](const ResultRow& row) { return row.has(column); });
+  }
+  // Writes a chart of those lines that have a value. An interval for which the column is null is a gap.
+  template <class Value>
+  void chart(const char* title, const char* label, NumberText text, std::vector<Line> lines, Value value, bool log_y = false,
+             double least_y = 0) {
+    std::erase_if(lines, [this](const Line& line) { return !has(line.column); });
+    std::vector<ChartSeries> series;
+    for (const Line& line : lines)
+      series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
+    Chart chart = steps_over(
+        axis_, title, label, std::move(text), std::move(series),
+        [&](size_t line, size_t i) { return intervals_[i].has(lines[line].column) ? value(intervals_[i], lines[line]) : kGap; },
+        log_y);
+    chart.least_y = least_y;
+    page_.chart(chart);
+  }
+  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", duration_text, lines, column_of, true); }
 
-bool any_has(const std::vector<ResultRow>& rows, const char* column) {
-  return std::any_of(rows.begin(), rows.end(), [column](const ResultRow& row) { return row.has(column); });
-}
-
-Chart over_time(const std::string& title, const std::string& label, NumberText text) {
-  return chart_over_time(title, "time since the start of the run", label, std::move(text));
-}
-
-Chart load(const std::vector<ResultRow>& intervals, double asked) {
-  Chart chart = over_time("Operations a second", "operations/s", count_text);
-  auto add = [&](const Line& line) {
-    add_line(chart, intervals, line, [&](const ResultRow& row) {
-      const int64_t span = row.number("to_ns") - row.number("from_ns");
-      return span > 0 ? row.real(line.column) * 1e9 / double(span) : 0;
-    });
-  };
-  if (any_has(intervals, "due"))
-    add({.name = "due", .column = "due", .colour = kGrey, .filled = true});
-  else if (asked > 0)
-    add_line(chart, intervals, {.name = "asked", .column = "operations", .colour = kGrey, .filled = true},
-             [asked](const ResultRow&) { return asked; });
-  add({.name = "achieved", .column = "operations", .colour = 0});
-  return chart;
-}
-
-// Draws at each interval how many operations were due and not issued at its end.
-Chart backlog(const std::vector<ResultRow>& intervals) {
-  Chart chart = over_time("Operations due, but not yet issued", "operations", count_text);
-  chart.least_y = 5;
-  int64_t waiting = 0;
-  add_line(chart, intervals, {.name = "", .column = "due", .colour = 0, .filled = true}, [&](const ResultRow& row) {
-    waiting += row.number("due") - row.number("issued");
-    return double(std::max<int64_t>(0, waiting));
-  });
-  return chart;
-}
-
-Chart times(const std::string& title, const std::vector<ResultRow>& intervals, const std::vector<Line>& lines) {
-  Chart chart = over_time(title, "time", duration_text);
-  chart.log_y = true;
-  for (const Line& line : lines)
-    if (any_has(intervals, line.column))
-      add_line(chart, intervals, line, [&](const ResultRow& row) { return row.real(line.column); });
-  return chart;
-}
+ private:
+  HtmlPage& page_;
+  const std::vector<ResultRow>& intervals_;
+  TimeAxis axis_{.label = "time since the start of the run", .edges = {}};
+};
 
 // The recorded times stand above those that are compared with them.
 constexpr std::pair<const char*, const char*> kMaps[] = {
@@ -83,7 +61,7 @@ constexpr std::pair<const char*, const char*> kMaps[] = {
 // Returns a chart whose columns reach from the low to the high end of each row, without a column where there is no row.
 template <class Value>
 ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& rows, Value value) {
-  ChartSeries out{.name = name, .points = {}, .colour = colour};
+  ChartSeries out{.name = name, .colour = colour};
   for (size_t i = 0; i < rows.size(); ++i) {
     const double low = double(rows[i].number("low_ns")), high = double(rows[i].number("high_ns")) + 1;
     out.points.push_back({low, value(rows[i])});
@@ -97,25 +75,38 @@ ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& 
 }  // namespace
 
 void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked) {
-  page.chart(load(intervals, asked));
-  if (any_has(intervals, "due")) page.chart(backlog(intervals));
-  page.chart(times("Service", intervals,
-                   {{"p50 recorded", "recorded_p50_ns", kGrey, true},
-                    {"p99 recorded", "recorded_p99_ns", kGrey},
-                    {"p50", "service_p50_ns", 0, true},
-                    {"p99", "service_p99_ns", 0}}));
-  page.chart(times("Response", intervals,
-                   {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}}));
-  if (any_has(intervals, "waiting_mean_ns"))
-    page.chart(
-        times("Means of the parts of a response", intervals,
-              {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}}));
+  OverTime over(page, intervals);
+  std::vector<Line> load = {{"achieved", "operations", 0}};
+  if (over.has("due"))
+    load.insert(load.begin(), {"due", "due", kGrey, false, true});
+  else if (asked > 0)
+    load.insert(load.begin(), {"asked", "operations", kGrey, false, true});
+  over.chart("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
+    const int64_t span = row.number("to_ns") - row.number("from_ns");
+    return line.name == std::string_view("asked") ? asked : span > 0 ? column_of(row, line) * 1e9 / double(span) : 0;
+  });
+  int64_t waiting = 0;  // due and not issued at the end of an interval
+  auto backlog = [&](const ResultRow& row, const Line&) {
+    waiting += row.number("due") - row.number("issued");
+    return double(std::max<int64_t>(0, waiting));
+  };
+  if (over.has("due"))
+    over.chart("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog, false, 5);
+  over.times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
+                         {"p99 recorded", "recorded_p99_ns", kGrey},
+                         {"p50", "service_p50_ns", 0, true},
+                         {"p99", "service_p99_ns", 0}});
+  over.times("Response",
+             {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}});
+  if (over.has("waiting_mean_ns"))
+    over.times("Means of the parts of a response",
+               {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
 }
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
   std::vector<HeatMap> maps;
   for (const auto& [what, title] : kMaps) {
-    HeatMap map{.title = title, .cells = {}, .end = end};
+    HeatMap map{.title = title, .end = end};
     for (const ResultRow& row : heat)
       if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
         map.cells.push_back(

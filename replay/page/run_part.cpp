@@ -120,30 +120,30 @@ class RunPart {
                                           format_size(uint64_t(run_.number("bytes_written"))) + " written"));
   }
 
+  std::string differed_text() const {
+    const auto differed = uint64_t(run_.number("differed"));
+    return format_count(differed) + " of " + format_count(differed + uint64_t(run_.number("matched")));
+  }
+
   // Says how many outcomes differed, and since when.
   void differed(std::vector<std::string>& sentences) {
-    const int64_t differed = run_.number("differed"), whole = differed + run_.number("matched");
-    const std::vector<ResultRow> groups = of_.rows("differences");
-    if (!differed || groups.empty()) return;
     int64_t first = INT64_MAX;
-    for (const ResultRow& row : groups) first = std::min(first, row.number("first_ns"));
-    sentences.push_back(fmt::format("Outcomes that differed: {} of {}, the first one issued after {}.",
-                                    format_count(uint64_t(differed)), format_count(uint64_t(whole)), format_duration(first)));
+    for (const ResultRow& row : of_.rows("differences")) first = std::min(first, row.number("first_ns"));
+    if (run_.number("differed") && first < INT64_MAX)
+      sentences.push_back(
+          fmt::format("Outcomes that differed: {}, the first one issued after {}.", differed_text(), format_duration(first)));
   }
 
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
   void limit(std::vector<std::string>& sentences) {
     std::string text = run_.text("limited_by");
     if (text.empty()) return;
-    if (kept_pace())
+    const double offered = run_.real("offered_per_s"), done = run_.real("achieved_per_s") + run_.real("failed_per_s");
+    if (offered > 0 && done >= kKept * offered)
       text[0] = char(toupper(text[0]));
     else
       text.insert(0, "Limit: ");
     sentences.push_back(text + ".");
-  }
-  bool kept_pace() const {
-    const double offered = run_.real("offered_per_s");
-    return offered > 0 && run_.real("achieved_per_s") + run_.real("failed_per_s") >= kKept * offered;
   }
 
   void over_time() {
@@ -257,8 +257,7 @@ class RunPart {
 
   void mismatches() {
     page_.section("mismatches", "Outcomes that differed");
-    page_.paragraph(fmt::format("{} of {} outcomes differed.", format_count(uint64_t(run_.number("differed"))),
-                                format_count(uint64_t(run_.number("matched") + run_.number("differed")))));
+    page_.paragraph(differed_text() + " outcomes differed.");
     write_differences(page_, runs_);
     HtmlPage::Table first{.caption = "The first ones", .text_columns = true, .folded = "The first ones", .id = "mismatch-table"};
     fill(first, of_.rows("mismatches"),

@@ -38,7 +38,7 @@ std::string first_word(const std::string& text) { return text.substr(0, text.fin
 
 RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio speeds = paired_ratio(row.pairs(target));
-  RatioBar bar{.middle = speeds.ratio, .rounds = {}, .decided = decided};
+  RatioBar bar{.middle = speeds.ratio, .decided = decided};
   if (speeds.rounds > 1) bar.low = speeds.low, bar.high = speeds.high;
   for (const RatePair& pair : row.pairs(target)) bar.rounds.push_back(pair.second / pair.first);
   return bar;

@@ -31,8 +31,6 @@ class LatencyTimeline {
   int64_t width() const { return width_; }  // of a stretch, ns
 
  private:
-  double begin_of(size_t bin) const { return double(bin) * double(width_) / 1e9; }  // seconds
-
   int64_t start_ = -1, width_ = 1'000'000;  // ns
   std::vector<Histogram> bins_;
 };

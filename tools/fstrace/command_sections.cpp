@@ -67,7 +67,7 @@ void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profi
 
 void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const SlowestOps& slowest, const Profile& profile) {
   page.section("slow", "What was slow", "The time in the file system, by command and by what it asked for.");
-  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}, .bars = {}};
+  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}};
   HtmlPage::Table t{.caption = "Time by command",
                     .headings = {"command", "operations", "failed"},
                     .folded = "Time by command as a table",
@@ -90,7 +90,7 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
 }
 
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
-  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds, .lines = {}};
+  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
   std::vector<Command> commands = longest(activity);
   auto first = [](const Command& command) {
     return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -

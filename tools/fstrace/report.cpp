@@ -91,19 +91,17 @@ class ReportPage {
                                   h.directory.empty() ? "" : ", directory " + h.directory));
     for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
     const TraceClosing* closing = reader_.closing();
-    if (!closing || !closing->clean || closing->dropped || !reader_.damage().empty())
-      page_.verdict(
-          HtmlPage::Mark::bad,
-          fmt::format("Not complete: {}.", !closing           ? "the closing statement is missing"
-                                           : closing->dropped ? format_count(closing->dropped) + " operations were dropped"
-                                           : !closing->clean  ? closing->reason
-                                                              : reader_.damage().front().what),
-          what_was_slow());
+    const std::string fault = !closing                    ? "the closing statement is missing"
+                              : closing->dropped          ? format_count(closing->dropped) + " operations were dropped"
+                              : !closing->clean           ? (closing->reason.empty() ? "no clean end" : closing->reason)
+                              : !reader_.damage().empty() ? reader_.damage().front().what
+                                                          : "";
+    const std::string whole = fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
+                                          format_duration(profile_.last - profile_.first));
+    if (fault.empty())
+      page_.verdict(HtmlPage::Mark::good, whole, what_was_slow());
     else
-      page_.verdict(HtmlPage::Mark::good,
-                    fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
-                                format_duration(profile_.last - profile_.first)),
-                    what_was_slow());
+      page_.verdict(HtmlPage::Mark::bad, "Not complete: " + fault + ".", what_was_slow());
     page_.tiles({{"operations", count_cell(all.operations)},
                  {"failed", count_cell(all.failed)},
                  {"unfinished", count_cell(all.unfinished)},
@@ -126,16 +124,14 @@ class ReportPage {
     double work = all.busy();
     for (OpKind waits : {OpKind::setlk, OpKind::flock}) work -= profile_.kinds[size_t(waits)].busy();
     work = std::max(work, 0.0);
-    std::string busy =
-        fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
-                    percent_text(work / std::max(1.0, double(profile_.last - profile_.first))));
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
                         op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
                         percent_text(double(most->operations) / double(all.operations))),
             fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
                         format_duration(all.latency.max())),
-            busy};
+            fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
+                        percent_text(work / std::max(1.0, double(profile_.last - profile_.first))))};
   }
 
   void load() {

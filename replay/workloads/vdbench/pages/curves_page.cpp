@@ -18,13 +18,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kColumns = 400;  // approximate number over the time of a run; a column has a pixel or two
-struct Line {
-  const char* name;
-  double quantile;
-  bool thin = false;
-};
-constexpr std::array<Line, 4> kLines{{{"p50", 0.5, true}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1, true}}};
-constexpr const char* kSince = "time since the start of the run";
+constexpr std::array<double, 4> kLines = {0.5, 0.99, 0.999, 1};  // quantiles
 
 // Returns the RD of a run and its values of loops, except the rate.
 std::string series_of(const PlannedRun& run) {
@@ -67,7 +61,7 @@ void CurvesPage::close_column(double to) {
   column.from = to - gathered_seconds_;
   column.rate = rate(column_, gathered_seconds_);
   for (size_t i = 0; i < kLines.size(); ++i)
-    column.times[i] = column_.response.count() ? double(column_.response.quantile(kLines[i].quantile)) : kGap;
+    column.times[i] = column_.response.count() ? double(column_.response.quantile(kLines[i])) : kGap;
 }
 
 void CurvesPage::end(const RunRecord& record) {
@@ -111,20 +105,20 @@ void CurvesPage::finish() {
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
     const std::vector<Column>& columns = drawn.columns;
-    auto from = [&](size_t i) { return i < columns.size() ? columns[i].from : drawn.seconds; };
-    Chart rates = chart_over_time("Operations a second", kSince, "operations/s", count_text);
-    if (drawn.asked > 0)
-      add_steps(rates, {.name = "asked", .points = {}, .colour = 4, .filled = true}, columns.size(), from,
-                [&](size_t) { return drawn.asked; });
-    add_steps(rates, {.name = "achieved", .points = {}, .colour = 0}, columns.size(), from,
-              [&](size_t i) { return columns[i].rate; });
-    page.chart(rates);
-    Chart responses = chart_over_time("Response", kSince, "response", duration_text);
-    responses.log_y = true;
-    for (size_t line = 0; line < kLines.size(); ++line)
-      add_steps(responses, {.name = kLines[line].name, .points = {}, .colour = int(line / 2), .thin = kLines[line].thin},
-                columns.size(), from, [&](size_t i) { return columns[i].times[line]; });
-    page.chart(responses);
+    TimeAxis axis{.label = "time since the start of the run", .edges = {}};
+    for (const Column& column : columns) axis.edges.push_back(column.from);
+    axis.edges.push_back(drawn.seconds);
+    std::vector<ChartSeries> rates = {{.name = "achieved", .colour = 0}};
+    if (drawn.asked > 0) rates.insert(rates.begin(), {.name = "asked", .colour = 4, .filled = true});
+    page.chart(steps_over(axis, "Operations a second", "operations/s", count_text, rates,
+                          [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : columns[i].rate; }));
+    page.chart(steps_over(
+        axis, "Response", "response", duration_text,
+        {{.name = "p50", .colour = 0, .thin = true},
+         {.name = "p99", .colour = 0},
+         {.name = "p99.9", .colour = 1},
+         {.name = "max", .colour = 1, .thin = true}},
+        [&](size_t line, size_t i) { return columns[i].times[line]; }, true));
     page.chart(share_up_to("Share up to a time", "time",
                            {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, duration_text));
   }
