@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
-#include "util/canvas.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -15,8 +15,11 @@ namespace fsr {
 namespace {
 
 constexpr int kBottom = 52;
-constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
-constexpr int kSteps = 80;      // points of a distribution
+constexpr size_t kDotted = 60;     // points of a line, at most, each of which has a dot
+constexpr int kSteps = 80;         // points of a distribution
+constexpr size_t kApart = 2;       // groups, at most, that have lines of their own
+constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
+constexpr size_t kKeyRoom = 24;    // characters of a group's name that the key of the drawing has room for on a phone
 
 double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
@@ -57,7 +60,7 @@ class Drawing {
     key();
     canvas_.frame(top_, bottom());
     axes();
-    for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
+    for (size_t i = 0; i < chart_.series.size(); ++i) chart_.style == ChartStyle::columns ? columns(i) : lines(i);
     hits();
     return canvas_.finish(chart_.height, standalone);
   }
@@ -102,13 +105,6 @@ class Drawing {
     canvas_.label_y(chart_.y_label);
   }
 
-  void series(size_t number) {
-    const std::vector<ChartPoint>& points = chart_.series[number].points;
-    if (points.empty()) return;
-    if (chart_.style == ChartStyle::columns) return columns(number);
-    lines(number, chart_.style == ChartStyle::areas);
-  }
-
   // Draws columns on those of the series before.
   void columns(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
@@ -123,8 +119,9 @@ class Drawing {
   }
 
   // Draws a line for each run of points between two gaps, and a dot for a point alone.
-  void lines(size_t number, bool steps) {
+  void lines(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
+    const bool steps = chart_.style == ChartStyle::areas;
     std::string path;
     auto end = [&] {
       if (!path.empty() && chart_.series[number].filled)
@@ -220,6 +217,43 @@ Chart steps_over(const TimeAxis& axis, const std::string& title, const std::stri
   chart.height = 230;  // several stand under each other
   chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
   chart.y_text = std::move(text);
+  return chart;
+}
+
+Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs) {
+  Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
+  chart.x_text = count_text;
+  chart.y_text = duration_text;
+  std::vector<std::string> groups;  // in their order
+  std::map<std::string, std::vector<const LoadRun*>> all;
+  double least = HUGE_VAL, most = 0;
+  for (const LoadRun& run : runs) {
+    if (std::find(groups.begin(), groups.end(), run.group) == groups.end()) groups.push_back(run.group);
+    all[run.series].push_back(&run);
+    least = std::min(least, run.achieved);
+    most = std::max(most, run.achieved);
+  }
+  chart.log_x = least > 0 && most >= kFarApart * least;
+  const bool apart = groups.size() > 1 && groups.size() <= kApart;
+  for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
+    for (size_t i = 0; i < names.size(); ++i) {
+      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .thin = i == 0};
+      line.colour = apart ? int(group) : std::max(0, int(i) - 1);
+      for (const auto& [name, series] : all) {
+        if (apart && series[0]->group != groups[group]) continue;
+        std::vector<ChartPoint> points;
+        std::set<std::string> loads;
+        for (const LoadRun* run : series) {
+          points.push_back({run->achieved, run->times[i]});
+          loads.insert(run->asked);
+        }
+        if (loads.size() > 1)
+          add_part(line, std::move(points));
+        else
+          for (const ChartPoint& point : points) add_part(line, {point});
+      }
+      chart.series.push_back(std::move(line));
+    }
   return chart;
 }
 

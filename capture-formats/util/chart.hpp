@@ -61,6 +61,17 @@ struct TimeAxis {
 Chart steps_over(const TimeAxis& axis, const std::string& title, const std::string& label, NumberText text,
                  std::vector<ChartSeries> lines, const std::function<double(size_t, size_t)>& value, bool log_y = false);
 
+struct LoadRun {
+  std::string group;   // such as input and target; two groups have colours of their own
+  std::string series;  // runs of one command
+  std::string asked;   // what tells the loads of a series apart
+  double achieved = 0;
+  std::vector<double> times;  // of the percentiles, ns
+};
+// Returns a chart of response by load. A line joins the runs of one series at several loads. Other runs are dots: repeats, and
+// runs of different targets or settings. `names`: of the percentiles, from the lowest on.
+Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs);
+
 struct NamedHistogram {
   std::string name;
   const Histogram* histogram = nullptr;

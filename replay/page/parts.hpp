@@ -58,6 +58,7 @@ class ShownRun {
   // Returns the time that the target took for a kind, ns. `what`: "service", or "recorded" for the time in the capture.
   double time_of(std::string_view kind, std::string_view what) const;
   bool is_clean() const { return row.text("not_clean").empty(); }
+  std::string reasons() const;  // why it is not clean, on one line
 
   const ChosenRun& chosen;
   const ResultRow& row;

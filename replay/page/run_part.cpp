@@ -58,13 +58,11 @@ class RunPart {
     const std::string label = run_.text("label");
     page_.note(fmt::format("{} on {}, started {} UTC{}{}", run_.text("input"), run_.text("target"), run_.text("started"),
                            label.empty() ? "" : ": ", label));
-    std::string reasons = run_.text("not_clean");
-    for (size_t at; (at = reasons.find('\n')) != reasons.npos;) reasons.replace(at, 1, "; ");
     std::vector<std::string> sentences;
     differed(sentences);
     limit(sentences);
-    if (!reasons.empty())
-      page_.verdict(HtmlPage::Mark::bad, (running_ ? "Still running. Not clean so far: " : "Not clean: ") + reasons + ".",
+    if (!of_.is_clean())
+      page_.verdict(HtmlPage::Mark::bad, (running_ ? "Still running. Not clean so far: " : "Not clean: ") + of_.reasons() + ".",
                     sentences);
     else if (running_)
       page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);

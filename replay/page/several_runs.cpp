@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "measure/paired.hpp"
-#include "util/load_curve.hpp"
+#include "util/chart.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -90,11 +90,9 @@ class Page {
     bool running = false;
     for (const ShownRun& run : runs_) {
       running = running || run.chosen.running;
-      std::string text = run.row.text("not_clean");
-      std::replace(text.begin(), text.end(), '\n', ';');
-      if (!text.empty())
+      if (!run.is_clean())
         reasons.push_back(fmt::format("Run {}{}, {}: {}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                      label_text(run.row), text));
+                                      label_text(run.row), run.reasons()));
     }
     const size_t bad = reasons.size();
     if (bad > kMostReasons) {

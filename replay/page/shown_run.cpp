@@ -83,6 +83,12 @@ double ShownRun::time_of(std::string_view kind, std::string_view what) const {
   return its ? its->real("mean_ns") * its->real("count") : 0;
 }
 
+std::string ShownRun::reasons() const {
+  std::string text = row.text("not_clean");
+  for (size_t at; (at = text.find('\n')) != text.npos;) text.replace(at, 1, "; ");
+  return text;
+}
+
 std::string load_text(const ResultRow& run) {
   const std::string rate = rate_text(run);
   const int64_t clones = run.number("clones");

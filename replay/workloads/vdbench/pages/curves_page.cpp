@@ -9,7 +9,6 @@
 
 #include "util/chart.hpp"
 #include "util/html_page.hpp"
-#include "util/load_curve.hpp"
 #include "util/output_file.hpp"
 #include "util/units.hpp"
 
