@@ -152,6 +152,7 @@ class Drawing {
 
   // Columns from top to bottom, one for each x, with the values of all series there.
   void hits() {
+    if (narrow()) return;
     const bool spans = chart_.style != ChartStyle::lines;
     const auto rows = chart_rows(chart_);
     for (auto at = rows.begin(); at != rows.end(); ++at) {

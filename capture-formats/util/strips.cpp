@@ -60,7 +60,7 @@ StripScale StripScale::of_ratios(const std::vector<RatioBar>& bars) {
 
 StripScale StripScale::of_times(double low, double high) {
   StripScale scale;
-  scale.low_ = std::pow(10, std::floor(std::log10(std::max(low, 1.0))));
+  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), 1.0))));
   scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
   const double step = std::log10(scale.high_ / scale.low_) < kFewDecades ? 10 : 100;
   for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, duration_text(at));

@@ -23,7 +23,7 @@ class StripScale {
  public:
   // Reaches as far to both sides of 1 as the bars need.
   static StripScale of_ratios(const std::vector<RatioBar>& bars);
-  // Has whole decades. `low`, `high`: ns.
+  // Has whole decades. `low`, `high`: ns; `low` above `high`: there are no times.
   static StripScale of_times(double low, double high);
 
   // Returns markup for the heading of the column: the labels of the marks, and above them words at the ends, which may be empty.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <list>
 #include <map>
 
@@ -189,7 +190,7 @@ class RunPart {
         std::string("Service on a logarithmic scale, with marks at p50 and p99. Sorted by the time that the target took.") +
             (recorded ? " Above, grey: in the capture; below, blue: replayed. In small letters: the capture, and the ratio."
                       : ""));
-    double low = 1e18, high = 0;
+    double low = HUGE_VAL, high = 0;
     for (const ResultRow& row : of_.distributions)
       if (!row.text("kind").empty() && row.number("count") > 0)
         low = std::min(low, row.real("min_ns")), high = std::max(high, row.real("max_ns"));

@@ -166,8 +166,8 @@ class PageOfComparison {
   void rounds() {
     page_.section("rounds", "Every round",
                   "In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
-    HtmlPage::Table table{.caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}};
-    table.folded = "These values as a table";
+    HtmlPage::Table table{
+        .caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}, .folded = "These values as a table"};
     for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));
     page_.markup("<div class=\"small\">\n");
     for (const ComparedRow& row : c_.rows) {
@@ -177,13 +177,13 @@ class PageOfComparison {
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {
-        ChartSeries series{std::string(1, letter(target)), {}};
-        series.colour = target < 2 ? 1 - int(target) : int(target);  // B is blue
+        // B is blue.
+        ChartSeries series{.name = std::string(1, letter(target)), .colour = target < 2 ? 1 - int(target) : int(target)};
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
         for (size_t round = 0; round < c_.rounds; ++round) {
           const double value = round < row.rates[target].size() ? row.rates[target][round] : 0;
           cells.emplace_back(value > 0 ? number_text(value) : "-");
-          if (value > 0) series.points.push_back({double(round + 1), value});
+          series.points.push_back({double(round + 1), value > 0 ? value : kGap});
         }
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
@@ -196,7 +196,7 @@ class PageOfComparison {
 
   void measured() {
     page_.section("env", "How the rates were measured");
-    std::vector<std::pair<std::string, HtmlPage::Cell>> facts;
+    HtmlPage::Values facts;
     for (size_t i = 0; i < c_.targets.size(); ++i)
       facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));
     facts.insert(facts.end(), {{"program", c_.program}, {"added", c_.added}, {"rounds", rounds_text(c_)}});
@@ -211,9 +211,8 @@ class PageOfComparison {
          {"load", c_.kept ? "" : fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
          {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
     page_.facts("env-list", facts);
-    for (const NamedText& file : c_.files) {
+    for (const NamedText& file : c_.files)
       page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), xml_lines(file.text)));
-    }
   }
 
   const Comparison& c_;

@@ -118,13 +118,17 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
 
 void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
                    bool drawn) {
-  Histogram all;
-  for (const HotPart& part : parts) all.merge(part.measure->latency);
+  double whole = 0, low = HUGE_VAL, high = 0;
+  for (const HotPart& part : parts) {
+    const Histogram& latency = part.measure->latency;
+    whole += latency.sum();
+    if (latency.count()) low = std::min(low, double(latency.min())), high = std::max(high, double(latency.max()));
+  }
   auto time = [](const HotPart& part) { return part.measure->latency.sum(); };
   std::stable_sort(parts.begin(), parts.end(), [&](const HotPart& a, const HotPart& b) { return time(a) > time(b); });
   const size_t left_out = drawn ? 0 : parts.size() - std::min(parts.size(), kHot);
   parts.resize(parts.size() - left_out);
-  const StripScale scale = StripScale::of_times(double(all.min()), double(all.max()));
+  const StripScale scale = StripScale::of_times(low, high);
   HtmlPage::Table t{.caption = caption, .headings = {what}, .id = id};
   if (drawn) t.headings.emplace_back(""), t.pictures = 1, t.scale = scale.axis("", ""), t.most = kMostKinds;
   t.headings.insert(t.headings.end(), {"time", "operations", "failed", "read", "written", "p50", "p99", "max"});
@@ -135,7 +139,7 @@ void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, c
     row.insert(row.end(), {duration_cell(int64_t(time(part))), count_cell(m.operations), count_cell(m.failed),
                            m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : ""});
     for (double quantile : {0.5, 0.99, 1.0}) row.push_back(duration_cell(m.latency.quantile(quantile)));
-    t.bars.push_back(time(part) / std::max(all.sum(), 1.0));
+    t.bars.push_back(time(part) / std::max(whole, 1.0));
   }
   page.table(t);
   if (left_out) page.paragraph(fmt::format("{} more are not shown.", format_count(left_out)));

@@ -64,7 +64,10 @@ def left_out():
     done = compare("gap.sqlite", "--html", "gap.html")
     row = next((line.split() for line in done.stdout.splitlines() if line.startswith("transactions ")), [])
     with open("gap.html", encoding="utf-8") as file:
-        cells = re.search(r">transactions</bdi></th>.*?</tr>", file.read())[0]
+        page = file.read()
+    cells = re.search(r">transactions</bdi></th>.*?</tr>", page)[0]
+    drawn = re.search(r'<svg [^>]*aria-label="transactions, .*?</svg>', page, re.S)[0]
+    case("and no line crosses the round that has none", [line.count(",") for line in re.findall(r' points="([^"]*)"', drawn)] == [1, 1], drawn)
     case("the lowest value is of the rounds that measured a row", len(row) > 3 and all(float(cell) > 0 for cell in row[-3:]) and ">0.0000<" not in cells, (done, cells))
 
 
