@@ -31,13 +31,7 @@ Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const 
 
 class RunPart {
  public:
-  RunPart(HtmlPage& page, const std::vector<ShownRun>& runs)
-      : page_(page),
-        runs_(runs),
-        of_(runs.front()),
-        run_(of_.row),
-        running_(of_.chosen.running),
-        replayed_(!run_.text("ordering").empty()) {}
+  RunPart(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs) {}
 
   void write() {
     summary();
@@ -135,14 +129,11 @@ class RunPart {
 
   // A run that kept its pace had no limit. Its sentence says how well the pace was kept.
   void limit(std::vector<std::string>& sentences) {
-    std::string text = run_.text("limited_by");
+    const std::string text = run_.text("limited_by");
     if (text.empty()) return;
     const double offered = run_.real("offered_per_s"), done = run_.real("achieved_per_s") + run_.real("failed_per_s");
-    if (offered > 0 && done >= kKept * offered)
-      text[0] = char(toupper(text[0]));
-    else
-      text.insert(0, "Limit: ");
-    sentences.push_back(text + ".");
+    const bool kept = offered > 0 && done >= kKept * offered;
+    sentences.push_back((kept ? char(toupper(text[0])) + text.substr(1) : "Limit: " + text) + ".");
   }
 
   void over_time() {
@@ -293,10 +284,10 @@ class RunPart {
 
   HtmlPage& page_;
   const std::vector<ShownRun>& runs_;  // one
-  const ShownRun& of_;
-  const ResultRow& run_;
-  const bool running_;
-  const bool replayed_;  // true: a replay; false: a run of a program
+  const ShownRun& of_ = runs_.front();
+  const ResultRow& run_ = of_.row;
+  const bool running_ = of_.chosen.running;
+  const bool replayed_ = !run_.text("ordering").empty();  // true: a replay; false: a run of a program
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 // fstrace report: what is in a trace, in pictures, on one HTML page that needs nothing else.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,12 +81,9 @@ class ReportPage {
     const Measure& all = profile_.total;
     const WorkingSet set = profile_.working_set();
     page_.section("summary", "Summary");
-    const time_t seconds = time_t(h.epoch / 1'000'000'000);
-    tm utc{};
-    gmtime_r(&seconds, &utc);
     if (!model_)
-      page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", utc, h.program,
-                                  h.host.empty() ? "" : " on " + h.host,
+      page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", fmt::gmtime(time_t(h.epoch / 1'000'000'000)),
+                                  h.program, h.host.empty() ? "" : " on " + h.host,
                                   h.directory.empty() ? "" : ", directory " + h.directory));
     for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
     const TraceClosing* closing = reader_.closing();
