@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// How often each time occurred in each stretch of a run.
+// Shows how often each time occurred in each stretch of a run.
 struct HeatMap {
   static constexpr int kPerDecade = 4;    // buckets
   static constexpr int kLastBucket = 39;  // has all longer times, too

@@ -58,8 +58,8 @@ class HtmlPage {
     size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
   void table(const Table& table);
-  // Adds what `draw` returns for `drawing` in two widths, of which a browser shows the one that fits its window: a drawing shrunk
-  // to a phone's width could not be read. Below it stands a folded table of its values.
+  // Adds what `draw` returns for `drawing` in two widths, and below it the table of its values. A browser shows the width that
+  // fits its window, as a drawing shrunk to a phone's width could not be read.
   template <class Drawing>
   void figure(Drawing drawing, std::string (*draw)(const Drawing&), const Table& values) {
     const std::string wide = draw(drawing);

@@ -177,7 +177,7 @@ class PageOfComparison {
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {
-        // B is blue.
+        // Draws B in blue.
         ChartSeries series{.name = std::string(1, letter(target)), .colour = target < 2 ? 1 - int(target) : int(target)};
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
         for (size_t round = 0; round < c_.rounds; ++round) {

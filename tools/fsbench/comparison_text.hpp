@@ -17,7 +17,7 @@ inline std::string bound_text(const ComparedRow& row, size_t target) { return ro
 // Returns a ratio that fits its column: `digits`, the ratio in the caller's format, or "<0.001" or ">9,999".
 std::string ratio_text(double ratio, std::string digits);
 std::string interval_text(const PairedRatio& paired);
-// Of the rounds that measured a row; all 0: none did.
+// Figures of the rounds that measured a row; all 0: none did.
 struct Spread {
   double median = 0, low = 0, high = 0;
 };
