@@ -36,7 +36,7 @@ class Fields {
   }
 
   double x(double seconds) const { return canvas.left() + seconds / end_ * (canvas.right() - canvas.left()); }
-  // Adds a field. `from`, `to`: seconds. Nothing is drawn for a count of 0.
+  // Adds a field, unless its count is 0. `from`, `to`: seconds.
   void add(double from, double to, double y, double height, uint64_t count) {
     int number = 0;
     while (number + 1 < kClasses && double(count) >= begin_of(number + 1)) ++number;

@@ -19,7 +19,7 @@ namespace {
 using Command = CommandActivity::Command;
 
 constexpr size_t kMostCommands = 12;  // in a drawing
-constexpr size_t kMostKinds = 12;     // that are drawn at once
+constexpr size_t kMostKinds = 12;     // drawn at once
 
 std::string name_of(const Command& command) { return command.name.empty() ? "?" : command.name; }
 

@@ -31,8 +31,8 @@ constexpr size_t kHot = 20;  // parts that are shown
 void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
                    bool drawn = false);
 
-// Adds sections that describe a model: classes of processes with their operations, who starts whom and waits for whom, and how
-// much runs of the load differ.
+// Adds sections that describe a model: classes of processes with their operations, and who starts whom and waits for whom. They
+// also say how much runs of the load differ.
 void add_model_sections(HtmlPage& page, const LoadModel& model);
 
 }  // namespace fsr::fstrace
