@@ -2,8 +2,9 @@
 #include "util/canvas.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "util/chart.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -13,19 +14,73 @@ constexpr const char* kStyle =
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
 constexpr int kKey = 27;         // top of the key
-constexpr int kCharacter = 7;    // width, about
 constexpr int kLine = 16;
-constexpr int kBelowKey = 13;  // from the top of its last line
+constexpr int kBelowKey = 13;      // from the top of its last line
+constexpr double kTextBelow = 18;  // from the bottom to the base of the texts of its axis
 
-Canvas::Canvas(int width, double height, std::string_view title, bool standalone) : width_(width), standalone_(standalone) {
-  const std::string text = xml_text(title);
-  if (standalone)
-    put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n",
-        width, height, kStyle);
-  else
-    put("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", width, height, text);
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), text);
+// Returns where each character of UTF-8 begins.
+static std::vector<size_t> character_starts(const std::string& text) {
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < text.size(); ++i)
+    if ((text[i] & 0xc0) != 0x80) starts.push_back(i);
+  return starts;
+}
+
+std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
+std::string duration_text(double ns) {
+  std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
+  // A mark of an axis is "10 ms" and not "10.0 ms".
+  if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
+    const size_t last = text.find_last_not_of('0', space - 1);
+    text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
+  }
+  return text;
+}
+std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string count_text(double n) {
+  return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
+}
+
+std::string xml_text(std::string_view bytes) {
+  std::string out;
+  constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+  for (char c : escape_text(bytes)) {
+    const size_t at = kSpecial.find(c);
+    if (at == kSpecial.npos)
+      out += c;
+    else
+      out += kEntities[at];
+  }
+  return out;
+}
+
+std::string xml_lines(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
+}
+
+std::string first_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : text.substr(0, starts[most - 1]) + "…";
+}
+std::string last_part(const std::string& text, size_t most) {
+  const std::vector<size_t> starts = character_starts(text);
+  return starts.size() <= most ? text : "…" + text.substr(starts[starts.size() - most + 1]);
+}
+
+Canvas::Canvas(int width, std::string_view title) : width_(width), title_(xml_text(title)) {
+  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
+}
+
+std::string Canvas::finish(double height, bool standalone) const {
+  if (!standalone)
+    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}{}</svg>", width_,
+                       height, title_, svg_, hits_);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}{4}</svg>\n",
+      width_, height, kStyle, svg_, hits_);
 }
 
 int Canvas::key(const std::vector<KeyEntry>& entries) {
@@ -67,8 +122,16 @@ void Canvas::label_y(std::string_view text) {
 
 void Canvas::hit(double from, double to, std::string_view text) {
   if (narrow()) return;
-  put("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n", from, top_,
-      std::max(to - from, 0.1), bottom_ - top_, text);
+  hits_ +=
+      fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n",
+                  from, top_, std::max(to - from, 0.1), bottom_ - top_, xml_lines(text));
+}
+
+void Canvas::row(double top, double bottom, const std::string& name, const std::string& more) {
+  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
+      xml_text(first_part(name, size_t((left() - 8) / kCharacter))));
+  frame(top, bottom);
+  hit(left(), right(), name + "\n" + more);
 }
 
 }  // namespace fsr

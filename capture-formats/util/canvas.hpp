@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SVG element of a drawing, with its title, a key, axes, and texts that appear under the pointer. Units are those of the
-// drawing. Use from one thread.
+// The SVG element of a drawing, with its title, a key, axes, and texts that appear under the pointer; and texts of drawings and
+// pages. Units are those of the drawing. Use from one thread.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -13,18 +14,30 @@
 
 namespace fsr {
 
+// Return a number as an axis or a point of a chart has it.
+using NumberText = std::function<std::string(double)>;
+std::string plain_text(double n);  // six digits
+std::string duration_text(double ns);
+std::string size_text(double bytes);
+std::string count_text(double n);  // "1,234"; with decimals if `n` is small
+std::string percent_text(double share);
+
+// Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
+std::string xml_text(std::string_view bytes);
+std::string xml_lines(std::string_view bytes);  // newlines stay
+// Returns the first characters, or the last ones, and a mark in place of the rest if there are more than `most`.
+std::string first_part(const std::string& text, size_t most);
+std::string last_part(const std::string& text, size_t most);
+
 class Canvas {
  public:
-  static constexpr int kRight = 20;         // margin
-  static constexpr double kTextBelow = 18;  // from the bottom to the base of the texts of its axis
+  static constexpr int kRight = 20;     // margin
+  static constexpr int kCharacter = 7;  // width, about
 
   // A drawing for a phone has room for few words and ticks.
   static bool is_narrow(int width) { return width < 500; }
-  // All drawings of one width begin at the same place, so that times stand under each other.
-  static int left_of(int width) { return is_narrow(width) ? 62 : 90; }
 
-  // `standalone`: one SVG document, else an element with a role and a label for screen readers.
-  Canvas(int width, double height, std::string_view title, bool standalone);
+  Canvas(int width, std::string_view title);
 
   struct KeyEntry {
     std::string css_class, text;
@@ -38,24 +51,28 @@ class Canvas {
   void tick_y(double y, std::string_view text);
   void label_x(std::string_view text, double y);
   void label_y(std::string_view text);
-  // Adds a text that appears while the pointer rests between `from` and `to`. `text` is escaped already.
+  // Adds a text that appears while the pointer rests between `from` and `to`.
   void hit(double from, double to, std::string_view text);
+  // Writes the name of a row, as much of it as there is room for, and lets it appear with `more` on the row.
+  void row(double top, double bottom, const std::string& name, const std::string& more);
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
   }
-  std::string finish() const { return svg_ + (standalone_ ? "</svg>\n" : "</svg>"); }
+  // `standalone`: one SVG document that ends in a newline, else an element with a role and a label for screen readers.
+  std::string finish(double height, bool standalone = false) const;
 
   bool narrow() const { return is_narrow(width_); }
-  int left() const { return left_of(width_); }
+  // All drawings of one width begin at the same place, so that times stand under each other.
+  int left() const { return narrow() ? 62 : 90; }
   int right() const { return width_ - kRight; }
 
  private:
   const int width_;
-  const bool standalone_;
+  const std::string title_;  // escaped
   double top_ = 0, bottom_ = 0;
-  std::string svg_;
+  std::string svg_, hits_;
 };
 
 }  // namespace fsr

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
-#include "util/canvas.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -14,7 +15,11 @@ namespace fsr {
 namespace {
 
 constexpr int kBottom = 52;
-constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
+constexpr size_t kDotted = 60;     // points of a line, at most, each of which has a dot
+constexpr int kSteps = 80;         // points of a distribution
+constexpr size_t kApart = 2;       // groups, at most, that have lines of their own
+constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
+constexpr size_t kKeyRoom = 24;    // characters of a group's name that the key of the drawing has room for on a phone
 
 double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
@@ -22,17 +27,16 @@ double step_of(double most, int ticks, bool binary) {
 
 class Drawing {
  public:
-  Drawing(const Chart& chart, bool standalone) : chart_(chart), canvas_(chart.width, chart.height, chart.title, standalone) {
-    bool first = true;
+  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title) {
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {
-        from_ = first ? p.x : std::min(from_, p.x);
-        to_ = first ? p.x : std::max(to_, p.x);
-        first = false;
+        from_ = std::min(from_, p.x);
+        to_ = std::max(to_, p.x);
         if (is_gap(p)) continue;
         most_ = std::max(most_, p.y);
-        if (p.y > 0) least_ = least_ > 0 ? std::min(least_, p.y) : p.y;
+        if (p.y > 0) least_ = std::min(least_, p.y);
       }
+    if (from_ > to_) from_ = to_ = 0;  // no point
     if (!chart.log_x) {
       from_ = std::min(from_, 0.0);
       step_x_ = step_of(std::max(to_ - from_, 1e-9), narrow() ? 3 : 8, chart.binary_x);
@@ -43,7 +47,7 @@ class Drawing {
     }
     if (chart.log_y) {
       // Whole decades.
-      least_ = std::pow(10, std::floor(std::log10(least_ > 0 ? least_ : 1) + 1e-9));
+      least_ = std::pow(10, std::floor(std::log10(least_ < HUGE_VAL ? least_ : 1) + 1e-9));
       most_ = std::max(least_ * 10, std::pow(10, std::ceil(std::log10(std::max(most_, least_)) - 1e-9)));
       return;
     }
@@ -52,13 +56,13 @@ class Drawing {
     most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
   }
 
-  std::string draw() {
+  std::string draw(bool standalone) {
     key();
     canvas_.frame(top_, bottom());
     axes();
-    for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
+    for (size_t i = 0; i < chart_.series.size(); ++i) chart_.style == ChartStyle::columns ? columns(i) : lines(i);
     hits();
-    return canvas_.finish();
+    return canvas_.finish(chart_.height, standalone);
   }
 
  private:
@@ -73,8 +77,6 @@ class Drawing {
   bool narrow() const { return Canvas::is_narrow(chart_.width); }
   double bottom() const { return chart_.height - kBottom; }
   int colour(size_t number) const { return chart_.series[number].colour < 0 ? int(number) : chart_.series[number].colour; }
-  std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
-  std::string y_text(double v) const { return chart_value(chart_, {0, v}); }
 
   void key() {
     if (chart_.series.size() < 2) return;
@@ -84,8 +86,8 @@ class Drawing {
     top_ = canvas_.key(entries);
   }
 
-  void tick_x(double v) { canvas_.tick_x(x(v), x_text(v), true); }
-  void tick_y(double v) { canvas_.tick_y(y(v), y_text(v)); }
+  void tick_x(double v) { canvas_.tick_x(x(v), chart_.x_text(v), true); }
+  void tick_y(double v) { canvas_.tick_y(y(v), chart_.y_text(v)); }
   void axes() {
     if (chart_.log_x) {
       double factor = chart_.binary_x ? 16 : 10;
@@ -103,13 +105,6 @@ class Drawing {
     canvas_.label_y(chart_.y_label);
   }
 
-  void series(size_t number) {
-    const std::vector<ChartPoint>& points = chart_.series[number].points;
-    if (points.empty()) return;
-    if (chart_.style == ChartStyle::columns) return columns(number);
-    lines(number, chart_.style == ChartStyle::areas);
-  }
-
   // Draws columns on those of the series before.
   void columns(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
@@ -124,8 +119,9 @@ class Drawing {
   }
 
   // Draws a line for each run of points between two gaps, and a dot for a point alone.
-  void lines(size_t number, bool steps) {
+  void lines(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
+    const bool steps = chart_.style == ChartStyle::areas;
     std::string path;
     auto end = [&] {
       if (!path.empty() && chart_.series[number].filled)
@@ -154,40 +150,29 @@ class Drawing {
     end();
   }
 
-  // Columns from top to bottom, one for each point of the first series, with the values of all series there.
+  // Columns from top to bottom, one for each x, with the values of all series there.
   void hits() {
-    if (chart_.series.empty() || narrow()) return;
-    const std::vector<ChartPoint>& points = chart_.series[0].points;
+    if (narrow()) return;
     const bool spans = chart_.style != ChartStyle::lines;
-    // Gaps part series that may overlap, so that points need not be in order.
-    std::vector<size_t> order;
-    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i)
-      if (spans || has_value_at(i)) order.push_back(i);
-    if (!spans) std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return points[a].x < points[b].x; });
-    for (size_t k = 0; k < order.size(); ++k) {
-      const size_t i = order[k];
-      double from = x(points[i].x), to = spans ? x(points[i + 1].x) : from;
-      if (!spans) {
-        from = k ? (from + x(points[order[k - 1]].x)) / 2 : from - 10;
-        to = k + 1 < order.size() ? (to + x(points[order[k + 1]].x)) / 2 : to + 10;
-      }
-      std::string text = xml_text(x_text(points[i].x) + (spans ? " to " + x_text(points[i + 1].x) : ""));
-      for (const ChartSeries& s : chart_.series)
-        if (i < s.points.size())
-          text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + chart_value(chart_, s.points[i]));
-      canvas_.hit(from, to, text);
+    const auto rows = chart_rows(chart_);
+    for (auto at = rows.begin(); at != rows.end(); ++at) {
+      const bool first = at == rows.begin(), last = std::next(at) == rows.end();
+      const double next = last ? to_ : std::next(at)->first, here = x(at->first);
+      std::string text = chart_.x_text(at->first) + (spans ? " to " + chart_.x_text(next) : "");
+      for (size_t i = 0; i < chart_.series.size(); ++i)
+        if (!at->second[i].empty())
+          text += "\n" + (chart_.series[i].name.empty() ? "" : chart_.series[i].name + ": ") + at->second[i];
+      if (spans)
+        canvas_.hit(here, x(next), text);
+      else
+        canvas_.hit(first ? here - 10 : (here + x(std::prev(at)->first)) / 2, last ? here + 10 : (here + x(next)) / 2, text);
     }
-  }
-  // True: a series has a value at its i-th point.
-  bool has_value_at(size_t i) const {
-    return std::any_of(chart_.series.begin(), chart_.series.end(),
-                       [i](const ChartSeries& s) { return i < s.points.size() && !is_gap(s.points[i]); });
   }
 
   const Chart& chart_;
   Canvas canvas_;
   int top_ = 40;  // of the axes
-  double from_ = 0, to_ = 0, least_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
+  double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 
 }  // namespace
@@ -207,24 +192,104 @@ void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
   series.points.insert(series.points.end(), points.begin(), points.end());
 }
 
-std::string chart_value(const Chart& chart, const ChartPoint& point) {
-  if (is_gap(point)) return "–";
-  return chart.y_text ? chart.y_text(point.y) : fmt::format("{:.6g}", point.y);
-}
-
-std::string xml_text(std::string_view bytes) {
-  std::string out;
-  constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-  for (char c : escape_text(bytes)) {
-    const size_t at = kSpecial.find(c);
-    if (at == kSpecial.npos)
-      out += c;
-    else
-      out += kEntities[at];
+std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart) {
+  const bool spans = chart.style != ChartStyle::lines;  // the last point only ends the value before
+  std::multimap<double, std::vector<std::string>> rows;
+  for (size_t number = 0; number < chart.series.size(); ++number) {
+    const std::vector<ChartPoint>& points = chart.series[number].points;
+    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
+      if (!spans && is_gap(points[i])) continue;  // nothing but the place where a line ends
+      auto [at, end] = rows.equal_range(points[i].x);
+      while (at != end && !at->second[number].empty()) ++at;
+      if (at == end) at = rows.emplace_hint(end, points[i].x, std::vector<std::string>(chart.series.size()));
+      at->second[number] = is_gap(points[i]) ? "–" : chart.y_text(points[i].y);
+    }
   }
-  return out;
+  return rows;
 }
 
-std::string chart_svg(const Chart& chart, bool standalone) { return Drawing(chart, standalone).draw(); }
+Chart steps_over(const TimeAxis& axis, const std::string& title, const std::string& label, NumberText text,
+                 std::vector<ChartSeries> lines, const std::function<double(size_t, size_t)>& value, bool log_y) {
+  for (size_t line = 0; line < lines.size(); ++line)
+    for (size_t i = 0; i < axis.edges.size(); ++i)
+      lines[line].points.push_back({axis.edges[i], i + 1 < axis.edges.size() ? value(line, i) : kGap});
+  Chart chart{.title = title, .x_label = axis.label, .y_label = label, .style = ChartStyle::areas, .log_y = log_y};
+  chart.series = std::move(lines);
+  chart.height = 230;  // several stand under each other
+  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
+  chart.y_text = std::move(text);
+  return chart;
+}
+
+Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs) {
+  Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
+  chart.x_text = count_text;
+  chart.y_text = duration_text;
+  std::vector<std::string> groups;  // in their order
+  std::map<std::string, std::vector<const LoadRun*>> all;
+  double least = HUGE_VAL, most = 0;
+  for (const LoadRun& run : runs) {
+    if (std::find(groups.begin(), groups.end(), run.group) == groups.end()) groups.push_back(run.group);
+    all[run.series].push_back(&run);
+    least = std::min(least, run.achieved);
+    most = std::max(most, run.achieved);
+  }
+  chart.log_x = least > 0 && most >= kFarApart * least;
+  const bool apart = groups.size() > 1 && groups.size() <= kApart;
+  for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
+    for (size_t i = 0; i < names.size(); ++i) {
+      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .thin = i == 0};
+      line.colour = apart ? int(group) : std::max(0, int(i) - 1);
+      for (const auto& [name, series] : all) {
+        if (apart && series[0]->group != groups[group]) continue;
+        std::vector<ChartPoint> points;
+        std::set<std::string> loads;
+        for (const LoadRun* run : series) {
+          points.push_back({run->achieved, run->times[i]});
+          loads.insert(run->asked);
+        }
+        if (loads.size() > 1)
+          add_part(line, std::move(points));
+        else
+          for (const ChartPoint& point : points) add_part(line, {point});
+      }
+      chart.series.push_back(std::move(line));
+    }
+  return chart;
+}
+
+Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
+                  NumberText text) {
+  Chart chart{.title = title, .x_label = label, .y_label = "share up to this value", .log_x = true};
+  chart.x_text = std::move(text);
+  chart.y_text = percent_text;
+  double from = 0, to = 0;
+  for (const NamedHistogram& h : histograms) {
+    if (!h.histogram->count()) continue;
+    const double low = std::max(1.0, double(h.histogram->min()));
+    from = from == 0 ? low : std::min(from, low);
+    to = std::max(to, double(h.histogram->max()));
+  }
+  from = std::max(from, 1.0);
+  to = std::max(to, from * 2);
+  for (const NamedHistogram& h : histograms) {
+    ChartSeries series{h.name, {}};
+    std::vector<std::pair<double, uint64_t>> buckets;  // upper edge, how many
+    h.histogram->each_bucket(
+        [&](int64_t, int64_t high, uint64_t n) { buckets.emplace_back(double(std::min(high, h.histogram->max())), n); });
+    uint64_t sum = 0;
+    size_t next = 0;
+    for (int i = 0; i <= kSteps; ++i) {
+      const double x = from * std::pow(to / from, double(i) / kSteps);
+      while (next < buckets.size() && (buckets[next].first <= x * (1 + 1e-9) || i == kSteps)) sum += buckets[next++].second;
+      series.points.push_back({x, h.histogram->count() ? double(sum) / double(h.histogram->count()) : 0});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+std::string chart_svg(const Chart& chart) { return Drawing(chart).draw(false); }
+std::string chart_file(const Chart& chart) { return Drawing(chart).draw(true); }
 
 }  // namespace fsr

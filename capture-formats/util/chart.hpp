@@ -8,9 +8,12 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "util/canvas.hpp"
+#include "util/histogram.hpp"
 
 namespace fsr {
 
@@ -22,7 +25,7 @@ bool is_gap(const ChartPoint& point);
 
 struct ChartSeries {
   std::string name;
-  std::vector<ChartPoint> points;  // in order of x between two gaps; no line crosses a gap
+  std::vector<ChartPoint> points = {};  // in order of x between two gaps; no line crosses a gap
   int colour = -1;  // 0 to 6: 4 is grey, for what was recorded or due, 5 waiting, 6 lateness; -1: the number of the series
   bool thin = false;
   bool filled = false;  // the area below the steps
@@ -45,18 +48,43 @@ struct Chart {
   bool binary_x = false, binary_y = false;  // ticks at powers of two: sizes
   std::vector<ChartSeries> series;
   double least_y = 0;  // the axis ends at this or more: 1 for shares
-  // Return the text of a number on an axis or of a point. An empty function prints six digits.
-  std::function<std::string(double)> x_text, y_text;
+  NumberText x_text = plain_text, y_text = plain_text;
   int width = 800, height = 300;
 };
 
-// `standalone`: one SVG document that ends in a newline, else an element with a role and a label for screen readers.
-std::string chart_svg(const Chart& chart, bool standalone);
-// Returns the text of a point's value: "–" for a gap.
-std::string chart_value(const Chart& chart, const ChartPoint& point);
+// Stretches of time one after another.
+struct TimeAxis {
+  std::string label;          // such as "time since the start"
+  std::vector<double> edges;  // seconds: where each stretch begins, and the end of the last one
+};
+// Returns a chart of steps over time. `lines`: series without points. `value(line, i)`: of a line, by number, in stretch i.
+Chart steps_over(const TimeAxis& axis, const std::string& title, const std::string& label, NumberText text,
+                 std::vector<ChartSeries> lines, const std::function<double(size_t, size_t)>& value, bool log_y = false);
+
+struct LoadRun {
+  std::string group;   // such as input and target; two groups have colours of their own
+  std::string series;  // runs of one command
+  std::string asked;   // what tells the loads of a series apart
+  double achieved = 0;
+  std::vector<double> times;  // of the percentiles, ns
+};
+// Returns a chart of response by load. A line joins the runs of one series at several loads. Other runs are dots: repeats, and
+// runs of different targets or settings. `names`: of the percentiles, from the lowest on.
+Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs);
+
+struct NamedHistogram {
+  std::string name;
+  const Histogram* histogram = nullptr;
+};
+// Returns a chart of the share of values up to x, on a logarithmic axis.
+Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
+                  NumberText text);
+
+std::string chart_svg(const Chart& chart);   // an element with a role and a label for screen readers
+std::string chart_file(const Chart& chart);  // an SVG document
+// Returns the values at each x, in order: a text for each series, "–" for a gap in steps, empty where it has no point.
+std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
-// Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
-std::string xml_text(std::string_view bytes);
 
 }  // namespace fsr

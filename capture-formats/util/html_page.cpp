@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -149,7 +149,7 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
   body_ += "</div>\n";
 }
 
-void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values) {
+void HtmlPage::list(std::string_view attributes, const Values& values) {
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
   for (const auto& [what, value] : values)
     if (!value.text.empty())
@@ -157,19 +157,18 @@ void HtmlPage::list(std::string_view attributes, const std::vector<std::pair<std
                      value.value.empty() ? cell_text(value) : unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
-void HtmlPage::facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts) {
-  list(fmt::format(" class=\"env\" id=\"{}\"", id), facts);
-}
-void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) { list("", tiles); }
+void HtmlPage::facts(std::string_view id, const Values& facts) { list(fmt::format(" class=\"env\" id=\"{}\"", id), facts); }
+void HtmlPage::tiles(const Values& tiles) { list("", tiles); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
-void HtmlPage::section(std::string_view id, std::string_view heading) {
+void HtmlPage::section(std::string_view id, std::string_view heading, std::string_view text) {
   if (in_section_) body_ += "</section>\n";
   in_section_ = true;
   fmt::format_to(std::back_inserter(contents_), "<li><a href=\"#{}\">{}</a></li>\n", id, xml_text(heading));
   fmt::format_to(std::back_inserter(body_), "<section id=\"{0}\" aria-labelledby=\"{0}-h\">\n<h2 id=\"{0}-h\">{1}</h2>\n", id,
                  xml_text(heading));
+  if (!text.empty()) note(text);
 }
 
 void HtmlPage::table(const Table& t) {
@@ -185,84 +184,52 @@ void HtmlPage::table(const Table& t) {
 }
 
 void HtmlPage::whole_table(const Table& t) {
-  auto out = std::back_inserter(body_);
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows of text become blocks, whose roles must be named. Rows of numbers scroll.
   const bool stack = (t.text_columns && t.headings.size() > 2) || t.pictures;
   auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
-  fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
-                 xml_text(t.caption),
-                 t.pictures       ? " class=\"stack g\""
-                 : stack          ? " class=\"t stack\""
-                 : t.text_columns ? " class=\"t\""
-                                  : "",
-                 role("table"), t.id.empty() ? "" : " id=\"" + t.id + "\"");
-  fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
-  for (size_t i = 0; i < t.headings.size(); ++i)
-    fmt::format_to(out, "<th scope=\"col\"{}>{}{}</th>",
-                   is_text(i)             ? " class=\"w\""
-                   : i && i == t.pictures ? " class=\"p\""
-                                          : "",
-                   xml_text(t.headings[i]), i && i == t.pictures ? t.scale : "");
+  const std::string form = std::string(t.text_columns ? " t" : "") + (stack ? " stack" : "") + (t.pictures ? " g" : "");
+  body_ += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
+                       xml_text(t.caption), form.empty() ? "" : " class=\"" + form.substr(1) + "\"", role("table"),
+                       t.id.empty() ? "" : " id=\"" + t.id + "\"");
+  body_ += "<caption>" + xml_text(t.caption) + "</caption>\n<thead><tr>";
+  for (size_t i = 0; i < t.headings.size(); ++i) {
+    const bool drawn = i && i == t.pictures;
+    body_ += fmt::format("<th scope=\"col\"{}>{}{}</th>",
+                         is_text(i) ? " class=\"w\""
+                         : drawn    ? " class=\"p\""
+                                    : "",
+                         xml_text(t.headings[i]), drawn ? t.scale : "");
+  }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
-    for (size_t i = 0; i < t.rows[r].size(); ++i) {
-      const Cell& cell = t.rows[r][i];
-      if (i) {
-        const std::string label = stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "";
-        fmt::format_to(out, "<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), cell), role("cell"), label,
-                       cell_text(cell));
-        continue;
-      }
-      fmt::format_to(out, "<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), cell_text(cell));
-      if (r < t.bars.size())
-        fmt::format_to(
-            out,
-            "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{:.2f}\" "
-            "height=\"1\"><title>{:.1f} %</title></rect></svg>",
-            100 * t.bars[r], 100 * t.bars[r]);
-      body_ += "</th>";
-    }
+    const std::vector<Cell>& row = t.rows[r];
+    body_ += fmt::format("<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), row.empty() ? "" : cell_text(row[0]));
+    if (r < t.bars.size())
+      body_ += fmt::format(
+          "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{0:.2f}\" "
+          "height=\"1\"><title>{0:.1f} %</title></rect></svg>",
+          100 * t.bars[r]);
+    body_ += "</th>";
+    for (size_t i = 1; i < row.size(); ++i)
+      body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
+                           stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "", cell_text(row[i]));
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";
   if (!t.folded.empty()) body_ += "</details>\n";
 }
 
-std::string HtmlPage::drawings(const std::string& wide_svg, const std::string& phone_svg) {
-  return "<div class=\"wide\">" + wide_svg + "</div>\n<div class=\"phone\">" + phone_svg + "</div>\n";
-}
-
 void HtmlPage::chart(const Chart& chart) {
-  // A drawing shrunk to a phone's width could not be read.
-  Chart phone = chart;
-  phone.width = kPhoneWidth;
-  phone.height = 280;
-  body_ += "<figure>\n" + drawings(chart_svg(chart, false), chart_svg(phone, false)) + "<details><summary>The values of “" +
-           xml_text(chart.title) + "” as a table</summary>\n";
-  Table t{.caption = chart.title, .headings = {chart.x_label}, .rows = {}, .bars = {}, .id = {}};
-  auto text = [](const std::function<std::string(double)>& f, double v) { return f ? f(v) : fmt::format("{:.6g}", v); };
+  Table t{.caption = chart.title, .headings = {chart.x_label}, .folded = "The values of “" + chart.title + "” as a table"};
   for (const ChartSeries& s : chart.series) t.headings.push_back(s.name.empty() ? chart.y_label : s.name);
-  // Series may have points of their own where they are lines.
-  size_t most = 0;
-  for (const ChartSeries& s : chart.series) most = std::max(most, s.points.size());
-  if (chart.style != ChartStyle::lines && most) --most;
-  for (size_t i = 0; i < most; ++i) {
-    const bool parts = chart.style == ChartStyle::lines &&
-                       std::all_of(chart.series.begin(), chart.series.end(),
-                                   [i](const ChartSeries& s) { return i >= s.points.size() || is_gap(s.points[i]); });
-    if (parts) continue;  // nothing but the place where a line ends
-    std::vector<Cell> row{""};
-    for (const ChartSeries& s : chart.series) {
-      row.push_back(i < s.points.size() ? chart_value(chart, s.points[i]) : "");
-      if (row[0].text.empty() && i < s.points.size()) row[0] = text(chart.x_text, s.points[i].x);
-    }
-    t.rows.push_back(std::move(row));
+  for (const auto& [x, values] : chart_rows(chart)) {
+    t.rows.push_back({chart.x_text(x)});
+    t.rows.back().insert(t.rows.back().end(), values.begin(), values.end());
   }
-  table(t);
-  body_ += "</details>\n</figure>\n";
+  figure(chart, chart_svg, t);
 }
 
 void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
@@ -270,20 +237,18 @@ void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
   Table t{.caption = "Operations by time", .headings = {"time from"}, .folded = "Operations by time as a table"};
   std::map<int, std::vector<uint64_t>> counts;
   for (size_t i = 0; i < maps.size(); ++i) {
-    const HeatMap& map = maps[i];
-    t.headings.push_back(map.title);
-    for (const HeatMap::Cell& cell : map.cells) {
+    t.headings.push_back(maps[i].title);
+    for (const HeatMap::Cell& cell : maps[i].cells) {
       std::vector<uint64_t>& row = counts[cell.bucket];
       row.resize(maps.size());
       row[i] += cell.count;
     }
-    figure(map, heat_map_svg);
   }
   for (const auto& [bucket, row] : counts) {
     t.rows.push_back({duration_cell(std::llround(std::pow(10, double(bucket) / HeatMap::kPerDecade)))});
     for (uint64_t n : row) t.rows.back().push_back(count_cell(n));
   }
-  table(t);
+  for (const HeatMap& map : maps) figure(map, heat_map_svg, &map == &maps.back() ? t : Table{});
 }
 
 std::string HtmlPage::finish() {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "util/chart.hpp"
-#include "util/heat_map.hpp"
+#include "util/drawings.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr {
@@ -25,8 +25,8 @@ class HtmlPage {
   void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences);
   // Adds markup whose texts are escaped already.
   void markup(std::string_view html);
-  // Adds a heading, and an entry in the list of contents.
-  void section(std::string_view id, std::string_view heading);
+  // Adds a heading, an entry in the list of contents, and a note below the heading if it is not empty.
+  void section(std::string_view id, std::string_view heading, std::string_view text = {});
   // A cell of a table. `text` is escaped. `value`: the exact number behind a text such as "1.2 ms", for programs; may be empty.
   // `below`: a second line in small letters; may be empty. `looks`: classes of the page's style, such as "x1" to "x3" for a
   // background that says better, "y1" to "y3" worse; may be empty. `picture`: markup in place of a text.
@@ -58,30 +58,32 @@ class HtmlPage {
     size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
   void table(const Table& table);
-  static constexpr int kPhoneWidth = 360;  // of a drawing for a phone, in its units
-  // Adds what `draw` returns for `drawing` in two widths, of which a browser shows the one that fits its window.
+  // Adds what `draw` returns for `drawing` in two widths, and below it the table of its values. A browser shows the width that
+  // fits its window, as a drawing shrunk to a phone's width could not be read.
   template <class Drawing>
-  void figure(Drawing drawing, std::string (*draw)(const Drawing&)) {
+  void figure(Drawing drawing, std::string (*draw)(const Drawing&), const Table& values) {
     const std::string wide = draw(drawing);
-    drawing.width = kPhoneWidth;
-    markup("<figure>\n" + drawings(wide, draw(drawing)) + "</figure>\n");
+    drawing.width = 360;
+    if constexpr (requires { drawing.height; }) drawing.height = 280;
+    body_ += "<figure>\n<div class=\"wide\">" + wide + "</div>\n<div class=\"phone\">" + draw(drawing) + "</div>\n";
+    if (!values.headings.empty()) table(values);
+    body_ += "</figure>\n";
   }
   // Adds a list of names and values. A value that is empty is left out.
-  void facts(std::string_view id, const std::vector<std::pair<std::string, Cell>>& facts);
-  // Adds the drawing, and below it its points as a folded table.
+  using Values = std::vector<std::pair<std::string, Cell>>;
+  void facts(std::string_view id, const Values& facts);
   void chart(const Chart& chart);
-  // Adds drawings on one scale, and below them the counts as a folded table.
+  // Adds drawings on one scale.
   void heat_maps(std::vector<HeatMap> maps);
   // Makes browsers load the page again after so many seconds.
   void refresh_every(int seconds) { refresh_ = seconds; }
   // Adds a row of tiles, each with a label and a value.
-  void tiles(const std::vector<std::pair<std::string, Cell>>& tiles);
+  void tiles(const Values& tiles);
   std::string finish();
 
  private:
-  static std::string drawings(const std::string& wide_svg, const std::string& phone_svg);
   void whole_table(const Table& table);
-  void list(std::string_view attributes, const std::vector<std::pair<std::string, Cell>>& values);
+  void list(std::string_view attributes, const Values& values);
 
   std::string title_, contents_, body_;
   bool in_section_ = false;

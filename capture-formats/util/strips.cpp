@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "util/chart.hpp"
-#include "util/histogram_chart.hpp"
 
 namespace fsr {
 
@@ -62,7 +60,7 @@ StripScale StripScale::of_ratios(const std::vector<RatioBar>& bars) {
 
 StripScale StripScale::of_times(double low, double high) {
   StripScale scale;
-  scale.low_ = std::pow(10, std::floor(std::log10(std::max(low, 1.0))));
+  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), 1.0))));
   scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
   const double step = std::log10(scale.high_ / scale.low_) < kFewDecades ? 10 : 100;
   for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, duration_text(at));
@@ -80,8 +78,8 @@ std::string StripScale::axis(std::string_view left, std::string_view right) cons
     const bool every2 = (i + marks_.size() / 2) % 2;  // is left out where there is no room, but never the middle
     if (every2 && marks_.size() > kMostLabels) continue;
     const char* place = i == 0 ? " first" : percent(marks_[i].first) > kNearEnd ? " last" : "";
-    fmt::format_to(std::back_inserter(html), "<span class=\"tick{}{}\" style=\"left:{:.1f}%\">{}</span>", place,
-                   every2 ? " every2" : "", percent(marks_[i].first), xml_text(marks_[i].second));
+    html += fmt::format("<span class=\"tick{}{}\" style=\"left:{:.1f}%\">{}</span>", place, every2 ? " every2" : "",
+                        percent(marks_[i].first), xml_text(marks_[i].second));
   }
   return html + "</span>";
 }
@@ -89,8 +87,8 @@ std::string StripScale::axis(std::string_view left, std::string_view right) cons
 std::string StripScale::grid() const {
   std::string svg;
   for (const auto& [value, text] : marks_)
-    fmt::format_to(std::back_inserter(svg), "<path class=\"{}\" d=\"M{:.2f} 0V{}\"/>", value == 1 && low_ < 1 ? "axis" : "grid",
-                   percent(value), kHeight);
+    svg +=
+        fmt::format("<path class=\"{}\" d=\"M{:.2f} 0V{}\"/>", value == 1 && low_ < 1 ? "axis" : "grid", percent(value), kHeight);
   return svg;
 }
 
@@ -99,49 +97,45 @@ std::string_view ratio_class(const RatioBar& bar) { return !bar.decided ? "open"
 std::string StripScale::ratio(const RatioBar& bar) const {
   std::string svg = grid(), beside;
   if (bar.high > 0)
-    fmt::format_to(std::back_inserter(svg), "<rect class=\"box {}\" x=\"{:.2f}\" y=\"10\" width=\"{:.2f}\" height=\"14\"/>",
-                   ratio_class(bar), percent(bar.low), std::max(percent(bar.high) - percent(bar.low), 0.1));
-  auto out = std::back_inserter(beside);
-  if (!bar.rounds.empty()) fmt::format_to(out, "<b style=\"left:{:.2f}%\"></b>", percent(bar.middle));
+    svg += fmt::format("<rect class=\"box {}\" x=\"{:.2f}\" y=\"10\" width=\"{:.2f}\" height=\"14\"/>", ratio_class(bar),
+                       percent(bar.low), std::max(percent(bar.high) - percent(bar.low), 0.1));
+  if (!bar.rounds.empty()) beside = fmt::format("<b style=\"left:{:.2f}%\"></b>", percent(bar.middle));
   for (size_t i = 0; i < bar.rounds.size(); ++i)
-    fmt::format_to(out, "<i style=\"left:{:.2f}%;top:{}px\"></i>", percent(bar.rounds[i]), i % 2 ? 39 : 33);
+    beside += fmt::format("<i style=\"left:{:.2f}%;top:{}px\"></i>", percent(bar.rounds[i]), i % 2 ? 39 : 33);
   return drawing(svg, beside);
 }
 
-// Returns the share of the values at each point of the scale.
+// Returns the share of the values at each point of the scale; all 0 if there is no histogram.
 std::vector<double> StripScale::shares(const Histogram* histogram) const {
   std::vector<double> all(size_t(std::lround(std::log10(high_ / low_) * kFinest)) + 1);
-  if (!histogram || !histogram->count()) return all;
-  histogram->each_bucket([&](int64_t low, int64_t high, uint64_t n) {
-    const double at = percent(double(low) + double(high - low) / 2) / 100 * double(all.size() - 1);
-    all[size_t(std::lround(at))] += double(n) / double(histogram->count());
-  });
+  if (histogram)
+    histogram->each_bucket([&](int64_t low, int64_t high, uint64_t n) {
+      const double at = percent(double(low) + double(high - low) / 2) / 100 * double(all.size() - 1);
+      all[size_t(std::lround(at))] += double(n) / double(histogram->count());
+    });
   return all;
 }
 
-// Draws one side. `most`: the share that has the full height.
-std::string StripScale::half(const Histogram& histogram, double most, bool up, bool alone) const {
-  const double base = alone ? kHeight - 1 : kHeight / 2.0, room = alone ? kHeight - 2 : kHeight / 2.0 - 1;
-  const std::vector<double> all = shares(&histogram);
-  std::string path = fmt::format("M0 {}", base);
-  for (size_t i = 0; i < all.size(); ++i)
-    fmt::format_to(std::back_inserter(path), "L{:.1f} {:.1f}", 100 * double(i) / double(all.size() - 1),
-                   base + (up ? -1 : 1) * room * all[i] / most);
-  path = fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/>", up && !alone ? "s4" : "s0", path, base);
-  for (double q : {0.5, 0.99})
-    path += fmt::format("<path class=\"mark\" d=\"M{0:.1f} {1}V{2}\"/>", percent(double(histogram.quantile(q))), base,
-                        base + (up ? -1 : 1) * room);
-  return path;
-}
-
 std::string StripScale::distribution(const Histogram* up, const Histogram* down) const {
+  const bool alone = !up || !down;
   double most = 1e-9;
   for (const Histogram* histogram : {up, down})
     for (double share : shares(histogram)) most = std::max(most, share);
   std::string svg = grid();
-  const bool alone = !up || !down;
-  if (up && up->count()) svg += half(*up, most, true, alone);
-  if (down && down->count()) svg += half(*down, most, alone, alone);
+  auto draw = [&](const Histogram* histogram, double base, double room, const char* colour) {
+    if (!histogram || !histogram->count()) return;
+    const std::vector<double> all = shares(histogram);
+    std::string path = fmt::format("M0 {}", base);
+    for (size_t i = 0; i < all.size(); ++i)
+      path += fmt::format("L{:.1f} {:.1f}", 100 * double(i) / double(all.size() - 1), base + room * all[i] / most);
+    svg += fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/>", colour, path, base);
+    for (double q : {0.5, 0.99})
+      svg += fmt::format("<path class=\"mark\" d=\"M{0:.1f} {1}V{2}\"/>", percent(double(histogram->quantile(q))), base,
+                         base + room);
+  };
+  constexpr double kMiddle = kHeight / 2.0;
+  draw(up, alone ? kHeight - 1 : kMiddle, alone ? 2 - kHeight : 1 - kMiddle, alone ? "s0" : "s4");
+  draw(down, alone ? kHeight - 1 : kMiddle, alone ? 2 - kHeight : kMiddle - 1, "s0");
   return drawing(svg, "");
 }
 

@@ -13,17 +13,17 @@
 namespace fsr {
 
 struct RatioBar {
-  double middle = 1;           // above 1 is better
-  double low = 0, high = 0;    // interval; both 0: none
-  std::vector<double> rounds;  // ratio of each round
-  bool decided = false;        // the bar is filled
+  double middle = 1;                // above 1 is better
+  double low = 0, high = 0;         // interval; both 0: none
+  std::vector<double> rounds = {};  // ratio of each round
+  bool decided = false;             // the bar is filled
 };
 
 class StripScale {
  public:
   // Reaches as far to both sides of 1 as the bars need.
   static StripScale of_ratios(const std::vector<RatioBar>& bars);
-  // Has whole decades. `low`, `high`: ns.
+  // Has whole decades. `low`, `high`: ns; `low` above `high`: there are no times.
   static StripScale of_times(double low, double high);
 
   // Returns markup for the heading of the column: the labels of the marks, and above them words at the ends, which may be empty.
@@ -36,7 +36,6 @@ class StripScale {
  private:
   double percent(double value) const;  // from left to right, 0 to 100
   std::string grid() const;
-  std::string half(const Histogram& histogram, double most, bool up, bool alone) const;
   std::vector<double> shares(const Histogram* histogram) const;
 
   double low_ = 1, high_ = 1;

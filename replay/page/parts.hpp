@@ -1,19 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a page about runs, each from rows of tables of a results database, which may be empty. No state.
+// Parts of pages about runs, each from rows of tables of a results database, which may be empty. Cells have the exact number that
+// the results hold. No state.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "page/results_page.hpp"
 #include "sql/results_reader.hpp"
+#include "util/histogram.hpp"
 #include "util/html_page.hpp"
 
 namespace fsr::page {
 
-void write_run(HtmlPage& page, const ChosenRun& run);
-// Writes what several runs have in common once, and what differs in tables. Runs of one target at one load are a case; a page has
-// room for many.
-void write_runs(HtmlPage& page, const std::vector<ChosenRun>& runs);
+using Cell = HtmlPage::Cell;
+
+inline Cell count(int64_t n) { return count_cell(uint64_t(n)); }
+inline Cell duration(int64_t ns) { return duration_cell(ns); }
+inline Cell rate(double per_second) { return rate_cell(per_second); }
+std::string ratio_text(double is, double was);  // empty if `was` is 0
+
+// A column of a table that shows rows of the results. `cell` returns what it shows of the column `name` of a row.
+struct Column {
+  const char *heading, *name;
+  Cell (*cell)(const ResultRow& row, const char* name);
+};
+Cell text_of(const ResultRow& row, const char* name);
+Cell count_of(const ResultRow& row, const char* name);
+Cell duration_of(const ResultRow& row, const char* name);
+Cell known_duration_of(const ResultRow& row, const char* name);  // empty if it is 0
+// Adds the headings and the rows of `columns` to a table.
+void fill(HtmlPage::Table& table, const std::vector<ResultRow>& rows, const std::vector<Column>& columns);
+
+struct Quantile {
+  const char *name, *column;
+  double share;
+};
+inline constexpr Quantile kP50{"p50", "p50_ns", 0.5}, kP99{"p99", "p99_ns", 0.99}, kP999{"p99.9", "p999_ns", 0.999},
+    kMax{"max", "max_ns", 1};
+inline constexpr Quantile kQuantiles[] = {kP50, {"p90", "p90_ns", 0.9}, kP99, kP999, {"p99.99", "p9999_ns", 0.9999}, kMax};
+
+// One run, with what pages need of it.
+class ShownRun {
+ public:
+  explicit ShownRun(const ChosenRun& of);
+  std::vector<ResultRow> rows(std::string_view table) const { return chosen.file->rows(table, id); }
+  Histogram histogram(std::string_view kind, std::string_view what) const { return chosen.file->histogram(id, kind, what); }
+  // Returns the distribution `what` of one kind of operation, or of all (""). Null: there is none.
+  const ResultRow* of(std::string_view kind, std::string_view what) const;
+  // Return cells of the times `what` of all operations, empty if there are none. The response of an operation without an answer
+  // has a lower bound, which is marked.
+  Cell time(std::string_view what, const Quantile& q) const;
+  Cell mean(std::string_view what) const;
+  bool is_bound(std::string_view what, double share) const;
+  // Returns the time that the target took for a kind, ns. `what`: "service", or "recorded" for the time in the capture.
+  double time_of(std::string_view kind, std::string_view what) const;
+  bool is_clean() const { return row.text("not_clean").empty(); }
+  std::string reasons() const;  // why it is not clean, on one line
+
+  const ChosenRun& chosen;
+  const ResultRow& row;
+  const int64_t id;
+  const std::vector<ResultRow> distributions;
+
+ private:
+  const Histogram responses_, open_;
+};
+
+// Runs of one input on one target at one load: the same but for chance.
+struct Case {
+  std::string name;
+  std::vector<const ShownRun*> runs;
+};
+// Returns the load of a run: "4x", "asap", "1000 calls/s".
+std::string load_text(const ResultRow& run);
+// Returns the label of a run, or else its target, with its load.
+std::string label_text(const ResultRow& run);
+// Returns the cases in the order of their first runs, each with a name of its own. They point to `runs`.
+std::vector<Case> cases_of(const std::vector<ShownRun>& runs);
+
+// Writes all about the only one of `runs`.
+void write_run(HtmlPage& page, const std::vector<ShownRun>& runs);
+// Writes what several runs have in common once, and what differs in tables. A page has room for many runs.
+void write_runs(HtmlPage& page, const std::vector<ShownRun>& runs);
+
+// Writes a table of the outcomes that differed, by kind and outcome, if there are any.
+void write_differences(HtmlPage& page, const std::vector<ShownRun>& runs);
+// Writes what is the same in all runs as a list, and the rest as a table.
+void write_environment(HtmlPage& page, const std::vector<ShownRun>& runs);
 
 // `asked`: the load that was asked for if no row says what was due; 0: not known. An interval in which nothing completed is a
 // gap.

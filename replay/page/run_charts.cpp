@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "util/heat_map.hpp"
-#include "util/histogram_chart.hpp"
+#include "util/chart.hpp"
+#include "util/drawings.hpp"
 
 namespace fsr::page {
 
@@ -13,90 +13,55 @@ namespace {
 
 constexpr int kGrey = 4;  // colour of what was recorded or due
 
-struct Part {
+// A line of a chart, and the column that it shows.
+struct Line {
   const char *name, *column;
   int colour;
-  bool thin = false;
+  bool thin = false, filled = false;
 };
+double column_of(const ResultRow& row, const Line& line) { return row.real(line.column); }
 
-// Returns a series in which each value lasts from the beginning to the end of its interval. An interval for which `column` is
-// null is a gap.
-template <class Value>
-ChartSeries steps(const char* name, const std::vector<ResultRow>& rows, const char* column, int colour, Value value) {
-  ChartSeries out{.name = name, .points = {}, .colour = colour};
-  for (const ResultRow& row : rows)
-    out.points.push_back({double(row.number("from_ns")) / 1e9, row.has(column) ? value(row) : kGap});
-  if (!rows.empty()) out.points.push_back({double(rows.back().number("to_ns")) / 1e9, kGap});
-  return out;
-}
-
-bool any_has(const std::vector<ResultRow>& rows, const char* column) {
-  return std::any_of(rows.begin(), rows.end(), [column](const ResultRow& row) { return row.has(column); });
-}
-
-Chart over_time(const std::string& title, const std::string& label, std::function<std::string(double)> text) {
-  return chart_over_time(title, "time since the start of the run", label, std::move(text));
-}
-
-Chart load(const std::vector<ResultRow>& intervals, double asked) {
-  Chart chart = over_time("Operations a second", "operations/s", count_text);
-  auto per_second = [](const char* column) {
-    return [column](const ResultRow& row) {
-      const int64_t span = row.number("to_ns") - row.number("from_ns");
-      return span > 0 ? double(row.number(column)) * 1e9 / double(span) : 0;
-    };
-  };
-  if (any_has(intervals, "due"))
-    chart.series.push_back(steps("due", intervals, "due", kGrey, per_second("due")));
-  else if (asked > 0)
-    chart.series.push_back(steps("asked", intervals, "operations", kGrey, [asked](const ResultRow&) { return asked; }));
-  if (!chart.series.empty()) chart.series[0].filled = true;
-  chart.series.push_back(steps("achieved", intervals, "operations", 0, per_second("operations")));
-  return chart;
-}
-
-// Draws at each interval how many operations were due and not issued at its end.
-Chart backlog(const std::vector<ResultRow>& intervals) {
-  Chart chart = over_time("Operations due, but not yet issued", "operations", count_text);
-  chart.least_y = 5;
-  int64_t waiting = 0;
-  chart.series.push_back(steps("", intervals, "due", 0, [&](const ResultRow& row) {
-    waiting += row.number("due") - row.number("issued");
-    return double(std::max<int64_t>(0, waiting));
-  }));
-  chart.series[0].filled = true;
-  return chart;
-}
-
-Chart times(const std::string& title, const std::vector<ResultRow>& intervals, const std::vector<Part>& lines) {
-  Chart chart = over_time(title, "time", duration_text);
-  chart.log_y = true;
-  for (const Part& line : lines) {
-    if (!any_has(intervals, line.column)) continue;
-    chart.series.push_back(
-        steps(line.name, intervals, line.column, line.colour, [&](const ResultRow& row) { return row.real(line.column); }));
-    chart.series.back().thin = line.thin;
+// Charts over the time of a run.
+class OverTime {
+ public:
+  OverTime(HtmlPage& page, const std::vector<ResultRow>& intervals) : page_(page), intervals_(intervals) {
+    for (const ResultRow& row : intervals) axis_.edges.push_back(row.real("from_ns") / 1e9);
+    axis_.edges.push_back(intervals.back().real("to_ns") / 1e9);
   }
-  return chart;
-}
+  bool has(const char* column) const {
+    return std::any_of(intervals_.begin(), intervals_.end(), [column](const ResultRow& row) { return row.has(column); });
+  }
+  // Writes a chart of those lines that have a value. An interval for which the column is null is a gap.
+  template <class Value>
+  void chart(const char* title, const char* label, NumberText text, std::vector<Line> lines, Value value, bool log_y = false,
+             double least_y = 0) {
+    std::erase_if(lines, [this](const Line& line) { return !has(line.column); });
+    std::vector<ChartSeries> series;
+    for (const Line& line : lines)
+      series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
+    Chart chart = steps_over(
+        axis_, title, label, std::move(text), std::move(series),
+        [&](size_t line, size_t i) { return intervals_[i].has(lines[line].column) ? value(intervals_[i], lines[line]) : kGap; },
+        log_y);
+    chart.least_y = least_y;
+    page_.chart(chart);
+  }
+  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", duration_text, lines, column_of, true); }
+
+ private:
+  HtmlPage& page_;
+  const std::vector<ResultRow>& intervals_;
+  TimeAxis axis_{.label = "time since the start of the run", .edges = {}};
+};
 
 // The recorded times stand above those that are compared with them.
 constexpr std::pair<const char*, const char*> kMaps[] = {
     {"recorded", "Service in the capture"}, {"service", "Service"}, {"response", "Response"}};
 
-HeatMap map_of(const char* what, const char* title, const std::vector<ResultRow>& rows, double end) {
-  HeatMap map{.title = title, .cells = {}, .end = end};
-  for (const ResultRow& row : rows)
-    if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
-      map.cells.push_back({double(row.number("from_ns")) / 1e9, double(row.number("to_ns")) / 1e9, int(row.number("bucket")),
-                           uint64_t(row.number("count"))});
-  return map;
-}
-
 // Returns a chart whose columns reach from the low to the high end of each row, without a column where there is no row.
 template <class Value>
 ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& rows, Value value) {
-  ChartSeries out{.name = name, .points = {}, .colour = colour};
+  ChartSeries out{.name = name, .colour = colour};
   for (size_t i = 0; i < rows.size(); ++i) {
     const double low = double(rows[i].number("low_ns")), high = double(rows[i].number("high_ns")) + 1;
     out.points.push_back({low, value(rows[i])});
@@ -110,25 +75,44 @@ ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& 
 }  // namespace
 
 void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked) {
-  page.chart(load(intervals, asked));
-  if (any_has(intervals, "due")) page.chart(backlog(intervals));
-  page.chart(times("Service", intervals,
-                   {{"p50 recorded", "recorded_p50_ns", kGrey, true},
-                    {"p99 recorded", "recorded_p99_ns", kGrey},
-                    {"p50", "service_p50_ns", 0, true},
-                    {"p99", "service_p99_ns", 0}}));
-  page.chart(times("Response", intervals,
-                   {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}}));
-  if (any_has(intervals, "waiting_mean_ns"))
-    page.chart(
-        times("Means of the parts of a response", intervals,
-              {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}}));
+  OverTime over(page, intervals);
+  std::vector<Line> load = {{"achieved", "operations", 0}};
+  if (over.has("due"))
+    load.insert(load.begin(), {"due", "due", kGrey, false, true});
+  else if (asked > 0)
+    load.insert(load.begin(), {"asked", "operations", kGrey, false, true});
+  over.chart("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
+    const int64_t span = row.number("to_ns") - row.number("from_ns");
+    return line.name == std::string_view("asked") ? asked : span > 0 ? column_of(row, line) * 1e9 / double(span) : 0;
+  });
+  int64_t waiting = 0;  // due and not issued at the end of an interval
+  auto backlog = [&](const ResultRow& row, const Line&) {
+    waiting += row.number("due") - row.number("issued");
+    return double(std::max<int64_t>(0, waiting));
+  };
+  if (over.has("due"))
+    over.chart("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog, false, 5);
+  over.times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
+                         {"p99 recorded", "recorded_p99_ns", kGrey},
+                         {"p50", "service_p50_ns", 0, true},
+                         {"p99", "service_p99_ns", 0}});
+  over.times("Response",
+             {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}});
+  if (over.has("waiting_mean_ns"))
+    over.times("Means of the parts of a response",
+               {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
 }
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
   std::vector<HeatMap> maps;
-  for (const auto& [what, title] : kMaps)
-    if (HeatMap map = map_of(what, title, heat, end); !map.cells.empty()) maps.push_back(std::move(map));
+  for (const auto& [what, title] : kMaps) {
+    HeatMap map{.title = title, .end = end};
+    for (const ResultRow& row : heat)
+      if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
+        map.cells.push_back(
+            {row.real("from_ns") / 1e9, row.real("to_ns") / 1e9, int(row.number("bucket")), uint64_t(row.number("count"))});
+    if (!map.cells.empty()) maps.push_back(std::move(map));
+  }
   if (maps.empty()) return;
   page.note(
       "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "
@@ -137,7 +121,7 @@ void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double 
 }
 
 bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
-  constexpr Part kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
+  constexpr Line kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
   if (made_of.empty()) return false;
   Chart chart{.title = "Operations by response time", .x_label = "response", .y_label = "operations"};
   chart.style = ChartStyle::columns;
@@ -153,10 +137,10 @@ bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
   chart.y_text = percent_text;
   chart.least_y = 1;
   chart.series.clear();
-  for (const Part& part : kParts)
+  for (const Line& part : kParts)
     chart.series.push_back(columns(part.name, part.colour, made_of, [&](const ResultRow& row) {
       double whole = 0;
-      for (const Part& each : kParts) whole += double(row.number(each.column));
+      for (const Line& each : kParts) whole += double(row.number(each.column));
       return whole > 0 ? double(row.number(part.column)) / whole : 0;
     }));
   page.chart(chart);

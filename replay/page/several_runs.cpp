@@ -2,34 +2,35 @@
 #include "page/parts.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "measure/paired.hpp"
-#include "page/run_cases.hpp"
-#include "util/load_curve.hpp"
+#include "util/chart.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
 
 namespace {
 
-constexpr size_t kMostCases = 8;     // columns of the table of kinds
-constexpr size_t kMostReasons = 10;  // sentences about runs that were not clean
-constexpr size_t kMostDifferences = 30;
+constexpr size_t kMostCases = 8;       // columns of the table of kinds
+constexpr size_t kMostReasons = 10;    // sentences about runs that were not clean
 constexpr double kShownStep = 0.0005;  // of ratios, which have three digits after 1; finer differences are not shown
 
-// Returns the median of the runs of a case that have the value, and below it the least and the highest.
-template <class Value, class ToCell>
-Cell median_cell(const Case& of, Value value, ToCell cell) {
+// Returns the values of the runs of a case that have one, and so none below 0.
+template <class Value>
+std::vector<double> values_of(const Case& of, Value value) {
   std::vector<double> values;
   for (const ShownRun* run : of.runs)
     if (const double v = value(*run); v >= 0) values.push_back(v);
+  return values;
+}
+
+// Returns the median, and below it the least and the highest.
+Cell median_cell(const std::vector<double>& values, Cell (*cell)(double)) {
   if (values.empty()) return "";
   Cell shown = cell(median(values));
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -38,6 +39,27 @@ Cell median_cell(const Case& of, Value value, ToCell cell) {
 }
 
 Cell time_cell(double ns) { return duration(std::llround(ns)); }
+
+// A figure by which runs are compared.
+struct Figure {
+  const char *name, *what;  // what: a distribution; null: the rate
+  Quantile quantile = {};
+  std::vector<double> of(const Case& one, bool ended = false) const {  // ended: of no run that goes on
+    return values_of(one, [&](const ShownRun& run) {
+      const ResultRow* its = what ? run.of("", what) : &run.row;
+      return its && !(ended && run.chosen.running) ? its->real(what ? quantile.column : "achieved_per_s") : -1;
+    });
+  }
+  bool is_bound(const Case& one) const {
+    return what && std::any_of(one.runs.begin(), one.runs.end(),
+                               [&](const ShownRun* run) { return run->is_bound(what, quantile.share); });
+  }
+};
+constexpr Figure kFigures[] = {{"achieved/s", nullptr},
+                               {"service, p50", "service", kP50},
+                               {"service, p99", "service", kP99},
+                               {"response, p50", "response", kP50},
+                               {"response, p99", "response", kP99}};
 
 // Returns a ratio, with a step of shade for each factor of two.
 Cell shaded(double ratio) {
@@ -49,13 +71,7 @@ Cell shaded(double ratio) {
 
 class Page {
  public:
-  Page(HtmlPage& page, const std::vector<ChosenRun>& runs) : page_(page) {
-    for (const ChosenRun& run : runs) {
-      const int64_t id = run.run.number("id");
-      runs_.push_back({run, run.file->rows("distributions", id), Responses(*run.file, id)});
-    }
-    cases_ = cases_of(runs_);
-  }
+  Page(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs), cases_(cases_of(runs)) {}
 
   void write() {
     verdict();
@@ -65,7 +81,7 @@ class Page {
     kinds();
     differences();
     runs();
-    environment();
+    write_environment(page_, runs_);
   }
 
  private:
@@ -74,11 +90,9 @@ class Page {
     bool running = false;
     for (const ShownRun& run : runs_) {
       running = running || run.chosen.running;
-      std::string text = run.chosen.run.text("not_clean");
-      std::replace(text.begin(), text.end(), '\n', ';');
-      if (!text.empty())
+      if (!run.is_clean())
         reasons.push_back(fmt::format("Run {}{}, {}: {}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                      label_text(run.chosen.run), text));
+                                      label_text(run.row), run.reasons()));
     }
     const size_t bad = reasons.size();
     if (bad > kMostReasons) {
@@ -94,50 +108,27 @@ class Page {
   }
 
   void cases() {
-    page_.section("cases", "Cases");
-    page_.note(
-        "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the time at "
-        "which "
-        "an operation was due. fsreplay report --run N draws the page of one run.");
-    HtmlPage::Table t{
-        .caption = "All cases",
-        .headings = {"case", "runs", "achieved/s", "service, p50", "service, p99", "response, p50", "response, p99"},
-        .id = "case-table"};
+    page_.section("cases", "Cases",
+                  "Medians of the runs of one target at one load, with the least and the highest below. Response counts from the "
+                  "time at which an operation was due. fsreplay report --run N draws the page of one run.");
+    HtmlPage::Table t{.caption = "All cases", .headings = {"case", "runs"}, .id = "case-table"};
+    for (const Figure& figure : kFigures) t.headings.emplace_back(figure.name);
     for (const Case& one : cases_) {
-      auto time = [&](const char* what, const char* column) {
-        return median_cell(
-            one, [&](const ShownRun& run) { return run.of("", what) ? double(run.of("", what)->number(column)) : -1; },
-            time_cell);
-      };
-      auto response = [&](double q, const char* column) {
-        Cell cell = time("response", column);
-        if (std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return run->responses.is_bound(q); }))
-          cell.text = "> " + cell.text;
-        return cell;
-      };
-      const std::string target = one.runs[0]->chosen.run.text("target");
-      t.rows.push_back({Cell(one.name, "", one.name.starts_with(target) ? "" : target), count(int64_t(one.runs.size())),
-                        median_cell(
-                            one, [](const ShownRun& run) { return run.chosen.run.real("achieved_per_s"); }, rate),
-                        time("service", "p50_ns"), time("service", "p99_ns"), response(0.5, "p50_ns"), response(0.99, "p99_ns")});
+      const std::string target = one.runs[0]->row.text("target");
+      std::vector<Cell>& cells = t.rows.emplace_back(
+          std::vector<Cell>{{one.name, "", one.name.starts_with(target) ? "" : target}, count(int64_t(one.runs.size()))});
+      for (const Figure& figure : kFigures) {
+        cells.push_back(median_cell(figure.of(one), figure.what ? time_cell : rate));
+        if (figure.is_bound(one)) cells.back().text.insert(0, "> ");
+      }
     }
     page_.table(t);
   }
 
   // Compares cases of one load with the first of them, where both have enough runs.
   void ratios() {
-    struct Figure {
-      std::string_view name, what;  // what: a distribution; empty: the column is one of the run
-      const char* column;
-      double quantile;
-    };
-    constexpr Figure kFigures[] = {{"achieved/s", "", "achieved_per_s", 0},
-                                   {"service, p50", "service", "p50_ns", 0.5},
-                                   {"service, p99", "service", "p99_ns", 0.99},
-                                   {"response, p50", "response", "p50_ns", 0.5},
-                                   {"response, p99", "response", "p99_ns", 0.99}};
     auto load_of = [](const Case& one) {
-      const ResultRow& run = one.runs[0]->chosen.run;
+      const ResultRow& run = one.runs[0]->row;
       return std::tuple(run.text("input"), load_text(run), run.text("ordering"), run.number("streams"));
     };
     HtmlPage::Table t{
@@ -150,20 +141,9 @@ class Page {
       std::vector<Cell> row = {one.name, first->name};
       bool any = false;
       for (const Figure& figure : kFigures) {
-        std::vector<double> values[2];
-        bool bound = false, clean = true;
-        for (const Case* of : {static_cast<const Case*>(&*first), &one})
-          for (const ShownRun* run : of->runs) {
-            const ResultRow* its = !figure.what.empty() ? run->of("", figure.what) : &run->chosen.run;
-            if (its && !run->chosen.running) values[of == &one].push_back(its->real(figure.column));
-            clean = clean && run->chosen.run.text("not_clean").empty();
-            bound = bound || (figure.what == "response" && run->responses.is_bound(figure.quantile));
-          }
-        const double was = median(values[0]), is = median(values[1]);
-        const double step = !figure.what.empty() && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep;
-        const auto found = bound ? std::nullopt : ratio_of_means(values[0], values[1], step);
+        const auto found = ratio_of(*first, one, figure);
+        row.push_back(found && is_clean(*first) && is_clean(one) ? against(*found, figure.what != nullptr) : "-");
         any = any || found;
-        row.push_back(found && clean ? against(*found, !figure.what.empty()) : Cell("-"));
       }
       if (any) t.rows.push_back(std::move(row));
     }
@@ -172,6 +152,15 @@ class Page {
         "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (red), as "
         "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
     page_.table(t);
+  }
+  static bool is_clean(const Case& one) {
+    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean(); });
+  }
+  static std::optional<MeanRatio> ratio_of(const Case& first, const Case& one, const Figure& figure) {
+    if (figure.is_bound(first) || figure.is_bound(one)) return std::nullopt;
+    const std::vector<double> before = figure.of(first, true), after = figure.of(one, true);
+    const double was = median(before), is = median(after);
+    return ratio_of_means(before, after, figure.what && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep);
   }
   static Cell against(const MeanRatio& found, bool less_is_better) {
     auto text = [](double ratio) { return fmt::format("{:.4g}", ratio); };
@@ -187,25 +176,23 @@ class Page {
   void curve() {
     auto differ = [&](const char* column) {
       return std::any_of(runs_.begin(), runs_.end(),
-                         [&](const ShownRun& run) { return run.chosen.run.text(column) != runs_[0].chosen.run.text(column); });
+                         [&](const ShownRun& run) { return run.row.text(column) != runs_[0].row.text(column); });
     };
     const bool inputs = differ("input"), targets = differ("target");
-    auto group = [&](const ResultRow& run) {
-      if (!inputs) return run.text("target");
-      return targets ? run.text("input") + " on " + run.text("target") : run.text("input");
-    };
-    LoadCurve curve({"p50", "p99"});
+    std::vector<LoadRun> points;
     for (const ShownRun& run : runs_)
       if (const ResultRow* response = run.of("", "response")) {
-        const ResultRow& row = run.chosen.run;
-        curve.add({.group = group(row),
-                   .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), row.number("series")),
-                   .asked = fmt::format("{} {}", row.real("asked_per_s"), row.real("scale")),
-                   .achieved = row.real("achieved_per_s"),
-                   .times = {response->real("p50_ns"), response->real("p99_ns")}});
+        const std::string input = run.row.text("input"), target = run.row.text("target");
+        points.push_back({.group = !inputs   ? target
+                                   : targets ? input + " on " + target
+                                             : input,
+                          .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), run.row.number("series")),
+                          .asked = fmt::format("{} {}", run.row.real("asked_per_s"), run.row.real("scale")),
+                          .achieved = run.row.real("achieved_per_s"),
+                          .times = {response->real("p50_ns"), response->real("p99_ns")}});
       }
     page_.section("curve", "Response over load");
-    page_.chart(curve.chart());
+    page_.chart(load_curve({"p50", "p99"}, points));
   }
 
   // Writes a table of service times by kind: of replays, beside what the capture had.
@@ -221,24 +208,24 @@ class Page {
     std::map<std::string, double> times;
     for (const ShownRun& run : runs_)
       for (const ResultRow& row : run.distributions)
-        if (row.text("what") == what && !row.text("kind").empty())
-          times[row.text("kind")] += row.real("mean_ns") * row.real("count");
+        if (const std::string kind = row.text("kind"); row.text("what") == what && !kind.empty())
+          times[kind] += run.time_of(kind, what);
     std::vector<std::string> names;
     for (const auto& [name, time] : times) names.push_back(name);
     std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return times[a] > times[b]; });
     return names;
   }
   void kinds(const std::vector<std::string>& names, bool ratios) {
-    auto value = [ratios](const ShownRun& run, const std::string& kind) {
-      const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
-      if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
-      return double(is->number("p50_ns")) / (ratios ? double(was->number("p50_ns")) : 1);
+    auto values = [ratios](const Case& of, const std::string& kind) {
+      return values_of(of, [&](const ShownRun& run) {
+        const ResultRow *is = run.of(kind, "service"), *was = run.of(kind, "recorded");
+        if (!is || (ratios && (!was || was->number("p50_ns") <= 0))) return -1.0;
+        return is->real("p50_ns") / (ratios ? was->real("p50_ns") : 1);
+      });
     };
     std::vector<const Case*> columns;
     for (const Case& one : cases_)
-      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) {
-            return std::any_of(one.runs.begin(), one.runs.end(), [&](const ShownRun* run) { return value(*run, kind) >= 0; });
-          }))
+      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return !values(one, kind).empty(); }))
         columns.push_back(&one);
     const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
     columns.resize(columns.size() - left_out);
@@ -249,10 +236,8 @@ class Page {
     for (const std::string& kind : names) {
       t.rows.push_back({kind});
       for (const Case* one : columns) {
-        Cell cell = median_cell(
-            *one, [&](const ShownRun& run) { return value(run, kind); }, ratios ? shaded : time_cell);
-        cell.below.clear();
-        t.rows.back().push_back(cell);
+        t.rows.back().push_back(median_cell(values(*one, kind), ratios ? shaded : time_cell));
+        t.rows.back().back().below.clear();
       }
     }
     if (ratios)
@@ -264,34 +249,9 @@ class Page {
   }
 
   void differences() {
-    struct Group {
-      int64_t operations = 0;
-      std::set<int64_t> runs;
-      std::string example;
-    };
-    std::map<std::vector<std::string>, Group> groups;
-    for (const ShownRun& run : runs_)
-      for (const ResultRow& row : run.chosen.file->rows("differences", run.chosen.run.number("id"))) {
-        Group& group = groups[{row.text("kind"), row.text("expected"), row.text("got")}];
-        group.operations += row.number("count");
-        group.runs.insert(run.chosen.number());
-        if (group.example.empty()) group.example = row.text("example");
-      }
-    if (groups.empty()) return;
-    std::vector<std::pair<std::vector<std::string>, Group>> sorted(groups.begin(), groups.end());
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.second.operations > b.second.operations; });
+    if (std::all_of(runs_.begin(), runs_.end(), [](const ShownRun& run) { return run.rows("differences").empty(); })) return;
     page_.section("differences", "Outcomes that differed");
-    HtmlPage::Table t{.caption = "By kind and outcome",
-                      .headings = {"kind", "expected", "got", "operations", "runs", "example"},
-                      .text_columns = true};
-    for (const auto& [outcome, group] : sorted) {
-      if (t.rows.size() == kMostDifferences) break;
-      t.rows.push_back({outcome[0], outcome[1], outcome[2], count(group.operations),
-                        fmt::format("{}", fmt::join(group.runs, ", ")), escape_text(group.example)});
-    }
-    page_.table(t);
-    if (sorted.size() > kMostDifferences) page_.note(fmt::format("{} more are not shown.", sorted.size() - kMostDifferences));
+    write_differences(page_, runs_);
   }
 
   void runs() {
@@ -303,56 +263,25 @@ class Page {
         .id = "run-table"};
     if (cases_.size() < runs_.size()) t.folded = fmt::format("All {} runs", runs_.size());
     for (const ShownRun& run : runs_) {
-      const ResultRow& row = run.chosen.run;
-      const ResultRow* response = run.of("", "response");
-      auto time = [&](double q, const char* column) {
-        return response ? run.responses.cell(q, response->number(column)) : Cell("");
-      };
+      const ResultRow& row = run.row;
       t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
-                        rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), time(0.5, "p50_ns"),
-                        time(0.99, "p99_ns"), time(0.999, "p999_ns"), count(row.number("differed")), count(row.number("failed")),
-                        run.chosen.running              ? "running"
-                        : row.text("not_clean").empty() ? "clean"
-                                                        : "not clean"});
+                        rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), run.time("response", kP50),
+                        run.time("response", kP99), run.time("response", kP999), count_of(row, "differed"),
+                        count_of(row, "failed"),
+                        run.chosen.running ? "running"
+                        : run.is_clean()   ? "clean"
+                                           : "not clean"});
     }
     page_.table(t);
   }
 
-  // Writes what is the same in all runs as a list, and the rest as a table.
-  void environment() {
-    page_.section("environment", "Environment");
-    std::vector<std::pair<std::string, Cell>> same;
-    HtmlPage::Table t{.caption = "What differs between the runs",
-                      .headings = {"run"},
-                      .text_columns = true,
-                      .folded = "What differs between the runs"};
-    std::vector<const char*> differing;
-    for (const auto& [name, of] : kEnvironment) {
-      const char* column = of;
-      const std::string first = fact_text(runs_[0].chosen.run, column);
-      if (std::all_of(runs_.begin(), runs_.end(),
-                      [&](const ShownRun& run) { return fact_text(run.chosen.run, column) == first; })) {
-        same.emplace_back(name, escape_text(first));
-      } else {
-        t.headings.push_back(name);
-        differing.push_back(column);
-      }
-    }
-    page_.facts("environment-table", same);
-    for (const ShownRun& run : runs_) {
-      t.rows.push_back({fmt::format("run {}", run.chosen.number())});
-      for (const char* column : differing) t.rows.back().push_back(escape_text(fact_text(run.chosen.run, column)));
-    }
-    if (!differing.empty()) page_.table(t);
-  }
-
   HtmlPage& page_;
-  std::vector<ShownRun> runs_;
-  std::vector<Case> cases_;
+  const std::vector<ShownRun>& runs_;
+  const std::vector<Case> cases_;
 };
 
 }  // namespace
 
-void write_runs(HtmlPage& page, const std::vector<ChosenRun>& runs) { Page(page, runs).write(); }
+void write_runs(HtmlPage& page, const std::vector<ShownRun>& runs) { Page(page, runs).write(); }
 
 }  // namespace fsr::page

@@ -7,7 +7,7 @@ namespace fsr {
 
 namespace {
 
-void add_counts(Heat::Stretch::Counts& into, const Heat::Stretch::Counts& from) {
+void add_counts(HeatMap::Counts& into, const HeatMap::Counts& from) {
   for (unsigned bucket = 0; bucket < Heat::kBuckets; ++bucket) into[bucket] += from[bucket];
 }
 
@@ -16,12 +16,6 @@ void merge(Heat::Stretch& into, const Heat::Stretch& from) {
   add_counts(into.service, from.service);
   add_counts(into.response, from.response);
   add_counts(into.recorded, from.recorded);
-}
-
-void count(Heat::Stretch::Counts& counts, const Histogram& times) {
-  // A bucket of the histogram is at most 1.6 % wide, so that its middle is nearly each of its values.
-  times.each_bucket(
-      [&](int64_t low, int64_t high, uint64_t n) { counts[size_t(HeatMap::bucket_of(low + (high - low) / 2))] += n; });
 }
 
 }  // namespace
@@ -42,9 +36,9 @@ void Heat::add(int64_t from, int64_t to, const KindCounters& counts) {
   if (length_ == 0) length_ = std::max<int64_t>(to - from, 1);
   while (from / length_ >= int64_t(kStretches)) halve();
   Stretch one{.from = from, .to = to};
-  count(one.service, counts.service);
-  count(one.response, counts.response);
-  count(one.recorded, counts.recorded);
+  HeatMap::count(counts.service, one.service);
+  HeatMap::count(counts.response, one.response);
+  HeatMap::count(counts.recorded, one.recorded);
   if (stretches_.empty() || stretches_.back().from / length_ != from / length_)
     stretches_.push_back(one);
   else

@@ -4,13 +4,12 @@
 // length of the run.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "measure/tally.hpp"
-#include "util/heat_map.hpp"
+#include "util/drawings.hpp"
 
 namespace fsr {
 
@@ -20,9 +19,8 @@ class Heat {
   static constexpr unsigned kBuckets = HeatMap::kLastBucket + 1;  // the last one has everything above 10^9.75 ns
 
   struct Stretch {
-    using Counts = std::array<uint64_t, kBuckets>;
     int64_t from = 0, to = 0;  // ns since the start of the run
-    Counts service{}, response{}, recorded{};
+    HeatMap::Counts service{}, response{}, recorded{};
   };
 
   // Adds the times of an interval, after all earlier ones. It belongs to the stretch in which it begins.

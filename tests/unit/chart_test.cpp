@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "util/distinct_count.hpp"
+#include "util/drawings.hpp"
 
 using namespace fsr;
 
@@ -28,14 +29,14 @@ TEST_CASE("the HTML writer turns any bytes into valid text") {
 
 TEST_CASE("a chart has a text for each point, even if it has one point or none") {
   Chart chart{.title = "<T>", .x_label = "x", .y_label = "y", .series = {{"s", {}}}};
-  CHECK(chart_svg(chart, true).find("&lt;T&gt;") != std::string::npos);
+  CHECK(chart_file(chart).find("&lt;T&gt;") != std::string::npos);
   chart.series[0].points = {{0, 0}};
-  const std::string one = chart_svg(chart, true);
+  const std::string one = chart_file(chart);
   CHECK(one.find("nan") == std::string::npos);
   CHECK(one.find("<title>0\ns: 0</title>") != std::string::npos);
   chart.series[0].points = {{1, 5}, {2, 7}, {3, 0}};
   chart.style = ChartStyle::columns;
-  const std::string columns = chart_svg(chart, false);
+  const std::string columns = chart_svg(chart);
   CHECK(columns.find("<title>2 to 3\ns: 7</title>") != std::string::npos);
   CHECK(columns.find("role=\"img\"") != std::string::npos);
 }
@@ -52,13 +53,13 @@ TEST_CASE("no line crosses a gap, and a gap is not a zero") {
   Chart chart{.title = "T", .x_label = "x", .y_label = "y", .log_y = true};
   chart.width = 800;
   chart.series = {{"s", {{0, 100}, {1, 200}, {2, kGap}, {3, 300}, {4, kGap}, {5, 400}, {6, 500}}}};
-  const std::string svg = chart_svg(chart, false);
+  const std::string svg = chart_svg(chart);
   CHECK(lines(svg) == std::vector<size_t>{2, 1, 2});
   CHECK(svg.find("nan") == std::string::npos);
   CHECK(svg.find("<title>2\n") == std::string::npos);
   // A step lasts from its point to the next, also to a gap.
   chart.style = ChartStyle::areas;
-  const std::string steps = chart_svg(chart, false);
+  const std::string steps = chart_svg(chart);
   CHECK(lines(steps) == std::vector<size_t>{4, 2, 3});
   CHECK(steps.find("<title>2 to 3\ns: –</title>") != std::string::npos);
 }
@@ -66,7 +67,7 @@ TEST_CASE("no line crosses a gap, and a gap is not a zero") {
 TEST_CASE("a logarithmic axis has no place for a zero, but its text has one") {
   Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas, .log_y = true};
   chart.series = {{"s", {{0, 100}, {1, 0}, {2, 300}, {3, kGap}}}};
-  const std::string svg = chart_svg(chart, false);
+  const std::string svg = chart_svg(chart);
   size_t lines = 0;
   for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++lines;
   CHECK(lines == 2);
@@ -82,4 +83,21 @@ TEST_CASE("parts of a series stay apart, each in order") {
   CHECK(series.points[1].x == 3);
   CHECK(is_gap(series.points[2]));
   CHECK(series.points[3].x == 2);
+}
+
+TEST_CASE("series with points of their own do not borrow each other's places") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y"};
+  chart.series = {{"a", {{1, 5}, {3, 6}}}, {"b", {{2, 7}, {3, 8}}}};
+  const std::string svg = chart_svg(chart);
+  CHECK(svg.find("<title>1\na: 5</title>") != svg.npos);
+  CHECK(svg.find("<title>2\nb: 7</title>") != svg.npos);
+  CHECK(svg.find("<title>3\na: 6\nb: 8</title>") != svg.npos);
+}
+
+TEST_CASE("a name of a row is cut between characters") {
+  ActivityRows rows{.title = "T", .end = 1, .lines = {{"ÄÖÜÄÖÜÄÖÜÄÖÜ", {1}, "more"}}};
+  const std::string svg = activity_rows_svg(rows);
+  CHECK(svg.find(">ÄÖÜÄÖÜÄÖÜÄ…</text>") != svg.npos);
+  CHECK(svg.find("\\x") == svg.npos);
+  CHECK(svg.find("<title>ÄÖÜÄÖÜÄÖÜÄÖÜ\nmore</title>") != svg.npos);
 }

@@ -23,7 +23,7 @@ namespace {
 std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate >= 100 ? 0 : rate >= 1 ? 2 : 4); }
 
 std::string median_text(const ComparedRow& row, size_t target) {
-  return bound_text(row, target) + rate_text(median_of(row, target));
+  return bound_text(row, target) + rate_text(spread_of(row, target).median);
 }
 
 std::string three_places(double ratio) { return ratio_text(ratio, fmt::format("{:.3f}", ratio)); }
@@ -46,8 +46,8 @@ Line line_of(const ComparedRow& row, size_t target, Decision decision) {
 
 // Returns the cells of a row of a comparison with one target: name, unit, median, lowest and highest.
 std::vector<std::string> cells_of(const ComparedRow& row) {
-  const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-  return {row.name, row.unit, median_text(row, 0), rate_text(*low), rate_text(*high)};
+  const Spread spread = spread_of(row, 0);
+  return {row.name, row.unit, median_text(row, 0), rate_text(spread.low), rate_text(spread.high)};
 }
 
 std::vector<std::string> facts_of(const Comparison& c) {
@@ -80,10 +80,12 @@ std::string interval_text(const PairedRatio& paired) {
   return paired.rounds > 1 ? fmt::format("{} to {}", three_places(paired.low), three_places(paired.high)) : "-";
 }
 
-double median_of(const ComparedRow& row, size_t target) {
+Spread spread_of(const ComparedRow& row, size_t target) {
   std::vector<double> rates = row.rates[target];
   std::erase(rates, 0.0);
-  return median(rates);
+  if (rates.empty()) return {};
+  const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+  return {median(rates), *low, *high};
 }
 
 std::string verdict_text(const ComparedRow& row, size_t target, Decision decision) {

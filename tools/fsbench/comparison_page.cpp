@@ -38,14 +38,14 @@ std::string first_word(const std::string& text) { return text.substr(0, text.fin
 
 RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio speeds = paired_ratio(row.pairs(target));
-  RatioBar bar{.middle = speeds.ratio, .rounds = {}, .decided = decided};
+  RatioBar bar{.middle = speeds.ratio, .decided = decided};
   if (speeds.rounds > 1) bar.low = speeds.low, bar.high = speeds.high;
   for (const RatePair& pair : row.pairs(target)) bar.rounds.push_back(pair.second / pair.first);
   return bar;
 }
 
 HtmlPage::Cell median_cell(const ComparedRow& row, size_t target) {
-  return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
+  return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(spread_of(row, target).median);
 }
 HtmlPage::Cell ratio_cell(const PairedRatio& values) {
   HtmlPage::Cell cell = values.rounds ? short_ratio(values.ratio) : "-";
@@ -133,17 +133,16 @@ class PageOfComparison {
     page_.section("rows", "Every row");
     HtmlPage::Table table{.caption = "Of all rounds", .headings = {"what", "unit", "median", "lowest", "highest"}, .words = {1}};
     for (const ComparedRow& row : c_.rows) {
-      const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-      table.rows.push_back(
-          {row.name, row.unit, bound_text(row, 0) + number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
+      const Spread spread = spread_of(row, 0);
+      table.rows.push_back({row.name, row.unit, median_cell(row, 0), number_text(spread.low), number_text(spread.high)});
     }
     page_.table(table);
   }
 
   void rows(size_t target) {
     const std::string a(1, letter(0)), b(1, letter(target));
-    page_.section("against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)));
-    page_.note(
+    page_.section(
+        "against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)),
         "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
         "filled bar is a difference that is shown. The scale is logarithmic.");
     std::vector<RatioBar> bars;
@@ -165,10 +164,10 @@ class PageOfComparison {
   }
 
   void rounds() {
-    page_.section("rounds", "Every round");
-    page_.note("In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
-    HtmlPage::Table table{.caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}};
-    table.folded = "These values as a table";
+    page_.section("rounds", "Every round",
+                  "In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
+    HtmlPage::Table table{
+        .caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}, .folded = "These values as a table"};
     for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));
     page_.markup("<div class=\"small\">\n");
     for (const ComparedRow& row : c_.rows) {
@@ -178,18 +177,18 @@ class PageOfComparison {
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
       for (size_t target = 0; target < c_.targets.size(); ++target) {
-        ChartSeries series{std::string(1, letter(target)), {}};
-        series.colour = target < 2 ? 1 - int(target) : int(target);  // B is blue
+        // Draws B in blue.
+        ChartSeries series{.name = std::string(1, letter(target)), .colour = target < 2 ? 1 - int(target) : int(target)};
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
         for (size_t round = 0; round < c_.rounds; ++round) {
           const double value = round < row.rates[target].size() ? row.rates[target][round] : 0;
           cells.emplace_back(value > 0 ? number_text(value) : "-");
-          if (value > 0) series.points.push_back({double(round + 1), value});
+          series.points.push_back({double(round + 1), value > 0 ? value : kGap});
         }
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
       }
-      page_.markup("<figure>" + chart_svg(chart, false) + "</figure>\n");
+      page_.markup("<figure>" + chart_svg(chart) + "</figure>\n");
     }
     page_.markup("</div>\n");
     page_.table(table);
@@ -197,7 +196,7 @@ class PageOfComparison {
 
   void measured() {
     page_.section("env", "How the rates were measured");
-    std::vector<std::pair<std::string, HtmlPage::Cell>> facts;
+    HtmlPage::Values facts;
     for (size_t i = 0; i < c_.targets.size(); ++i)
       facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));
     facts.insert(facts.end(), {{"program", c_.program}, {"added", c_.added}, {"rounds", rounds_text(c_)}});
@@ -212,15 +211,8 @@ class PageOfComparison {
          {"load", c_.kept ? "" : fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
          {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
     page_.facts("env-list", facts);
-    for (const NamedText& file : c_.files) {
-      std::string lines;
-      for (size_t at = 0; at < file.text.size();) {
-        const size_t end = std::min(file.text.find('\n', at), file.text.size());
-        lines += xml_text(file.text.substr(at, end - at)) + "\n";
-        at = end + 1;
-      }
-      page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), lines));
-    }
+    for (const NamedText& file : c_.files)
+      page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), xml_lines(file.text)));
   }
 
   const Comparison& c_;

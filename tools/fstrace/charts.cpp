@@ -13,10 +13,16 @@ namespace fsr::fstrace {
 
 constexpr size_t kDepths = 32;        // columns of it
 constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
+constexpr size_t kMostBins = 60;      // of latencies
 
-Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series,
-                std::function<std::string(double)> text) {
-  Chart chart = chart_over_time(title, "time since the first operation", label, std::move(text));
+// Returns stretches of `width` ns.
+static TimeAxis axis_of(size_t stretches, int64_t width) {
+  TimeAxis axis{.label = "time since the first operation"};
+  for (size_t i = 0; i <= stretches; ++i) axis.edges.push_back(double(i) * (double(width) / 1e9));
+  return axis;
+}
+
+Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series, NumberText text) {
   int64_t width = 1;
   size_t bins = 0;
   for (const TimeSeries& s : series) width = std::max(width, s.profile->timeline.width());
@@ -28,16 +34,15 @@ Chart over_time(const std::string& title, const std::string& label, const std::v
     if (bins <= kMostColumns) break;
   }
   // Series end together: what ended earlier is 0 from then on.
-  const double seconds = double(width) / 1e9;
-  for (const TimeSeries& s : series) {
-    const Timeline& t = s.profile->timeline;
-    std::vector<double> sums(bins);
-    for (size_t i = 0; i < t.bins().size(); ++i) sums[bin_of(t, i)] += s.value(t.bins()[i]);
-    ChartSeries& out = chart.series.emplace_back(ChartSeries{s.name, {}});
-    for (size_t i = 0; i < bins; ++i) out.points.push_back({double(i) * seconds, sums[i] / seconds});
-    out.points.push_back({double(bins) * seconds, 0});
+  std::vector<ChartSeries> lines;
+  std::vector<std::vector<double>> sums(series.size(), std::vector<double>(bins));
+  for (size_t line = 0; line < series.size(); ++line) {
+    lines.push_back({series[line].name});
+    const Timeline& t = series[line].profile->timeline;
+    for (size_t i = 0; i < t.bins().size(); ++i) sums[line][bin_of(t, i)] += series[line].value(t.bins()[i]);
   }
-  return chart;
+  return steps_over(axis_of(bins, width), title, label, std::move(text), std::move(lines),
+                    [&](size_t line, size_t i) { return sums[line][i] / (double(width) / 1e9); });
 }
 
 Chart time_at_depth(const std::vector<const Profile*>& profiles) {
@@ -60,6 +65,39 @@ Chart time_at_depth(const std::vector<const Profile*>& profiles) {
     chart.series.push_back(std::move(series));
   }
   return chart;
+}
+
+void LatencyTimeline::add(const Op& op) {
+  if (op.has(kOpUnfinished)) return;
+  if (start_ < 0) start_ = op.start;
+  const int64_t time = std::max<int64_t>(0, op.start - start_);
+  for (; size_t(time / width_) >= kMostBins; width_ *= 2) {
+    std::vector<Histogram> halved((bins_.size() + 1) / 2);
+    for (size_t i = 0; i < bins_.size(); ++i) halved[i / 2].merge(bins_[i]);
+    bins_ = std::move(halved);
+  }
+  bins_.resize(std::max(bins_.size(), size_t(time / width_) + 1));
+  bins_[size_t(time / width_)].add(op.duration);
+}
+
+Chart LatencyTimeline::chart() const {
+  constexpr double kQuantiles[] = {0.5, 0.99, 1};
+  return steps_over(
+      axis_of(bins_.size(), width_), "Latency over time", "latency", duration_text,
+      {{.name = "p50", .colour = 0, .thin = true}, {.name = "p99", .colour = 0}, {.name = "max", .colour = 1}},
+      [&](size_t line, size_t i) { return bins_[i].count() ? double(bins_[i].quantile(kQuantiles[line])) : kGap; }, true);
+}
+
+HeatMap LatencyTimeline::heat_map() const {
+  HeatMap map{.title = "Latency of every operation"};
+  const std::vector<double> edges = axis_of(bins_.size(), width_).edges;
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    HeatMap::Counts counts{};
+    HeatMap::count(bins_[i], counts);
+    for (size_t bucket = 0; bucket < counts.size(); ++bucket)
+      if (counts[bucket]) map.cells.push_back({edges[i], edges[i + 1], int(bucket), counts[bucket]});
+  }
+  return map;
 }
 
 }  // namespace fsr::fstrace

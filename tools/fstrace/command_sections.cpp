@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_sections.hpp"
+#include "report_sections.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,9 @@
 #include <cmath>
 
 #include "op_text.hpp"
-#include "util/histogram_chart.hpp"
-#include "util/row_drawings.hpp"
+#include "util/chart.hpp"
+#include "util/drawings.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -18,6 +19,7 @@ namespace {
 using Command = CommandActivity::Command;
 
 constexpr size_t kMostCommands = 12;  // in a drawing
+constexpr size_t kMostKinds = 12;     // drawn at once
 
 std::string name_of(const Command& command) { return command.name.empty() ? "?" : command.name; }
 
@@ -64,9 +66,8 @@ void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profi
 }  // namespace
 
 void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const SlowestOps& slowest, const Profile& profile) {
-  page.section("slow", "What was slow");
-  page.note("The time in the file system, by command and by what it asked for.");
-  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}, .bars = {}};
+  page.section("slow", "What was slow", "The time in the file system, by command and by what it asked for.");
+  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}};
   HtmlPage::Table t{.caption = "Time by command",
                     .headings = {"command", "operations", "failed"},
                     .folded = "Time by command as a table",
@@ -84,13 +85,12 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
     bars.bars.push_back(std::move(bar));
     t.rows.push_back(std::move(row));
   }
-  page.figure(std::move(bars), stacked_bars_svg);
-  page.table(t);
+  page.figure(std::move(bars), stacked_bars_svg, t);
   add_slowest(page, slowest, profile);
 }
 
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
-  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds, .lines = {}};
+  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
   std::vector<Command> commands = longest(activity);
   auto first = [](const Command& command) {
     return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -
@@ -113,27 +113,36 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
     rows.lines.push_back({.name = name_of(command),
                           .counts = std::move(command.started),
                           .more = format_count(command.operations) + " operations"});
-  page.figure(std::move(rows), activity_rows_svg);
-  page.table(t);
+  page.figure(std::move(rows), activity_rows_svg, t);
 }
 
-void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts) {
-  double whole = 0;
-  for (const HotPart& part : parts) whole += part.measure->latency.sum();
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const HotPart& a, const HotPart& b) { return a.measure->latency.sum() > b.measure->latency.sum(); });
-  HtmlPage::Table t{
-      .caption = caption, .headings = {what, "time", "operations", "failed", "read", "written", "p50", "p99"}, .id = id};
-  for (const auto& [name, measure] : parts) {
-    if (t.rows.size() == kHot) break;
-    const Measure& m = *measure;
-    t.rows.push_back({name.empty() ? "?" : name, duration_cell(int64_t(m.latency.sum())), count_cell(m.operations),
-                      count_cell(m.failed), size_cell(m.read_bytes), size_cell(m.written_bytes),
-                      duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99))});
-    t.bars.push_back(whole > 0 ? m.latency.sum() / whole : 0);
+void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
+                   bool drawn) {
+  double whole = 0, low = HUGE_VAL, high = 0;
+  for (const HotPart& part : parts) {
+    const Histogram& latency = part.measure->latency;
+    whole += latency.sum();
+    if (latency.count()) low = std::min(low, double(latency.min())), high = std::max(high, double(latency.max()));
+  }
+  auto time = [](const HotPart& part) { return part.measure->latency.sum(); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const HotPart& a, const HotPart& b) { return time(a) > time(b); });
+  const size_t left_out = drawn ? 0 : parts.size() - std::min(parts.size(), kHot);
+  parts.resize(parts.size() - left_out);
+  const StripScale scale = StripScale::of_times(low, high);
+  HtmlPage::Table t{.caption = caption, .headings = {what}, .id = id};
+  if (drawn) t.headings.emplace_back(""), t.pictures = 1, t.scale = scale.axis("", ""), t.most = kMostKinds;
+  t.headings.insert(t.headings.end(), {"time", "operations", "failed", "read", "written", "p50", "p99", "max"});
+  for (const HotPart& part : parts) {
+    const Measure& m = *part.measure;
+    std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(std::vector<HtmlPage::Cell>{part.name.empty() ? "?" : part.name});
+    if (drawn) row.push_back(HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)));
+    row.insert(row.end(), {duration_cell(int64_t(time(part))), count_cell(m.operations), count_cell(m.failed),
+                           m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : ""});
+    for (double quantile : {0.5, 0.99, 1.0}) row.push_back(duration_cell(m.latency.quantile(quantile)));
+    t.bars.push_back(time(part) / std::max(whole, 1.0));
   }
   page.table(t);
-  if (parts.size() > kHot) page.paragraph(fmt::format("{} more are not shown.", format_count(parts.size() - kHot)));
+  if (left_out) page.paragraph(fmt::format("{} more are not shown.", format_count(left_out)));
 }
 
 }  // namespace fsr::fstrace

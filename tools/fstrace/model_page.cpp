@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model_page.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
+#include "report_sections.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -66,8 +65,8 @@ std::string partners(const LoadModel& model, const Partners& partners) {
 
 void add_processes(HtmlPage& page, const LoadModel& model) {
   const std::vector<ClassFacts> facts = facts_of(model);
-  page.section("processes", "Who does what");
-  page.note("A class has processes of one program that do the same things. The bar is its share of the operations.");
+  page.section("processes", "Who does what",
+               "A class has processes of one program that do the same things. The bar is its share of the operations.");
   HtmlPage::Table what{.caption = "Classes of processes in one run",
                        .headings = {"class", "processes", "at once", "operations", "of each", "failed", "most frequent"},
                        .words = {6},

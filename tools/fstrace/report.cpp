@@ -2,32 +2,26 @@
 // fstrace report: what is in a trace, in pictures, on one HTML page that needs nothing else.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "charts.hpp"
-#include "command_sections.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
-#include "latency_timeline.hpp"
 #include "model/model_source.hpp"
 #include "model/shipped_models.hpp"
-#include "model_page.hpp"
+#include "report_sections.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
 #include "util/html_page.hpp"
-#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
 
 namespace {
-
-constexpr size_t kMostKinds = 12;  // of operations, at once
 
 struct Options {
   std::vector<std::string> files;
@@ -87,28 +81,23 @@ class ReportPage {
     const Measure& all = profile_.total;
     const WorkingSet set = profile_.working_set();
     page_.section("summary", "Summary");
-    const time_t seconds = time_t(h.epoch / 1'000'000'000);
-    tm utc{};
-    gmtime_r(&seconds, &utc);
     if (!model_)
-      page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", utc, h.program,
-                                  h.host.empty() ? "" : " on " + h.host,
+      page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", fmt::gmtime(time_t(h.epoch / 1'000'000'000)),
+                                  h.program, h.host.empty() ? "" : " on " + h.host,
                                   h.directory.empty() ? "" : ", directory " + h.directory));
     for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
     const TraceClosing* closing = reader_.closing();
-    if (!closing || !closing->clean || closing->dropped || !reader_.damage().empty())
-      page_.verdict(
-          HtmlPage::Mark::bad,
-          fmt::format("Not complete: {}.", !closing           ? "the closing statement is missing"
-                                           : closing->dropped ? format_count(closing->dropped) + " operations were dropped"
-                                           : !closing->clean  ? closing->reason
-                                                              : reader_.damage().front().what),
-          what_was_slow());
+    const std::string fault = !closing                    ? "the closing statement is missing"
+                              : closing->dropped          ? format_count(closing->dropped) + " operations were dropped"
+                              : !closing->clean           ? (closing->reason.empty() ? "no clean end" : closing->reason)
+                              : !reader_.damage().empty() ? reader_.damage().front().what
+                                                          : "";
+    const std::string whole = fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
+                                          format_duration(profile_.last - profile_.first));
+    if (fault.empty())
+      page_.verdict(HtmlPage::Mark::good, whole, what_was_slow());
     else
-      page_.verdict(HtmlPage::Mark::good,
-                    fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
-                                format_duration(profile_.last - profile_.first)),
-                    what_was_slow());
+      page_.verdict(HtmlPage::Mark::bad, "Not complete: " + fault + ".", what_was_slow());
     page_.tiles({{"operations", count_cell(all.operations)},
                  {"failed", count_cell(all.failed)},
                  {"unfinished", count_cell(all.unfinished)},
@@ -131,21 +120,19 @@ class ReportPage {
     double work = all.busy();
     for (OpKind waits : {OpKind::setlk, OpKind::flock}) work -= profile_.kinds[size_t(waits)].busy();
     work = std::max(work, 0.0);
-    std::string busy =
-        fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
-                    percent_text(work / std::max(1.0, double(profile_.last - profile_.first))));
     return {fmt::format("What was slow: {} took {} of all the time in the file system, with {} of the operations.",
                         op_name(OpKind(most - profile_.kinds.begin())), percent_text(most->latency.sum() / all.latency.sum()),
                         percent_text(double(most->operations) / double(all.operations))),
             fmt::format("One operation in a hundred took longer than {}, one in a thousand longer than {}; the longest took {}.",
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
                         format_duration(all.latency.max())),
-            busy};
+            fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
+                        percent_text(work / std::max(1.0, double(profile_.last - profile_.first))))};
   }
 
   void load() {
-    page_.section("load", "Load over time");
-    page_.note(
+    page_.section(
+        "load", "Load over time",
         "Who worked when: each field of a row is a stretch of time, and the darker it is, the more operations began in it.");
     add_activity(page_, activity_, profile_.seconds());
     page_.chart(over_time("Operations", "operations/s", {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}},
@@ -160,31 +147,12 @@ class ReportPage {
   }
 
   void mix() {
-    page_.section("mix", "Mix");
-    page_.note("Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
-    const Histogram& latency = profile_.total.latency;
-    const StripScale scale = StripScale::of_times(double(latency.min()), double(latency.max()));
-    HtmlPage::Table t{.caption = "Operations by kind; the bar is the share of the time",
-                      .headings = {"kind", "", "operations", "failed", "time", "read", "written", "p50", "p99", "max"},
-                      .id = "kinds",
-                      .pictures = 1,
-                      .scale = scale.axis("", ""),
-                      .most = kMostKinds};
-    std::vector<size_t> kinds;
+    page_.section("mix", "Mix",
+                  "Latency on a logarithmic scale, with marks at p50 and p99. Sorted by the time that operations took together.");
+    std::vector<HotPart> kinds;
     for (size_t k = 0; k < kOpKinds; ++k)
-      if (profile_.kinds[k].operations) kinds.push_back(k);
-    auto time = [&](size_t k) { return profile_.kinds[k].latency.sum(); };
-    std::stable_sort(kinds.begin(), kinds.end(), [&](size_t x, size_t y) { return time(x) > time(y); });
-    for (size_t k : kinds) {
-      const Measure& m = profile_.kinds[k];
-      t.rows.push_back({op_name(OpKind(k)), HtmlPage::Cell::drawn(scale.distribution(&m.latency, nullptr)),
-                        count_cell(m.operations), count_cell(m.failed), duration_cell(int64_t(time(k))),
-                        m.reads ? size_cell(m.read_bytes) : "", m.writes ? size_cell(m.written_bytes) : "",
-                        duration_cell(m.latency.quantile(0.5)), duration_cell(m.latency.quantile(0.99)),
-                        duration_cell(m.latency.max())});
-      t.bars.push_back(time(k) / std::max(latency.sum(), 1.0));
-    }
-    page_.table(t);
+      if (profile_.kinds[k].operations) kinds.push_back({op_name(OpKind(k)), &profile_.kinds[k]});
+    add_hot_table(page_, "kinds", "Operations by kind; the bar is the share of the time", "kind", std::move(kinds), true);
   }
 
   void latency() {
@@ -192,8 +160,9 @@ class ReportPage {
     page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
     page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
     page_.paragraph(
-        "Latency over time. Each cell and each step stands for the operations that started in about one sixtieth of the time. A "
-        "gap: no operation started.");
+        fmt::format("Latency over time. Each cell and each step stands for the operations that started within {}. A gap: no "
+                    "operation started.",
+                    duration_text(double(latencies_.width()))));
     page_.heat_maps({latencies_.heat_map()});
     page_.chart(latencies_.chart());
   }

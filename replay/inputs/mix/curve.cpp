@@ -53,7 +53,7 @@ std::string curve_svg(const std::vector<CurvePoint>& curve, const std::string& t
   };
   line("mean", [](const CurvePoint& p) { return p.mean; });
   line("99th percentile", [](const CurvePoint& p) { return p.p99; });
-  return chart_svg(chart, true);
+  return chart_file(chart);
 }
 
 }  // namespace fsr

@@ -60,7 +60,7 @@ def charts(page, title):
 def at_a_glance():
     shutil.copy("r.sqlite", "differed.sqlite")
     with contextlib.closing(sqlite3.connect("differed.sqlite")) as db, db:
-        path = "a/rather/long/path/of/a/file/" + "x" * 60
+        path = "a\\rather/long/path/of/a/file/" + "x" * 60
         db.executemany("insert into mismatches (run, seq, kind, name, object, thread, expected, got) values (1, ?, 'copy_file_range', ?, 5, 1, '1,048,576 bytes', '1,044,480 bytes')",
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
@@ -84,7 +84,8 @@ def at_a_glance():
     cases.case("a gap is said to be a zero on logarithmic axes too", "or on a logarithmic axis a zero." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
-        part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path)), group)
+        part in group for part in ('<data value="3">', '<data value="2500000000">2.50 s<', path.replace("\\", "\\x5c"))), group)
+    cases.case("a name is escaped once", path.replace("\\", "\\x5c") in text and "x5cx5c" not in text)
     table = re.search(r"<caption>Operations by time</caption>.*?</table>", text, re.S)[0]
     shown = [[int(value) for value in re.findall(r'<td[^>]*><data value="(\d+)"', row)] for row in table.split("<tr>")[2:]]
     counted = [rows(f"select sum(count) from heat where run = 1 and what = '{what}'")[0][0] for what in ("recorded", "service", "response")]

@@ -173,6 +173,7 @@ def main():
     drawings = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
     case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
          2 * (tags.count("details") - ("kinds-more" in page.tables)) == len(drawings), (len(drawings), tags.count("details")))
+    case("what appears there about a command has lines", re.search(r"<title>sh\n[\d.]+ [mµun]?s in \d+ operations\n(sync|look|open|read)", dom) and "operations\\x0a" not in dom)
     case("values show where the pointer rests", dom.count("class=\"hit\"") > 100 and dom.count("<title>") > 100)
     levels = [int(t[1]) for t in tags if t in ("h1", "h2", "h3")]
     ids = [a["id"] for _, a in page.elements if "id" in a]

@@ -55,6 +55,22 @@ def every_program():
              and all(abs(r["against"][0]["ratio"] - 1) < 1e-9 and not r["against"][0]["decided"] for r in result["rows"]), result)
 
 
+def left_out():
+    """A row that one of three runs lacks: neither the median nor the lowest is 0."""
+    for _ in range(3):
+        run(FSBENCH, "postmark", "--location", "a", "p.pm", "--results", "gap.sqlite")
+    with contextlib.closing(sqlite3.connect("gap.sqlite")) as database, database:
+        database.execute("delete from measured where run = 2 and name = 'transactions'")
+    done = compare("gap.sqlite", "--html", "gap.html")
+    row = next((line.split() for line in done.stdout.splitlines() if line.startswith("transactions ")), [])
+    with open("gap.html", encoding="utf-8") as file:
+        page = file.read()
+    cells = re.search(r">transactions</bdi></th>.*?</tr>", page)[0]
+    drawn = re.search(r'<svg [^>]*aria-label="transactions, .*?</svg>', page, re.S)[0]
+    case("and no line crosses the round that has none", [line.count(",") for line in re.findall(r' points="([^"]*)"', drawn)] == [1, 1], drawn)
+    case("the lowest value is of the rounds that measured a row", len(row) > 3 and all(float(cell) > 0 for cell in row[-3:]) and ">0.0000<" not in cells, (done, cells))
+
+
 def full_disk():
     """PostMark's report is printed when its database has no room for it."""
     os.mkdir("small")
@@ -135,6 +151,7 @@ def main():
         with open("p.pm", "w", encoding="ascii") as config:
             config.write(POSTMARK)
         every_program()
+        left_out()
         full_disk()
         loads()
         replays()

@@ -3,8 +3,7 @@
 // of response times. One file without scripts.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -22,14 +21,19 @@ class CurvesPage final : public RunPage {
   void finish() override;
 
  private:
+  struct Column {
+    double from = 0, rate = 0;      // seconds, operations/s
+    std::array<double, 4> times{};  // p50, p99, p99.9 and the longest response, ns; kGap: nothing completed
+  };
   // Curves of one run. A run that formats has no charts over time.
   struct RunCurves {
     std::string title, series;  // runs of a series differ by their rate only
     bool formats = false;
-    double asked = 0, seconds = 0;
+    double asked = 0, averaged = 0, seconds = 0;  // averaged: seconds of the average
     KindCounters average;
-    std::vector<ChartSeries> rates, responses;
+    std::vector<Column> columns;
     std::string limit;
+    bool is_drawn() const { return !formats && average.count > 0; }
   };
   void close_column(double from);
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "util/chart.hpp"
 #include "util/clock_ns.hpp"
-#include "util/histogram_chart.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/pages/curves_page.hpp"
 #include "workloads/vdbench/pages/detail_pages.hpp"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a page about a trace: what its commands waited for, when they worked, and the longest operations. Also tables of the
-// files or commands that took the most time. No state.
+// files or commands that took the most time, and the model of which the trace is a run. No state.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "command_activity.hpp"
+#include "model/model.hpp"
 #include "profile.hpp"
 #include "slowest_ops.hpp"
 #include "stat_groups.hpp"
@@ -19,13 +20,19 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
 // Adds a drawing of the operations of each command over `seconds` since the first operation.
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds);
 
-// The operations that a file or a command took part in.
+// The operations that a file, a command or a kind took part in.
 struct HotPart {
   std::string name;
   const Measure* measure = nullptr;
 };
 constexpr size_t kHot = 20;  // parts that are shown
-// Adds the table `id` with the `parts` that took the most time. `what`: the heading of their names.
-void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts);
+// Adds the table `id` with the `parts` that took the most time. `what`: the heading of their names. `drawn`: the latencies are
+// drawn, and all parts are shown.
+void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,
+                   bool drawn = false);
+
+// Adds sections that describe a model: classes of processes with their operations, and who starts whom and waits for whom. They
+// also say how much runs of the load differ.
+void add_model_sections(HtmlPage& page, const LoadModel& model);
 
 }  // namespace fsr::fstrace

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "measure/bound.hpp"
+#include "util/units.hpp"
+
+namespace fsr::page {
+
+namespace {
+
+std::string rate_text(const ResultRow& run) {
+  if (run.real("asked_per_s") > 0) return fmt::format("{:g} calls/s", run.real("asked_per_s"));
+  const std::string timing = run.text("timing");
+  return timing == "original" ? fmt::format("{:g}x", run.real("scale")) : timing;
+}
+
+// Returns a name for a case beside the others. It has more of what makes the case while another has the same name.
+std::string name_of(const ResultRow& run, const std::vector<Case>& others) {
+  std::string name = label_text(run);
+  const std::string input = run.text("input");
+  for (const std::string& more : {run.text("target"), input.substr(input.rfind('/') + 1),
+                                  fmt::format("{} streams", run.number("streams")), "order " + run.text("ordering")}) {
+    if (std::none_of(others.begin(), others.end(), [&](const Case& other) { return other.name == name; })) break;
+    name += ", " + more;
+  }
+  return name;
+}
+
+Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_duration(ns), std::to_string(ns)}; }
+
+}  // namespace
+
+std::string ratio_text(double is, double was) { return was > 0 ? fmt::format("{:.2f}", is / was) : ""; }
+
+Cell text_of(const ResultRow& row, const char* name) { return row.text(name); }
+Cell count_of(const ResultRow& row, const char* name) { return count(row.number(name)); }
+Cell duration_of(const ResultRow& row, const char* name) { return duration(row.number(name)); }
+Cell known_duration_of(const ResultRow& row, const char* name) { return row.number(name) ? duration_of(row, name) : ""; }
+
+void fill(HtmlPage::Table& table, const std::vector<ResultRow>& rows, const std::vector<Column>& columns) {
+  for (const Column& column : columns) table.headings.emplace_back(column.heading);
+  for (const ResultRow& row : rows) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const Column& column : columns) cells.push_back(column.cell(row, column.name));
+  }
+}
+
+ShownRun::ShownRun(const ChosenRun& of)
+    : chosen(of),
+      row(of.run),
+      id(row.number("id")),
+      distributions(rows("distributions")),
+      responses_(histogram("", "response")),
+      open_(histogram("", "open")) {}
+
+const ResultRow* ShownRun::of(std::string_view kind, std::string_view what) const {
+  auto it = std::find_if(distributions.begin(), distributions.end(),
+                         [&](const ResultRow& r) { return r.text("kind") == kind && r.text("what") == what; });
+  return it == distributions.end() ? nullptr : &*it;
+}
+
+Cell ShownRun::time(std::string_view what, const Quantile& q) const {
+  const ResultRow* its = of("", what);
+  return its ? marked(is_bound(what, q.share), its->number(q.column)) : "";
+}
+
+Cell ShownRun::mean(std::string_view what) const {
+  const ResultRow* its = of("", what);
+  return its ? marked(what == "response" && is_lower_bound_of_mean(responses_, open_), int64_t(its->real("mean_ns"))) : "";
+}
+
+bool ShownRun::is_bound(std::string_view what, double share) const {
+  return what == "response" && is_lower_bound(responses_, open_, share);
+}
+
+double ShownRun::time_of(std::string_view kind, std::string_view what) const {
+  const ResultRow* its = of(kind, what);
+  return its ? its->real("mean_ns") * its->real("count") : 0;
+}
+
+std::string ShownRun::reasons() const {
+  std::string text = row.text("not_clean");
+  for (size_t at; (at = text.find('\n')) != text.npos;) text.replace(at, 1, "; ");
+  return text;
+}
+
+std::string load_text(const ResultRow& run) {
+  const std::string rate = rate_text(run);
+  const int64_t clones = run.number("clones");
+  return clones <= 1 ? rate : fmt::format("{}{}{} clones", rate, rate.empty() ? "" : ", ", clones);
+}
+
+std::string label_text(const ResultRow& run) {
+  std::string text = run.text("label").empty() ? run.text("target") : run.text("label");
+  return load_text(run).empty() ? text : text + ", " + load_text(run);
+}
+
+std::vector<Case> cases_of(const std::vector<ShownRun>& runs) {
+  std::vector<Case> cases;
+  std::map<std::string, size_t> places;
+  for (const ShownRun& run : runs) {
+    const ResultRow& row = run.row;
+    const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", row.text("input"), row.text("target"), row.text("label"),
+                                        load_text(row), row.text("ordering"), row.number("streams"));
+    const auto [at, added] = places.try_emplace(key, cases.size());
+    if (added) cases.push_back({name_of(row, cases), {}});
+    cases[at->second].runs.push_back(&run);
+  }
+  return cases;
+}
+
+}  // namespace fsr::page
