@@ -84,76 +84,31 @@ Attr wanted(const witness_record& r) {
   return set;
 }
 
+// By enum witness_kind: of a file, and of a directory.
+constexpr OpKind kKinds[kWitnessKinds][2] = {
+    {OpKind::null, OpKind::null},           {OpKind::lookup, OpKind::lookup},
+    {OpKind::getattr, OpKind::getattr},     {OpKind::setattr, OpKind::setattr},
+    {OpKind::access, OpKind::access},       {OpKind::readlink, OpKind::readlink},
+    {OpKind::open, OpKind::opendir},        {OpKind::create, OpKind::create},
+    {OpKind::tmpfile, OpKind::tmpfile},     {OpKind::read, OpKind::read},
+    {OpKind::write, OpKind::write},         {OpKind::copy_file_range, OpKind::copy_file_range},
+    {OpKind::fallocate, OpKind::fallocate}, {OpKind::lseek, OpKind::lseek},
+    {OpKind::fsync, OpKind::fsyncdir},      {OpKind::flush, OpKind::flush},
+    {OpKind::release, OpKind::releasedir},  {OpKind::readdir, OpKind::readdir},
+    {OpKind::mkdir, OpKind::mkdir},         {OpKind::mknod, OpKind::mknod},
+    {OpKind::symlink, OpKind::symlink},     {OpKind::link, OpKind::link},
+    {OpKind::unlink, OpKind::unlink},       {OpKind::rmdir, OpKind::rmdir},
+    {OpKind::rename, OpKind::rename},       {OpKind::statfs, OpKind::statfs},
+    {OpKind::getxattr, OpKind::getxattr},   {OpKind::setxattr, OpKind::setxattr},
+    {OpKind::listxattr, OpKind::listxattr}, {OpKind::removexattr, OpKind::removexattr},
+    {OpKind::setlk, OpKind::setlk},         {OpKind::getlk, OpKind::getlk},
+    {OpKind::flock, OpKind::flock},
+};
+static_assert(kKinds[kWitnessFlock][0] == OpKind::flock && kWitnessFlock == kWitnessKinds - 1);
+
 OpKind kind_of(const witness_record& r) {
   const bool directory = (r.object.mode & S_IFMT) == S_IFDIR || (r.marks & kWitnessOfDirectory);
-  switch (r.kind) {
-    case kWitnessLookup:
-      return OpKind::lookup;
-    case kWitnessGetattr:
-      return OpKind::getattr;
-    case kWitnessSetattr:
-      return OpKind::setattr;
-    case kWitnessAccess:
-      return OpKind::access;
-    case kWitnessReadlink:
-      return OpKind::readlink;
-    case kWitnessOpen:
-      return directory ? OpKind::opendir : OpKind::open;
-    case kWitnessCreate:
-      return OpKind::create;
-    case kWitnessTmpfile:
-      return OpKind::tmpfile;
-    case kWitnessRead:
-      return OpKind::read;
-    case kWitnessWrite:
-      return OpKind::write;
-    case kWitnessCopyRange:
-      return OpKind::copy_file_range;
-    case kWitnessFallocate:
-      return OpKind::fallocate;
-    case kWitnessSeek:
-      return OpKind::lseek;
-    case kWitnessFsync:
-      return directory ? OpKind::fsyncdir : OpKind::fsync;
-    case kWitnessFlush:
-      return OpKind::flush;
-    case kWitnessRelease:
-      return directory ? OpKind::releasedir : OpKind::release;
-    case kWitnessReaddir:
-      return OpKind::readdir;
-    case kWitnessMkdir:
-      return OpKind::mkdir;
-    case kWitnessMknod:
-      return OpKind::mknod;
-    case kWitnessSymlink:
-      return OpKind::symlink;
-    case kWitnessLink:
-      return OpKind::link;
-    case kWitnessUnlink:
-      return OpKind::unlink;
-    case kWitnessRmdir:
-      return OpKind::rmdir;
-    case kWitnessRename:
-      return OpKind::rename;
-    case kWitnessStatfs:
-      return OpKind::statfs;
-    case kWitnessGetxattr:
-      return OpKind::getxattr;
-    case kWitnessSetxattr:
-      return OpKind::setxattr;
-    case kWitnessListxattr:
-      return OpKind::listxattr;
-    case kWitnessRemovexattr:
-      return OpKind::removexattr;
-    case kWitnessSetlk:
-      return OpKind::setlk;
-    case kWitnessGetlk:
-      return OpKind::getlk;
-    case kWitnessFlock:
-      return OpKind::flock;
-    default:
-      return OpKind::null;
-  }
+  return kKinds[r.kind][directory];
 }
 
 // As memcmp(), which would be a call for each operation.
@@ -177,22 +132,43 @@ WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), ep
 bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
   *handles = {};
   if (r.kind == kWitnessPlace) {
-    places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object, r.start};
+    learn_place(r);
     return false;
   }
   if (opens(r)) {
     handles->first = ++last_handle_;
     handles->second = std::exchange(open_[r.file], handles->first);
+    last_open_ = {r.file, handles->first};
     return true;
   }
   if (!r.file) return true;
-  if (auto at = open_.find(r.file); at != open_.end()) {
-    handles->first = at->second;
-    if (r.kind == kWitnessRelease) open_.erase(at);
+  handles->first = open_at(r.file);
+  if (r.kind == kWitnessRelease) {
+    open_.erase(r.file);
+    last_open_ = {};
   }
-  if (!r.file2) return true;
-  if (auto at = open_.find(r.file2); at != open_.end()) handles->second = at->second;
+  if (r.file2) handles->second = open_at(r.file2);
   return true;
+}
+
+void WitnessOps::learn_place(const witness_record& r) {
+  places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object, r.start};
+}
+
+HandleId WitnessOps::open_at(uint64_t file) {
+  if (file == last_open_.first) return last_open_.second;
+  const auto at = open_.find(file);
+  if (at == open_.end()) return 0;
+  last_open_ = *at;
+  return at->second;
+}
+
+WitnessOps::Instance* WitnessOps::instance(HandleId handle) {
+  if (last_instance_ && last_instance_->first == handle) return &last_instance_->second;
+  const auto at = instances_.find(handle);
+  if (at == instances_.end()) return nullptr;
+  last_instance_ = &*at;
+  return &at->second;
 }
 
 WitnessOps::Node& WitnessOps::node(Key k) {
@@ -208,8 +184,12 @@ uint64_t WitnessOps::mark(ObjectId parent, std::string_view name, ObjectId objec
 
 ObjectId WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
   if (!directory.number) return kNoObject;
+  if (directory == last_directory_) return last_directory_id_;
   const Node& n = node(directory);
-  if (n.shown) return n.id;
+  if (n.shown) {
+    last_directory_ = directory;
+    return last_directory_id_ = n.id;
+  }
   const auto at = places_.find(directory);
   if (at == places_.end()) return n.id;  // its record was lost
   const Place place = std::move(at->second);
@@ -259,15 +239,21 @@ void WitnessOps::forget(Key object, uint64_t removed) {
   const auto at = nodes_.find(object);
   if (at == nodes_.end()) return;
   at->second.gone = true;
-  if (at->second.opens == 0) nodes_.erase(at);
+  if (at->second.opens == 0) erase(at);
+}
+
+void WitnessOps::erase(Nodes::iterator node) {
+  if (node->first == last_directory_) last_directory_ = {};
+  nodes_.erase(node);
 }
 
 void WitnessOps::close(HandleId handle) {
-  const auto instance = instances_.find(handle);
-  if (instance == instances_.end()) return;
-  const auto at = nodes_.find(instance->second.object);
-  instances_.erase(instance);
-  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) nodes_.erase(at);
+  const Instance* const closed = instance(handle);
+  if (!closed) return;
+  const auto at = nodes_.find(closed->object);
+  instances_.erase(handle);
+  last_instance_ = nullptr;
+  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) erase(at);
 }
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
@@ -403,10 +389,10 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     return sink.add(op);
   }
   if (!r.file) fill_names(r, op, sink);
-  const auto instance = r.file ? instances_.find(handles.first) : instances_.end();
+  Instance* const of = r.file ? instance(handles.first) : nullptr;
   if (r.file) {
     op.handle = handles.first;
-    op.object = instance != instances_.end() ? instance->second.id : id(key(r.object));
+    op.object = of ? of->id : id(key(r.object));
   }
   op.offset = r.offset;
   op.length = r.length;
@@ -463,7 +449,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     case OpKind::readdir:
       op.op_flags |= kOpInferred;  // the entries are not seen
       op.length = kListingBytes;
-      if (instance != instances_.end()) op.offset = std::exchange(instance->second.cursor, r.offset);
+      if (of) op.offset = std::exchange(of->cursor, r.offset);
       break;
     case OpKind::mkdir:
     case OpKind::symlink:
