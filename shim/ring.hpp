@@ -31,7 +31,7 @@ class Ring {
   struct Record {
     Op op;
     OwnThread who;  // if op.who is not null
-    size_t bytes;    // whole record
+    size_t bytes;   // whole record
   };
   // Memory, besides the ring's, that the writer's view of a record points to.
   struct View {

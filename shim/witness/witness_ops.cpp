@@ -102,9 +102,9 @@ constexpr OpKind kKinds[kWitnessKinds][2] = {
     {OpKind::getxattr, OpKind::getxattr},   {OpKind::setxattr, OpKind::setxattr},
     {OpKind::listxattr, OpKind::listxattr}, {OpKind::removexattr, OpKind::removexattr},
     {OpKind::setlk, OpKind::setlk},         {OpKind::getlk, OpKind::getlk},
-    {OpKind::flock, OpKind::flock},
+    {OpKind::flock, OpKind::flock},         {OpKind::null, OpKind::null},
 };
-static_assert(kKinds[kWitnessFlock][0] == OpKind::flock && kWitnessFlock == kWitnessKinds - 1);
+static_assert(kKinds[kWitnessFlock][0] == OpKind::flock);
 
 OpKind kind_of(const witness_record& r) {
   const bool directory = (r.object.mode & S_IFMT) == S_IFDIR || (r.marks & kWitnessOfDirectory);
@@ -177,9 +177,26 @@ WitnessOps::Node& WitnessOps::node(Key k) {
   return found;
 }
 
-uint64_t WitnessOps::mark(ObjectId parent, std::string_view name, ObjectId object) {
-  const uint64_t ids[] = {parent, object};
-  return XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(ids, sizeof ids));
+uint64_t WitnessOps::mark(ObjectId parent, std::string_view name) {
+  return XXH3_64bits_withSeed(name.data(), name.size(), parent) | 1;
+}
+
+bool WitnessOps::Node::learn(uint64_t mark) {
+  if (name == mark || (more_names && more_names->contains(mark))) return false;
+  if (!name) {
+    name = mark;
+  } else {
+    if (!more_names) more_names = std::make_unique<std::unordered_set<uint64_t>>();
+    more_names->insert(mark);
+  }
+  return true;
+}
+
+void WitnessOps::Node::lose(uint64_t mark) {
+  if (name == mark)
+    name = 0;
+  else if (more_names)
+    more_names->erase(mark);
 }
 
 ObjectId WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
@@ -206,7 +223,7 @@ std::pair<ObjectId, ObjectId> WitnessOps::show(Key object, Key parent, std::stri
   Node& n = node(object);
   if (!directory || name.empty() || object == root_) return {n.id, directory};
   if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return {n.id, directory};
-  if (!names_.insert(mark(directory, name, n.id)).second) return {n.id, directory};
+  if (!n.learn(mark(directory, name))) return {n.id, directory};
   n.shown = true;
   const Attr attr = attributes(inode);
   Op op{.start = like.start, .kind = OpKind::lookup, .op_flags = kOpInferred, .thread = like.thread, .object = n.id};
@@ -225,12 +242,12 @@ WitnessOps::Node* WitnessOps::bind(Key object, ObjectId parent, std::string_view
   Node& n = node(object);
   n.shown = true;
   n.gone = false;
-  names_.insert(mark(parent, name, n.id));
+  n.learn(mark(parent, name));
   return &n;
 }
 
-void WitnessOps::unbind(ObjectId object, ObjectId parent, std::string_view name) {
-  if (object) names_.erase(mark(parent, name, object));
+void WitnessOps::unbind(Key object, ObjectId parent, std::string_view name) {
+  if (const auto at = nodes_.find(object); at != nodes_.end()) at->second.lose(mark(parent, name));
 }
 
 // A file system without generations may give the number to another file, of whose place the kernel may have told already.
@@ -309,7 +326,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       std::tie(op.object, op.parent) = show(object, parent, name, r.object, op, sink);
       op.name = name;
       if (!done) return;
-      unbind(op.object, op.parent, name);
+      unbind(object, op.parent, name);
       if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object, r.start);
       return;
     case OpKind::rename: {
@@ -323,9 +340,9 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       op.flags = r.flags;
       op.object2 = id(replaced);
       if (!done) return;
-      unbind(op.object, op.parent, name);
+      unbind(object, op.parent, name);
       bind(object, op.parent2, text);
-      unbind(op.object2, op.parent2, text);
+      unbind(replaced, op.parent2, text);
       if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced, r.start);
       if (op.flags & RENAME_EXCHANGE) bind(replaced, op.parent, name);
       return;
@@ -363,6 +380,7 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
 }
 
 void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
+  if (r.kind == kWitnessRemoved) return forget(key(r.object), r.start);
   // Flags of preadv2(2) and pwritev2(2) that the kernel refuses before it asks the file system.
   if ((r.kind == kWitnessRead || r.kind == kWitnessWrite) && r.result == -EOPNOTSUPP) return;
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};

@@ -2,10 +2,11 @@
 // Makes operations of the records that the kernel's hooks send. Gives files, open instances and threads their numbers. Adds
 // lookups, marked as inferred, for names that the trace has not shown yet.
 //
-// One thread. Memory follows the files and names that were seen and not removed, and the threads that live.
+// One thread. Memory follows the files that were seen and not removed, by whomever, and the threads that live.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,6 +55,11 @@ class WitnessOps {
     uint32_t opens = 0;
     bool gone = false;   // it has no name any more, or none yet
     std::string target;  // of a symbolic link, where known
+    // Marks of names that the trace has shown. 0, null: none.
+    uint64_t name = 0;
+    std::unique_ptr<std::unordered_set<uint64_t>> more_names;
+    bool learn(uint64_t mark);  // false: it was known
+    void lose(uint64_t mark);
   };
   using Nodes = std::unordered_map<Key, Node, KeyHash>;
   // Where the kernel said that a directory lies.
@@ -84,7 +90,7 @@ class WitnessOps {
   static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
   Node& node(Key key);
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
-  static uint64_t mark(ObjectId parent, std::string_view name, ObjectId object);
+  static uint64_t mark(ObjectId parent, std::string_view name);
   // Returns the directory's number, kNoObject for none.
   ObjectId show_directory(Key directory, const Op& like, OpSink& sink);
   // Returns the numbers of the object and of its parent, kNoObject for none.
@@ -92,7 +98,7 @@ class WitnessOps {
                                      OpSink& sink);
   // Returns the object. Null: there is none.
   Node* bind(Key object, ObjectId parent, std::string_view name);
-  void unbind(ObjectId object, ObjectId parent, std::string_view name);
+  void unbind(Key object, ObjectId parent, std::string_view name);
   void forget(Key object, uint64_t removed);
   void erase(Nodes::iterator node);
   void learn_place(const witness_record& record);
@@ -114,7 +120,6 @@ class WitnessOps {
   Key last_directory_;  // the last one that was asked for and shown; number 0: none
   ObjectId last_directory_id_ = kNoObject;
   std::unordered_map<Key, Place, KeyHash> places_;             // of directories that the trace has not shown
-  std::unordered_set<uint64_t> names_;                         // hashes of names that the trace has shown
   std::unordered_map<uint64_t, HandleId> open_;                // by the address of the kernel's open file; as of arrival
   std::pair<uint64_t, HandleId> last_open_{};                  // that of the last record; 0: none
   std::unordered_map<HandleId, Instance> instances_;           // as of the order of starts
