@@ -32,8 +32,8 @@ inline_always s64 position_of(struct file* file, s64* given) {
   return position;
 }
 
-// What read(2) and pread64(2) tell themselves costs less than to read an address. Both call this function once, with these
-// numbers only as 64-bit calls. The position of the file moves after it.
+// Calls of read(2) and pread64(2) tell where they begin, which costs less than a look at `position`. No other call has their
+// numbers here, because 32-bit programs have others. The file's own position moves later.
 SEC("fexit/vfs_read")
 int BPF_PROG(read_ended, struct file* file, char* buffer, u64 count, s64* position, s64 result) {
   if (!captured_file(file)) return 0;

@@ -11,7 +11,7 @@
 inline_always long call_number(struct pt_regs* registers) {
   return (long)BPF_CORE_READ(registers, ax) == -ENOSYS ? (long)BPF_CORE_READ(registers, orig_ax) : -1;
 }
-// Of typed registers, during a call.
+// Number and fourth argument of a call, in typed registers.
 inline_always int number_in(struct pt_regs* registers) { return registers->orig_ax; }
 inline_always s64 fourth_in(struct pt_regs* registers) { return registers->r10; }
 inline_always int is_access(struct pt_regs* registers) {
@@ -23,7 +23,7 @@ inline_always int is_access(struct pt_regs* registers) {
 #elif defined(__TARGET_ARCH_arm64)
 #include <asm-generic/unistd.h>
 inline_always long call_number(struct pt_regs* registers) { return BPF_CORE_READ(registers, syscallno); }
-// Of typed registers, during a call.
+// Number and fourth argument of a call, in typed registers.
 inline_always int number_in(struct pt_regs* registers) { return registers->syscallno; }
 inline_always s64 fourth_in(struct pt_regs* registers) { return registers->regs[3]; }
 inline_always int is_access(struct pt_regs* registers) {
