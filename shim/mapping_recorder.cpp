@@ -298,7 +298,7 @@ void MappingRecorder::record(const Access& access) {
     if (found) op.handle = found->id;
     if (like) op.uid = like->uid, op.gid = like->gid;
   }
-  const ThreadInfo who = shim_.processes.named(access.tid, access.pid, parent, shim_.recorder.now());
+  const OwnThread who = shim_.processes.named(access.tid, access.pid, parent, shim_.recorder.now());
   op.who = &who;
   op.thread = op.who->id;
   if (!shim_.recorder.add(ring_, op)) lost_.fetch_add(1, std::memory_order_relaxed);

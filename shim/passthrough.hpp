@@ -53,7 +53,7 @@ struct OpenHandle {
   bool append_only = false;  // true: `fd` appends, because the file is append-only
   bool maps = false;         // true: Shim::backings counts it
   bool cached = false;       // true: cached by the kernel, only so that it can be mapped (before Linux 6.6)
-  std::optional<ThreadInfo> opener;
+  std::optional<OwnThread> opener;
   uid_t uid = 0;
   gid_t gid = 0;
   std::mutex position;                   // guards the underlying file position: appends, SEEK_DATA, readdir
@@ -197,7 +197,7 @@ class Request {
   Ring* ring_ = nullptr;
   bool recorded_ = false, replied_ = false;
   Attr attr_, set_;
-  ThreadInfo who_;
+  OwnThread who_;
 };
 
 Ring* thread_ring(Shim& shim);  // ring of the calling thread, which the first call prepares; null: there is no memory for it

@@ -15,17 +15,16 @@ namespace {
 
 // ns that a thread is believed to be what it was: at first, and at most.
 constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
-constexpr int kMostNames = 64;  // of a thread, which keeps the last of them; each new name takes memory until the end
 
 struct Cached {
   pid_t tid = 0;
   int64_t until = 0;
-  ThreadInfo info;
+  OwnThread info;
 };
 
 }  // namespace
 
-ThreadInfo ProcessTable::find(pid_t tid, int64_t now) {
+OwnThread ProcessTable::find(pid_t tid, int64_t now) {
   thread_local std::array<Cached, 256> cache;
   Cached& slot = cache[size_t(tid) % cache.size()];
   if (slot.tid == tid && now < slot.until) return slot.info;
@@ -35,14 +34,12 @@ ThreadInfo ProcessTable::find(pid_t tid, int64_t now) {
 }
 
 void ProcessTable::define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id) {
-  known.names = known.info.id == id ? known.names + 1 : 0;
-  if (known.names > kMostNames) return;
-  known.info = {.id = id,
-                .tid = tid,
-                .pid = status.pid != 0 ? status.pid : tid,
-                .ppid = status.ppid,
-                .start_ticks = known.start_ticks,
-                .command = *commands_.emplace(status.name).first};
+  known.info = ThreadInfo{.id = id,
+                          .tid = tid,
+                          .pid = status.pid != 0 ? status.pid : tid,
+                          .ppid = status.ppid,
+                          .start_ticks = known.start_ticks,
+                          .command = status.name};
 }
 
 ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
@@ -74,7 +71,7 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
   return result;
 }
 
-ThreadInfo ProcessTable::named(pid_t tid, pid_t pid, pid_t parent, int64_t now) {
+OwnThread ProcessTable::named(pid_t tid, pid_t pid, pid_t parent, int64_t now) {
   {
     std::lock_guard lock(mutex_);
     if (auto at = current_.find(tid); at != current_.end() && at->second.info.pid == pid) return at->second.info;

@@ -4,8 +4,8 @@
 // find() may be called by any thread. A known thread costs one lookup in a small table of the calling thread. Its status is read
 // at first, then after 4 ms, and each time after twice as long, up to a second. The status shows whether the id was reused. Its
 // name shows whether the thread has executed another program, which most do soon after they are made. A thread with a new name,
-// or whose start time became known, keeps its id and gets another ThreadInfo. Names live as long as the table. Threads that have
-// ended are forgotten a minute later, so that memory follows the threads that live.
+// or whose start time became known, keeps its id and gets another ThreadInfo. Threads that have ended are forgotten a minute
+// later, so that memory follows the threads that live.
 #pragma once
 
 #include <sys/types.h>
@@ -13,12 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <set>
-#include <string>
 #include <unordered_map>
 
 #include "ended_threads.hpp"
 #include "op.hpp"
+#include "own_thread.hpp"
 
 namespace fsr::shim {
 
@@ -30,10 +29,10 @@ class ProcessTable {
   std::function<void(pid_t tid)> ask_start;
 
   // `now`: any monotonic clock, ns.
-  ThreadInfo find(pid_t tid, int64_t now);
+  OwnThread find(pid_t tid, int64_t now);
   // Returns a thread of process `pid`. It may not be waiting for this process, so only its name is read from the kernel. A thread
   // that ended before it was known gets the name of its process, or of the parent.
-  ThreadInfo named(pid_t tid, pid_t pid, pid_t parent, int64_t now);
+  OwnThread named(pid_t tid, pid_t pid, pid_t parent, int64_t now);
   // Any thread. Delivers the start time that ask_start() requested, in clock ticks since boot.
   void started(pid_t tid, uint64_t ticks);
   // One thread that serves no requests. Call this a few times per second: each call looks at a part of the threads that were not
@@ -42,19 +41,17 @@ class ProcessTable {
 
  private:
   struct Known {
-    ThreadInfo info;               // id 0: nothing is known
+    OwnThread info;                // id 0: nothing is known
     int64_t until = 0, trust = 0;  // time until which it is trusted, and length of that time; ns
     uint64_t instance = 0;         // ThreadStatus::instance
     uint64_t start_ticks = 0;      // 0: not known yet
     ThreadSeen seen;
-    int names = 0;  // changes of what the thread is called
   };
   Known refresh(pid_t tid, int64_t now);
-  void define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id);
+  static void define(Known& known, pid_t tid, const ThreadStatus& status, ThreadId id);
 
   std::mutex mutex_;
   ThreadId last_id_ = 0;
-  std::set<std::string, std::less<>> commands_;
   std::unordered_map<pid_t, Known> current_;
   EndedThreads<std::unordered_map<pid_t, Known>> ended_;
 };

@@ -93,7 +93,7 @@ void Ring::finish(const Op& op) {
   begin_end();
   use_reserved();
   FSR_CHECK(need(op) <= largest() - at_, "no room was made for " + std::to_string(need(op)) + " bytes");
-  auto* record = new (chunk_->memory + at_) Record{op, op.who ? *op.who : ThreadInfo{}, need(op)};
+  auto* record = new (chunk_->memory + at_) Record{op, op.who ? OwnThread(*op.who) : OwnThread(), need(op)};
   char* p = reinterpret_cast<char*>(record + 1);
   if (op.attr) p = put(p, op.attr, sizeof *op.attr);
   if (op.set) p = put(p, op.set, sizeof *op.set);

@@ -21,6 +21,7 @@
 
 #include "chunk_pool.hpp"
 #include "op.hpp"
+#include "own_thread.hpp"
 
 namespace fsr::shim {
 
@@ -29,8 +30,8 @@ class Ring {
   // A copy of one operation's fixed part and of its thread.
   struct Record {
     Op op;
-    ThreadInfo who;  // if op.who is not null; its command lives as long as the capture
-    size_t bytes;    // whole record
+    OwnThread who;  // if op.who is not null
+    size_t bytes;   // whole record
   };
   // Memory, besides the ring's, that the writer's view of a record points to.
   struct View {

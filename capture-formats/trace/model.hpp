@@ -350,9 +350,10 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
                                    traits & kMakesHandle ? (good ? kFresh : kNone)
                                    : traits & kHasHandle ? t.handle
                                                          : kNone);
+  HandleContext* h = &x.handles[handle];
   uint32_t expected = kNone;
-  if (handle && x.handles[handle].object)
-    expected = x.handles[handle].object;
+  if (handle && h->object)
+    expected = h->object;
   else if (traits & kMakesObject)
     expected = good ? kFresh : kNone;
   else if (traits & kNamesObject)
@@ -360,19 +361,19 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   else if (traits & kHasObject)
     expected = t.object;
   const uint32_t object = c.object(kRowObject, kColObject, op.object, expected);
-  if (handle) x.handles[handle].object = object;
+  if (handle) h->object = object;
 
   uint32_t handle2 = kNone;
   if (c.any(kRowHandle2 | kRowObject2 | kRowOffset2, [&] { return op.handle2 || op.object2 || op.offset2; })) {
     handle2 = c.handle(kRowHandle2, kColHandle2, op.handle2, kNone);
     c.object(kRowObject2, kColObject2, op.object2, x.handles[handle2].object);
     c.delta(kRowOffset2, kColOffset2, op.offset2, x.handles[handle2].next_offset);
+    h = &x.handles[handle];  // a new entry may have moved it
   }
 
-  HandleContext& h = x.handles[handle];
-  c.delta(kRowOffset, kColOffset, op.offset, traits & kHasRange && handle ? h.next_offset : k.offset);
+  c.delta(kRowOffset, kColOffset, op.offset, traits & kHasRange && handle ? h->next_offset : k.offset);
   k.offset = op.offset;
-  c.value(kRowLength, kColLength, op.length, traits & kHasRange && h.length ? h.length : k.length);
+  c.value(kRowLength, kColLength, op.length, traits & kHasRange && h->length ? h->length : k.length);
   k.length = op.length;
   if (handle2) x.handles[handle2].next_offset = op.offset2 + op.length;
   if (c.present(kRowEntries, !op.entries.empty())) c.entries(op, x);
@@ -404,8 +405,8 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   if (c.present(kRowBlocks, !op.blocks.empty())) c.blocks(op.blocks);
 
   if (handle && traits & kHasRange && good) {
-    h.next_offset = op.offset + op.result;
-    h.length = op.length;
+    h->next_offset = op.offset + op.result;
+    h->length = op.length;
   }
   if (op.kind == OpKind::write && good && x.objects[object].has_attr) {
     uint64_t& size = x.objects[object].attr.size;

@@ -23,7 +23,7 @@ inline_always struct change* change_begins(u32 kind, const struct path* director
     return 0;
   }
   struct change* change = &call->change;
-  send_place(call, directory->dentry, kTyped);
+  change->parent = send_place(call, directory->dentry, kTyped);
   change->kind = kind;
   change->mode = change->flags = change->device = 0;
   change->dentry = dentry;
@@ -31,7 +31,6 @@ inline_always struct change* change_begins(u32 kind, const struct path* director
   change->replaced.number = 0;
   change->other.number = 0;
   change->name2_length = 0;
-  place_of(directory->dentry->d_inode, &change->parent, kTyped);
   change->name_length = copy_name(change->name, &dentry->d_name, kWitnessName, kTyped);
   return change;
 }
@@ -159,13 +158,11 @@ int BPF_PROG(link_begins, struct dentry* old, const struct path* directory, stru
   struct change* change = change_begins(kWitnessLink, directory, dentry);
   if (!change) return 0;
   // The name that the file has already goes before: the trace may not know the file yet.
-  struct dentry* directory_of_old = old->d_parent;
-  send_place(call_if_any(), directory_of_old, kTyped);
   describe(old->d_inode, &change->object, kTyped);
   change->other = change->parent;
+  change->parent = send_place(call_if_any(), old->d_parent, kTyped);
   __builtin_memcpy(change->name2, change->name, kWitnessName);
   change->name2_length = change->name_length;
-  place_of(directory_of_old->d_inode, &change->parent, kTyped);
   change->name_length = copy_name(change->name, &old->d_name, kWitnessName, kTyped);
   return 0;
 }
@@ -216,10 +213,9 @@ int BPF_PROG(rename_begins, const struct path* old_directory, struct dentry* old
   if (everywhere && crosses(captured_path(old_directory), captured_path(new_directory))) return 0;
   struct change* change = change_begins(kWitnessRename, old_directory, old);
   if (!change) return 0;
-  send_place(call_if_any(), new_directory->dentry, kTyped);
+  change->other = send_place(call_if_any(), new_directory->dentry, kTyped);
   describe(old->d_inode, &change->object, kTyped);
   change->flags = flags;
-  place_of(new_directory->dentry->d_inode, &change->other, kTyped);
   place_of(dentry->d_inode, &change->replaced, kTyped);
   change->mode = dentry->d_inode ? dentry->d_inode->i_nlink : 0;
   change->name2_length = copy_name(change->name2, &dentry->d_name, kWitnessName, kTyped);

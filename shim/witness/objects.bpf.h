@@ -67,14 +67,13 @@ int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long r
 
 inline_always void link_read(struct dentry* dentry) {
   if (!below(dentry, dentry->d_sb)) return;
-  struct dentry* up = dentry->d_parent;
   struct call* call = call_if_any();
-  send_place(call, up, kTyped);
+  const struct witness_place place = send_place(call, dentry->d_parent, kTyped);
   struct witness_record* r = record_in(call, kWitnessReadlink, kWitnessText, 0);
   if (!r) return;
   struct inode* inode = dentry->d_inode;
   describe(inode, &r->object, kTyped);
-  place_of(up->d_inode, &r->parent, kTyped);
+  r->parent = place;
   r->name_length = copy_name(r->text, &dentry->d_name, kWitnessName, kTyped);
   // Short targets are kept with the inode; others the capture doesn't know, unless it saw the link made.
   const char* target = inode->i_link;

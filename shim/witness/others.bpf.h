@@ -4,12 +4,27 @@
 
 #include "state.bpf.h"
 
-// Counts a change of a name that was made, unless it lies too deep to tell where.
-inline_always void name_changed(struct dentry* dentry, struct super_block* super) {
-  if (!on_fence(super) || bpf_get_current_pid_tgid() >> 32 == own_process) return;
+// Counts a change of a name that was made, unless it is captured or lies too deep to tell where. Returns whether it counts.
+inline_always int name_changed(struct dentry* dentry, struct super_block* super) {
+  if (!on_fence(super) || bpf_get_current_pid_tgid() >> 32 == own_process) return 0;
   struct call* call = call_if_any();
-  if (everywhere ? captured_thread() : call && call->change.kind) return;
-  if (at_or_below(dentry) > 0) __sync_fetch_and_add(&names_of_others, 1);
+  if (everywhere ? captured_thread() : call && call->change.kind) return 0;
+  if (at_or_below(dentry) <= 0) return 0;
+  __sync_fetch_and_add(&names_of_others, 1);
+  return 1;
+}
+
+// Tells that a file has no name any more, so that the capture can forget it. Without room in the ring it keeps the file in mind.
+inline_always void removed(struct inode* inode) {
+  if (inode->i_nlink && (inode->i_mode & S_IFMT) != S_IFDIR) return;
+  struct witness_record* r = RESERVE(0);
+  if (!r) return;
+  __builtin_memset(r, 0, sizeof *r);
+  r->kind = kWitnessRemoved;
+  r->layout = kWitnessBare;
+  r->start = r->end = bpf_ktime_get_ns();
+  describe(inode, &r->object, kTyped);
+  send(r);
 }
 
 // `result`: 0, a negative errno, or, of newer kernels, a pointer that may stand for one.
@@ -42,27 +57,22 @@ int BPF_PROG(others_link_ended, struct dentry* old, void* ids, struct inode* dir
   return 0;
 }
 
-SEC("fexit/vfs_unlink")
-int BPF_PROG(others_unlink_ended, void* ids, struct inode* directory, struct dentry* dentry, void* delegated, int result) {
-  name_change_ended(dentry, result);
-  return 0;
-}
-
-SEC("fexit/vfs_rmdir")
-int BPF_PROG(others_rmdir_ended, void* ids, struct inode* directory, struct dentry* dentry, int result) {
-  name_change_ended(dentry, result);
+// After a removal, by unlink(2), rmdir(2) or another machine.
+SEC("fentry/d_delete")
+int BPF_PROG(others_remove, struct dentry* dentry) {
+  if (name_changed(dentry, dentry->d_sb)) removed(dentry->d_inode);
   return 0;
 }
 
 // A rename that is made. Either name may lie below the directory.
-inline_always void moves(struct dentry* from, struct dentry* to) {
-  if (!on_fence(from->d_sb)) return;
-  name_changed(at_or_below(from) > 0 ? from : to, from->d_sb);
+inline_always int moves(struct dentry* from, struct dentry* to) {
+  return on_fence(from->d_sb) && name_changed(at_or_below(from) > 0 ? from : to, from->d_sb);
 }
 
 SEC("fentry/d_move")
 int BPF_PROG(others_move, struct dentry* from, struct dentry* to) {
-  moves(from, to);
+  struct inode* replaced = to->d_inode;
+  if (moves(from, to) && replaced) removed(replaced);
   return 0;
 }
 

@@ -107,10 +107,10 @@ inline_always void last_name_failed(s64 result, int exchanges) {
   if (!call || !call->parents[0] || call->change.kind) return;
   const int second = exchanges && call->parents[1];
   struct dentry* directory = (struct dentry*)(second ? call->parents[1] : call->parents[0]);
-  send_place(call, directory, kAddress);
+  const struct witness_place place = send_place(call, directory, kAddress);
   struct witness_record* r = record_in(call, kWitnessLookup, kWitnessNames, result);
   if (!r) return;
-  place_of(BPF_CORE_READ(directory, d_inode), &r->parent, kAddress);
+  r->parent = place;
   r->marks = second ? kWitnessInferred : 0;
   r->name_length = second ? call->last_length[1] : call->last_length[0];
   if (second)

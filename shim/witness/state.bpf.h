@@ -142,8 +142,9 @@ inline_always void name_caller(struct witness_record* r, struct task_struct* tas
   r->tid = task->pid;
   r->pid = task->tgid;
   r->parent_pid = task->real_parent->tgid;
-  r->uid = task->cred->fsuid.val;
-  r->gid = task->cred->fsgid.val;
+  const struct cred* cred = task->cred;
+  r->uid = cred->fsuid.val;
+  r->gid = cred->fsgid.val;
   r->task_start = task->start_boottime;
   const u64* comm = (const u64*)task->comm;
   ((u64*)r->comm)[0] = comm[0];
@@ -153,8 +154,9 @@ inline_always void name_caller(struct witness_record* r, struct task_struct* tas
 // Fills in all but the names, file, object and arguments, which are then 0.
 inline_always void head(struct call* call, struct witness_record* r, u32 kind, u32 layout, s64 result) {
   struct task_struct* task = bpf_get_current_task_btf();
-  __builtin_memset(r, 0, sizeof *r);
   const u64 now = bpf_ktime_get_ns();
+  // Members before and behind these are set below.
+  __builtin_memset(&r->object, 0, offsetof(struct witness_record, tid) - offsetof(struct witness_record, object));
   r->kind = kind;
   r->layout = layout;
   r->end = now;
@@ -244,23 +246,25 @@ inline_always void send_place_of(struct call* call, struct dentry* directory, co
   call->near_losses = losses;
 }
 
-inline_always void send_place(struct call* call, struct dentry* directory, int how) {
-  if ((u64)directory == fence_root) return;
+// Returns the place.
+inline_always struct witness_place send_place(struct call* call, struct dentry* directory, int how) {
+  if ((u64)directory == fence_root) return root_place;
   struct witness_place place = {};
   place_of(MEMBER(how, directory, d_inode), &place, how);
   send_place_of(call, directory, &place);
+  return place;
 }
 
 // Makes a record with the object, parent and name of a dentry.
 inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 result, struct dentry* dentry, int how) {
   struct dentry* up = MEMBER(how, dentry, d_parent);
   struct call* call = call_if_any();
-  send_place(call, up, how);
+  const struct witness_place place = send_place(call, up, how);
   struct witness_record* r = record_in(call, kind, layout, result);
   if (!r) return 0;
   describe(MEMBER(how, dentry, d_inode), &r->object, how);
   if ((u64)dentry == fence_root) return r;  // its own name lies outside
-  place_of(MEMBER(how, up, d_inode), &r->parent, how);
+  r->parent = place;
   r->name_length = copy_name(r->text, &dentry->d_name, layout == kWitnessShort ? kWitnessShortName : kWitnessName, how);
   return r;
 }

@@ -11,25 +11,33 @@
 inline_always long call_number(struct pt_regs* registers) {
   return (long)BPF_CORE_READ(registers, ax) == -ENOSYS ? (long)BPF_CORE_READ(registers, orig_ax) : -1;
 }
+// Number and fourth argument of a call, in typed registers.
+inline_always int number_in(struct pt_regs* registers) { return registers->orig_ax; }
+inline_always s64 fourth_in(struct pt_regs* registers) { return registers->r10; }
 inline_always int is_access(struct pt_regs* registers) {
   enum { kOf32Bits = 33, kFaccessatOf32Bits = 307 };
-  const int number = registers->orig_ax;
+  const int number = number_in(registers);
   return number == __NR_access || number == __NR_faccessat || number == __NR_faccessat2 || number == kOf32Bits ||
          number == kFaccessatOf32Bits;
 }
 #elif defined(__TARGET_ARCH_arm64)
 #include <asm-generic/unistd.h>
 inline_always long call_number(struct pt_regs* registers) { return BPF_CORE_READ(registers, syscallno); }
+// Number and fourth argument of a call, in typed registers.
+inline_always int number_in(struct pt_regs* registers) { return registers->syscallno; }
+inline_always s64 fourth_in(struct pt_regs* registers) { return registers->regs[3]; }
 inline_always int is_access(struct pt_regs* registers) {
   enum { kOf32Bits = 33, kFaccessatOf32Bits = 334 };
-  const int number = registers->syscallno;
+  const int number = number_in(registers);
   return number == __NR_faccessat || number == __NR_faccessat2 || number == kOf32Bits || number == kFaccessatOf32Bits;
 }
 #endif
 
+inline_always struct pt_regs* registers_of_call(void) { return (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf()); }
+
 // Whether this thread may be in access(2), which costs less to ask than its state does. A call of another kind of program may
 // have such a number as well.
-inline_always int in_access(void) { return is_access((struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf())); }
+inline_always int in_access(void) { return is_access(registers_of_call()); }
 
 struct fd_call {
   u32 kind;        // enum witness_kind; 0: another call

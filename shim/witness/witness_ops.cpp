@@ -84,76 +84,31 @@ Attr wanted(const witness_record& r) {
   return set;
 }
 
+// By enum witness_kind: of a file, and of a directory.
+constexpr OpKind kKinds[kWitnessKinds][2] = {
+    {OpKind::null, OpKind::null},           {OpKind::lookup, OpKind::lookup},
+    {OpKind::getattr, OpKind::getattr},     {OpKind::setattr, OpKind::setattr},
+    {OpKind::access, OpKind::access},       {OpKind::readlink, OpKind::readlink},
+    {OpKind::open, OpKind::opendir},        {OpKind::create, OpKind::create},
+    {OpKind::tmpfile, OpKind::tmpfile},     {OpKind::read, OpKind::read},
+    {OpKind::write, OpKind::write},         {OpKind::copy_file_range, OpKind::copy_file_range},
+    {OpKind::fallocate, OpKind::fallocate}, {OpKind::lseek, OpKind::lseek},
+    {OpKind::fsync, OpKind::fsyncdir},      {OpKind::flush, OpKind::flush},
+    {OpKind::release, OpKind::releasedir},  {OpKind::readdir, OpKind::readdir},
+    {OpKind::mkdir, OpKind::mkdir},         {OpKind::mknod, OpKind::mknod},
+    {OpKind::symlink, OpKind::symlink},     {OpKind::link, OpKind::link},
+    {OpKind::unlink, OpKind::unlink},       {OpKind::rmdir, OpKind::rmdir},
+    {OpKind::rename, OpKind::rename},       {OpKind::statfs, OpKind::statfs},
+    {OpKind::getxattr, OpKind::getxattr},   {OpKind::setxattr, OpKind::setxattr},
+    {OpKind::listxattr, OpKind::listxattr}, {OpKind::removexattr, OpKind::removexattr},
+    {OpKind::setlk, OpKind::setlk},         {OpKind::getlk, OpKind::getlk},
+    {OpKind::flock, OpKind::flock},         {OpKind::null, OpKind::null},
+};
+static_assert(kKinds[kWitnessFlock][0] == OpKind::flock);
+
 OpKind kind_of(const witness_record& r) {
   const bool directory = (r.object.mode & S_IFMT) == S_IFDIR || (r.marks & kWitnessOfDirectory);
-  switch (r.kind) {
-    case kWitnessLookup:
-      return OpKind::lookup;
-    case kWitnessGetattr:
-      return OpKind::getattr;
-    case kWitnessSetattr:
-      return OpKind::setattr;
-    case kWitnessAccess:
-      return OpKind::access;
-    case kWitnessReadlink:
-      return OpKind::readlink;
-    case kWitnessOpen:
-      return directory ? OpKind::opendir : OpKind::open;
-    case kWitnessCreate:
-      return OpKind::create;
-    case kWitnessTmpfile:
-      return OpKind::tmpfile;
-    case kWitnessRead:
-      return OpKind::read;
-    case kWitnessWrite:
-      return OpKind::write;
-    case kWitnessCopyRange:
-      return OpKind::copy_file_range;
-    case kWitnessFallocate:
-      return OpKind::fallocate;
-    case kWitnessSeek:
-      return OpKind::lseek;
-    case kWitnessFsync:
-      return directory ? OpKind::fsyncdir : OpKind::fsync;
-    case kWitnessFlush:
-      return OpKind::flush;
-    case kWitnessRelease:
-      return directory ? OpKind::releasedir : OpKind::release;
-    case kWitnessReaddir:
-      return OpKind::readdir;
-    case kWitnessMkdir:
-      return OpKind::mkdir;
-    case kWitnessMknod:
-      return OpKind::mknod;
-    case kWitnessSymlink:
-      return OpKind::symlink;
-    case kWitnessLink:
-      return OpKind::link;
-    case kWitnessUnlink:
-      return OpKind::unlink;
-    case kWitnessRmdir:
-      return OpKind::rmdir;
-    case kWitnessRename:
-      return OpKind::rename;
-    case kWitnessStatfs:
-      return OpKind::statfs;
-    case kWitnessGetxattr:
-      return OpKind::getxattr;
-    case kWitnessSetxattr:
-      return OpKind::setxattr;
-    case kWitnessListxattr:
-      return OpKind::listxattr;
-    case kWitnessRemovexattr:
-      return OpKind::removexattr;
-    case kWitnessSetlk:
-      return OpKind::setlk;
-    case kWitnessGetlk:
-      return OpKind::getlk;
-    case kWitnessFlock:
-      return OpKind::flock;
-    default:
-      return OpKind::null;
-  }
+  return kKinds[r.kind][directory];
 }
 
 // As memcmp(), which would be a call for each operation.
@@ -177,22 +132,43 @@ WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), ep
 bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
   *handles = {};
   if (r.kind == kWitnessPlace) {
-    places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object, r.start};
+    learn_place(r);
     return false;
   }
   if (opens(r)) {
     handles->first = ++last_handle_;
     handles->second = std::exchange(open_[r.file], handles->first);
+    last_open_ = {r.file, handles->first};
     return true;
   }
   if (!r.file) return true;
-  if (auto at = open_.find(r.file); at != open_.end()) {
-    handles->first = at->second;
-    if (r.kind == kWitnessRelease) open_.erase(at);
+  handles->first = open_at(r.file);
+  if (r.kind == kWitnessRelease) {
+    open_.erase(r.file);
+    last_open_ = {};
   }
-  if (!r.file2) return true;
-  if (auto at = open_.find(r.file2); at != open_.end()) handles->second = at->second;
+  if (r.file2) handles->second = open_at(r.file2);
   return true;
+}
+
+void WitnessOps::learn_place(const witness_record& r) {
+  places_[key(r.object)] = {key(r.parent), std::string(name_of(r)), r.object, r.start};
+}
+
+HandleId WitnessOps::open_at(uint64_t file) {
+  if (file == last_open_.first) return last_open_.second;
+  const auto at = open_.find(file);
+  if (at == open_.end()) return 0;
+  last_open_ = *at;
+  return at->second;
+}
+
+WitnessOps::Instance* WitnessOps::instance(HandleId handle) {
+  if (last_instance_ && last_instance_->first == handle) return &last_instance_->second;
+  const auto at = instances_.find(handle);
+  if (at == instances_.end()) return nullptr;
+  last_instance_ = &*at;
+  return &at->second;
 }
 
 WitnessOps::Node& WitnessOps::node(Key k) {
@@ -201,15 +177,36 @@ WitnessOps::Node& WitnessOps::node(Key k) {
   return found;
 }
 
-uint64_t WitnessOps::mark(ObjectId parent, std::string_view name, ObjectId object) {
-  const uint64_t ids[] = {parent, object};
-  return XXH3_64bits_withSeed(name.data(), name.size(), XXH3_64bits(ids, sizeof ids));
+uint64_t WitnessOps::mark(ObjectId parent, std::string_view name) {
+  return XXH3_64bits_withSeed(name.data(), name.size(), parent) | 1;
+}
+
+bool WitnessOps::Node::learn(uint64_t mark) {
+  if (name == mark || (more_names && more_names->contains(mark))) return false;
+  if (!name) {
+    name = mark;
+  } else {
+    if (!more_names) more_names = std::make_unique<std::unordered_set<uint64_t>>();
+    more_names->insert(mark);
+  }
+  return true;
+}
+
+void WitnessOps::Node::lose(uint64_t mark) {
+  if (name == mark)
+    name = 0;
+  else if (more_names)
+    more_names->erase(mark);
 }
 
 ObjectId WitnessOps::show_directory(Key directory, const Op& like, OpSink& sink) {
   if (!directory.number) return kNoObject;
+  if (directory == last_directory_) return last_directory_id_;
   const Node& n = node(directory);
-  if (n.shown) return n.id;
+  if (n.shown) {
+    last_directory_ = directory;
+    return last_directory_id_ = n.id;
+  }
   const auto at = places_.find(directory);
   if (at == places_.end()) return n.id;  // its record was lost
   const Place place = std::move(at->second);
@@ -226,7 +223,7 @@ std::pair<ObjectId, ObjectId> WitnessOps::show(Key object, Key parent, std::stri
   Node& n = node(object);
   if (!directory || name.empty() || object == root_) return {n.id, directory};
   if (n.shown && (inode.links <= 1 || S_ISDIR(inode.mode))) return {n.id, directory};
-  if (!names_.insert(mark(directory, name, n.id)).second) return {n.id, directory};
+  if (!n.learn(mark(directory, name))) return {n.id, directory};
   n.shown = true;
   const Attr attr = attributes(inode);
   Op op{.start = like.start, .kind = OpKind::lookup, .op_flags = kOpInferred, .thread = like.thread, .object = n.id};
@@ -245,12 +242,12 @@ WitnessOps::Node* WitnessOps::bind(Key object, ObjectId parent, std::string_view
   Node& n = node(object);
   n.shown = true;
   n.gone = false;
-  names_.insert(mark(parent, name, n.id));
+  n.learn(mark(parent, name));
   return &n;
 }
 
-void WitnessOps::unbind(ObjectId object, ObjectId parent, std::string_view name) {
-  if (object) names_.erase(mark(parent, name, object));
+void WitnessOps::unbind(Key object, ObjectId parent, std::string_view name) {
+  if (const auto at = nodes_.find(object); at != nodes_.end()) at->second.lose(mark(parent, name));
 }
 
 // A file system without generations may give the number to another file, of whose place the kernel may have told already.
@@ -259,15 +256,21 @@ void WitnessOps::forget(Key object, uint64_t removed) {
   const auto at = nodes_.find(object);
   if (at == nodes_.end()) return;
   at->second.gone = true;
-  if (at->second.opens == 0) nodes_.erase(at);
+  if (at->second.opens == 0) erase(at);
+}
+
+void WitnessOps::erase(Nodes::iterator node) {
+  if (node->first == last_directory_) last_directory_ = {};
+  nodes_.erase(node);
 }
 
 void WitnessOps::close(HandleId handle) {
-  const auto instance = instances_.find(handle);
-  if (instance == instances_.end()) return;
-  const auto at = nodes_.find(instance->second.object);
-  instances_.erase(instance);
-  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) nodes_.erase(at);
+  const Instance* const closed = instance(handle);
+  if (!closed) return;
+  const auto at = nodes_.find(closed->object);
+  instances_.erase(handle);
+  last_instance_ = nullptr;
+  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) erase(at);
 }
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
@@ -323,7 +326,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       std::tie(op.object, op.parent) = show(object, parent, name, r.object, op, sink);
       op.name = name;
       if (!done) return;
-      unbind(op.object, op.parent, name);
+      unbind(object, op.parent, name);
       if (op.kind == OpKind::rmdir || r.object.links <= 1) forget(object, r.start);
       return;
     case OpKind::rename: {
@@ -337,9 +340,9 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       op.flags = r.flags;
       op.object2 = id(replaced);
       if (!done) return;
-      unbind(op.object, op.parent, name);
+      unbind(object, op.parent, name);
       bind(object, op.parent2, text);
-      unbind(op.object2, op.parent2, text);
+      unbind(replaced, op.parent2, text);
       if (replaced.number && !(op.flags & RENAME_EXCHANGE) && r.mode <= 1) forget(replaced, r.start);
       if (op.flags & RENAME_EXCHANGE) bind(replaced, op.parent, name);
       return;
@@ -377,6 +380,7 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
 }
 
 void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, OpSink& sink) {
+  if (r.kind == kWitnessRemoved) return forget(key(r.object), r.start);
   // Flags of preadv2(2) and pwritev2(2) that the kernel refuses before it asks the file system.
   if ((r.kind == kWitnessRead || r.kind == kWitnessWrite) && r.result == -EOPNOTSUPP) return;
   Op op{.start = start - epoch_, .duration = std::max<int64_t>(int64_t(r.end) - start, 0), .kind = kind_of(r)};
@@ -403,10 +407,10 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     return sink.add(op);
   }
   if (!r.file) fill_names(r, op, sink);
-  const auto instance = r.file ? instances_.find(handles.first) : instances_.end();
+  Instance* const of = r.file ? instance(handles.first) : nullptr;
   if (r.file) {
     op.handle = handles.first;
-    op.object = instance != instances_.end() ? instance->second.id : id(key(r.object));
+    op.object = of ? of->id : id(key(r.object));
   }
   op.offset = r.offset;
   op.length = r.length;
@@ -463,7 +467,7 @@ void WitnessOps::add(const witness_record& r, Handles handles, int64_t start, Op
     case OpKind::readdir:
       op.op_flags |= kOpInferred;  // the entries are not seen
       op.length = kListingBytes;
-      if (instance != instances_.end()) op.offset = std::exchange(instance->second.cursor, r.offset);
+      if (of) op.offset = std::exchange(of->cursor, r.offset);
       break;
     case OpKind::mkdir:
     case OpKind::symlink:

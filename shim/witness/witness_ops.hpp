@@ -2,10 +2,11 @@
 // Makes operations of the records that the kernel's hooks send. Gives files, open instances and threads their numbers. Adds
 // lookups, marked as inferred, for names that the trace has not shown yet.
 //
-// One thread. Memory follows the files and names that were seen and not removed, and the threads that live.
+// One thread. Memory follows the files that were seen and not removed, by whomever, and the threads that live.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,7 +55,13 @@ class WitnessOps {
     uint32_t opens = 0;
     bool gone = false;   // it has no name any more, or none yet
     std::string target;  // of a symbolic link, where known
+    // Marks of names that the trace has shown. 0, null: none.
+    uint64_t name = 0;
+    std::unique_ptr<std::unordered_set<uint64_t>> more_names;
+    bool learn(uint64_t mark);  // false: it was known
+    void lose(uint64_t mark);
   };
+  using Nodes = std::unordered_map<Key, Node, KeyHash>;
   // Where the kernel said that a directory lies.
   struct Place {
     Key parent;
@@ -72,11 +79,18 @@ class WitnessOps {
     }
   };
 
+  struct Instance {
+    Key object;
+    ObjectId id = kNoObject;
+    bool directory = false;
+    uint64_t cursor = 0;
+  };
+
   static Key key(const witness_place& place) { return {place.number, place.generation}; }
   static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
   Node& node(Key key);
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
-  static uint64_t mark(ObjectId parent, std::string_view name, ObjectId object);
+  static uint64_t mark(ObjectId parent, std::string_view name);
   // Returns the directory's number, kNoObject for none.
   ObjectId show_directory(Key directory, const Op& like, OpSink& sink);
   // Returns the numbers of the object and of its parent, kNoObject for none.
@@ -84,8 +98,14 @@ class WitnessOps {
                                      OpSink& sink);
   // Returns the object. Null: there is none.
   Node* bind(Key object, ObjectId parent, std::string_view name);
-  void unbind(ObjectId object, ObjectId parent, std::string_view name);
+  void unbind(Key object, ObjectId parent, std::string_view name);
   void forget(Key object, uint64_t removed);
+  void erase(Nodes::iterator node);
+  void learn_place(const witness_record& record);
+  // Returns the open instance of the kernel's file, as of arrival. 0: not known.
+  HandleId open_at(uint64_t file);
+  // Returns an open instance, until it is closed. Null: not known.
+  Instance* instance(HandleId handle);
   void close(HandleId handle);
   const ThreadInfo& thread_of(const witness_record& record);
   void fill_names(const witness_record& record, Op& op, OpSink& sink);
@@ -96,17 +116,14 @@ class WitnessOps {
   ObjectId last_object_ = kRootObject;
   HandleId last_handle_ = 0;
   ThreadId last_thread_ = 0;
-  std::unordered_map<Key, Node, KeyHash> nodes_;
-  std::unordered_map<Key, Place, KeyHash> places_;  // of directories that the trace has not shown
-  std::unordered_set<uint64_t> names_;              // hashes of names that the trace has shown
-  std::unordered_map<uint64_t, HandleId> open_;     // by the address of the kernel's open file; as of arrival
-  struct Instance {
-    Key object;
-    ObjectId id = kNoObject;
-    bool directory = false;
-    uint64_t cursor = 0;
-  };
-  std::unordered_map<HandleId, Instance> instances_;  // as of the order of starts
+  Nodes nodes_;
+  Key last_directory_;  // the last one that was asked for and shown; number 0: none
+  ObjectId last_directory_id_ = kNoObject;
+  std::unordered_map<Key, Place, KeyHash> places_;             // of directories that the trace has not shown
+  std::unordered_map<uint64_t, HandleId> open_;                // by the address of the kernel's open file; as of arrival
+  std::pair<uint64_t, HandleId> last_open_{};                  // that of the last record; 0: none
+  std::unordered_map<HandleId, Instance> instances_;           // as of the order of starts
+  decltype(instances_)::value_type* last_instance_ = nullptr;  // that of the last operation; null: none
   std::unordered_map<uint32_t, Thread> threads_;
   Thread* last_seen_ = nullptr;  // of the last operation; null: none, or it may be forgotten
   EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;

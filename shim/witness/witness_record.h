@@ -49,7 +49,8 @@ enum witness_kind {
   kWitnessSetlk,
   kWitnessGetlk,
   kWitnessFlock,
-  kWitnessKinds,  // their number
+  kWitnessRemoved,  // no operation: somebody else removed the last name of a file
+  kWitnessKinds,    // their number
 };
 
 // How the names of a record lie in witness_record::text.

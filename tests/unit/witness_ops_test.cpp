@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -156,6 +157,32 @@ TEST_CASE("a name that was removed and made again is another file, also if the f
   CHECK(trace.sink.lines == wanted);
 }
 
+TEST_CASE("a file that somebody else removed is another one than the next with its number") {
+  Trace trace;
+  trace(Made(kWitnessGetattr, 1, kRoot, "f").object(103, S_IFREG | 0644));
+  trace(Made(kWitnessRemoved, 2).object(103, S_IFREG | 0644, 0));
+  trace(Made(kWitnessGetattr, 3, kRoot, "f").object(103, S_IFREG | 0644));
+  const std::vector<std::string> wanted{"?lookup 0 #2 in #1 'f' h0", "getattr 0 #2 in #0 '' h0", "?lookup 0 #3 in #1 'f' h0",
+                                        "getattr 0 #3 in #0 '' h0"};
+  CHECK(trace.sink.lines == wanted);
+}
+
+TEST_CASE("a file with many names is introduced once by each") {
+  Trace trace;
+  for (int round = 0; round < 2; ++round)
+    for (const char* name : {"a", "b", "c"}) trace(Made(kWitnessGetattr, 1, kRoot, name).object(103, S_IFREG | 0644, 3));
+  trace(Made(kWitnessUnlink, 2, kRoot, "b").object(103, S_IFREG | 0644, 3));
+  for (const char* name : {"a", "b", "c"}) trace(Made(kWitnessGetattr, 3, kRoot, name).object(103, S_IFREG | 0644, 3));
+  const std::vector<std::string>& lines = trace.sink.lines;
+  const auto lookups = [&](size_t from) {
+    return std::count_if(lines.begin() + ptrdiff_t(from), lines.end(),
+                         [](const std::string& l) { return l.starts_with("?lookup"); });
+  };
+  REQUIRE(lines.size() == 14);
+  CHECK(lookups(0) == 4);
+  CHECK(lookups(10) == 1);  // after the removal
+}
+
 TEST_CASE("an access list of the kernel becomes what a system call sets") {
   // Version; tag, permissions and id of the owner, user 7 and the others. The kernel's list has bytes by chance where no id
   // belongs.
@@ -212,6 +239,11 @@ TEST_CASE("memory follows the threads that live, the files that exist and the op
       trace(Made(kWitnessMkdir, now + 2, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
       trace(Made(kWitnessPlace, now + 3, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
       trace(Made(kWitnessRmdir, now + 4, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
+      // A file with two names that somebody else removes.
+      const uint64_t others = 3000 + uint64_t(now);
+      for (const char* name : {"one", "two"})
+        trace(Made(kWitnessGetattr, now + 5, kRoot, name).object(others, S_IFREG | 0644, 2));
+      trace(Made(kWitnessRemoved, now + 6).object(others, S_IFREG | 0644, 0));
       if (i % 10 == 0) trace.ops.forget_ended(now);
     }
   };

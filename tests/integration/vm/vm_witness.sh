@@ -173,6 +173,12 @@ for bad in '--pod nobody' '--cgroup /nowhere' '--cgroup /' '--cgroup /sys/fs/cgr
   fsshim capture /mnt/every --via kernel -o /share/bad.zst $bad 2>>/share/bad.err; status bad $?
 done
 
+mkdir /mnt/group
+fsshim capture /mnt/group --via kernel --cgroup /other --background -o /share/odd_group.zst >/share/odd_group.out 2>&1
+in_group /sys/fs/cgroup/other 'exec odd_calls /mnt/group' >/share/odd_group.list; status odd_group $?
+rm /mnt/group/d/f  # its last name, by somebody else
+fsshim stop /mnt/group >>/share/odd_group.out 2>&1; status odd_group_stop $?
+
 # What is captured ends, and its name goes to another.
 fsshim capture /mnt/every --via kernel --cgroup /other --verbose -o /share/group.zst 2>/share/group.err & fsshim=$!
 until grep -q ' hooks of the kernel' /share/group.err; do sleep 0.1; done
@@ -223,15 +229,16 @@ ended() { check_status "$1" 0 "^$2 $3\$" cat share/statuses; }
 lines() { fstrace dump "$1" | grep -v ' lookup .* inferred '; }
 
 ended 'odd calls: status' odd 0
-lines share/odd.zst | awk '{print $5}' | sort | uniq -c | awk '{print $2, $1}' >odd.got
-sort share/odd.list >odd.wanted
-check 'odd calls: each is recorded, and no other' diff odd.wanted odd.got
+by_kind() { lines "$1" | awk '{print $5}' | sort | uniq -c | awk '{print $2, $1}'; }
+check 'odd calls: each is recorded, and no other' diff <(sort share/odd.list) <(by_kind share/odd.zst)
 check 'odd calls: an exchange with a name that is missing' sh -c "fstrace dump share/odd.zst | grep -q ' lookup d/nobody .*inferred = ENOENT'"
 check 'odd calls: the trace is complete' fstrace verify share/odd.zst
 check_status 'odd calls: the length of many buffers' 0 ' read .*7000' fstrace dump share/odd.zst
 [ "$(uname -m)" != x86_64 ] || check_status "odd calls: the length of a 32-bit program's buffers" 0 ' read .*8010' fstrace dump share/odd.zst
 check_status 'odd calls: what sendfile wrote' 0 ' write copy .*6950' fstrace dump share/odd.zst
-check_status 'odd calls: an access list is recorded with its value' 0 '^2$' sh -c "fstrace dump --json share/odd.zst | grep posix_acl_access | grep -c '\"data\"'"
+access_lists() { fstrace dump --json "$1" | grep '"setxattr".*posix_acl_access' | grep -o '"data":"[^"]*"'; }
+check 'odd calls: an access list is recorded with its value, as FUSE has it' diff <(access_lists share/fuse.zst) <(access_lists share/odd.zst)
+check 'odd calls: and this twice' test "$(access_lists share/odd.zst | grep -c 0007)" = 2
 check_status 'odd calls: the header tells the transport' 0 'kernel hooks' fstrace info share/odd.zst
 check_status 'odd calls: what is not seen is told' 0 'loads and stores of [0-9]+ mappings, but for page faults' fstrace info share/odd.zst
 refused=$(lines share/odd.zst | grep -cE ' (create|open|access|unlink) .*= EACCES')
@@ -320,6 +327,10 @@ check_status 'pod: names that others change are counted' 0 '2 changes of names b
 mkdir podtarget
 check_status 'pod: a replay warns of names that others changed' 0 'warning: the capture did not see names that processes outside .*, 2 changes of names by others' \
   sh -c 'fsreplay -q --timing asap share/pod.zst podtarget || true'
+ended 'control group: odd calls: status' odd_group 0
+ended 'control group: odd calls: stop' odd_group_stop 0
+check 'control group: odd calls, also bind(2): each is recorded, and no other' diff <(sort share/odd_group.list) <(by_kind share/odd_group.zst)
+check_status 'control group: odd calls: a removal by another is counted' 0 '1 changes of names by others' fstrace info share/odd_group.zst
 check_status 'everywhere: five captures that are refused' 0 '^5$' grep -c '^bad 2$' share/statuses
 check_status 'everywhere: refused in one line each' 0 '^5$' sh -c 'grep -c "^fsshim: --" share/bad.err'
 
