@@ -35,7 +35,8 @@ TraceHeader header_of(const CaptureSetup& setup) {
   header.identity = directory_identity(setup.captured.root.get());
   report_limits(setup.captured, header, mappings.why_seen, setup.options.force);
   report_sockets(setup.directory(), header);
-  if (const std::string line = processor_time_limit(); !line.empty()) dprintf(STDERR_FILENO, "fsshim: %s\n", line.c_str());
+  if (!setup.options.force) need_memory();
+  tell_processor_time_limit("applications get errors then");
   return header;
 }
 

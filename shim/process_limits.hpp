@@ -3,19 +3,21 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include "command.hpp"
 #include "user_shares.hpp"
 
 namespace fsr::shim {
 
-// Blocks signals, clears the umask and raises limits. Returns the former settings, which a captured command gets back. Throws
-// CaptureError if too little memory is permitted.
+// Blocks signals, clears the umask and raises limits. Returns the former settings, which a captured command gets back.
 ProcessSettings leave_surroundings();
 
-// Says in one line that the kernel will end this process after some processor time. Empty: it will not.
-std::string processor_time_limit();
+// Throws CaptureError if too little memory is permitted: an allocation that fails would end this process, and with it the mount
+// that applications use.
+void need_memory();
+
+// Prints that the kernel will end this process after some processor time, if it will. `then`: what that means for the capture.
+void tell_processor_time_limit(const char* then);
 
 // Protects this process when memory is short. Other processes wait for it to write their data back. Therefore it must not wait
 // for that itself, and must not be the first to be killed. Takes effect for threads made from now on; a command has been started

@@ -17,7 +17,9 @@ void occupy_standard_streams() {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-void report_size_limits() { signal(SIGXFSZ, SIG_IGN); }
+void report_size_limits() {
+  signal(SIGXFSZ, [](int) {});  // not SIG_IGN, which programs that are executed would inherit
+}
 
 static int print_error = 0;  // errno
 

@@ -14,9 +14,12 @@ inline_always int name_changed(struct dentry* dentry, struct super_block* super)
   return 1;
 }
 
-// Tells that a file has no name any more, so that the capture can forget it. Without room in the ring it keeps the file in mind.
+// Tells that a file has no name any more, so that the capture can forget it. If the ring is half full, the capture keeps the file in
+// mind, and room for what is captured. It always keeps directories: others may make one of the same number at once, and its place was
+// sent before.
 inline_always void removed(struct inode* inode) {
-  if (inode->i_nlink && (inode->i_mode & S_IFMT) != S_IFDIR) return;
+  if (inode->i_nlink || (inode->i_mode & S_IFMT) == S_IFDIR) return;
+  if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2) return;
   struct witness_record* r = RESERVE(0);
   if (!r) return;
   __builtin_memset(r, 0, sizeof *r);

@@ -176,6 +176,7 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
 TraceHeader WitnessCapture::make_header() {
   TraceHeader header = describe(options_, captured_.path, captured_.below, "");
   header.visibility = kVisibility;
+  tell_processor_time_limit("the trace ends then");
   if (options_.everywhere)
     header.visibility += "; captured: " + captured_processes() + ", through any mount" +
                          (cgroups_.empty() ? "" : "; not: names that other processes change");
