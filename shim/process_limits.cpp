@@ -21,8 +21,8 @@ namespace fsr::shim {
 // Descriptors for control sockets and their clients, the mount and the connection.
 constexpr rlim_t kReservedDescriptors = 32;
 
-// A capture of 60 processes that write at once took 183 MiB of address space and 88 MiB of data with such limits. Open files and locks
-// that wait need more.
+// A capture of 60 processes that write at once took 183 MiB of address space and 88 MiB of data with such limits. Open files and
+// locks that wait need more.
 constexpr rlim_t kLeastAddressSpace = rlim_t(512) << 20, kLeastData = rlim_t(256) << 20;
 constexpr size_t kLeastStack = size_t(1) << 20;  // bytes, of each thread
 
