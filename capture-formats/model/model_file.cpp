@@ -191,6 +191,7 @@ void parse_contexts(const json& in, LoadModel& m) {
     array_of(row, 4, "a context has another number of parts");
     ModelContext& c = m.contexts.emplace_back();
     c.phase = uint32_t(number(row[0], UINT32_MAX, "a context has no phase"));
+    require(c.phase / kMostPhases < m.classes.size(), "a context is of an unknown class of processes");
     require(row[1].is_array() && row[1].size() <= kMostHistory && row[2].is_array() && row[2].size() % 2 == 0,
             "a context has a history that is too long");
     for (const json& s : row[1]) c.history.push_back(SymbolId(number(s, m.symbols.size(), "a context has an unknown symbol")));

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that a model from a stranger can't crash a program, fill the memory, or run on after a signal.
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <climits>
+#include <csignal>
+#include <stdexcept>
+
+#include "catch.hpp"
+#include "model/model_file.hpp"
+#include "model/model_source.hpp"
+#include "model/urn.hpp"
+#include "util/stop_signals.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr Reference kRoot{Relation::root, 0};
+
+// A model of one process. Each step has a symbol of the list, as often as the context of no history says.
+LoadModel model_of(std::vector<Symbol> symbols, std::vector<std::pair<SymbolId, uint32_t>> next, double steps) {
+  LoadModel m;
+  m.runs = 1;
+  m.operations = uint64_t(steps);
+  m.span = 1'000'000;
+  m.symbols = std::move(symbols);
+  m.contexts = {{0, {}, next, next.back().first}};
+  m.classes = {{.command = "class 1", .processes = 1, .roots = 1, .operations = steps, .steps = steps, .start = {}, .length = {}}};
+  m.classes[0].start.values = {0};
+  m.classes[0].length.values = {uint64_t(steps)};
+  return m;
+}
+
+std::string refusal(std::string_view bytes) {
+  try {
+    parse_model(bytes, "x");
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+inline std::string file_of(std::string_view json) {
+  std::string file = model_bytes({}).substr(0, 16);
+  std::string packed(ZSTD_compressBound(json.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), json.data(), json.size(), 1));
+  return file + packed;
+}
+
+// Runs `check` in a process of its own, for at most 20 s. True: it returned true.
+template <class Check>
+bool holds_apart(Check check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGALRM, SIG_DFL);
+    alarm(20);
+    _exit(check() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("model: a context of an unknown class is refused", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::getattr, .object = kRoot}}, {{0, 1}, {1, 9}}, 10);
+  CHECK(refusal(model_bytes(model)).empty());
+  model.contexts.push_back({16, {}, {{1, 3}}, 1});
+  CHECK(refusal(model_bytes(model)) == "x: damaged model: a context is of an unknown class of processes");
+}
+
+TEST_CASE("model: an entry of a listing can be removed as a directory", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = kRoot},
+                              {.kind = OpKind::readdir, .type = kDirectoryType, .handle = 1, .extent = Extent::complete, .size = 3},
+                              {.kind = OpKind::rmdir, .type = kDirectoryType, .object = {Relation::entry, 0}}},
+                             {{0, 1}, {1, 3}, {2, 3}, {3, 9}}, 20);
+  model.sizes[{uint32_t(OpKind::readdir), 3}].values = {5};
+  CHECK(holds_apart([&] {
+    uint64_t removed = 0;
+    ModelSource source(model, {});
+    for (OpBatch batch; source.next(batch);)
+      for (const Op& op : batch.ops) removed += op.kind == OpKind::rmdir;
+    return removed > 0;
+  }));
+}
