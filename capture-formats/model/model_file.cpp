@@ -29,7 +29,8 @@ constexpr std::string_view kMark(
     "\x5d\x2a\x4d\x18\x08\x00\x00\x00"
     "fsmodel\n",
     16);
-constexpr size_t kJsonMax = size_t(256) << 20;  // bytes, decompressed
+constexpr size_t kJsonMax = size_t(16) << 20;  // bytes, decompressed
+constexpr int kMostNested = 8;
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
@@ -289,6 +290,13 @@ std::string decompressed(std::string_view bytes) {
   return out;
 }
 
+json nested(const std::string& text) {
+  return json::parse(text, [](int depth, json::parse_event_t, json&) {
+    require(depth <= kMostNested, "nested too deeply");
+    return true;
+  });
+}
+
 }  // namespace
 
 bool looks_like_model(std::string_view first_bytes) { return first_bytes.starts_with(kMark); }
@@ -296,7 +304,7 @@ bool looks_like_model(std::string_view first_bytes) { return first_bytes.starts_
 LoadModel parse_model(std::string_view bytes, const std::string& name) {
   if (!looks_like_model(bytes)) throw std::runtime_error(name + ": no model (fstrace model makes one of traces)");
   try {
-    const json d = json::parse(decompressed(bytes));
+    const json d = nested(decompressed(bytes));
     require(d.is_object() && d.value("format", "") == "fsmodel", "no model in it");
     const uint64_t version = number(d.at("version"), UINT64_MAX, "the version is no number");
     if (version > kModelVersion)

@@ -20,7 +20,8 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kBatch = 256;
+constexpr size_t kBatch = 256;            // operations
+constexpr size_t kBatchEntries = 65'536;  // of listings in a batch, after which no further operation is made
 constexpr int kMostTries = 16;      // further symbols of a context that are tried before a step is left out
 constexpr int kLost = 2;            // steps in a row that can't be made up before a process begins another pattern
 constexpr int kMostFailed = 64;     // steps in a row that can't be made up before a process ends
@@ -515,7 +516,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
 
 bool ModelSource::Impl::next(OpBatch& batch) {
   batch.clear();
-  while (batch.ops.size() < kBatch) {
+  size_t entries = 0;
+  while (batch.ops.size() < kBatch && entries < kBatchEntries) {
     const bool more = end ? cycle * span < end : cycle == 0;
     if (more && (events.empty() || events.top().time >= cycle * span)) {
       begin_cycle();
@@ -526,7 +528,9 @@ bool ModelSource::Impl::next(OpBatch& batch) {
     if (end && event.time >= end) break;  // It stays: without an event, processes would be started for what is left to do.
     events.pop();
     now = event.time;
+    const size_t made = batch.ops.size();
     run(event.process, event.time, batch);
+    if (batch.ops.size() > made) entries += batch.ops.back().entries.size();
   }
   return !batch.ops.empty();
 }

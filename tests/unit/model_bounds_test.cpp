@@ -87,3 +87,25 @@ TEST_CASE("model: an entry of a listing can be removed as a directory", "[model]
     return removed > 0;
   }));
 }
+
+TEST_CASE("model: deep or long JSON is refused", "[model]") {
+  CHECK(refusal(file_of(std::string(20'000, '['))) == "x: damaged model: nested too deeply");
+  std::string flat = "[0";
+  while (flat.size() < (size_t(17) << 20)) flat += ",0";
+  CHECK(refusal(file_of(flat + "]")) == "x: damaged model: too large for a model");
+}
+
+TEST_CASE("model: a batch of long listings takes little memory", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = kRoot},
+                              {.kind = OpKind::readdir, .type = kDirectoryType, .handle = 1, .extent = Extent::complete}},
+                             {{1, 1}, {2, 60}}, 60);
+  model.root_entries = 50'000;
+  ModelSource source(model, {});
+  size_t most = 0, listings = 0;
+  for (OpBatch batch; source.next(batch);) {
+    most = std::max(most, batch.arena.memory());
+    for (const Op& op : batch.ops) listings += op.kind == OpKind::readdir;
+  }
+  CHECK(listings > 40);
+  CHECK(most < size_t(32) << 20);
+}
