@@ -34,6 +34,7 @@ constexpr int kMostNested = 8;
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
+constexpr double kLeast = 1e-6;  // processes or steps of a class in a run, on average
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr int kLevel = 19;
@@ -80,7 +81,7 @@ uint64_t number(const json& in, uint64_t most, const char* what) {
 double amount(const json& in, double most, const char* what) {
   require(in.is_number(), what);
   const double value = in.get<double>();
-  require(value > 0 && value <= most, what);
+  require(value >= kLeast && value <= most, what);
   return value;
 }
 

@@ -15,6 +15,7 @@
 #include "model/urn.hpp"
 #include "trace/live_state.hpp"
 #include "trace/model.hpp"
+#include "util/stop_signals.hpp"
 
 namespace fsr {
 
@@ -386,9 +387,16 @@ void ModelSource::Impl::go_on(uint32_t process, int64_t time) {
   events.push({time + pause, order++, process});
 }
 
+// Throws if a signal asks the program to end. A load can be so large, or do so little, that this must not wait for a batch.
+static void end_by_signal() {
+  if (stop_signals().load(std::memory_order_relaxed)) throw std::runtime_error("interrupted while operations were made up");
+}
+
 void ModelSource::Impl::begin_cycle() {
-  for (uint32_t copy = 0; copy < copies.size(); ++copy)
+  for (uint32_t copy = 0; copy < copies.size(); ++copy) {
+    end_by_signal();
     for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, cycle * span);
+  }
   ++cycle;
 }
 
@@ -518,6 +526,7 @@ bool ModelSource::Impl::next(OpBatch& batch) {
   batch.clear();
   size_t entries = 0;
   while (batch.ops.size() < kBatch && entries < kBatchEntries) {
+    end_by_signal();
     const bool more = end ? cycle * span < end : cycle == 0;
     if (more && (events.empty() || events.top().time >= cycle * span)) {
       begin_cycle();

@@ -34,7 +34,7 @@ class ModelSource final : public OpSource {
  public:
   ModelSource(const LoadModel& model, const ModelOptions& options);  // `model` must outlive this
   ~ModelSource() override;
-  bool next(OpBatch& batch) override;
+  bool next(OpBatch& batch) override;  // also throws std::runtime_error when a signal ends the program (stop_signals.hpp)
   const ModelCounts& counts() const;  // complete when next() has returned false
   // Returns the tree before the first operation. Complete when next() has returned false.
   LiveState before() const;

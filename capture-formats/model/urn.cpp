@@ -8,7 +8,8 @@ namespace fsr {
 
 namespace {
 
-constexpr double kOften = 2;  // visits of a process to a context, from which on it has an urn of its own
+constexpr double kOften = 2;      // visits of a process to a context, from which on it has an urn of its own
+constexpr double kMostPart = 1e6;  // fillings that a process takes at once; all counts stay far below 2^63
 
 }  // namespace
 
@@ -24,7 +25,7 @@ Urn::Urn(const ModelContext& context, double share, Random& random) : context_(c
   }
 }
 
-Urn::Urn(Urn& all, double part) : context_(all.context_), share_(all.share_), all_(&all), part_(part), left_(all.left_.size()) {}
+Urn::Urn(Urn& all, double part) : context_(all.context_), share_(all.share_), all_(&all), part_(std::min(part, kMostPart)), left_(all.left_.size()) {}
 
 bool Urn::divides(double part) const {
   double sum = 0;

@@ -109,3 +109,34 @@ TEST_CASE("model: a batch of long listings takes little memory", "[model]") {
   CHECK(listings > 40);
   CHECK(most < size_t(32) << 20);
 }
+
+TEST_CASE("model: a signal ends the making of operations", "[model]") {
+  const LoadModel operations = model_of({{.kind = OpKind::getattr, .type = kDirectoryType, .object = kRoot}}, {{1, 9}}, 1e12);
+  // Steps that wait for no process are no operations.
+  const LoadModel waits = model_of({{.kind = OpKind::null, .handle = uint8_t(ProcessStep::waits)}}, {{1, 9}}, 1e12);
+  for (const LoadModel* model : {&operations, &waits})
+    CHECK(holds_apart([&] {
+      count_stop_signals();
+      raise(SIGTERM);
+      try {
+        ModelSource source(*model, {});
+        for (OpBatch batch; source.next(batch);) {
+        }
+      } catch (const std::runtime_error& e) {
+        return e.what() == std::string_view("interrupted while operations were made up");
+      }
+      return false;
+    }));
+}
+
+TEST_CASE("model: fractions of a process have a lower limit", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::getattr, .object = kRoot}}, {{0, 1}, {1, 9}}, 10);
+  model.classes[0].processes = model.classes[0].roots = 1e-300;
+  CHECK(refusal(model_bytes(model)) == "x: damaged model: a number of processes is out of range");
+  CHECK(holds_apart([] {
+    const ModelContext context{.phase = 0, .history = {}, .next = {{1, UINT32_MAX}, {2, UINT32_MAX}}, .last = 2};
+    Random random(5);
+    Urn all(context, 1, random), own(all, 1e300);
+    return own.draw(random) != kEndOfProcess;
+  }));
+}
