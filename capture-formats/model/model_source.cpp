@@ -29,6 +29,8 @@ constexpr int kMostFailed = 64;     // steps in a row that can't be made up befo
 constexpr double kMissing = 0.005;  // share of a class's operations that may be missing at the end
 constexpr int32_t kFirstProcess = 1000;
 constexpr int64_t kShortest = 1'000'000;  // ns of a run, so that a load of one operation can repeat
+constexpr uint64_t kLongest = uint64_t(1) << 60;  // ns of a pause or operation
+constexpr int64_t kLast = int64_t(1) << 62;       // ns, of all starts
 
 // Processes of a class that a process has started.
 struct Children {
@@ -121,7 +123,7 @@ struct ModelSource::Impl {
   }
 
   EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }
-  uint64_t time_from(const Quantiles& q) { return q.between(draw_of(q).next()); }
+  uint64_t time_from(const Quantiles& q) { return std::min(kLongest, q.between(draw_of(q).next())); }
 
   void begin_cycle();
   void begin_class(uint32_t copy, uint32_t number, int64_t offset);
@@ -384,7 +386,7 @@ void ModelSource::Impl::go_on(uint32_t process, int64_t time) {
   Process& p = *processes[process];
   plan(p);
   const int64_t pause = p.planned == kEndOfProcess ? 0 : gap(p, step_kind(model.symbols[p.planned - 1]));
-  events.push({time + pause, order++, process});
+  events.push({std::min(kLast, time + pause), order++, process});
 }
 
 // Throws if a signal asks the program to end. A load can be so large, or do so little, that this must not wait for a batch.
@@ -479,7 +481,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   ends |= budget <= -missing(c, copy.part);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
-    if (const int64_t later = may_list(p); later > time) return events.push({later, order++, number});
+    if (const int64_t later = std::min(kLast, may_list(p)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
@@ -517,7 +519,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     ++counts.operations;
     batch.ops.push_back(close);
     p.failed = kMostFailed;
-    return events.push({close.end(), order++, number});
+    return events.push({std::min(kLast, close.end()), order++, number});
   }
   go_on(number, p.failed ? time : op.end());
 }

@@ -140,3 +140,22 @@ TEST_CASE("model: fractions of a process have a lower limit", "[model]") {
     return own.draw(random) != kEndOfProcess;
   }));
 }
+
+TEST_CASE("model: times stay in order when pauses are as long as can be", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::getattr, .type = kDirectoryType, .object = kRoot}}, {{0, 1}, {1, 99}}, 100);
+  const Quantiles longest{{time_of_code(kMostTimeCode)}};
+  model.gaps[{0, kAnyKind, kAnyKind}] = longest;
+  model.durations[{uint32_t(OpKind::getattr), 0}] = longest;
+  ModelSource source(model, {});
+  int64_t last = 0;
+  uint64_t made = 0;
+  bool in_order = true;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      in_order &= op.start >= last && op.duration >= 0 && op.duration <= INT64_MAX - op.start;
+      last = op.start;
+      ++made;
+    }
+  CHECK(made > 90);
+  CHECK(in_order);
+}
