@@ -7,9 +7,11 @@
 #include <unordered_map>
 
 #include "model/context_tree.hpp"
+#include "model/model_file.hpp"
 #include "model/observer.hpp"
 #include "model/process_links.hpp"
 #include "model/thread_groups.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -39,6 +41,16 @@ Symbol coarser(Symbol s, int level) {
         *r = {Relation::recent, 1};
   }
   return s;
+}
+
+Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most) {
+  for (uint64_t& size : samples) size = std::min(size, most);
+  return Quantiles::of_sizes(std::move(samples));
+}
+
+std::string cut_command(std::string command) {
+  while (json_text(command).size() > kMostCommand) command.pop_back();
+  return command;
 }
 
 }  // namespace
@@ -256,12 +268,15 @@ LoadModel ModelLearner::finish() {
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
-  for (auto& [key, samples] : in.sizes) model.sizes[key] = Quantiles::of_sizes(std::move(samples));
-  model.files = Quantiles::of_sizes(std::move(in.observer.files()));
+  for (auto& [key, samples] : in.sizes)
+    model.sizes[key] = sizes_of(std::move(samples), is_listing(OpKind(key.first)) ? kMostEntries : kMostBytes);
+  model.files = sizes_of(std::move(in.observer.files()), kMostBytes);
   model.hot = in.hot.names();
-  model.root_entries = in.hot.root_entries();
+  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
   mend_hot_names(model, in.hot);
-  model.ranges = in.observer.ranges();
+  for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
+  for (const auto& [offset, length] : in.observer.ranges())
+    model.ranges.emplace_back(std::min<uint64_t>(offset, INT64_MAX), std::min<uint64_t>(length, INT64_MAX));
   link_processes(in.threads, kRare * in.runs.size());
   const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
@@ -276,7 +291,7 @@ LoadModel ModelLearner::finish() {
   for (uint32_t c = 0; c < classes.size(); ++c) {
     model.classes.push_back(in.describe(classes[c], model));
     const std::string& command = in.threads[classes[c].front()].command;
-    model.classes[c].command = in.keep_commands && !command.empty() ? command : "class " + std::to_string(c + 1);
+    model.classes[c].command = in.keep_commands && !command.empty() ? cut_command(command) : "class " + std::to_string(c + 1);
     std::vector<std::vector<SymbolId>> sequences;
     for (size_t i : classes[c]) {
       std::vector<SymbolId>& s = sequences.emplace_back();
@@ -294,6 +309,7 @@ LoadModel ModelLearner::finish() {
     }
     in.times(classes[c], c, model);
   }
+  check_model(model);
   return model;
 }
 

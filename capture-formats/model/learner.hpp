@@ -20,7 +20,7 @@ class ModelLearner {
   void survey(const Op& op);
   void add(const Op& op);
   void end_trace();  // after the last operation of a trace, each time
-  // Throws std::runtime_error, one line, if there is nothing to learn from.
+  // Throws std::runtime_error, one line, if there is nothing to learn from, or no file can have the model.
   LoadModel finish();
 
  private:

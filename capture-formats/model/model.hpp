@@ -22,6 +22,10 @@ constexpr uint32_t kModelVersion = 2;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
+// Limits of what a file can have.
+constexpr uint64_t kMostBytes = uint64_t(1) << 46;  // of a size
+constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
+constexpr size_t kMostCommand = 64;                 // bytes of the command of a class
 constexpr size_t kMostHistory = 8;                       // symbols before the next one that a context may know
 
 // Processes of one command, whose numbers of operations are similar.
@@ -72,6 +76,8 @@ struct LoadModel {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };
+
+inline bool is_listing(OpKind kind) { return kind == OpKind::readdir || kind == OpKind::readdirplus; }
 
 // Kind of a step, as in the keys of `gaps`.
 inline uint32_t step_kind(const Symbol& s) {

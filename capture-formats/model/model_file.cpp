@@ -31,8 +31,6 @@ constexpr std::string_view kMark(
     16);
 constexpr size_t kJsonMax = size_t(16) << 20;  // bytes, decompressed
 constexpr int kMostNested = 8;
-constexpr uint64_t kMostBytes = uint64_t(1) << 46;
-constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
 constexpr double kMostOperations = 1e12;
 constexpr double kLeast = 1e-6;  // processes or steps of a class in a run, on average
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
@@ -162,7 +160,7 @@ void parse_classes(const json& in, LoadModel& m) {
   for (const json& row : in) {
     ProcessClass& c = m.classes.emplace_back();
     c.command = row.at("command").get<std::string>();
-    require(c.command.size() <= 64, "a command is too long");
+    require(c.command.size() <= kMostCommand, "a command is too long");
     c.processes = amount(row.at("processes"), kMostProcesses, "a number of processes is out of range");
     c.steps = amount(row.at("steps"), kMostOperations, "a number of steps is out of range");
     const json& operations = row.at("operations");
@@ -246,8 +244,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
     array_of(row, 3, "a size has another number of parts");
     const char* what = "a size is of no kind";
     const auto kind = uint32_t(number(row[0], kOpKinds - 1, what));
-    const bool listing = OpKind(kind) == OpKind::readdir || OpKind(kind) == OpKind::readdirplus;
-    m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], listing ? kMostEntries : kMostBytes);
+    m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], is_listing(OpKind(kind)) ? kMostEntries : kMostBytes);
   }
   if (!d.at("files").empty()) m.files = values(d.at("files"), kMostBytes);
   for (const json& row : d.at("hot")) {
@@ -315,6 +312,16 @@ LoadModel parse_model(std::string_view bytes, const std::string& name) {
     throw std::runtime_error(name + ": damaged model: not the expected JSON");
   } catch (const Invalid& e) {
     throw std::runtime_error(name + ": damaged model: " + e.what());
+  }
+}
+
+void check_model(const LoadModel& model) {
+  const std::string text = model_json(model);
+  try {
+    require(text.size() <= kJsonMax, "it is too large");
+    parse_document(nested(text), kModelVersion);
+  } catch (const Invalid& e) {
+    throw std::runtime_error(std::string("no model can have this load: ") + e.what());
   }
 }
 

@@ -249,8 +249,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
 
 bool ModelSource::Impl::lists(SymbolId symbol) const {
   if (symbol == kEndOfProcess) return false;
-  const OpKind kind = model.symbols[symbol - 1].kind;
-  return kind == OpKind::readdir || kind == OpKind::readdirplus;
+  return is_listing(model.symbols[symbol - 1].kind);
 }
 
 // Returns when the process may list the directories that it has open: once their changes in flight have ended. Then the names in

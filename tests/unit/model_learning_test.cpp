@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests what a model keeps of the traces that it learns from: no value that was rare, and what every reader takes.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <stdexcept>
+
+#include "catch.hpp"
+#include "inputs/model/model_section.hpp"
+#include "model/context_tree.hpp"
+#include "model/learner.hpp"
+#include "model/model_file.hpp"
+#include "model/model_source.hpp"
+#include "trace/live_state.hpp"
+#include "util/random.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr ObjectId kFile = 100;
+constexpr Attr kFileAttr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 1 << 20};
+
+// Learns from operations of one thread, each 0.1 ms after the one before.
+class Learning {
+ public:
+  explicit Learning(bool keep_commands = false) : learner_(keep_commands) { who_.id = 1; }
+  void command(std::string_view command) { who_.command = command; }
+  void add(Op op) {
+    op.thread = who_.id;
+    op.who = &who_;
+    op.start = now_;
+    op.duration = 10'000;
+    now_ += 100'000;
+    learner_.add(op);
+  }
+  void wait(int64_t ns) { now_ += ns; }
+  void open(HandleId handle = 1, ObjectId object = kFile) {
+    add({.kind = OpKind::open, .open_flags = O_RDWR, .object = object, .handle = handle, .attr = &kFileAttr});
+  }
+  void close(HandleId handle = 1, ObjectId object = kFile) {
+    add({.kind = OpKind::release, .object = object, .handle = handle});
+  }
+  void transfer(OpKind kind, uint64_t offset, uint64_t length, ObjectId object = kFile) {
+    add({.kind = kind, .object = object, .handle = 1, .offset = offset, .length = length, .result = length});
+  }
+  void truncate(uint64_t size) {
+    const Attr set{.valid = kAttrSize, .size = size};
+    add({.kind = OpKind::setattr, .object = kFile, .handle = 1, .set = &set});
+  }
+  LoadModel finish() { return learner_.finish(); }
+
+ private:
+  ModelLearner learner_;
+  ThreadInfo who_;
+  int64_t now_ = 0;
+};
+
+std::string why_not(Learning& load) {
+  try {
+    load.finish();
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+inline ModelCounts made(const LoadModel& model, std::vector<uint64_t>* kinds = nullptr) {
+  ModelSource source(model, {});
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops)
+      if (kinds) ++(*kinds)[size_t(op.kind)];
+  return source.counts();
+}
+
+// Returns how much more memory `work` takes at most, in bytes.
+template <class Work>
+size_t memory_of(Work work) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    work();
+    getrusage(RUSAGE_SELF, &after);
+    const size_t more = size_t(after.ru_maxrss - before.ru_maxrss) * 1024;
+    _exit(write(ends[1], &more, sizeof more) == sizeof more ? 0 : 1);
+  }
+  size_t more = SIZE_MAX;
+  waitpid(child, nullptr, 0);
+  if (read(ends[0], &more, sizeof more) != sizeof more) more = SIZE_MAX;
+  close(ends[0]);
+  close(ends[1]);
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("model: what was learned can be read, however large the sizes are", "[model]") {
+  Learning load(true);
+  const std::string command(100, 'c');
+  load.command(command);
+  for (int i = 0; i < 20; ++i) {
+    load.open(1);
+    load.open(2, kFile + 1);
+    load.add({.kind = OpKind::copy_file_range,
+              .object = kFile,
+              .object2 = kFile + 1,
+              .handle = 1,
+              .handle2 = 2,
+              .length = 9'223'372'035'781'033'984u,
+              .result = 5000});
+    load.truncate(uint64_t(100) << 40);
+    load.add({.kind = OpKind::setlk, .mode = F_WRLCK, .object = kFile, .handle = 1, .length = UINT64_MAX});
+    load.close(2, kFile + 1);
+    load.close(1);
+  }
+  const LoadModel model = load.finish();
+  CHECK(model_json(parse_model(model_bytes(model), "m")) == model_json(model));
+}
+
+TEST_CASE("model: a load that no file can hold is refused when it is learned", "[model]") {
+  Learning load;
+  for (int i = 0; i < 20; ++i) {
+    load.open();
+    load.close();
+    load.wait(int64_t(40) * 86400 * 1'000'000'000);
+  }
+  CHECK(why_not(load) == "no model can have this load: the length of the load is out of range");
+}
+
+TEST_CASE("model: equal times have one value", "[model]") {
+  for (size_t n = 1; n <= 2000; ++n) {
+    const Quantiles q = Quantiles::of_times(std::vector<uint64_t>(n, 46));
+    REQUIRE(std::is_sorted(q.values.begin(), q.values.end()));
+    REQUIRE(q.values.front() == q.values.back());
+  }
+}
