@@ -455,6 +455,10 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
+    for (const bool directories : {false, true}) {
+      p.actor.own_open_before[directories] = !index.opens(p.number, directories);
+      p.actor.all_open_before[directories] = !index.any_opens(directories);
+    }
     p.who.client = p.copy;
     p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
     const bool child = p.parent_serial && processes[p.parent] && processes[p.parent]->serial == p.parent_serial;
@@ -574,6 +578,15 @@ LiveState ModelSource::before() const {
     op.kind = OpKind::readlink;
     op.object = o.id;
     op.data = kModelTarget;
+    state.apply(op);
+  }
+  for (const OpenBefore& open : impl_->world.open_before) {
+    Op op;
+    op.kind = tree.node(open.object).type == kDirectoryType ? OpKind::opendir : OpKind::open;
+    op.object = open.object;
+    op.handle = open.handle;
+    op.open_flags = open.flags;
+    op.thread = open.thread;
     state.apply(op);
   }
   return state;

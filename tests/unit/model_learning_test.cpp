@@ -143,3 +143,24 @@ TEST_CASE("model: equal times have one value", "[model]") {
     REQUIRE(q.values.front() == q.values.back());
   }
 }
+
+TEST_CASE("model: files that are opened less than three times are open from the start", "[model]") {
+  Learning load;
+  load.open();
+  for (uint64_t i = 0; i < 600; ++i) {
+    load.transfer(OpKind::read, i * 7 % 128 * 4096, 4096);
+    load.transfer(OpKind::write, i * 11 % 128 * 4096, 4096);
+    load.add({.kind = OpKind::fsync, .object = kFile, .handle = 1});
+  }
+  load.close();
+  const LoadModel model = load.finish();
+  std::vector<uint64_t> kinds(kOpKinds);
+  CHECK(made(model, &kinds).left_out < 20);
+  for (OpKind kind : {OpKind::read, OpKind::write, OpKind::fsync}) CHECK(std::abs(double(kinds[size_t(kind)]) - 600) < 20);
+  ModelSource source(model, {});
+  for (OpBatch batch; source.next(batch);) {
+  }
+  size_t open = 0;
+  source.before().each_open([&](const LiveOpen&) { ++open; });
+  CHECK(open == 1);
+}
