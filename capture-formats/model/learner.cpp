@@ -43,9 +43,39 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
+// Values that occurred less than three times lose all but their first binary digits, so that no file is known by its size.
+constexpr int kExactDigits = 7;
 Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most) {
   for (uint64_t& size : samples) size = std::min(size, most);
+  std::sort(samples.begin(), samples.end());
+  for (auto from = samples.begin(); from != samples.end();) {
+    const auto to = std::upper_bound(from, samples.end(), *from);
+    const int inexact = std::max(0, digits(*from) - kExactDigits);
+    if (uint64_t(to - from) < kRare) std::fill(from, to, *from >> inexact << inexact);
+    from = to;
+  }
   return Quantiles::of_sizes(std::move(samples));
+}
+
+// In the place of a class of sizes that is rare. The same one: there is none.
+uint8_t coarser_class(OpKind kind, uint8_t size_class) {
+  if (kind != OpKind::lookup) return size_class == kBeyondEnd ? kBeyondEnd : 0;
+  return size_class < kInDirectory ? coarse_file_class(size_class) : kInDirectory;
+}
+
+// Keeps the ranges of the locks that stay, and gives them new numbers.
+void keep_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges, LoadModel& model) {
+  std::map<uint8_t, uint8_t> numbers;  // new ones by old ones
+  const auto has_range = [](const Symbol& s) { return (s.kind == OpKind::setlk || s.kind == OpKind::getlk) && s.size; };
+  for (const Symbol& s : model.symbols)
+    if (has_range(s)) numbers[s.size] = 0;
+  for (auto& [before, now] : numbers) {
+    const auto& [offset, length] = ranges[before - 1];
+    model.ranges.emplace_back(std::min<uint64_t>(offset, INT64_MAX), std::min<uint64_t>(length, INT64_MAX));
+    now = uint8_t(model.ranges.size());
+  }
+  for (Symbol& s : model.symbols)
+    if (has_range(s)) s.size = numbers[s.size];
 }
 
 std::string cut_command(std::string command) {
@@ -67,11 +97,12 @@ struct ModelLearner::Impl {
   std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
   bool begun = false;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> sizes;
+  std::map<std::tuple<OpKind, uint8_t, SymbolId>, std::vector<uint64_t>> sizes;  // by kind, class and complete symbol
   uint64_t dropped = 0;
 
   void add(const Op& op);
   std::vector<SymbolId> keep_common(LoadModel& model);
+  void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
   ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
@@ -95,9 +126,9 @@ void ModelLearner::Impl::add(const Op& op) {
   ++counts[number->second];
   if (seen->size) {
     const uint8_t size_class = seen->size_class ? seen->size_class : seen->symbol.size;
-    sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), size_class}].push_back(*seen->size);
+    sizes[{finds_file(op.kind) ? OpKind::lookup : op.kind, size_class, number->second}].push_back(*seen->size);
   }
-  if (seen->gap) sizes[{uint32_t(op.kind), kBeyondEnd}].push_back(*seen->gap);
+  if (seen->gap) sizes[{op.kind, kBeyondEnd, number->second}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
   if (news) {
     LearnedThread& t = threads.emplace_back();
@@ -133,6 +164,23 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
     }
   }
   return kept;
+}
+
+// Keeps the sizes of symbols that stay. Classes that are rare are put together, and left out if they are still rare then.
+void ModelLearner::Impl::keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model) {
+  std::map<std::pair<OpKind, uint8_t>, std::vector<uint64_t>> by_class, common;
+  const auto append = [](auto& to, OpKind kind, uint8_t size_class, const std::vector<uint64_t>& samples) {
+    std::vector<uint64_t>& its = to[{kind, size_class}];
+    its.insert(its.end(), samples.begin(), samples.end());
+  };
+  for (const auto& [key, samples] : sizes)
+    if (const auto& [kind, size_class, symbol] = key; kept[symbol] != kEndOfProcess) append(by_class, kind, size_class, samples);
+  for (const auto& [key, samples] : by_class)
+    append(common, key.first, samples.size() < kRare ? coarser_class(key.first, key.second) : key.second, samples);
+  for (auto& [key, samples] : common)
+    if (samples.size() >= kRare)
+      model.sizes[{uint32_t(key.first), key.second}] =
+          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes);
 }
 
 // Gives steps the numbers of the model. Returns how many operations are left.
@@ -264,19 +312,18 @@ LoadModel ModelLearner::finish() {
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
   for (const auto& [first, last] : in.runs) model.span += (last - first) / int64_t(in.runs.size());
-  const uint64_t operations = in.drop_rare(in.keep_common(model), model);
+  const std::vector<SymbolId> kept = in.keep_common(model);
+  const uint64_t operations = in.drop_rare(kept, model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
-  for (auto& [key, samples] : in.sizes)
-    model.sizes[key] = sizes_of(std::move(samples), is_listing(OpKind(key.first)) ? kMostEntries : kMostBytes);
+  in.keep_sizes(kept, model);
   model.files = sizes_of(std::move(in.observer.files()), kMostBytes);
   model.hot = in.hot.names();
   model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
   mend_hot_names(model, in.hot);
   for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
-  for (const auto& [offset, length] : in.observer.ranges())
-    model.ranges.emplace_back(std::min<uint64_t>(offset, INT64_MAX), std::min<uint64_t>(length, INT64_MAX));
+  keep_ranges(in.observer.ranges(), model);
   link_processes(in.threads, kRare * in.runs.size());
   const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;

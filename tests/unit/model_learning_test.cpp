@@ -164,3 +164,48 @@ TEST_CASE("model: files that are opened less than three times are open from the 
   source.before().each_open([&](const LiveOpen&) { ++open; });
   CHECK(open == 1);
 }
+
+TEST_CASE("model: sizes and ranges that occurred less than three times are not kept", "[model]") {
+  Learning load;
+  for (int i = 0; i < 300; ++i) {
+    load.open();
+    load.transfer(OpKind::read, 0, 4096);
+    if (i == 77)
+      load.add({.kind = OpKind::setlk, .mode = F_WRLCK, .object = kFile, .handle = 1, .offset = 770'077'007, .length = 123'457});
+    if (i == 88) load.transfer(OpKind::write, 0, 987'654);
+    if (i == 99) load.truncate(55'667'788);
+    load.close();
+    const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = i == 200 ? 987'654'321u : 4097u};
+    const std::string name = "q" + std::to_string(i);
+    load.add({.kind = OpKind::lookup, .object = ObjectId(1000 + i), .parent = kRootObject, .name = name, .attr = &attr});
+  }
+  const LoadModel model = load.finish();
+  const std::string json = model_json(model);
+  for (const char* value : {"770077007", "123457", "987654", "55667788", "987654321"}) CHECK(json.find(value) == std::string::npos);
+  CHECK(json.find("4097") != std::string::npos);
+  CHECK(model.ranges.empty());
+}
+
+TEST_CASE("model: ranges of locks that stay keep their places", "[model]") {
+  Learning load;
+  for (int i = 0; i < 60; ++i) {
+    load.open();
+    load.add({.kind = OpKind::setlk,
+              .mode = F_WRLCK,
+              .object = kFile,
+              .handle = 1,
+              .offset = i == 1 ? 5u : i % 2 ? 1000u : 2000u,
+              .length = 10});
+    load.close();
+  }
+  const LoadModel model = load.finish();
+  CHECK(model.ranges == std::vector<std::pair<uint64_t, uint64_t>>{{2000, 10}, {1000, 10}});
+  std::vector<uint64_t> offsets;
+  ModelSource source(model, {});
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops)
+      if (op.kind == OpKind::setlk) offsets.push_back(op.offset);
+  CHECK(std::count(offsets.begin(), offsets.end(), 1000) > 20);
+  CHECK(std::count(offsets.begin(), offsets.end(), 2000) > 20);
+  CHECK(std::count(offsets.begin(), offsets.end(), 5) == 0);
+}
