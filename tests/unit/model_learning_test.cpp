@@ -209,3 +209,11 @@ TEST_CASE("model: ranges of locks that stay keep their places", "[model]") {
   CHECK(std::count(offsets.begin(), offsets.end(), 2000) > 20);
   CHECK(std::count(offsets.begin(), offsets.end(), 5) == 0);
 }
+
+TEST_CASE("model: contexts of a load without a pattern take little memory", "[model]") {
+  constexpr size_t kSteps = 200'000;
+  Random random(1);
+  std::vector<std::vector<SymbolId>> sequences(1);
+  for (size_t i = 0; i < kSteps; ++i) sequences[0].push_back(SymbolId(1 + random.below(8)));
+  CHECK(memory_of([&] { grow_tree(sequences, 1); }) < kSteps * 600);
+}
