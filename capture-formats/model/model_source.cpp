@@ -215,7 +215,6 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     if (lists(symbol) && may_list(p) > blank.start) return false;
     op = blank;
     if (!realiser.realise(model.symbols[symbol - 1], p.actor, op, arena, any_size)) {
-      ++counts.left_out_kinds[size_t(model.symbols[symbol - 1].kind)];
       op = blank;
       return false;
     }
@@ -489,10 +488,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
     ++p.failed;
-    if (p.planned == kEndOfProcess)
+    if (p.planned == kEndOfProcess) {
       p.history = {kEndOfProcess};
-    else
+    } else {
       remember(p, p.planned);
+      ++counts.left_out_symbols[{model.symbols[p.planned - 1].kind, model.symbols[p.planned - 1].error}];
+    }
   } else if (!ends) {
     p.failed = 0;
     p.last_kind = uint32_t(op.kind);

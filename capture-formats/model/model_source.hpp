@@ -4,8 +4,10 @@
 // Memory follows the objects of the invented tree and the processes that run at the same time. Not thread-safe.
 #pragma once
 
-#include <array>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "model/model.hpp"
 #include "op_source.hpp"
@@ -27,8 +29,14 @@ struct ModelCounts {
   uint64_t unsure = 0;    // so many more or fewer, if the last run of the load is cut
   uint64_t closed = 0;    // of `operations`: releases that were added, because a process ended with open files
   uint64_t left_out = 0;  // steps for which the tree had nothing that fits
-  std::array<uint64_t, kOpKinds> left_out_kinds{};
+  std::map<std::pair<OpKind, uint16_t>, uint64_t> left_out_symbols;  // of `left_out`, by kind and errno of the planned operation
+  double left_out_share() const { return left_out ? double(left_out) / double(left_out + operations) : 0; }
 };
+
+// Share of the steps that may be left out in a run that is like its load.
+constexpr double kMostLeftOut = 0.1;
+// Returns the operations that are left out most often, "lookup EACCES 1,200, open 3".
+std::string left_out_text(const ModelCounts& counts);
 
 class ModelSource final : public OpSource {
  public:

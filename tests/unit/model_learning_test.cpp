@@ -217,3 +217,23 @@ TEST_CASE("model: contexts of a load without a pattern take little memory", "[mo
   for (size_t i = 0; i < kSteps; ++i) sequences[0].push_back(SymbolId(1 + random.below(8)));
   CHECK(memory_of([&] { grow_tree(sequences, 1); }) < kSteps * 600);
 }
+
+TEST_CASE("model: steps that can't be made are told by kind and error", "[model]") {
+  Learning load;
+  for (int i = 0; i < 400; ++i) {
+    load.add({.kind = OpKind::lookup, .error = EACCES, .parent = kRootObject, .name = "s"});
+    if (i % 2) continue;
+    load.open();
+    load.transfer(OpKind::read, 0, 4096);
+    load.close();
+  }
+  const ModelCounts counts = made(load.finish());
+  REQUIRE(counts.left_out > 100);
+  CHECK(counts.left_out_symbols.at({OpKind::lookup, EACCES}) > 100);
+  CHECK(left_out_text(counts).starts_with("lookup EACCES "));
+  ModelSection section;
+  section.counts = counts;
+  CHECK(section.reasons().size() == 1);
+  section.counts.left_out = section.counts.operations / 100;
+  CHECK(section.reasons().empty());
+}

@@ -110,6 +110,20 @@ LoadModel learn(const Options& options, int* status) {
   return model;
 }
 
+// Makes up the begin of a run, and tells what of it can't be made up. Throws std::runtime_error if that is all.
+void check_run(const LoadModel& model, const std::string& name) {
+  constexpr uint64_t kEnough = 1'000'000;  // steps
+  ModelSource source(model, {});
+  const ModelCounts& counts = source.counts();
+  OpBatch batch;
+  while (counts.operations + counts.left_out < kEnough && source.next(batch)) {
+  }
+  if (!counts.operations) throw std::runtime_error("no operation of this load can be made up: " + left_out_text(counts));
+  if (counts.left_out_share() > kMostLeftOut)
+    fmt::print(stderr, "fstrace: {}: a run leaves out {:.0f} % of the steps, which can't be made up: {}\n", name,
+               counts.left_out_share() * 100, left_out_text(counts));
+}
+
 int run(const Options& options) {
   std::optional<LoadModel> known = model_by_name(options.files.front());
   const bool given = known.has_value();
@@ -128,6 +142,7 @@ int run(const Options& options) {
   if (!given) output.emplace(options.output, options.force, Readers::by_umask);
   const LoadModel model = given ? std::move(*known) : learn(options, &status);
   if (output) {
+    check_run(model, options.output);
     const std::string bytes = model_bytes(model);
     output->finish(bytes);
     fmt::print("{}: {} of {} operations, {} symbols, {} contexts\n", options.output, format_size(bytes.size()),
