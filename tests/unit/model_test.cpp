@@ -415,3 +415,41 @@ TEST_CASE("model: an urn gives equal processes equal parts", "[model]") {
   for (int i = 0; i < 33; ++i) ++drawn[whole.draw(random)];
   CHECK(drawn == std::map<SymbolId, int>{{1, 30}, {2, 3}});
 }
+
+TEST_CASE("model: an urn has no more of a symbol than its filling", "[model]") {
+  const ModelContext context{.phase = 0, .history = {}, .next = {{1, 1}, {2, 1}}, .last = 2};
+  Random random(5);
+  Urn urn(context, 1, random);
+  const SymbolId first = urn.draw(random), second = urn.draw(random);
+  CHECK(first != second);
+  urn.put_back(first);
+  CHECK(urn.draw_other(std::vector{second}, random) == first);
+  CHECK(!urn.draw_other(std::vector{second}, random));
+}
+
+TEST_CASE("model: a step that can't be made leads into no loop", "[model]") {
+  constexpr SymbolId kAbsent = 1, kOther = 2, kMade = 3, kUsed = 4, kRarely = 5;
+  LoadModel model{.runs = 1, .operations = 1000, .span = 1'000'000'000};
+  model.hot = {{.type = kDirectoryType}};
+  const Reference name{Relation::name, 0}, root{Relation::root, 0};
+  model.symbols = {{.kind = OpKind::lookup, .error = ENOENT, .parent = name},
+                   {.kind = OpKind::lookup, .error = ENOENT, .parent = root},
+                   {.kind = OpKind::mkdir, .parent = name},
+                   {.kind = OpKind::statfs},
+                   {.kind = OpKind::getattr, .type = kDirectoryType, .object = root}};
+  // A directory is found missing twice, then made. That it is looked for again later leads back to its making.
+  model.contexts = {{0, {}, {{kUsed, 1}}, kUsed},
+                    {0, {kEndOfProcess}, {{kAbsent, 1}}, kAbsent},
+                    {0, {kAbsent}, {{kOther, 1}, {kMade, 1}}, kMade},
+                    {0, {kAbsent, kOther}, {{kAbsent, 1}}, kAbsent},
+                    {0, {kUsed}, {{kUsed, 950}, {kRarely, 1}}, kUsed},
+                    {0, {kRarely}, {{kAbsent, 1}}, kAbsent}};
+  model.classes = {{.command = "class 1", .processes = 1, .roots = 1, .operations = 1000, .steps = 1000}};
+  model.classes[0].start = Quantiles::of_sizes({0});
+  model.classes[0].length = Quantiles::of_sizes({1000});
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const Made made = make(model, {.seed = seed});
+    CHECK(off(made.counts.operations, 1000) <= 0.02);
+    CHECK(made.kinds.at(OpKind::lookup) < 20);
+  }
+}
