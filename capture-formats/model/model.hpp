@@ -53,6 +53,12 @@ struct OftenUsedName {
   uint64_t size = 0;     // at the start: bytes of a file, entries of a directory
 };
 
+// Pauses of processes between two operations.
+struct Gaps {
+  Quantiles times;     // ns
+  uint64_t count = 0;  // in all runs; 0: not known
+};
+
 struct LoadModel {
   std::string program;          // name and version of the program that learned the model
   uint32_t runs = 0;            // traces
@@ -63,7 +69,7 @@ struct LoadModel {
   std::vector<ProcessClass> classes;
   std::vector<ModelContext> contexts;
   // ns between the end of an operation and the start of the thread's next one, by phase and both kinds, which may be kAnyKind.
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Gaps> gaps;
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
   uint64_t root_entries = 0;                                     // at the start; 0: not known

@@ -82,6 +82,7 @@ struct ModelSource::Impl {
     std::vector<double> budget;                 // steps by class that are still to be done; below 0: too many were done
     std::vector<double> to_start;               // processes by class that others may still start
     std::unordered_map<const ModelContext*, Urn> urns;
+    std::unordered_map<const Gaps*, double> gaps;    // drawn
     std::unordered_map<ObjectId, int64_t> changing;  // directory: when the last change of its names ends
   };
 
@@ -97,26 +98,32 @@ struct ModelSource::Impl {
   uint64_t order = 0;
   uint64_t serials = 0;
   ThreadId threads = 0;
-  const int64_t span;  // ns of a run
+  const uint64_t cycles;  // runs of the load, one after the other
+  const int64_t span;     // ns of each
+  const double of_run;    // part of the load that each has, about 1
   int64_t now = 0;
-  int64_t cycle = 0;  // number of the next run of the load
-  int64_t end;        // ns; no operation starts at or after it
+  uint64_t cycle = 0;  // number of the next run of the load
   ModelCounts counts;
   std::unordered_map<const Quantiles*, EvenDraw> draws;
   std::unordered_map<uint32_t, std::vector<std::pair<SymbolId, uint64_t>>> phase_symbols;
 
   Impl(const LoadModel& m, const ModelOptions& o)
-      : model(m), index(m), options(o), random(o.seed), span(std::max(kShortest, m.span)), end(o.duration) {
+      : model(m),
+        index(m),
+        options(o),
+        random(o.seed),
+        cycles(o.duration ? uint64_t(std::max(1.0, std::round(double(o.duration) / double(whole_span())))) : 1),
+        span(o.duration ? o.duration / int64_t(cycles) : whole_span()),
+        of_run(double(span) / double(whole_span())) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
-      const double part = std::min(1.0, options.load - double(i));
-      copies.emplace_back(part, Realiser(model, world, root, random.next()), model.classes.size());
+      copies.emplace_back(of_run * std::min(1.0, options.load - double(i)), Realiser(model, world, root, random.next()),
+                          model.classes.size());
     }
-    const double runs = options.duration ? double(options.duration) / double(span) : 1;
-    counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
-    if (options.duration) counts.unsure = uint64_t(std::llround(double(model.operations) * options.load));
+    counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * of_run * double(cycles)));
   }
+  int64_t whole_span() const { return std::max(kShortest, model.span); }
 
   EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }
   uint64_t time_from(const Quantiles& q) { return q.between(draw_of(q).next()); }
@@ -164,7 +171,7 @@ struct Ends {
 };
 static Ends ends_of(const ProcessClass& c, uint64_t wanted) {
   if (are_many(c)) return {0, 3 * wanted + 16};
-  return {wanted / 2, wanted + wanted / 2 + 16};
+  return {wanted - wanted / 50, wanted + wanted / 50 + 16};
 }
 
 void ModelSource::Impl::plan(Process& p) {
@@ -263,7 +270,13 @@ int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   if (kind == kWaitsKind) return 0;
   auto found = model.gaps.find({phase(p), p.last_kind, kind});
   if (found == model.gaps.end()) found = model.gaps.find({phase(p), kAnyKind, kAnyKind});
-  return found == model.gaps.end() ? 0 : int64_t(time_from(found->second));
+  if (found == model.gaps.end()) return 0;
+  const Gaps& gaps = found->second;
+  double& drawn = copies[p.copy].gaps[&gaps];
+  const bool beyond =
+      gaps.count && ++drawn > std::max(1.0, double(gaps.count) * copies[p.copy].part / model.runs * double(cycle));
+  const double at = draw_of(gaps.times).next();
+  return int64_t(gaps.times.between(beyond ? at / 2 : at));
 }
 
 // Returns its place in `processes`.
@@ -319,8 +332,10 @@ void ModelSource::Impl::start_child(uint32_t process, uint32_t number, int64_t t
   const uint32_t child = add_process(copy, number, double(length.step(draw_of(length).next())));
   processes[child]->parent = process;
   processes[child]->parent_serial = processes[process]->serial;
-  ++processes[process]->children[number].running;
-  ++processes[process]->children[number].started;
+  Children& its = processes[process]->children[number];
+  ++its.running;
+  ++its.started;
+  if (model.classes[number].at_once == 1) its.ended = 0;  // one that it has not waited for: it will not do so later
   start(child, time);
 }
 
@@ -364,18 +379,19 @@ void ModelSource::Impl::process_step(uint32_t process, int64_t time) {
   go_on(process, time);
 }
 
-// Starts a process of a class that lacks steps, when all processes have ended. Steps lack if parents started fewer processes than
-// in the load, or if processes ended early. False: no class lacks steps.
+// Starts the processes of classes that lack steps, when all processes have ended. Steps lack if parents started fewer processes
+// than in the load, or if processes ended early. False: no class lacks steps.
 bool ModelSource::Impl::fill_up(int64_t time) {
+  bool lacked = false;
   for (uint32_t copy = 0; copy < copies.size(); ++copy)
     for (uint32_t number = 0; number < model.classes.size(); ++number) {
       const ProcessClass& c = model.classes[number];
-      const double lacks = copies[copy].budget[number], each = c.steps / std::max(1.0, c.processes);
-      if (c.operations == 0 || lacks <= (are_many(c) ? each / 2 : missing(c, copies[copy].part))) continue;
-      start(add_process(copy, number, std::min(lacks, each)), time);
-      return true;
+      const double each = c.steps / std::max(1.0, c.processes);
+      const double few = missing(c, copies[copy].part);
+      double lacks = c.operations == 0 ? 0 : copies[copy].budget[number];
+      for (; lacks > few; lacks -= each, lacked = true) start(add_process(copy, number, std::min(lacks, each)), time);
     }
-  return false;
+  return lacked;
 }
 
 void ModelSource::Impl::go_on(uint32_t process, int64_t time) {
@@ -387,7 +403,7 @@ void ModelSource::Impl::go_on(uint32_t process, int64_t time) {
 
 void ModelSource::Impl::begin_cycle() {
   for (uint32_t copy = 0; copy < copies.size(); ++copy)
-    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, cycle * span);
+    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, int64_t(cycle) * span);
   ++cycle;
 }
 
@@ -467,7 +483,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   op.thread = p.who.id;
   double& budget = copy.budget[p.number];
   bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
-  ends |= budget <= -missing(c, copy.part);
+  ends |= budget <= double(p.actor.handles.size());  // whose closing counts, too
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
     if (const int64_t later = may_list(p); later > time) return events.push({later, order++, number});
@@ -516,14 +532,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
 bool ModelSource::Impl::next(OpBatch& batch) {
   batch.clear();
   while (batch.ops.size() < kBatch) {
-    const bool more = end ? cycle * span < end : cycle == 0;
-    if (more && (events.empty() || events.top().time >= cycle * span)) {
+    if (cycle < cycles && (events.empty() || events.top().time >= int64_t(cycle) * span)) {
       begin_cycle();
       continue;
     }
     if (events.empty() && !fill_up(now)) break;
     const Event event = events.top();
-    if (end && event.time >= end) break;  // It stays: without an event, processes would be started for what is left to do.
     events.pop();
     now = event.time;
     run(event.process, event.time, batch);
@@ -536,6 +550,7 @@ ModelSource::~ModelSource() = default;
 
 bool ModelSource::next(OpBatch& batch) { return impl_->next(batch); }
 const ModelCounts& ModelSource::counts() const { return impl_->counts; }
+int64_t ModelSource::length() const { return impl_->span * int64_t(impl_->cycles); }
 
 LiveState ModelSource::before() const {
   LiveState state;

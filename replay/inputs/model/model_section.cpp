@@ -36,7 +36,7 @@ void ModelSection::json(nlohmann::json& document) const {
 
 std::vector<std::string> ModelSection::reasons() const {
   const double off = std::abs(double(counts.operations) - double(counts.wanted));
-  if (off <= std::max(10.0, double(counts.wanted) * kDeviation) + double(counts.unsure)) return {};
+  if (off <= std::max(10.0, double(counts.wanted) * kDeviation)) return {};
   return {fmt::format("the model made {} operations, not {}", format_count(counts.operations), format_count(counts.wanted))};
 }
 
