@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 2;
+constexpr uint32_t kModelVersion = 3;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process

@@ -461,3 +461,15 @@ TEST_CASE("model: a step that can't be made leads into no loop", "[model]") {
     CHECK(made.kinds.at(OpKind::lookup) < 20);
   }
 }
+
+TEST_CASE("model: a process that is longer in some runs is one process", "[model]") {
+  ModelLearner learner(false);
+  for (unsigned files : {19u, 22u}) {
+    Load load(learner);
+    load.process(1, 0, files);
+    learner.end_trace();
+  }
+  const LoadModel model = learner.finish();
+  REQUIRE(model.classes.size() == 1);
+  CHECK(model.classes[0].processes == 1);
+}
