@@ -12,8 +12,8 @@ namespace fsr {
 
 namespace {
 
-// Lets a run take the time that it should. The longest pauses in which nothing runs become longer or shorter, and as few of them
-// as will do: there the length of a run comes from, and most times stay as they were drawn.
+// Lets a run take the time that it should. The longest pauses in which nothing runs become longer or shorter, as few of them as
+// will do. The length of a run comes from there, and most times stay as they were drawn.
 class Pace {
  public:
   void learn(const Op& op) {
