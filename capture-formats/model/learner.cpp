@@ -105,6 +105,7 @@ struct ModelLearner::Impl {
   void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
+  void join_rare(std::vector<std::vector<size_t>>& classes);
   ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
 };
@@ -212,11 +213,37 @@ std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Sym
       groups[{threads[i].command, steps.empty(), digits(std::max(steps.size(), children[i])) / 2}].push_back(i);
   std::vector<std::vector<size_t>> out;
   for (const auto& [key, members] : groups)
-    for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) {
-      for (size_t i : alike) threads[i].number = uint32_t(out.size());
-      out.push_back(std::move(alike));
-    }
+    for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) out.push_back(std::move(alike));
+  join_rare(out);
+  for (size_t c = 0; c < out.size(); ++c)
+    for (size_t i : out[c]) threads[i].number = uint32_t(c);
   return out;
+}
+
+// Lets a class that some runs lack join the one of its command that is nearest in length, if one is near. A run has no fraction
+// of a process.
+void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
+  constexpr double kNear = 2;  // binary digits of the number of steps
+  auto length = [&](const std::vector<size_t>& members) {
+    double steps = 0;
+    for (size_t i : members) steps += double(threads[i].steps.size());
+    return std::log2(1 + steps / double(members.size()));
+  };
+  for (size_t c = 0; c < classes.size();) {
+    std::pair<double, size_t> nearest{kNear, c};
+    for (size_t other = 0; classes[c].size() < runs.size() && other < classes.size(); ++other)
+      if (other != c && threads[classes[c][0]].command == threads[classes[other][0]].command)
+        nearest = std::min(nearest, {std::abs(length(classes[c]) - length(classes[other])), other});
+    const size_t into = nearest.second;
+    if (into == c) {
+      ++c;
+      continue;
+    }
+    classes[into].insert(classes[into].end(), classes[c].begin(), classes[c].end());
+    std::sort(classes[into].begin(), classes[into].end());
+    classes.erase(classes.begin() + ptrdiff_t(c));
+    c = 0;
+  }
 }
 
 ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
@@ -260,16 +287,19 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
       if (kind != kWaitsKind) gaps[{phase, before, kind}].push_back(uint64_t(std::max<int64_t>(0, steps[k].start - end)));
     }
   }
+  auto keep = [&](const auto& key, const std::vector<uint64_t>& samples) {
+    model.gaps[key] = {Quantiles::of_times(samples), samples.size()};
+  };
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> rest;
   for (auto& [key, samples] : gaps) {
     if (samples.size() >= kFewGaps) {
-      model.gaps[key] = Quantiles::of_times(std::move(samples));
+      keep(key, samples);
     } else {
       auto& all_kinds = rest[{std::get<0>(key), kAnyKind, kAnyKind}];
       all_kinds.insert(all_kinds.end(), samples.begin(), samples.end());
     }
   }
-  for (auto& [key, samples] : rest) model.gaps[key] = Quantiles::of_times(std::move(samples));
+  for (const auto& [key, samples] : rest) keep(key, samples);
 }
 
 // A name whose object is used, and whose creation is too rare to be kept, exists from the start.

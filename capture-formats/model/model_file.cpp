@@ -32,7 +32,7 @@ constexpr std::string_view kMark(
 constexpr size_t kJsonMax = size_t(16) << 20;  // bytes, decompressed
 constexpr int kMostNested = 8;
 constexpr double kMostOperations = 1e12;
-constexpr double kLeast = 1e-6;  // processes or steps of a class in a run, on average
+constexpr double kLeast = 1e-6;                                     // processes or steps of a class in a run, on average
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr int kLevel = 19;
@@ -125,8 +125,8 @@ json document(const LoadModel& m) {
     contexts.push_back(json::array({c.phase, c.history, std::move(next), c.last}));
   }
   json& gaps = d["gaps"] = json::array();
-  for (const auto& [key, q] : m.gaps)
-    gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(q)}));
+  for (const auto& [key, g] : m.gaps)
+    gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(g.times), g.count}));
   json& durations = d["durations"] = json::array();
   for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
   json& sizes = d["sizes"] = json::array();
@@ -226,14 +226,16 @@ LoadModel parse_document(const json& d, uint64_t version) {
     require(!s.is_process_step() || s.argument < m.classes.size(), "a symbol has an unknown class of processes");
   parse_contexts(d.at("contexts"), m);
   for (const json& row : d.at("gaps")) {
-    array_of(row, 4, "a gap has another number of parts");
+    const bool counted = row.is_array() && row.size() != 4;  // older files have no counts
+    array_of(row, counted ? 5 : 4, "a gap has another number of parts");
     const char* what = "a gap is of no kind";
     auto kind = [&](const json& value) {
       const auto k = uint32_t(number(value, kAnyKind, what));
       require(k < kOpKinds || k == kStartsKind || k == kWaitsKind || k == kAnyKind, what);
       return k;
     };
-    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = times(row[3]);
+    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = {
+        times(row[3]), counted ? number(row[4], UINT32_MAX, "a count is no number") : 0};
   }
   for (const json& row : d.at("durations")) {
     array_of(row, 3, "a duration has another number of parts");

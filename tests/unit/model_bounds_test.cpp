@@ -28,7 +28,8 @@ LoadModel model_of(std::vector<Symbol> symbols, std::vector<std::pair<SymbolId, 
   m.span = 1'000'000;
   m.symbols = std::move(symbols);
   m.contexts = {{0, {}, next, next.back().first}};
-  m.classes = {{.command = "class 1", .processes = 1, .roots = 1, .operations = steps, .steps = steps, .start = {}, .length = {}}};
+  m.classes = {
+      {.command = "class 1", .processes = 1, .roots = 1, .operations = steps, .steps = steps, .start = {}, .length = {}}};
   m.classes[0].start.values = {0};
   m.classes[0].length.values = {uint64_t(steps)};
   return m;
@@ -74,10 +75,11 @@ TEST_CASE("model: a context of an unknown class is refused", "[model]") {
 }
 
 TEST_CASE("model: an entry of a listing can be removed as a directory", "[model]") {
-  LoadModel model = model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = kRoot},
-                              {.kind = OpKind::readdir, .type = kDirectoryType, .handle = 1, .extent = Extent::complete, .size = 3},
-                              {.kind = OpKind::rmdir, .type = kDirectoryType, .object = {Relation::entry, 0}}},
-                             {{0, 1}, {1, 3}, {2, 3}, {3, 9}}, 20);
+  LoadModel model =
+      model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = kRoot},
+                {.kind = OpKind::readdir, .type = kDirectoryType, .handle = 1, .extent = Extent::complete, .size = 3},
+                {.kind = OpKind::rmdir, .type = kDirectoryType, .object = {Relation::entry, 0}}},
+               {{0, 1}, {1, 3}, {2, 3}, {3, 9}}, 20);
   model.sizes[{uint32_t(OpKind::readdir), 3}].values = {5};
   CHECK(holds_apart([&] {
     uint64_t removed = 0;
@@ -144,7 +146,7 @@ TEST_CASE("model: fractions of a process have a lower limit", "[model]") {
 TEST_CASE("model: times stay in order when pauses are as long as can be", "[model]") {
   LoadModel model = model_of({{.kind = OpKind::getattr, .type = kDirectoryType, .object = kRoot}}, {{0, 1}, {1, 99}}, 100);
   const Quantiles longest{{time_of_code(kMostTimeCode)}};
-  model.gaps[{0, kAnyKind, kAnyKind}] = longest;
+  model.gaps[{0, kAnyKind, kAnyKind}] = {longest, 0};
   model.durations[{uint32_t(OpKind::getattr), 0}] = longest;
   ModelSource source(model, {});
   int64_t last = 0;

@@ -44,9 +44,7 @@ class Learning {
   void open(HandleId handle = 1, ObjectId object = kFile) {
     add({.kind = OpKind::open, .open_flags = O_RDWR, .object = object, .handle = handle, .attr = &kFileAttr});
   }
-  void close(HandleId handle = 1, ObjectId object = kFile) {
-    add({.kind = OpKind::release, .object = object, .handle = handle});
-  }
+  void close(HandleId handle = 1, ObjectId object = kFile) { add({.kind = OpKind::release, .object = object, .handle = handle}); }
   void transfer(OpKind kind, uint64_t offset, uint64_t length, ObjectId object = kFile) {
     add({.kind = kind, .object = object, .handle = 1, .offset = offset, .length = length, .result = length});
   }
@@ -181,7 +179,8 @@ TEST_CASE("model: sizes and ranges that occurred less than three times are not k
   }
   const LoadModel model = load.finish();
   const std::string json = model_json(model);
-  for (const char* value : {"770077007", "123457", "987654", "55667788", "987654321"}) CHECK(json.find(value) == std::string::npos);
+  for (const char* value : {"770077007", "123457", "987654", "55667788", "987654321"})
+    CHECK(json.find(value) == std::string::npos);
   CHECK(json.find("4097") != std::string::npos);
   CHECK(model.ranges.empty());
 }
@@ -194,7 +193,9 @@ TEST_CASE("model: ranges of locks that stay keep their places", "[model]") {
               .mode = F_WRLCK,
               .object = kFile,
               .handle = 1,
-              .offset = i == 1 ? 5u : i % 2 ? 1000u : 2000u,
+              .offset = i == 1  ? 5u
+                        : i % 2 ? 1000u
+                                : 2000u,
               .length = 10});
     load.close();
   }
