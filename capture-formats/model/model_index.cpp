@@ -18,7 +18,7 @@ ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.cla
       if (symbol == kEndOfProcess) continue;
       const Symbol& s = model.symbols[symbol - 1];
       if (step_kind(s) == kStartsKind) starts[{c.phase / kMostPhases, s.argument}] += n;
-      if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir] = true;
+      if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir].insert(symbol);
     }
   }
   for (const auto& [classes, n] : starts) {
@@ -41,7 +41,7 @@ std::span<const SymbolId> ModelIndex::twins(SymbolId symbol) const {
 }
 
 bool ModelIndex::any_opens(bool directories) const {
-  return std::any_of(opens_.begin(), opens_.end(), [&](const auto& of_class) { return of_class[directories]; });
+  return std::any_of(opens_.begin(), opens_.end(), [&](const auto& of_class) { return !of_class[directories].empty(); });
 }
 
 std::span<const uint32_t> ModelIndex::children(uint32_t number) const {

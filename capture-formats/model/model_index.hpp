@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -24,7 +25,9 @@ class ModelIndex {
   // Returns the symbols that differ from this one in nothing but which listing an entry is in, or whether it is its last one.
   std::span<const SymbolId> twins(SymbolId symbol) const;
   // True: a process of the class opens directories, or files.
-  bool opens(uint32_t number, bool directories) const { return opens_[number][directories]; }
+  bool opens(uint32_t number, bool directories) const { return !opens_[number][directories].empty(); }
+  // Returns the symbols that do so.
+  const std::set<SymbolId>& open_symbols(uint32_t number, bool directories) const { return opens_[number][directories]; }
   // True: one of any class does.
   bool any_opens(bool directories) const;
   // Returns the classes of which each process of this class starts one.
@@ -35,7 +38,7 @@ class ModelIndex {
   std::unordered_map<uint64_t, const ModelContext*> contexts_;
   std::unordered_map<Symbol, std::vector<SymbolId>, SymbolHash> entries_;  // by the symbol of bucket 0
   std::map<uint32_t, std::vector<uint32_t>> children_;
-  std::vector<std::array<bool, 2>> opens_;  // by class: files, directories
+  std::vector<std::array<std::set<SymbolId>, 2>> opens_;  // by class: of files, of directories
 };
 
 }  // namespace fsr

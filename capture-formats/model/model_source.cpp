@@ -98,6 +98,11 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   p.history.clear();
   for (int tries = 0; tries < kMostTries; ++tries)
     if (const SymbolId symbol = any_symbol(phase(p)); symbol != kEndOfProcess && attempt(symbol, true)) return true;
+  // A process that opens its files at its begin, and then uses them for long, has opens that are hardly ever drawn.
+  if (p.planned != kEndOfProcess && p.actor.handles.empty())
+    if (const Symbol& s = model.symbols[p.planned - 1]; s.handle > 0 && s.handle < 9)
+      for (SymbolId symbol : index.open_symbols(p.number, s.type == kDirectoryType))
+        if (attempt(symbol, true)) return true;
   return false;
 }
 

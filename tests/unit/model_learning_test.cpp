@@ -163,6 +163,26 @@ TEST_CASE("model: files that are opened less than three times are open from the 
   CHECK(open == 1);
 }
 
+TEST_CASE("model: a process that opens its files at its begin opens them", "[model]") {
+  Learning load;
+  Random random(3);
+  for (HandleId handle = 1; handle <= 3; ++handle) load.open(handle, kFile + handle);
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t length = uint64_t(512) << random.below(12);
+    const HandleId handle = 1 + random.below(3);
+    load.add({.kind = random.below(2) ? OpKind::read : OpKind::write,
+              .object = kFile + handle,
+              .handle = handle,
+              .offset = random.below(4096) * 4096,
+              .length = length,
+              .result = length});
+  }
+  const LoadModel model = load.finish();
+  const ModelCounts counts = made(model);
+  CHECK(std::abs(double(counts.operations) - 20'000) < 400);
+  CHECK(counts.left_out_share() < 0.02);
+}
+
 TEST_CASE("model: sizes and ranges that occurred less than three times are not kept", "[model]") {
   Learning load;
   for (int i = 0; i < 300; ++i) {
