@@ -107,7 +107,9 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   } else {
     if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
     op.result = op.length;
-    n.open_end = false;
+    // Where the load did not tell any size, a file that existed goes on beyond what is written into it.
+    n.open_end &= model_.files.empty() && s.place != Place::end && s.place != Place::append && s.extent != Extent::made;
+    n.seen = std::max(n.seen, op.offset + op.result);
     n.size = std::max(n.size, op.offset + op.result);
   }
   position = op.offset + op.result;
@@ -183,8 +185,8 @@ bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
   return true;
 }
 
-// Makes up an instance that was open before the run, if the symbol needs one that no operation opens: the load was open when its
-// trace began, or opened the file too rarely for a model to keep it.
+// Makes up an instance that was open before the run, for a symbol whose file no operation opens. The trace began after the open,
+// or the open was too rare for a model to keep it.
 void Realiser::open_before(const Symbol& s, Actor& a) {
   const bool directory = s.type == kDirectoryType, own = s.handle < 9;
   const uint8_t type = directory ? kDirectoryType : kRegularType;

@@ -183,6 +183,15 @@ TEST_CASE("model: a process that opens its files at its begin opens them", "[mod
   CHECK(counts.left_out_share() < 0.02);
 }
 
+TEST_CASE("model: files of unknown sizes can be read beyond what was written", "[model]") {
+  Learning load;
+  load.add({.kind = OpKind::open, .open_flags = O_RDWR, .object = kFile, .handle = 1});
+  for (uint64_t i = 0; i < 800; ++i) load.transfer(i % 2 ? OpKind::read : OpKind::write, i * 4096, 4096);
+  std::vector<uint64_t> kinds(kOpKinds);
+  CHECK(made(load.finish(), &kinds).left_out_share() < 0.02);
+  CHECK(std::abs(double(kinds[size_t(OpKind::read)]) - 400) < 10);
+}
+
 TEST_CASE("model: sizes and ranges that occurred less than three times are not kept", "[model]") {
   Learning load;
   for (int i = 0; i < 300; ++i) {
