@@ -41,7 +41,7 @@ void each_step(std::span<const std::vector<SymbolId>> sequences, uint32_t phases
     }
 }
 
-// Counts the contexts that occurred often enough to be kept. Those that did not have no longer ones that did, so that memory
+// Counts the contexts that occurred often enough to be kept. A rare context has no longer one that is not rare, so that memory
 // follows what can be kept, and not the number of steps.
 Nodes count(std::span<const std::vector<SymbolId>> sequences, uint32_t phases) {
   Nodes nodes;

@@ -39,7 +39,7 @@ struct OpenBefore {
   ThreadId thread = 0;
 };
 
-// What all runs share.
+// State that all runs share.
 struct ModelWorld {
   ModelTree tree;
   HandleId handles = 0;  // so many were numbered

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <stdexcept>
