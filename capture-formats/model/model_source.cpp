@@ -167,7 +167,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   op.thread = p.who.id;
   double& budget = copy.budget[p.number];
   bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
-  ends |= budget <= double(p.actor.handles.size());  // whose closing counts, too
+  ends |= budget <= double(p.actor.handles.size());  // the closing of these counts, too
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
     if (const int64_t later = may_list(p); later > time) return events.push({later, order++, number});
