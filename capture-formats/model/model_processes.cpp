@@ -110,6 +110,7 @@ void ModelSource::Impl::process_step(uint32_t process, int64_t time) {
 // Starts the processes of classes that lack steps, when all processes have ended. Steps lack if parents started fewer processes
 // than in the load, or if processes ended early. False: no class lacks steps.
 bool ModelSource::Impl::fill_up(int64_t time) {
+  constexpr int kMostAtOnce = 100;  // of a class; others begin when these have ended
   bool lacked = false;
   for (uint32_t copy = 0; copy < copies.size(); ++copy)
     for (uint32_t number = 0; number < model.classes.size(); ++number) {
@@ -117,7 +118,8 @@ bool ModelSource::Impl::fill_up(int64_t time) {
       const double each = c.steps / std::max(1.0, c.processes);
       const double few = missing(c, copies[copy].part);
       double lacks = c.operations == 0 ? 0 : copies[copy].budget[number];
-      for (; lacks > few; lacks -= each, lacked = true) start(add_process(copy, number, std::min(lacks, each)), time);
+      for (int n = 0; n < kMostAtOnce && lacks > few; ++n, lacks -= each, lacked = true)
+        start(add_process(copy, number, std::min(lacks, each)), time);
     }
   return lacked;
 }

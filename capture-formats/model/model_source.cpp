@@ -248,7 +248,12 @@ ModelSource::~ModelSource() = default;
 
 bool ModelSource::next(OpBatch& batch) { return impl_->next(batch); }
 const ModelCounts& ModelSource::counts() const { return impl_->counts; }
-int64_t ModelSource::length() const { return impl_->span * int64_t(impl_->cycles); }
+
+int64_t ModelSource::length() const {
+  constexpr int64_t kLate = 50'000'000;  // ns by which a replay may be late, so that the last operations are still issued
+  const int64_t whole = impl_->span * int64_t(impl_->cycles);
+  return impl_->options.duration ? whole - std::min(kLate, whole / 100) : whole;
+}
 
 LiveState ModelSource::before() const {
   LiveState state;

@@ -239,7 +239,7 @@ TEST_CASE("model: a run of a shipped model fills its time with as many operation
       const double wanted = double(model.operations) * load * double(duration) / double(model.span);
       CHECK(std::abs(double(counts.wanted) - wanted) <= 1);
       CHECK(std::abs(double(counts.operations) - wanted) <= std::max(30.0, 0.02 * wanted));
-      CHECK(last <= duration);
+      CHECK(last <= duration - (seconds ? 20'000'000 : 0));  // a replay that is a little late issues them all
       CHECK(double(last) >= 0.98 * double(duration));
     }
   }
