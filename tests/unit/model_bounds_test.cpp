@@ -113,6 +113,16 @@ TEST_CASE("model: a batch of long listings takes little memory", "[model]") {
   CHECK(most < size_t(32) << 20);
 }
 
+TEST_CASE("model: memory of a batch does not grow with its uses", "[model]") {
+  OpBatch batch;
+  for (int use = 0; use < 100; ++use) {
+    batch.clear();
+    batch.arena.make<DirEntry>(100'000);
+    for (int i = 0; i < 100'000; ++i) batch.arena.copy("n123456");
+  }
+  CHECK(batch.arena.memory() < size_t(32) << 20);
+}
+
 TEST_CASE("model: a signal ends the making of operations", "[model]") {
   const LoadModel operations = model_of({{.kind = OpKind::getattr, .type = kDirectoryType, .object = kRoot}}, {{1, 9}}, 1e12);
   // Steps that wait for no process are no operations.
