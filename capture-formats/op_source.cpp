@@ -9,19 +9,16 @@ namespace fsr {
 constexpr size_t kChunk = 256 * 1024;
 
 void* Arena::allocate(size_t bytes, size_t align) {
-  for (;;) {
-    if (chunk_ < chunks_.size()) {
-      size_t at = (used_ + align - 1) & ~(align - 1);
-      if (at + bytes <= chunks_[chunk_].size) {
-        used_ = at + bytes;
-        return chunks_[chunk_].data.get() + at;
-      }
-      ++chunk_;
-      used_ = 0;
-      continue;
+  for (;; ++chunk_, used_ = 0) {
+    // A large request gets a chunk before the next one, which stays for what follows.
+    if (chunk_ == chunks_.size() || (used_ == 0 && bytes > chunks_[chunk_].size)) {
+      const size_t size = std::max(kChunk, bytes);
+      chunks_.insert(chunks_.begin() + ptrdiff_t(chunk_), Chunk{std::unique_ptr<std::byte[]>(new std::byte[size]), size});
     }
-    size_t size = std::max(kChunk, bytes + align);
-    chunks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
+    const size_t at = (used_ + align - 1) & ~(align - 1);
+    if (at + bytes > chunks_[chunk_].size) continue;
+    used_ = at + bytes;
+    return chunks_[chunk_].data.get() + at;
   }
 }
 

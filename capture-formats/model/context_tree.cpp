@@ -41,19 +41,30 @@ void each_step(std::span<const std::vector<SymbolId>> sequences, uint32_t phases
     }
 }
 
+// Counts the contexts that occurred often enough to be kept. A rare context has no longer one that is not rare, so that memory
+// follows what can be kept, and not the number of steps.
 Nodes count(std::span<const std::vector<SymbolId>> sequences, uint32_t phases) {
   Nodes nodes;
-  each_step(sequences, phases, [&](uint32_t phase, std::span<const SymbolId> before, SymbolId symbol) {
-    for (size_t k = 0; k <= before.size(); ++k) {
-      const std::span<const SymbolId> history = before.last(k);
-      Node& node = nodes[context_key(phase, history)];
+  for (size_t length = 0; length <= kMostHistory; ++length) {
+    const auto each_candidate = [&](auto visit) {
+      each_step(sequences, phases, [&](uint32_t phase, std::span<const SymbolId> before, SymbolId symbol) {
+        if (before.size() < length || (length > 0 && !nodes.contains(context_key(phase, before.last(length - 1))))) return;
+        visit(phase, before.last(length), symbol);
+      });
+    };
+    std::unordered_map<uint64_t, uint32_t> visits;
+    each_candidate([&](uint32_t phase, std::span<const SymbolId> history, SymbolId) { ++visits[context_key(phase, history)]; });
+    each_candidate([&](uint32_t phase, std::span<const SymbolId> history, SymbolId symbol) {
+      const uint64_t key = context_key(phase, history);
+      if (length > 0 && visits[key] < kFewVisits) return;
+      Node& node = nodes[key];
       if (node.visits++ == 0) {
         node.phase = phase;
         node.history.assign(history.begin(), history.end());
       }
       ++node.next[symbol];
-    }
-  });
+    });
+  }
   return nodes;
 }
 
@@ -100,8 +111,7 @@ SymbolId most_frequent(const std::unordered_map<SymbolId, uint32_t>& counts) {
 
 // Decides which contexts stay: first the short ones, so that each is compared with the one that would take its place.
 void choose(Nodes& nodes, std::vector<Node*>& by_length, size_t symbols) {
-  for (auto& [key, node] : nodes)
-    if (node.history.empty() || node.visits >= kFewVisits) by_length.push_back(&node);
+  for (auto& [key, node] : nodes) by_length.push_back(&node);
   std::sort(by_length.begin(), by_length.end(), [](const Node* a, const Node* b) {
     if (a->history.size() != b->history.size()) return a->history.size() < b->history.size();
     return std::tie(a->phase, a->history) < std::tie(b->phase, b->history);

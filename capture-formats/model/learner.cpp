@@ -7,9 +7,11 @@
 #include <unordered_map>
 
 #include "model/context_tree.hpp"
+#include "model/model_file.hpp"
 #include "model/observer.hpp"
 #include "model/process_links.hpp"
 #include "model/thread_groups.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -41,6 +43,46 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
+// Values that occurred less than three times lose all but their first binary digits, so that no file is known by its size.
+constexpr int kExactDigits = 7;
+Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most) {
+  for (uint64_t& size : samples) size = std::min(size, most);
+  std::sort(samples.begin(), samples.end());
+  for (auto from = samples.begin(); from != samples.end();) {
+    const auto to = std::upper_bound(from, samples.end(), *from);
+    const int inexact = std::max(0, digits(*from) - kExactDigits);
+    if (uint64_t(to - from) < kRare) std::fill(from, to, *from >> inexact << inexact);
+    from = to;
+  }
+  return Quantiles::of_sizes(std::move(samples));
+}
+
+// In the place of a class of sizes that is rare. The same one: there is none.
+uint8_t coarser_class(OpKind kind, uint8_t size_class) {
+  if (kind != OpKind::lookup) return size_class == kBeyondEnd ? kBeyondEnd : 0;
+  return size_class < kInDirectory ? coarse_file_class(size_class) : kInDirectory;
+}
+
+// Keeps the ranges of the locks that stay, and gives them new numbers.
+void keep_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges, LoadModel& model) {
+  std::map<uint8_t, uint8_t> numbers;  // new ones by old ones
+  const auto has_range = [](const Symbol& s) { return (s.kind == OpKind::setlk || s.kind == OpKind::getlk) && s.size; };
+  for (const Symbol& s : model.symbols)
+    if (has_range(s)) numbers[s.size] = 0;
+  for (auto& [before, now] : numbers) {
+    const auto& [offset, length] = ranges[before - 1];
+    model.ranges.emplace_back(std::min<uint64_t>(offset, INT64_MAX), std::min<uint64_t>(length, INT64_MAX));
+    now = uint8_t(model.ranges.size());
+  }
+  for (Symbol& s : model.symbols)
+    if (has_range(s)) s.size = numbers[s.size];
+}
+
+std::string cut_command(std::string command) {
+  while (json_text(command).size() > kMostCommand) command.pop_back();
+  return command;
+}
+
 }  // namespace
 
 struct ModelLearner::Impl {
@@ -55,13 +97,15 @@ struct ModelLearner::Impl {
   std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
   bool begun = false;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> sizes;
+  std::map<std::tuple<OpKind, uint8_t, SymbolId>, std::vector<uint64_t>> sizes;  // by kind, class and complete symbol
   uint64_t dropped = 0;
 
   void add(const Op& op);
   std::vector<SymbolId> keep_common(LoadModel& model);
+  void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
+  void join_rare(std::vector<std::vector<size_t>>& classes);
   ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
 };
@@ -83,9 +127,9 @@ void ModelLearner::Impl::add(const Op& op) {
   ++counts[number->second];
   if (seen->size) {
     const uint8_t size_class = seen->size_class ? seen->size_class : seen->symbol.size;
-    sizes[{uint32_t(finds_file(op.kind) ? OpKind::lookup : op.kind), size_class}].push_back(*seen->size);
+    sizes[{finds_file(op.kind) ? OpKind::lookup : op.kind, size_class, number->second}].push_back(*seen->size);
   }
-  if (seen->gap) sizes[{uint32_t(op.kind), kBeyondEnd}].push_back(*seen->gap);
+  if (seen->gap) sizes[{op.kind, kBeyondEnd, number->second}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
   if (news) {
     LearnedThread& t = threads.emplace_back();
@@ -123,6 +167,23 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   return kept;
 }
 
+// Keeps the sizes of symbols that stay. Classes that are rare are put together, and left out if they are still rare then.
+void ModelLearner::Impl::keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model) {
+  std::map<std::pair<OpKind, uint8_t>, std::vector<uint64_t>> by_class, common;
+  const auto append = [](auto& to, OpKind kind, uint8_t size_class, const std::vector<uint64_t>& samples) {
+    std::vector<uint64_t>& its = to[{kind, size_class}];
+    its.insert(its.end(), samples.begin(), samples.end());
+  };
+  for (const auto& [key, samples] : sizes)
+    if (const auto& [kind, size_class, symbol] = key; kept[symbol] != kEndOfProcess) append(by_class, kind, size_class, samples);
+  for (const auto& [key, samples] : by_class)
+    append(common, key.first, samples.size() < kRare ? coarser_class(key.first, key.second) : key.second, samples);
+  for (auto& [key, samples] : common)
+    if (samples.size() >= kRare)
+      model.sizes[{uint32_t(key.first), key.second}] =
+          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes);
+}
+
 // Gives steps the numbers of the model. Returns how many operations are left.
 uint64_t ModelLearner::Impl::drop_rare(const std::vector<SymbolId>& kept, LoadModel& model) {
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> durations;
@@ -152,11 +213,37 @@ std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Sym
       groups[{threads[i].command, steps.empty(), digits(std::max(steps.size(), children[i])) / 2}].push_back(i);
   std::vector<std::vector<size_t>> out;
   for (const auto& [key, members] : groups)
-    for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) {
-      for (size_t i : alike) threads[i].number = uint32_t(out.size());
-      out.push_back(std::move(alike));
-    }
+    for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) out.push_back(std::move(alike));
+  join_rare(out);
+  for (size_t c = 0; c < out.size(); ++c)
+    for (size_t i : out[c]) threads[i].number = uint32_t(c);
   return out;
+}
+
+// Lets a class that some runs lack join the one of its command that is nearest in length, if one is near. A run has no fraction
+// of a process.
+void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
+  constexpr double kNear = 2;  // binary digits of the number of steps
+  auto length = [&](const std::vector<size_t>& members) {
+    double steps = 0;
+    for (size_t i : members) steps += double(threads[i].steps.size());
+    return std::log2(1 + steps / double(members.size()));
+  };
+  for (size_t c = 0; c < classes.size();) {
+    std::pair<double, size_t> nearest{kNear, c};
+    for (size_t other = 0; classes[c].size() < runs.size() && other < classes.size(); ++other)
+      if (other != c && threads[classes[c][0]].command == threads[classes[other][0]].command)
+        nearest = std::min(nearest, {std::abs(length(classes[c]) - length(classes[other])), other});
+    const size_t into = nearest.second;
+    if (into == c) {
+      ++c;
+      continue;
+    }
+    classes[into].insert(classes[into].end(), classes[c].begin(), classes[c].end());
+    std::sort(classes[into].begin(), classes[into].end());
+    classes.erase(classes.begin() + ptrdiff_t(c));
+    c = 0;
+  }
 }
 
 ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
@@ -200,16 +287,19 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
       if (kind != kWaitsKind) gaps[{phase, before, kind}].push_back(uint64_t(std::max<int64_t>(0, steps[k].start - end)));
     }
   }
+  auto keep = [&](const auto& key, const std::vector<uint64_t>& samples) {
+    model.gaps[key] = {Quantiles::of_times(samples), samples.size()};
+  };
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> rest;
   for (auto& [key, samples] : gaps) {
     if (samples.size() >= kFewGaps) {
-      model.gaps[key] = Quantiles::of_times(std::move(samples));
+      keep(key, samples);
     } else {
       auto& all_kinds = rest[{std::get<0>(key), kAnyKind, kAnyKind}];
       all_kinds.insert(all_kinds.end(), samples.begin(), samples.end());
     }
   }
-  for (auto& [key, samples] : rest) model.gaps[key] = Quantiles::of_times(std::move(samples));
+  for (const auto& [key, samples] : rest) keep(key, samples);
 }
 
 // A name whose object is used, and whose creation is too rare to be kept, exists from the start.
@@ -252,16 +342,18 @@ LoadModel ModelLearner::finish() {
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
   for (const auto& [first, last] : in.runs) model.span += (last - first) / int64_t(in.runs.size());
-  const uint64_t operations = in.drop_rare(in.keep_common(model), model);
+  const std::vector<SymbolId> kept = in.keep_common(model);
+  const uint64_t operations = in.drop_rare(kept, model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
-  for (auto& [key, samples] : in.sizes) model.sizes[key] = Quantiles::of_sizes(std::move(samples));
-  model.files = Quantiles::of_sizes(std::move(in.observer.files()));
+  in.keep_sizes(kept, model);
+  model.files = sizes_of(std::move(in.observer.files()), kMostBytes);
   model.hot = in.hot.names();
-  model.root_entries = in.hot.root_entries();
+  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
   mend_hot_names(model, in.hot);
-  model.ranges = in.observer.ranges();
+  for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
+  keep_ranges(in.observer.ranges(), model);
   link_processes(in.threads, kRare * in.runs.size());
   const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
@@ -276,7 +368,7 @@ LoadModel ModelLearner::finish() {
   for (uint32_t c = 0; c < classes.size(); ++c) {
     model.classes.push_back(in.describe(classes[c], model));
     const std::string& command = in.threads[classes[c].front()].command;
-    model.classes[c].command = in.keep_commands && !command.empty() ? command : "class " + std::to_string(c + 1);
+    model.classes[c].command = in.keep_commands && !command.empty() ? cut_command(command) : "class " + std::to_string(c + 1);
     std::vector<std::vector<SymbolId>> sequences;
     for (size_t i : classes[c]) {
       std::vector<SymbolId>& s = sequences.emplace_back();
@@ -294,6 +386,7 @@ LoadModel ModelLearner::finish() {
     }
     in.times(classes[c], c, model);
   }
+  check_model(model);
   return model;
 }
 

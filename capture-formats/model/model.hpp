@@ -18,11 +18,15 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 2;
+constexpr uint32_t kModelVersion = 3;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
-constexpr size_t kMostHistory = 8;                       // symbols before the next one that a context may know
+// Limits of what a file can have.
+constexpr uint64_t kMostBytes = uint64_t(1) << 46;  // of a size
+constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
+constexpr size_t kMostCommand = 64;                 // bytes of the command of a class
+constexpr size_t kMostHistory = 8;                  // symbols before the next one that a context may know
 
 // Processes of one command, whose numbers of operations are similar.
 struct ProcessClass {
@@ -53,6 +57,12 @@ struct OftenUsedName {
   uint64_t size = 0;     // at the start: bytes of a file, entries of a directory
 };
 
+// Pauses of processes between two operations.
+struct Gaps {
+  Quantiles times;     // ns
+  uint64_t count = 0;  // in all runs; 0: not known
+};
+
 struct LoadModel {
   std::string program;          // name and version of the program that learned the model
   uint32_t runs = 0;            // traces
@@ -63,7 +73,7 @@ struct LoadModel {
   std::vector<ProcessClass> classes;
   std::vector<ModelContext> contexts;
   // ns between the end of an operation and the start of the thread's next one, by phase and both kinds, which may be kAnyKind.
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Quantiles> gaps;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Gaps> gaps;
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
   uint64_t root_entries = 0;                                     // at the start; 0: not known
@@ -72,6 +82,8 @@ struct LoadModel {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };
+
+inline bool is_listing(OpKind kind) { return kind == OpKind::readdir || kind == OpKind::readdirplus; }
 
 // Kind of a step, as in the keys of `gaps`.
 inline uint32_t step_kind(const Symbol& s) {

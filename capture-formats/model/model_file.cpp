@@ -29,10 +29,10 @@ constexpr std::string_view kMark(
     "\x5d\x2a\x4d\x18\x08\x00\x00\x00"
     "fsmodel\n",
     16);
-constexpr size_t kJsonMax = size_t(256) << 20;  // bytes, decompressed
-constexpr uint64_t kMostBytes = uint64_t(1) << 46;
-constexpr uint64_t kMostEntries = 1'000'000;  // of a listing
+constexpr size_t kJsonMax = size_t(16) << 20;  // bytes, decompressed
+constexpr int kMostNested = 8;
 constexpr double kMostOperations = 1e12;
+constexpr double kLeast = 1e-6;                                     // processes or steps of a class in a run, on average
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr int kLevel = 19;
@@ -79,7 +79,7 @@ uint64_t number(const json& in, uint64_t most, const char* what) {
 double amount(const json& in, double most, const char* what) {
   require(in.is_number(), what);
   const double value = in.get<double>();
-  require(value > 0 && value <= most, what);
+  require(value >= kLeast && value <= most, what);
   return value;
 }
 
@@ -125,8 +125,8 @@ json document(const LoadModel& m) {
     contexts.push_back(json::array({c.phase, c.history, std::move(next), c.last}));
   }
   json& gaps = d["gaps"] = json::array();
-  for (const auto& [key, q] : m.gaps)
-    gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(q)}));
+  for (const auto& [key, g] : m.gaps)
+    gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(g.times), g.count}));
   json& durations = d["durations"] = json::array();
   for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
   json& sizes = d["sizes"] = json::array();
@@ -160,7 +160,7 @@ void parse_classes(const json& in, LoadModel& m) {
   for (const json& row : in) {
     ProcessClass& c = m.classes.emplace_back();
     c.command = row.at("command").get<std::string>();
-    require(c.command.size() <= 64, "a command is too long");
+    require(c.command.size() <= kMostCommand, "a command is too long");
     c.processes = amount(row.at("processes"), kMostProcesses, "a number of processes is out of range");
     c.steps = amount(row.at("steps"), kMostOperations, "a number of steps is out of range");
     const json& operations = row.at("operations");
@@ -191,6 +191,7 @@ void parse_contexts(const json& in, LoadModel& m) {
     array_of(row, 4, "a context has another number of parts");
     ModelContext& c = m.contexts.emplace_back();
     c.phase = uint32_t(number(row[0], UINT32_MAX, "a context has no phase"));
+    require(c.phase / kMostPhases < m.classes.size(), "a context is of an unknown class of processes");
     require(row[1].is_array() && row[1].size() <= kMostHistory && row[2].is_array() && row[2].size() % 2 == 0,
             "a context has a history that is too long");
     for (const json& s : row[1]) c.history.push_back(SymbolId(number(s, m.symbols.size(), "a context has an unknown symbol")));
@@ -225,14 +226,16 @@ LoadModel parse_document(const json& d, uint64_t version) {
     require(!s.is_process_step() || s.argument < m.classes.size(), "a symbol has an unknown class of processes");
   parse_contexts(d.at("contexts"), m);
   for (const json& row : d.at("gaps")) {
-    array_of(row, 4, "a gap has another number of parts");
+    const bool counted = row.is_array() && row.size() != 4;  // older files have no counts
+    array_of(row, counted ? 5 : 4, "a gap has another number of parts");
     const char* what = "a gap is of no kind";
     auto kind = [&](const json& value) {
       const auto k = uint32_t(number(value, kAnyKind, what));
       require(k < kOpKinds || k == kStartsKind || k == kWaitsKind || k == kAnyKind, what);
       return k;
     };
-    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = times(row[3]);
+    m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = {
+        times(row[3]), counted ? number(row[4], UINT32_MAX, "a count is no number") : 0};
   }
   for (const json& row : d.at("durations")) {
     array_of(row, 3, "a duration has another number of parts");
@@ -243,8 +246,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
     array_of(row, 3, "a size has another number of parts");
     const char* what = "a size is of no kind";
     const auto kind = uint32_t(number(row[0], kOpKinds - 1, what));
-    const bool listing = OpKind(kind) == OpKind::readdir || OpKind(kind) == OpKind::readdirplus;
-    m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], listing ? kMostEntries : kMostBytes);
+    m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], is_listing(OpKind(kind)) ? kMostEntries : kMostBytes);
   }
   if (!d.at("files").empty()) m.files = values(d.at("files"), kMostBytes);
   for (const json& row : d.at("hot")) {
@@ -288,6 +290,13 @@ std::string decompressed(std::string_view bytes) {
   return out;
 }
 
+json nested(const std::string& text) {
+  return json::parse(text, [](int depth, json::parse_event_t, json&) {
+    require(depth <= kMostNested, "nested too deeply");
+    return true;
+  });
+}
+
 }  // namespace
 
 bool looks_like_model(std::string_view first_bytes) { return first_bytes.starts_with(kMark); }
@@ -295,7 +304,7 @@ bool looks_like_model(std::string_view first_bytes) { return first_bytes.starts_
 LoadModel parse_model(std::string_view bytes, const std::string& name) {
   if (!looks_like_model(bytes)) throw std::runtime_error(name + ": no model (fstrace model makes one of traces)");
   try {
-    const json d = json::parse(decompressed(bytes));
+    const json d = nested(decompressed(bytes));
     require(d.is_object() && d.value("format", "") == "fsmodel", "no model in it");
     const uint64_t version = number(d.at("version"), UINT64_MAX, "the version is no number");
     if (version > kModelVersion)
@@ -305,6 +314,16 @@ LoadModel parse_model(std::string_view bytes, const std::string& name) {
     throw std::runtime_error(name + ": damaged model: not the expected JSON");
   } catch (const Invalid& e) {
     throw std::runtime_error(name + ": damaged model: " + e.what());
+  }
+}
+
+void check_model(const LoadModel& model) {
+  const std::string text = model_json(model);
+  try {
+    require(text.size() <= kJsonMax, "it is too large");
+    parse_document(nested(text), kModelVersion);
+  } catch (const Invalid& e) {
+    throw std::runtime_error(std::string("no model can have this load: ") + e.what());
   }
 }
 

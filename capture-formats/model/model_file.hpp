@@ -20,6 +20,8 @@ LoadModel parse_model(std::string_view bytes, const std::string& name);
 LoadModel read_model(const std::string& path);
 bool is_model_file(const std::string& path);
 LoadModel read_model(int fd, const std::string& name);  // a file that can be read at any offset
+// Throws std::runtime_error, one line, if a reader would refuse the file of this model.
+void check_model(const LoadModel& model);
 std::string model_bytes(const LoadModel& model);
 std::string model_json(const LoadModel& model);  // the complete content of a file
 

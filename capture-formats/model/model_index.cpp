@@ -10,13 +10,16 @@ static Symbol without_bucket(Symbol s) {
   return s;
 }
 
-ModelIndex::ModelIndex(const LoadModel& model) : model_(model) {
+ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.classes.size()) {
   std::map<std::pair<uint32_t, uint32_t>, double> starts;  // in all runs, by class and class of the child
   for (const ModelContext& c : model.contexts) {
     contexts_.emplace(context_key(c.phase, c.history), &c);
-    for (const auto& [symbol, n] : c.next)
-      if (symbol != kEndOfProcess && step_kind(model.symbols[symbol - 1]) == kStartsKind)
-        starts[{c.phase / kMostPhases, model.symbols[symbol - 1].argument}] += n;
+    for (const auto& [symbol, n] : c.next) {
+      if (symbol == kEndOfProcess) continue;
+      const Symbol& s = model.symbols[symbol - 1];
+      if (step_kind(s) == kStartsKind) starts[{c.phase / kMostPhases, s.argument}] += n;
+      if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir].insert(symbol);
+    }
   }
   for (const auto& [classes, n] : starts) {
     const double each = n / (model.classes[classes.first].processes * model.runs);
@@ -35,6 +38,10 @@ const ModelContext* ModelIndex::longest(uint32_t phase, std::span<const SymbolId
 std::span<const SymbolId> ModelIndex::twins(SymbolId symbol) const {
   if (symbol == kEndOfProcess || model_.symbols[symbol - 1].object.relation != Relation::entry) return {};
   return entries_.at(without_bucket(model_.symbols[symbol - 1]));
+}
+
+bool ModelIndex::any_opens(bool directories) const {
+  return std::any_of(opens_.begin(), opens_.end(), [&](const auto& of_class) { return !of_class[directories].empty(); });
 }
 
 std::span<const uint32_t> ModelIndex::children(uint32_t number) const {

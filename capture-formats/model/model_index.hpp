@@ -5,7 +5,10 @@
 // Refers to the model, which must outlive it. Can be read by several threads.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +24,12 @@ class ModelIndex {
   const ModelContext* longest(uint32_t phase, std::span<const SymbolId> history) const;
   // Returns the symbols that differ from this one in nothing but which listing an entry is in, or whether it is its last one.
   std::span<const SymbolId> twins(SymbolId symbol) const;
+  // True: a process of the class opens directories, or files.
+  bool opens(uint32_t number, bool directories) const { return !opens_[number][directories].empty(); }
+  // Returns the symbols that do so.
+  const std::set<SymbolId>& open_symbols(uint32_t number, bool directories) const { return opens_[number][directories]; }
+  // True: one of any class does.
+  bool any_opens(bool directories) const;
   // Returns the classes of which each process of this class starts one.
   std::span<const uint32_t> children(uint32_t number) const;
 
@@ -29,6 +38,7 @@ class ModelIndex {
   std::unordered_map<uint64_t, const ModelContext*> contexts_;
   std::unordered_map<Symbol, std::vector<SymbolId>, SymbolHash> entries_;  // by the symbol of bucket 0
   std::map<uint32_t, std::vector<uint32_t>> children_;
+  std::vector<std::array<std::set<SymbolId>, 2>> opens_;  // by class: of files, of directories
 };
 
 }  // namespace fsr

@@ -87,8 +87,8 @@ void ModelTree::decide(ObjectId id, uint8_t type) {
 }
 
 bool ModelTree::is_empty(ObjectId id) const {
-  const ModelDirectory& d = *nodes_[id].directory;
-  return d.children.empty() && d.links.empty();
+  const ModelDirectory* d = nodes_[id].directory.get();
+  return !d || (d->children.empty() && d->links.empty());
 }
 
 bool ModelTree::is_below(ObjectId id, ObjectId directory) const {

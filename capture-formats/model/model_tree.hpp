@@ -85,7 +85,7 @@ class ModelTree {
   void decide(ObjectId id, uint8_t type);  // of a name of a listing
   void set_initial_size(ObjectId id, uint64_t size);
   const std::vector<InitialObject>& initial() const { return initial_; }  // directories come before what is in them
-  bool is_empty(ObjectId directory) const;
+  bool is_empty(ObjectId id) const;                      // also an entry of a listing whose type is not decided yet
   bool is_below(ObjectId id, ObjectId directory) const;  // or the directory itself
   // Removes the first name of the object, and returns it. A further name takes its place.
   std::pair<ObjectId, uint64_t> remove_name(ObjectId id);

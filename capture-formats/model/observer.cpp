@@ -18,10 +18,6 @@ bool makes_name(OpKind kind) {
          kind == OpKind::link;
 }
 
-bool opens(OpKind kind) {
-  return kind == OpKind::open || kind == OpKind::opendir || kind == OpKind::create || kind == OpKind::tmpfile;
-}
-
 uint8_t type_of(OpKind kind, uint32_t mode) {
   switch (kind) {
     case OpKind::create:
@@ -169,7 +165,7 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
   if (op.kind == OpKind::create && !op.error && !op.has(kOpCreated)) s.parent = {};
   const bool refused = op.error && op.error != ENOENT;
   if (op.parent && (refused || (!op.error && !op.object))) s.parent = parent_of(op, thread, op.parent, op.name);
-  if (op.object && (!op.handle || opens(op.kind)) && op.kind != OpKind::tmpfile &&
+  if (op.object && (!op.handle || opens_object(op.kind)) && op.kind != OpKind::tmpfile &&
       (op.kind == OpKind::link || !makes_name(op.kind) || s.parent.relation == Relation::none)) {
     const PathKeys::Name name = name_of(op);
     const bool named = op.parent && !op.name.empty();
@@ -198,7 +194,7 @@ std::optional<Observed> Observer::add(const Op& op) {
   if (op.attr && op.attr->valid & kAttrMode) s.type = uint8_t((op.attr->mode & S_IFMT) >> 12);
   if (auto file = files_.find(op.object); !s.type && file != files_.end()) s.type = file->second.type;
   use_object(op, thread, s);
-  if (op.handle && !opens(op.kind)) s.handle = use_handle(thread, op.thread, op.handle, op.object);
+  if (op.handle && !opens_object(op.kind)) s.handle = use_handle(thread, op.thread, op.handle, op.object);
   if (finds_file(op.kind) && !op.error && s.type == S_IFREG >> 12) {
     std::optional<uint64_t> size;
     if (op.attr && op.attr->valid & kAttrSize)

@@ -54,7 +54,10 @@ uint64_t time_of_code(uint32_t code) { return uint64_t(std::llround(std::exp2(do
 
 Quantiles Quantiles::of_times(std::vector<uint64_t> samples) {
   Quantiles q;
-  each_stratum(samples, [&](auto, auto, double mean) { q.values.push_back(time_of_code(time_code(uint64_t(mean)))); });
+  each_stratum(samples, [&](auto, auto, double mean) {
+    const uint64_t value = time_of_code(time_code(uint64_t(std::llround(mean))));
+    q.values.push_back(q.empty() ? value : std::max(value, q.values.back()));  // means of equal samples may differ by rounding
+  });
   return q;
 }
 

@@ -5,6 +5,7 @@
 // One Realiser is one run of the load, in a directory of its own. Runs share the tree and its numbers. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <list>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,12 +27,23 @@ struct Actor {
   std::vector<HandleId> handles;  // open, the one used last is the last
   ObjectId absent_in = kNoObject;
   uint64_t absent = 0;  // name that was looked up last and not found
+  // By files and directories. True: none of them that the thread uses, or any thread, is opened during the run.
+  std::array<bool, 2> own_open_before{}, all_open_before{};
 };
 
-// Numbers that all runs share.
+// An instance that was open before the run.
+struct OpenBefore {
+  HandleId handle = 0;
+  ObjectId object = kNoObject;
+  uint32_t flags = 0;
+  ThreadId thread = 0;
+};
+
+// State that all runs share.
 struct ModelWorld {
   ModelTree tree;
-  HandleId handles = 0;
+  HandleId handles = 0;  // so many were numbered
+  std::vector<OpenBefore> open_before;
 };
 
 class Realiser {
@@ -98,6 +110,7 @@ class Realiser {
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
+  void open_before(const Symbol& s, Actor& a);
   void opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool directory);
   void closed(Actor& a, HandleId handle);
   void unlock(ObjectId object, uint64_t owner, bool flock);

@@ -107,7 +107,9 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   } else {
     if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
     op.result = op.length;
-    n.open_end = false;
+    // Where the load did not tell any size, a file that existed goes on beyond what is written into it.
+    n.open_end &= model_.files.empty() && s.place != Place::end && s.place != Place::append && s.extent != Extent::made;
+    n.seen = std::max(n.seen, op.offset + op.result);
     n.size = std::max(n.size, op.offset + op.result);
   }
   position = op.offset + op.result;
@@ -183,6 +185,28 @@ bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
   return true;
 }
 
+// Makes up an instance that was open before the run, for a symbol whose file no operation opens. The trace began after the open,
+// or the open was too rare for a model to keep it.
+void Realiser::open_before(const Symbol& s, Actor& a) {
+  const bool directory = s.type == kDirectoryType, own = s.handle < 9;
+  const uint8_t type = directory ? kDirectoryType : kRegularType;
+  if (s.kind == OpKind::release || s.kind == OpKind::releasedir || (s.type && s.type != type)) return;
+  if (!(own ? a.own_open_before : a.all_open_before)[directory]) return;
+  const auto alike = [&](HandleId id) {
+    auto open = opens_.find(id);
+    return open != opens_.end() && open->second.directory == directory;
+  };
+  if (own ? std::count_if(a.handles.begin(), a.handles.end(), alike) >= s.handle
+          : std::any_of(all_opens_.begin(), all_opens_.end(), alike))
+    return;
+  const ObjectId object = pick({Relation::fresh, 0}, type, a, [&](ObjectId id) { return !tree_.node(id).made; });
+  if (object == kNoObject) return;
+  Op op;
+  opened(a, op, object, directory ? O_RDONLY | O_DIRECTORY : O_RDWR, directory);
+  world_.open_before.push_back({op.handle, object, op.open_flags, a.thread});
+  if (!own) a.handles.pop_back();
+}
+
 bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.error && !refusal_holds(s)) return false;
   const bool locks = s.kind == OpKind::setlk || s.kind == OpKind::getlk || s.kind == OpKind::flock;
@@ -193,6 +217,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
                      (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_RDLCK);
   const bool hot = s.object.relation == Relation::hot;
   if (hot && s.object.bucket >= hot_.size()) return false;
+  if (!hot) open_before(s, a);
   op.handle = handle(s.handle, a, [&](const Open& open) {
     return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) &&
            (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&

@@ -23,10 +23,6 @@ constexpr std::string_view kXattrs[] = {
     "user.fsreplay", "security.capability", "security.selinux",      "system.posix_acl_access", "system.posix_acl_default",
     "security.ima",  "security.evm",        "trusted.overlay.opaque"};
 
-bool opens(OpKind kind) {
-  return kind == OpKind::open || kind == OpKind::opendir || kind == OpKind::create || kind == OpKind::tmpfile;
-}
-
 }  // namespace
 
 std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
@@ -40,7 +36,7 @@ std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
           uint32_t(place),
           uint32_t(extent),
           size,
-          opens(kind) ? trace_open_flags(argument) : argument};
+          opens_object(kind) ? trace_open_flags(argument) : argument};
 }
 
 bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
@@ -56,7 +52,7 @@ bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   made.place = Place(f[7]);
   made.extent = Extent(f[8]);
   made.size = uint8_t(f[9]);
-  made.argument = opens(made.kind) ? local_open_flags(f[10]) : f[10];
+  made.argument = opens_object(made.kind) ? local_open_flags(f[10]) : f[10];
   if (made.is_process_step() && made.handle != uint8_t(ProcessStep::starts) && made.handle != uint8_t(ProcessStep::waits))
     return false;
   *s = made;

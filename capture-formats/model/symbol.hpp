@@ -94,6 +94,11 @@ inline uint8_t coarse_file_class(uint8_t file_class) { return uint8_t(file_class
 // True: the symbol finds a file of the thread's past, whose size is known.
 bool finds_file(OpKind kind);
 
+// True: the operation makes an open instance.
+inline bool opens_object(OpKind kind) {
+  return kind == OpKind::open || kind == OpKind::opendir || kind == OpKind::create || kind == OpKind::tmpfile;
+}
+
 inline uint8_t digits(uint64_t value) { return uint8_t(std::bit_width(value)); }
 
 // Extended attributes have a number instead of a name; user attributes have 0.

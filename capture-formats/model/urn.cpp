@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fsr {
 
 namespace {
 
-constexpr double kOften = 2;  // visits of a process to a context, from which on it has an urn of its own
+constexpr double kOften = 2;       // visits of a process to a context, from which on it has an urn of its own
+constexpr double kMostPart = 1e6;  // fillings that a process takes at once; all counts stay far below 2^63
 
 }  // namespace
 
@@ -24,7 +26,8 @@ Urn::Urn(const ModelContext& context, double share, Random& random) : context_(c
   }
 }
 
-Urn::Urn(Urn& all, double part) : context_(all.context_), share_(all.share_), all_(&all), part_(part), left_(all.left_.size()) {}
+Urn::Urn(Urn& all, double part)
+    : context_(all.context_), share_(all.share_), all_(&all), part_(std::min(part, kMostPart)), left_(all.left_.size()) {}
 
 bool Urn::divides(double part) const {
   double sum = 0;
@@ -43,10 +46,19 @@ void Urn::fill(double from, double part) {
   const std::vector<double>& offsets = all_ ? all_->offsets_ : offsets_;
   for (size_t i = 0; i < left_.size(); ++i) {
     const double n = share_ * context_.next[i].second;
-    const auto more = int64_t(std::floor(n * (from + part) + offsets[i]) - std::floor(n * from + offsets[i]));
-    sum_ += std::max<int64_t>(0, left_[i] + more) - std::max<int64_t>(0, left_[i]);
+    const auto more = uint64_t(std::floor(n * (from + part) + offsets[i]) - std::floor(n * from + offsets[i]));
     left_[i] += more;
+    sum_ += more;
   }
+}
+
+// Takes the symbol at this place among all that `weights` counts, which has no more of each than is left.
+SymbolId Urn::take(uint64_t at, std::span<const uint64_t> weights) {
+  size_t i = 0;
+  for (; at >= weights[i]; ++i) at -= weights[i];
+  --left_[i];
+  --sum_;
+  return context_.next[i].first;
 }
 
 SymbolId Urn::draw(Random& random) {
@@ -55,47 +67,25 @@ SymbolId Urn::draw(Random& random) {
     fill(given, part_);
     given += part_;
   }
-  const size_t last = index(context_.last);
-  const auto kept = int64_t(all_ && left_[last] > 0 && sum_ > 1);
-  uint64_t at = random.below(uint64_t(sum_ - kept));
-  for (size_t i = 0;; ++i) {
-    const auto here = uint64_t(std::max<int64_t>(0, left_[i] - (i == last ? kept : 0)));
-    if (at < here) {
-      --left_[i];
-      --sum_;
-      return context_.next[i].first;
-    }
-    at -= here;
-  }
+  uint64_t& last = left_[index(context_.last)];
+  const uint64_t kept = all_ && last > 0 && sum_ > 1;
+  last -= kept;
+  const SymbolId drawn = take(random.below(sum_ - kept), left_);
+  last += kept;
+  return drawn;
 }
 
 std::optional<SymbolId> Urn::draw_other(std::span<const SymbolId> without, Random& random) {
-  std::vector<double> weights(left_.size());
-  double sum = 0;
-  for (bool beyond : {false, true}) {
-    for (size_t i = 0; i < left_.size(); ++i) {
-      const auto& [symbol, n] = context_.next[i];
-      const bool excluded = std::find(without.begin(), without.end(), symbol) != without.end();
-      weights[i] = excluded ? 0 : beyond ? double(n) : double(std::max<int64_t>(0, left_[i]));
-      sum += weights[i];
-    }
-    if (sum > 0) break;
-  }
+  std::vector<uint64_t> weights = left_;
+  for (SymbolId symbol : without) weights[index(symbol)] = 0;
+  const uint64_t sum = std::accumulate(weights.begin(), weights.end(), uint64_t(0));
   if (sum == 0) return std::nullopt;
-  double at = random.unit() * sum;
-  size_t i = 0;
-  for (size_t k = 0; k < weights.size(); ++k) {
-    if (weights[k] == 0) continue;
-    i = k;
-    if (at < weights[k]) break;
-    at -= weights[k];
-  }
-  if (left_[i]-- > 0) --sum_;
-  return context_.next[i].first;
+  return take(random.below(sum), weights);
 }
 
 void Urn::put_back(SymbolId symbol) {
-  if (++left_[index(symbol)] > 0) ++sum_;
+  ++left_[index(symbol)];
+  ++sum_;
 }
 
 }  // namespace fsr

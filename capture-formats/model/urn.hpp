@@ -26,7 +26,7 @@ class Urn {
   bool divides(double part) const;
 
   SymbolId draw(Random& random);
-  // Draws one that is none of `without`, also from beyond this filling. None: the context has no other.
+  // Draws one that is none of `without`. None: the filling has no other, because a symbol from beyond it could lead into a loop.
   std::optional<SymbolId> draw_other(std::span<const SymbolId> without, Random& random);
   // Returns a symbol that was drawn, because it was not used.
   void put_back(SymbolId symbol);
@@ -34,6 +34,7 @@ class Urn {
  private:
   size_t index(SymbolId symbol) const;
   void fill(double from, double part);
+  SymbolId take(uint64_t at, std::span<const uint64_t> weights);
 
   const ModelContext& context_;
   double share_;
@@ -41,8 +42,8 @@ class Urn {
   double part_ = 1;
   double given_ = 0;             // fillings that the urn has given, to itself or to those of processes
   std::vector<double> offsets_;  // by symbol, below 1: so that a count of a half is in every second filling
-  std::vector<int64_t> left_;    // by symbol of the context; below 0: more were drawn than the filling had
-  int64_t sum_ = 0;              // sum of the values above 0
+  std::vector<uint64_t> left_;   // by symbol of the context
+  uint64_t sum_ = 0;             // of `left_`
 };
 
 }  // namespace fsr

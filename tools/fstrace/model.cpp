@@ -87,11 +87,21 @@ int check(const LoadModel& model, const std::string& trace) {
   return 0;
 }
 
+// Throws if a trace is given twice, under whatever names.
+void refuse_copies(const std::vector<std::string>& files, const std::vector<std::unique_ptr<TraceReader>>& traces) {
+  for (size_t i = 0; i < traces.size(); ++i)
+    for (size_t k = i + 1; k < traces.size(); ++k)
+      if (traces[i]->header().id == traces[k]->header().id && traces[i]->file_bytes() == traces[k]->file_bytes())
+        throw std::runtime_error(files[k] + ": given twice, as " + files[i] +
+                                 "; a model learns from different traces of one load");
+}
+
 LoadModel learn(const Options& options, int* status) {
   ModelLearner learner(options.keep_commands);
   StatusLine line(false);
   std::vector<std::unique_ptr<TraceReader>> traces;
   for (const std::string& file : options.files) traces.push_back(open_trace(file));
+  refuse_copies(options.files, traces);
   for (bool survey : {true, false})
     for (size_t i = 0; i < traces.size(); ++i) {
       TraceReader& reader = *traces[i];
@@ -110,6 +120,20 @@ LoadModel learn(const Options& options, int* status) {
   return model;
 }
 
+// Makes up the begin of a run, and tells what of it can't be made up. Throws std::runtime_error if that is all.
+void check_run(const LoadModel& model, const std::string& name) {
+  constexpr uint64_t kEnough = 1'000'000;  // steps
+  ModelSource source(model, {});
+  const ModelCounts& counts = source.counts();
+  OpBatch batch;
+  while (counts.operations + counts.left_out < kEnough && source.next(batch)) {
+  }
+  if (!counts.operations) throw std::runtime_error("no operation of this load can be made up: " + left_out_text(counts));
+  if (counts.left_out_share() > kMostLeftOut)
+    fmt::print(stderr, "fstrace: {}: a run leaves out {:.0f} % of the steps, which can't be made up: {}\n", name,
+               counts.left_out_share() * 100, left_out_text(counts));
+}
+
 int run(const Options& options) {
   std::optional<LoadModel> known = model_by_name(options.files.front());
   const bool given = known.has_value();
@@ -119,15 +143,12 @@ int run(const Options& options) {
                              "or --check");
   if (!given && options.output.empty())
     throw std::runtime_error("model: expected --output FILE for the model of these traces, or a model instead of traces");
-  for (size_t i = 0; i < options.files.size(); ++i)
-    for (size_t k = i + 1; k < options.files.size(); ++k)
-      if (options.files[i] == options.files[k])
-        throw std::runtime_error(options.files[i] + ": given twice; a model learns from different traces of one load");
   int status = 0;
   std::optional<OutputFile> output;
   if (!given) output.emplace(options.output, options.force, Readers::by_umask);
   const LoadModel model = given ? std::move(*known) : learn(options, &status);
   if (output) {
+    check_run(model, options.output);
     const std::string bytes = model_bytes(model);
     output->finish(bytes);
     fmt::print("{}: {} of {} operations, {} symbols, {} contexts\n", options.output, format_size(bytes.size()),

@@ -107,8 +107,9 @@ class ModelInput final : public Input {
     const int written = dup(file.get());
     if (written < 0) throw std::runtime_error(name_ + ": too many open files");
     counts_ = write_model_trace(model_, made, written);
+    if (counts_.operations == 0 && made.duration == 0) throw std::runtime_error(name_ + ": no operation of it can be made up");
     if (counts_.operations == 0)
-      throw std::runtime_error(name_ + ": no operation within " + format_duration(duration_) + "; use a longer --duration");
+      throw std::runtime_error(name_ + ": no operation within " + format_duration(made.duration) + "; use a longer --duration");
     trace_ = trace_input(file.release(), name_, replay);
     if (share_.ranks > 1) trace_->take_share(share_.rank, share_.ranks, share_.force);
   }

@@ -35,9 +35,15 @@ void ModelSection::json(nlohmann::json& document) const {
 }
 
 std::vector<std::string> ModelSection::reasons() const {
+  std::vector<std::string> reasons;
   const double off = std::abs(double(counts.operations) - double(counts.wanted));
-  if (off <= std::max(10.0, double(counts.wanted) * kDeviation) + double(counts.unsure)) return {};
-  return {fmt::format("the model made {} operations, not {}", format_count(counts.operations), format_count(counts.wanted))};
+  if (off > std::max(10.0, double(counts.wanted) * kDeviation))
+    reasons.push_back(
+        fmt::format("the model made {} operations, not {}", format_count(counts.operations), format_count(counts.wanted)));
+  if (counts.left_out_share() > kMostLeftOut)
+    reasons.push_back(
+        fmt::format("the model left out {:.0f} % of its steps: {}", counts.left_out_share() * 100, left_out_text(counts)));
+  return reasons;
 }
 
 }  // namespace fsr

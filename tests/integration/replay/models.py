@@ -157,7 +157,9 @@ refused("options of traces that a model lacks are refused", "is a model, but --f
 refused("a load and a scale together are refused", "leave one out", FSREPLAY, model, "memory:", "--load", "100", "--scale", "2x")
 refused("a model is not learned from a model", "is a model already", fstrace_program(), "model", model, "-o", "x.fsmodel")
 refused("an existing model stays", "exists", fstrace_program(), "model", f"{name}.1.zst", "-o", model)
-refused("a trace that is given twice is refused", "given twice", fstrace_program(), "model", f"{name}.1.zst", f"{name}.1.zst", "-o", "x.fsmodel")
+shutil.copy("mail.1.zst", "copy.zst")
+for case, again in (("a trace that is given twice is refused", "mail.1.zst"), ("a copy of a trace is refused", "copy.zst")):
+    refused(case, "given twice", fstrace_program(), "model", "mail.1.zst", again, "-o", "x.fsmodel")
 
 shutil.rmtree(work)
 sys.exit(cases.status())

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text on what a model could not make up.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "model/model_source.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+std::string left_out_text(const ModelCounts& counts) {
+  constexpr size_t kMost = 4;
+  std::vector<std::pair<uint64_t, std::string>> rows;
+  for (const auto& [symbol, n] : counts.left_out_symbols) {
+    const auto& [kind, error] = symbol;
+    const char* name = error ? strerrorname_np(error) : nullptr;
+    rows.emplace_back(n, fmt::format("{}{} {}", op_name(kind), name ? fmt::format(" {}", name) : "", format_count(n)));
+  }
+  std::sort(rows.rbegin(), rows.rend());
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) text += (i ? ", " : "") + rows[i].second;
+  return rows.size() > kMost ? text + " …" : text;
+}
+
+}  // namespace fsr
