@@ -53,6 +53,9 @@ fsshim capture /mnt/odd --via kernel -o /share/map.zst -- odd_calls /mnt/odd map
 cd /mnt; mkdir lower upper work over; mount -t overlay over -o lowerdir=lower,upperdir=upper,workdir=work over; cd /
 fsshim capture /mnt/over --via kernel -o /share/over.zst -- odd_calls /mnt/over map 2>/share/over.err >&2; status over $?
 umount /mnt/over
+mkdir -p /mnt/gone/d; { while [ ! -e /tmp/in ]; do sleep 0.1; done; rmdir /mnt/gone/d; touch /tmp/out; } &
+fsshim capture /mnt/gone --via kernel -o /share/gone.zst -- sh -c \
+  'cd /mnt/gone/d; stat . >/dev/null; touch /tmp/in; while [ ! -e /tmp/out ]; do sleep 0.1; done; sleep 1; stat . >/dev/null' 2>/share/gone.err >&2; status gone $?
 
 # A snapshot's files have the inode numbers of those that it is of.
 mkdir /mnt/btrfs; mount -t btrfs /dev/vda /mnt/btrfs; cd /mnt/btrfs
@@ -249,6 +252,9 @@ ended 'overlay: status' over 0
 check_status 'overlay: no page fault is of a nameless file' 1 '' sh -c 'fstrace dump share/over.zst | grep -E " (read|write) #"'
 [ ${#suite[@]} != 0 ] || check_status 'overlay: page faults are told' 0 'up to [0-9]+ page faults' fstrace info share/over.zst
 ended 'btrfs: status' btrfs 0
+ended 'removed by others: status' gone 0
+check_status 'removed by others: a working directory stays the same' 0 '^1 1$' \
+  sh -c 'fstrace dump share/gone.zst | awk "/ lookup d / {n++} / getattr d /{seen[\$7] = 1} END {for (i in seen) m++; print n, m}"'
 check_status 'btrfs: a file of a snapshot is another one' 0 'write two/file' fstrace dump share/btrfs.zst
 if [ "$refused" = 4 ]; then ok 'odd calls: what another user may not do'; else not_ok 'odd calls: what another user may not do' "$refused of 4"; fi
 
