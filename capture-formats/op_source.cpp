@@ -10,10 +10,15 @@ constexpr size_t kChunk = 256 * 1024;
 
 void* Arena::allocate(size_t bytes, size_t align) {
   for (;; ++chunk_, used_ = 0) {
-    // A large request gets a chunk before the next one, which stays for what follows.
+    // A large request gets a chunk before the next one, which stays for what follows: a later one, if it is large enough.
     if (chunk_ == chunks_.size() || (used_ == 0 && bytes > chunks_[chunk_].size)) {
+      const auto here = chunks_.begin() + ptrdiff_t(chunk_);
+      const auto fits = std::find_if(here, chunks_.end(), [&](const Chunk& c) { return c.size >= bytes; });
       const size_t size = std::max(kChunk, bytes);
-      chunks_.insert(chunks_.begin() + ptrdiff_t(chunk_), Chunk{std::unique_ptr<std::byte[]>(new std::byte[size]), size});
+      if (fits != chunks_.end())
+        std::rotate(here, fits, fits + 1);
+      else
+        chunks_.insert(here, Chunk{std::unique_ptr<std::byte[]>(new std::byte[size]), size});
     }
     const size_t at = (used_ + align - 1) & ~(align - 1);
     if (at + bytes > chunks_[chunk_].size) continue;

@@ -43,15 +43,15 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
-// Values that occurred less than three times lose all but their first binary digits, so that no file is known by its size.
+// Values that occurred less than `rare` times lose all but their first binary digits, so that no file is known by its size.
 constexpr int kExactDigits = 7;
-Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most) {
+Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint64_t rare) {
   for (uint64_t& size : samples) size = std::min(size, most);
   std::sort(samples.begin(), samples.end());
   for (auto from = samples.begin(); from != samples.end();) {
     const auto to = std::upper_bound(from, samples.end(), *from);
     const int inexact = std::max(0, digits(*from) - kExactDigits);
-    if (uint64_t(to - from) < kRare) std::fill(from, to, *from >> inexact << inexact);
+    if (uint64_t(to - from) < rare) std::fill(from, to, *from >> inexact << inexact);
     from = to;
   }
   return Quantiles::of_sizes(std::move(samples));
@@ -181,7 +181,7 @@ void ModelLearner::Impl::keep_sizes(const std::vector<SymbolId>& kept, LoadModel
   for (auto& [key, samples] : common)
     if (samples.size() >= kRare)
       model.sizes[{uint32_t(key.first), key.second}] =
-          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes);
+          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes, kRare * runs.size());
 }
 
 // Gives steps the numbers of the model. Returns how many operations are left.
@@ -348,7 +348,7 @@ LoadModel ModelLearner::finish() {
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
   in.keep_sizes(kept, model);
-  model.files = sizes_of(std::move(in.observer.files()), kMostBytes);
+  model.files = sizes_of(std::move(in.observer.files()), kMostBytes, kRare * in.runs.size());
   model.hot = in.hot.names();
   model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
   mend_hot_names(model, in.hot);

@@ -36,9 +36,8 @@ class Pace {
   void apply(Op& op) {
     if (op.start > end_ && time_code(uint64_t(op.start - end_)) >= shortest_) shift_ += factor_ * double(op.start - end_);
     end_ = std::max(end_, op.end());
-    const auto start = int64_t((double(op.start) + shift_) * rest_);
-    op.duration = int64_t((double(op.end()) + shift_) * rest_) - start;
-    op.start = start;
+    op.start = int64_t((double(op.start) + shift_) * rest_);
+    if (rest_ < 1) op.duration = int64_t(double(op.duration) * rest_);  // never longer: it is what a replay is compared with
   }
 
  private:
@@ -47,7 +46,7 @@ class Pace {
   size_t shortest_ = 0;                           // code of a pause
   double factor_ = 0;                             // by which pauses become longer
   double shift_ = 0;                              // ns
-  double rest_ = 1;                               // for all times, if pauses do not suffice
+  double rest_ = 1;                               // for all starts, if pauses do not suffice
 };
 
 }  // namespace

@@ -56,8 +56,12 @@ std::string xml_text(std::string_view bytes) {
 }
 
 std::string xml_lines(std::string_view bytes) {
-  const size_t end = bytes.find('\n');
-  return end == bytes.npos ? xml_text(bytes) : xml_text(bytes.substr(0, end)) + "\n" + xml_lines(bytes.substr(end + 1));
+  std::string out;
+  for (size_t end; (end = bytes.find('\n')) != bytes.npos; bytes.remove_prefix(end + 1)) {
+    out += xml_text(bytes.substr(0, end));
+    out += '\n';
+  }
+  return out + xml_text(bytes);
 }
 
 std::string first_part(const std::string& text, size_t most) {

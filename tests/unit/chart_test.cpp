@@ -25,6 +25,8 @@ TEST_CASE("the HTML writer turns any bytes into valid text") {
   CHECK(xml_text("<script>alert(1)</script>") == "&lt;script&gt;alert(1)&lt;/script&gt;");
   CHECK(xml_text("a\"b'c&d") == "a&quot;b&#39;c&amp;d");
   CHECK(xml_text(std::string("x\0\n\xff", 4)) == "x\\x00\\x0a\\xff");
+  CHECK(xml_lines("a<\nb\n") == "a&lt;\nb\n");
+  CHECK(xml_lines(std::string(300'000, '\n')).size() == 300'000);
 }
 
 TEST_CASE("a chart has a text for each point, even if it has one point or none") {

@@ -13,6 +13,7 @@
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
 #include "model/urn.hpp"
+#include "util/random.hpp"
 #include "util/stop_signals.hpp"
 
 using namespace fsr;
@@ -121,6 +122,23 @@ TEST_CASE("model: memory of a batch does not grow with its uses", "[model]") {
     for (int i = 0; i < 100'000; ++i) batch.arena.copy("n123456");
   }
   CHECK(batch.arena.memory() < size_t(32) << 20);
+}
+
+TEST_CASE("model: memory of batches of large and small pieces is a small multiple of the largest batch", "[model]") {
+  OpBatch batch;
+  Random random(1);
+  size_t most = 0;
+  for (int use = 0; use < 3000; ++use) {
+    batch.clear();
+    size_t needed = 0;
+    for (int i = 0; i < 256; ++i) {
+      const size_t bytes = random.below(10) == 0 ? size_t(1) << 20 : 1 + random.below(4096);
+      batch.arena.make<char>(bytes);
+      needed += bytes;
+    }
+    most = std::max(most, needed);
+  }
+  CHECK(batch.arena.memory() < 2 * most);
 }
 
 TEST_CASE("model: a signal ends the making of operations", "[model]") {

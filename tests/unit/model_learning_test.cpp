@@ -52,6 +52,7 @@ class Learning {
     const Attr set{.valid = kAttrSize, .size = size};
     add({.kind = OpKind::setattr, .object = kFile, .handle = 1, .set = &set});
   }
+  void end_trace() { learner_.end_trace(); }
   LoadModel finish() { return learner_.finish(); }
 
  private:
@@ -212,6 +213,19 @@ TEST_CASE("model: sizes and ranges that occurred less than three times are not k
     CHECK(json.find(value) == std::string::npos);
   CHECK(json.find("4097") != std::string::npos);
   CHECK(model.ranges.empty());
+}
+
+TEST_CASE("model: a size that each of several captures has once is not kept", "[model]") {
+  Learning load;
+  for (int capture = 0; capture < 4; ++capture, load.end_trace())
+    for (int i = 0; i < 100; ++i) {
+      const Attr attr{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = i == 50 ? 987'654'321u : 4097u};
+      const std::string name = "q" + std::to_string(i);
+      load.add({.kind = OpKind::lookup, .object = ObjectId(1000 + i), .parent = kRootObject, .name = name, .attr = &attr});
+    }
+  const std::string json = model_json(load.finish());
+  CHECK(json.find("987654321") == std::string::npos);
+  CHECK(json.find("4097") != std::string::npos);
 }
 
 TEST_CASE("model: ranges of locks that stay keep their places", "[model]") {

@@ -246,6 +246,25 @@ TEST_CASE("model: a run of a shipped model fills its time with as many operation
   CHECK(models >= 13);
 }
 
+TEST_CASE("model: operations of a small part of a load last no longer than those of the load", "[model]") {
+  for (const char* name : {"archive", "git", "sqlite"}) {
+    const LoadModel model = read_model(std::string(FSR_TEST_DATA "/../../models/") + name + ".fsmodel");
+    const auto median = [&](double load) {
+      const int fd = unnamed_file(), copy = dup(fd);
+      write_model_trace(model, {.load = load}, fd);
+      TraceReader trace(copy, "trace");
+      OpBatch batch;
+      std::vector<int64_t> durations;
+      while (trace.next(batch))
+        for (const Op& op : batch.ops) durations.push_back(op.duration);
+      std::sort(durations.begin(), durations.end());
+      return durations[durations.size() / 2];
+    };
+    INFO(name);
+    CHECK(median(0.05) <= 2 * median(1));
+  }
+}
+
 TEST_CASE("model: a file has no names, commands or content", "[model]") {
   CHECK(model_json(model_of(6, 50)).find("secret") == std::string::npos);
   CHECK(model_json(model_of(6, 50, true)).find("secretcommand") != std::string::npos);
