@@ -47,6 +47,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   fsr::occupy_standard_streams();
-  fsr::report_size_limits();
+  fsr::survive_size_limits();
   return fsr::status_of_output("fsreplay", run(argc, argv));
 }

@@ -35,8 +35,6 @@ TraceHeader header_of(const CaptureSetup& setup) {
   header.identity = directory_identity(setup.captured.root.get());
   report_limits(setup.captured, header, mappings.why_seen, setup.options.force);
   report_sockets(setup.directory(), header);
-  if (!setup.options.force) need_memory();
-  tell_processor_time_limit("applications get errors then");
   return header;
 }
 
@@ -59,6 +57,9 @@ CaptureSetup::CaptureSetup(CaptureOptions& o)
       mappings(options, captured.below.type),
       header(header_of(*this)),
       fields{{"directory", captured.path}, {"trace", output.full_name()}, {"command", header.command}},
-      control(fields) {}
+      control(fields) {
+  if (!options.force) need_memory();
+  tell_processor_time_limit("applications get errors then");
+}
 
 }  // namespace fsr::shim

@@ -28,8 +28,8 @@ constexpr size_t kLeastStack = size_t(1) << 20;  // bytes, of each thread
 
 static void keep_descriptors(rlim_t kept);
 
-// Raises the limit to `most` if that is permitted, else to the hard limit. Keeps what it was in `original`.
-static void raise(ProcessSettings& original, __rlimit_resource resource, rlim_t most) {
+// Lifts the limit to `most` if that is permitted, else to the hard limit. Keeps what it was in `original`.
+static void lift(ProcessSettings& original, __rlimit_resource resource, rlim_t most) {
   rlimit before;
   getrlimit(resource, &before);
   original.limits.emplace_back(resource, before);
@@ -62,13 +62,13 @@ ProcessSettings leave_surroundings() {
   original.umask = umask(0);
   rlim_t most_files = 0;
   std::ifstream("/proc/sys/fs/nr_open") >> most_files;
-  raise(original, RLIMIT_NOFILE, most_files);
+  lift(original, RLIMIT_NOFILE, most_files);
   keep_descriptors(kReservedDescriptors);
   // The kernel holds each application to its own limit before a write gets here.
-  raise(original, RLIMIT_FSIZE, 0);
+  lift(original, RLIMIT_FSIZE, 0);
   // These limits would end this process in the middle of a capture.
-  for (auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU}) raise(original, resource, RLIM_INFINITY);
-  raise(original, RLIMIT_STACK, kLeastStack);
+  for (auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU}) lift(original, resource, RLIM_INFINITY);
+  lift(original, RLIMIT_STACK, kLeastStack);
   prepare_threads();
   return original;
 }

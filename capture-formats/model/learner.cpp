@@ -43,8 +43,9 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
-// Values that occurred less than `rare` times lose all but their first binary digits, so that no file is known by its size.
-constexpr int kExactDigits = 7;
+constexpr int kExactDigits = 7;  // binary, of a rare size
+
+// Values that occurred less than `rare` times lose all but their first digits, so that no file is known by its size.
 Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint64_t rare) {
   for (uint64_t& size : samples) size = std::min(size, most);
   std::sort(samples.begin(), samples.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of a model: its processes, and when each goes on. For the source files of ModelSource.
+// A run of a model: its processes, and when each goes on. The source files of ModelSource share it.
 #pragma once
 
 #include <algorithm>

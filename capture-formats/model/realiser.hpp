@@ -27,7 +27,7 @@ struct Actor {
   std::vector<HandleId> handles;  // open, the one used last is the last
   ObjectId absent_in = kNoObject;
   uint64_t absent = 0;  // name that was looked up last and not found
-  // By files and directories. True: none of them that the thread uses, or any thread, is opened during the run.
+  // Index 0: files; 1: directories. True: none of them that the thread uses, or any thread, is opened during the run.
   std::array<bool, 2> own_open_before{}, all_open_before{};
 };
 

@@ -17,7 +17,7 @@ void occupy_standard_streams() {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-void report_size_limits() {
+void survive_size_limits() {
   signal(SIGXFSZ, [](int) {});  // not SIG_IGN, which programs that are executed would inherit
 }
 

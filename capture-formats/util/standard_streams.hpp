@@ -11,7 +11,7 @@ namespace fsr {
 void occupy_standard_streams();
 
 // A file that may grow no further (RLIMIT_FSIZE) fails with EFBIG from now on, which is reported, instead of ending the program.
-void report_size_limits();
+void survive_size_limits();
 
 // Prints a complete report, even if handled signals arrive meanwhile. status_of_output() reports failures.
 void print_whole(std::string_view text);

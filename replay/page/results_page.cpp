@@ -16,7 +16,7 @@ namespace fsr::page {
 
 namespace {
 
-constexpr size_t kMostDifferences = 30;  // rows of them
+constexpr size_t kMostDifferences = 30;  // rows of their table
 constexpr int kRefresh = 5;              // s after which a browser loads the page of a run that goes on again
 
 std::string several_title(const std::vector<ChosenRun>& runs) {

@@ -60,7 +60,7 @@ int BPF_PROG(others_link_ended, struct dentry* old, void* ids, struct inode* dir
   return 0;
 }
 
-// After a removal, by unlink(2), rmdir(2) or another machine.
+// The kernel calls d_delete() after a removal, by unlink(2), rmdir(2) or another machine.
 SEC("fentry/d_delete")
 int BPF_PROG(others_remove, struct dentry* dentry) {
   if (name_changed(dentry, dentry->d_sb)) removed(dentry->d_inode);

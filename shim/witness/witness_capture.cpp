@@ -162,6 +162,7 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
       recorder_(sink_, scope(), options.kernel_ring, epoch_),
       signals_(open_signals()),
       mounts_(fence_ ? open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC) : -1) {
+  tell_processor_time_limit("the trace ends then");
   recorder_.start([this] {
     struct stat s;
     if (command_)
@@ -176,7 +177,6 @@ WitnessCapture::WitnessCapture(CaptureOptions& options)
 TraceHeader WitnessCapture::make_header() {
   TraceHeader header = describe(options_, captured_.path, captured_.below, "");
   header.visibility = kVisibility;
-  tell_processor_time_limit("the trace ends then");
   if (options_.everywhere)
     header.visibility += "; captured: " + captured_processes() + ", through any mount" +
                          (cgroups_.empty() ? "" : "; not: names that other processes change");

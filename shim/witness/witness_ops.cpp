@@ -84,7 +84,7 @@ Attr wanted(const witness_record& r) {
   return set;
 }
 
-// By enum witness_kind: of a file, and of a directory.
+// The index is an enum witness_kind. Each entry has the kind of operation on a file, and that on a directory.
 constexpr OpKind kKinds[kWitnessKinds][2] = {
     {OpKind::null, OpKind::null},           {OpKind::lookup, OpKind::lookup},
     {OpKind::getattr, OpKind::getattr},     {OpKind::setattr, OpKind::setattr},

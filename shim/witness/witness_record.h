@@ -49,7 +49,7 @@ enum witness_kind {
   kWitnessSetlk,
   kWitnessGetlk,
   kWitnessFlock,
-  kWitnessRemoved,  // no operation: somebody else removed the last name of a file
+  kWitnessRemoved,  // no operation: the last name of a file was removed by an uncaptured process
   kWitnessKinds,    // their number
 };
 

@@ -239,7 +239,7 @@ TEST_CASE("memory follows the threads that live, the files that exist and the op
       trace(Made(kWitnessMkdir, now + 2, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
       trace(Made(kWitnessPlace, now + 3, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
       trace(Made(kWitnessRmdir, now + 4, kRoot, "d").object(directory, S_IFDIR | 0755, 2));
-      // A file with two names that somebody else removes.
+      // A file has two names, which an uncaptured process removes.
       const uint64_t others = 3000 + uint64_t(now);
       for (const char* name : {"one", "two"})
         trace(Made(kWitnessGetattr, now + 5, kRoot, name).object(others, S_IFREG | 0644, 2));

@@ -69,6 +69,6 @@ int run(int argc, char** argv, const std::atomic<int>& stop) {
 
 int main(int argc, char** argv) {
   fsr::occupy_standard_streams();
-  fsr::report_size_limits();
+  fsr::survive_size_limits();
   return fsr::status_of_output("fsbench", fsr::fsbench::run(argc, argv, fsr::count_stop_signals()));
 }

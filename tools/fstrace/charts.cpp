@@ -11,7 +11,7 @@
 
 namespace fsr::fstrace {
 
-constexpr size_t kDepths = 32;        // columns of it
+constexpr size_t kDepths = 32;        // columns of a chart
 constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
 constexpr size_t kMostBins = 60;      // of latencies
 

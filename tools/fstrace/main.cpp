@@ -95,6 +95,6 @@ std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& given) {
 
 int main(int argc, char** argv) {
   fsr::occupy_standard_streams();
-  fsr::report_size_limits();
+  fsr::survive_size_limits();
   return fsr::status_of_output("fstrace", fsr::fstrace::run(argc, argv));
 }
