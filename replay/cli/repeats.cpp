@@ -1,39 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an input several times: --repeat and --find-scale. Each run begins with the tree of the image, on a target that was opened
-// again. A line reports each run as soon as it is over.
+// --repeat: runs an input several times. Each run begins with the tree of the image, on a target that was opened again. A line
+// reports each run as soon as it is over.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/replay.hpp"
-#include "cycle/condition.hpp"
-#include "cycle/scale_search.hpp"
-#include "engine/run_merge.hpp"
 #include "measure/bound.hpp"
 #include "measure/paired.hpp"
-#include "trace/bytes.hpp"
+#include "report/json_member.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
 namespace {
-
-// Section that adds one member to the JSON report.
-class Member final : public ReportSection {
- public:
-  Member(std::string name, nlohmann::json value) : name_(std::move(name)), value_(std::move(value)) {}
-  void facts(Facts&) const override {}
-  void json(nlohmann::json& document) const override { document[name_] = value_; }
-
- private:
-  const std::string name_;
-  const nlohmann::json value_;
-};
 
 struct Figure {
   const char* name;  // its name in the results
@@ -64,32 +47,6 @@ std::string row(const std::string& name, const std::array<std::string, kFigureCo
   for (const std::string& cell : cells) text += fmt::format(" {:>12}", cell);
   return text + "\n";
 }
-
-// Sum of the runs at one load. A run of a trace can't be longer than the trace, so several runs add up to enough operations.
-struct Pooled {
-  static constexpr unsigned kMostRuns = 5;
-  RunResult sum;
-  unsigned runs = 0;
-  bool kept_up = true;  // all operations were issued and answered about when they were due
-
-  int64_t longest() const { return sum.elapsed; }  // elapsed time of the longest run, ns
-  void add(const RunResult& run) {
-    add_result(sum, run);
-    constexpr int64_t kTail = 200'000'000;  // ns that the last operations may take
-    kept_up &= run.overdue == 0 && run.unfinished == 0 && run.elapsed - run.planned <= run.planned / 50 + kTail;
-    ++runs;
-  }
-  bool enough(const RunLength& least) const { return sum.issued() >= least.operations || runs == kMostRuns; }
-  // Returns why the answer is not reliable. Empty: it is.
-  std::string doubt(const RunLength& least) const {
-    const bool few = sum.issued() < least.operations;
-    // The last operations are due a little before the end.
-    if (!few && longest() >= least.time - least.time / 10) return "";
-    return fmt::format("uncertain: {} operations in {} of {}; at least {} in {} are required", format_count(sum.issued()),
-                       runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest()),
-                       format_count(least.operations), format_duration(least.time));
-  }
-};
 
 }  // namespace
 
@@ -169,113 +126,11 @@ int Replay::run_repeats() {
   }
   files_.look_at(afterwards_);
   if (command_.json) {
-    report_.sections.push_back(std::make_shared<Member>("repeat", document));
+    report_.sections.push_back(std::make_shared<JsonMember>("repeat", document));
     return worse_status(status, finish());
   }
   print(row("median", medians) + row("spread", spreads));
   return worse_status(status, int(afterwards_.failed()));
-}
-
-namespace {
-
-// The latest run at one load of a search.
-struct Seen {
-  double achieved;
-  std::string limit, doubt, measured;
-  int status;
-};
-using SeenLoads = std::map<double, Seen>;  // by factor
-
-std::string answer_text(const ScaleAnswer& answer, SeenLoads& seen, const LoadUnit& unit, const std::string& condition) {
-  const double holds = answer.holds * unit.one, breaks = answer.breaks * unit.one;
-  if (holds > 0 && breaks > 0)
-    return fmt::format("this target takes {:.4g} {}, {:.0f} op/s, within {}; at {:.4g} {}", holds, unit.words,
-                       seen[answer.holds].achieved, condition, breaks, seen[answer.breaks].limit);
-  if (holds > 0) return fmt::format("this target takes more than {:.4g} {} within {}", holds, unit.words, condition);
-  if (answer.futile)
-    return fmt::format("no load satisfies {}: {} at {:.4g} {}, no better than at a higher load", condition,
-                       seen[answer.breaks].measured, breaks, unit.words);
-  return fmt::format("this target takes less than {:.4g} {} within {}: {}", breaks, unit.words, condition,
-                     seen[answer.breaks].measured);
-}
-
-}  // namespace
-
-int Replay::run_search() {
-  const Condition condition(command_.find_scale);
-  const LoadUnit unit = input_->load_unit();
-  const RunLength least = condition.least();
-  SeenLoads seen;
-  std::optional<int> early;
-  bool reported = false;  // run_alone() has printed a report
-  print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
-  ScaleSearch search([&](double factor) -> std::optional<ScaleSearch::Attempt> {
-    Pooled pooled;
-    bool failed = false;
-    do {
-      try {
-        if ((early = run_alone(factor, least))) {
-          reported = true;
-          return std::nullopt;
-        }
-      } catch (const LostRank& e) {
-        lost_between(e);
-        early = 1;
-        return std::nullopt;
-      } catch (const std::exception& e) {
-        if (seen.empty() && pooled.runs == 0) throw;
-        end_between(e);
-        failed = true;
-        early = 1;
-        break;
-      }
-      if (over(false)) {
-        if (!ranks_.whole() && !afterwards_.failed()) fmt::print(stderr, "fsreplay: {}\n", report_.aftermath);
-        early = 1;
-        return std::nullopt;
-      }
-      pooled.add(report_.result);
-    } while (ranks_.of_root(pooled.enough(least) ? 0 : 1) > 0);
-    if (pooled.runs == 0) return std::nullopt;
-    if (ranks_.of_root(double(pooled.sum.issued())) == 0) {
-      if (ranks_.root())
-        fmt::print(stderr,
-                   "fsreplay: --find-scale: no operation was issued in {} at {:.4g} {}; use a longer run or a higher load\n",
-                   format_duration(pooled.longest()), factor * unit.one, unit.words);
-      early = 1;
-      return std::nullopt;
-    }
-    const RunResult& r = report_.result;
-    const double strain = ranks_.of_root(condition.strain(pooled.sum));
-    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), condition.measured(pooled.sum), verdict(report_).status};
-    print(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
-                      quantile_text(pooled.sum.response, pooled.sum.open, 0.5),
-                      quantile_text(pooled.sum.response, pooled.sum.open, 0.99), seen[factor].measured,
-                      strain < 1 ? "holds" : "broken"));
-    if (failed) return std::nullopt;
-    return ScaleSearch::Attempt{strain, ranks_.of_root(pooled.kept_up) > 0};
-  });
-  const std::optional<ScaleAnswer> answer = search.find();
-  files_.look_at(afterwards_);
-  if (!answer) return command_.json && !reported ? worse_status(*early, finish()) : *early;
-  const bool between = answer->holds > 0 && answer->breaks > 0;
-  std::string text = answer_text(*answer, seen, unit, condition.text());
-  const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
-  if (!doubt.empty()) text += "; " + doubt;
-  const int status = worse_status(between ? seen[answer->holds].status : 1, int(afterwards_.failed()));
-  print(text + "\n");
-  if (!command_.json) return status;
-  report_.sections.push_back(
-      std::make_shared<Member>("find_scale", nlohmann::json{{"condition", condition.text()},
-                                                            {"unit", unit.words},
-                                                            {"holds", answer->holds * unit.one},
-                                                            {"breaks", answer->breaks * unit.one},
-                                                            {"achieved_per_s", seen[answer->holds].achieved},
-                                                            {"limited_by", seen[answer->breaks].limit},
-                                                            {"doubt", doubt},
-                                                            {"answer", text}}));
-  finish();
-  return status;
 }
 
 }  // namespace fsr

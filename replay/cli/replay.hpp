@@ -41,10 +41,11 @@ class Replay {
   void open_target_for_run();
 
   int run_rounds();
-  // In repeats.cpp: run_repeats() runs the same load several times. run_search() searches for the highest load that meets a
-  // condition. Both return the exit status.
+  // Runs the same load several times (repeats.cpp). Returns the exit status.
   int run_repeats();
+  // Searches for the highest load that meets a condition (find_scale.cpp). Returns the exit status.
   int run_search();
+  class Search;
   // Runs the only round of the input with `factor` times its load, on a target that earlier runs may have used. Returns the same
   // as run_round().
   std::optional<int> run_alone(double factor, const RunLength& least);

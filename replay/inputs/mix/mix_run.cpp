@@ -5,148 +5,112 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <string>
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/no_answer.hpp"
-#include "base/payload.hpp"
 #include "engine/limit.hpp"
 #include "engine/run_merge.hpp"
 #include "engine/unresponsive_time.hpp"
-#include "engine/verify.hpp"
+#include "inputs/mix/mix_thread.hpp"
 #include "measure/cpu_use.hpp"
 #include "measure/heartbeat.hpp"
-#include "threads/sim_context.hpp"
 #include "threads/thread_runner.hpp"
-#include "util/check.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr Row kFailing = kOpKinds;  // row for the times of failed calls; other calls are in the row of their kind
-constexpr uint64_t kDeckOfStream = uint64_t(1) << 32;  // first sequence of random numbers for the decks of the streams
-constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;   // distance between streams, above the ids of a working set
+constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;  // distance between streams, above the ids of a working set
 
-// Counters that all streams of a run share. They are touched only when a call does not go as expected.
-struct Shared {
-  std::atomic<uint64_t> differed{0}, unanswered{0};
-  std::atomic<bool> failed{false};  // true ends the run
-};
+// Returns the number of equal steps of an interval, each at most `longest` ns long. Prefers steps of whole nanoseconds, so that
+// the interval keeps its length.
+unsigned steps_of(int64_t interval, int64_t longest) {
+  const auto least = unsigned((interval + longest - 1) / longest);
+  for (unsigned steps = least; steps < 2 * least; ++steps)
+    if (interval % steps == 0) return steps;
+  return least;
+}
 
-// Counts of the streams on one worker.
-struct Book {
-  Book(size_t procedures, size_t mismatches) : dealt(procedures), verifier(false, mismatches) {}
-  RunResult result;  // only what SimContext does not count
-  std::vector<Dealt> dealt;
-  Verifier verifier;
-  ObjectSet objects;
-};
-
-// Room for the names of one operation.
-class OneRoom final : public NameRoom {
+// Follows a run: shows its progress, reports its intervals, and looks for times in which the target or this program stood still.
+class Watch {
  public:
-  std::string_view copy(std::string_view name) override {
-    FSR_CHECK(used_ + name.size() <= sizeof text_, "a name of " + std::to_string(name.size()) + " bytes");
-    char* to = text_ + used_;
-    used_ += uint8_t(name.copy(to, name.size()));
-    return {to, name.size()};
-  }
-  void clear() { used_ = 0; }
-
- private:
-  uint8_t used_ = 0;
-  char text_[71];  // two names of the longest number and a suffix
-};
-
-// The parts that all streams of a run use.
-struct Parts {
-  const MixPlan& plan;
-  const SizeModel& sizes;
-  const MixDealer dealer;
-  const RunOptions& options;
-  const uint64_t seed, streams;
-  Shared shared{};
-};
-
-// Takes 2 KiB with its coroutine and its SimContext, because there may be a million.
-class MixThread final : public SimThread {
- public:
-  // Stream number `index` of the run. `calls`: number of calls of this stream. `book`: of its worker.
-  MixThread(Parts& parts, const StreamPlace& place, uint64_t index, uint64_t calls, NewIds ids, Book& book)
-      : parts_(parts),
-        book_(book),
-        index_(index),
-        calls_(calls),
-        ids_(ids),
-        stream_(place, parts.sizes, parts.plan, Random(parts.seed, 3 + place.number), ids_),
-        deck_(parts.dealer.deck(Random(parts.seed, kDeckOfStream + place.number))) {
-    if (place.shared) deck_.begin_anywhere();
+  Watch(const RunOptions& options, Clock& clock, const MixShared& shared, uint64_t streams)
+      : options_(options),
+        clock_(clock),
+        shared_(shared),
+        streams_(streams),
+        steps_(steps_of(options.interval, options.progress_every)),
+        silence_(clock.now()) {
+    if (!options.inline_workers) heartbeat_.start(clock);
   }
 
-  SimTask run(SimContext& sim) override {
-    Op op;
-    for (uint64_t call = 0; call < calls_ && !sim.ended() && !parts_.shared.failed.load(std::memory_order_relaxed); ++call) {
-      op = {};
-      op.seq = parts_.streams * call + index_;
-      look_at(sim, op, co_await issue(sim, op));
-    }
+  // Progress is shown more often than intervals are reported. Each interval consists of equal steps of this length, ns.
+  int64_t step() const { return options_.interval / steps_; }
+  Heartbeat* heartbeat() { return &heartbeat_; }
+
+  void on_step(const Interval& step) {
+    show(step);
+    counts_.merge(step.counts);
+    if (!step.last && ++step_ < steps_) return;
+    step_ = 0;
+    if (options_.on_interval) options_.on_interval({++intervals_, counts_from_, step.to, counts_, step.last});
+    counts_ = {};
+    counts_from_ = step.to;
+  }
+
+  // Ends the watch, and adds what it saw to the result of the run.
+  void end(RunResult& r) {
+    silence_.end();
+    heartbeat_.stop();
+    r.silent = silence_.total();
+    r.longest_silence = silence_.longest();
+    r.stood_still = heartbeat_.total();
+    r.longest_stand = heartbeat_.longest();
+    if (!options_.inline_workers) r.stolen = int64_t(cpu_.next().stolen / 100 * double(r.elapsed));
   }
 
  private:
-  SimContext::PerformAwaiter issue(SimContext& sim, Op& op) {
-    room_.clear();
-    const size_t procedure = parts_.dealer.deal(deck_, stream_, op, room_);
-    ++book_.dealt[procedure][unsigned(op.kind)];
-    PerformOptions how;
-    if (op.kind == OpKind::write) how = {.payload = payload(op), .generated = true};
-    book_.result.kinds[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
-    return sim.perform(op, Row(op.kind), how);
-  }
-
-  std::string_view payload(const Op& op) {
-    if (op.length <= Payload::kDirect) return Payload::shared().get(op.object, op.offset, op.length);
-    if (!scratch_) scratch_ = std::make_unique<std::string>();
-    return Payload::shared().get(op.object, op.offset, op.length, *scratch_);
-  }
-
-  void look_at(SimContext& sim, const Op& op, const Outcome& outcome) {
-    KindResult& kind = book_.result.kinds[unsigned(op.kind)];
-    book_.result.auxiliary += outcome.auxiliary;
-    book_.objects.insert(op.object);
-    if (outcome.error != 0 && outcome.error != op.error) {
-      sim.count(kFailing, {.due = sim.issued(), .from = sim.issued(), .to = outcome.completed});
-      if (is_no_answer(outcome.error)) {
-        ++parts_.shared.unanswered;
-        book_.result.open.add(outcome.completed - sim.issued());
-      }
+  void show(const Interval& step) {
+    for (Row row = 0; row < kOpKinds; ++row) {
+      const KindCounters& cell = step.counts[row];
+      progress_.done += cell.count + cell.failed;
+      progress_.bytes += cell.bytes;
     }
-    if (book_.verifier.check(op, outcome, false, sim.issued() - sim.started()) == Match::matched) {
-      ++kind.matched;
-      return;
+    progress_.planned = progress_.done + streams_;
+    progress_.in_flight = step.last ? 0 : streams_;
+    progress_.differed = shared_.differed;
+    progress_.elapsed = step.to;
+    progress_.last = step.last;
+    if (step.last || step.to - looked_ >= options_.progress_every / 4 * 3) {
+      looked_ = step.to;
+      const int64_t now = clock_.now();
+      heartbeat_.beat(now);
+      silence_.look(now - heartbeat_.total(), progress_.done - shared_.unanswered, shared_.unanswered, progress_.in_flight);
     }
-    ++kind.differed;
-    ++parts_.shared.differed;
-    if (outcome.error != 0 && parts_.options.stop_on_error) parts_.shared.failed.store(true, std::memory_order_relaxed);
+    if (options_.progress) options_.progress(progress_);
   }
 
-  Parts& parts_;
-  Book& book_;
-  const uint64_t index_, calls_;
-  NewIds ids_;
-  MixStream stream_;
-  ShareDealer deck_;
-  OneRoom room_;
-  std::unique_ptr<std::string> scratch_;  // for payloads that have to be copied
+  const RunOptions& options_;
+  Clock& clock_;
+  const MixShared& shared_;
+  const uint64_t streams_;
+  const unsigned steps_;  // of an interval
+  UnresponsiveTime silence_;
+  Heartbeat heartbeat_;
+  CpuMeter cpu_;
+  Progress progress_;
+  int64_t looked_ = 0;  // ns since the start of the run: the latest look at the target
+  Tally counts_;        // of the interval that is not reported yet
+  int64_t counts_from_ = 0;
+  unsigned step_ = 0, intervals_ = 0;
 };
 
 // Converts the counts of a ThreadRunner to the result of a run.
 RunResult result_of(const RunnerResult& measured) {
   RunResult r;
   r.elapsed = measured.ended - measured.started;
-  r.failing = measured.counts[kFailing].service;
+  r.failing = measured.counts[kMixFailing].service;
   add_counts(r, measured.counts);
   r.operations = r.issued();
   for (const Unfinished& call : measured.unfinished) {
@@ -158,115 +122,72 @@ RunResult result_of(const RunnerResult& measured) {
   return r;
 }
 
-}  // namespace
-
-MixRun::MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
-    : plan_(plan), set_(set), sizes_(sizes), seed_(seed), calls_(calls) {}
-
-// Returns the number of equal steps of an interval, each at most `longest` ns long. Prefers steps of whole nanoseconds, so that
-// the interval keeps its length.
-static unsigned steps_of(int64_t interval, int64_t longest) {
-  const auto least = unsigned((interval + longest - 1) / longest);
-  for (unsigned steps = least; steps < 2 * least; ++steps)
-    if (interval % steps == 0) return steps;
-  return least;
-}
-
-RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
-  ThreadRunner runner(clock, options.inline_workers);
-  const unsigned workers = runner.add(target, options.workers);
-  const uint64_t streams = set_.streams();
-  Parts parts{plan_, sizes_, MixDealer(plan_), options, seed_, streams};
-  Shared& shared = parts.shared;
-  // The streams of a group share a worker, so they can share a book.
-  std::deque<Book> books;
-  for (unsigned i = 0; i < runner.workers(workers); ++i) books.emplace_back(plan_.procedures.size(), options.mismatches);
+// Returns the threads of all streams. The streams of a group share a worker, so they can share a book.
+std::vector<SimThreadSpec> threads(MixParts& parts, std::deque<MixBook>& books) {
   std::vector<SimThreadSpec> specs;
+  const uint64_t calls = parts.calls, streams = parts.streams;
   for (uint64_t index = 0; index < streams; ++index) {
-    const uint64_t calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
-    const StreamPlace place = set_.stream(index);
+    const uint64_t own = calls ? calls / streams + (index < calls % streams) : UINT64_MAX;
+    const StreamPlace place = parts.set.stream(index);
     // Ids of shared directories are dense, because targets and sets of objects keep dense ids in less memory.
     const uint64_t first = place.shared ? kIdsOfStream + index : kIdsOfStream * (index + 1);
     const NewIds ids{.object = first, .handle = first, .step = place.shared ? streams : 1};
     const auto group = unsigned(index % books.size());
-    specs.push_back({std::make_unique<MixThread>(parts, place, index, calls, ids, books[group]), 0, group});
+    specs.push_back({std::make_unique<MixThread>(parts, place, index, own, ids, books[group]), 0, group});
   }
+  return specs;
+}
 
-  if (options.meet)
-    if (const int64_t begin = options.meet(), early = begin - clock.now(); early > 0)
-      std::this_thread::sleep_for(std::chrono::nanoseconds(early));
-  const int64_t start = clock.now();
-  UnresponsiveTime silence(start);
-  Heartbeat heartbeat;
-  if (!options.inline_workers) heartbeat.start(clock);
-  CpuMeter cpu;
-  Progress progress;
-  Tally counts;  // of the interval that is not reported yet
-  int64_t counts_from = 0;
-  unsigned intervals = 0;
-  // Progress is shown more often than intervals are reported. An interval consists of equal steps.
-  const unsigned steps = steps_of(options.interval, options.progress_every);
-  unsigned step = 0;
-  int64_t looked = 0;  // ns since the start of the run: the latest look at the target
-  auto on_interval = [&](const Interval& interval) {
-    for (Row row = 0; row < kOpKinds; ++row) {
-      const KindCounters& cell = interval.counts[row];
-      progress.done += cell.count + cell.failed;
-      progress.bytes += cell.bytes;
-    }
-    progress.planned = progress.done + streams;
-    progress.in_flight = interval.last ? 0 : streams;
-    progress.differed = shared.differed;
-    progress.elapsed = interval.to;
-    progress.last = interval.last;
-    if (interval.last || interval.to - looked >= options.progress_every / 4 * 3) {
-      looked = interval.to;
-      const int64_t now = clock.now();
-      heartbeat.beat(now);
-      silence.look(now - heartbeat.total(), progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
-    }
-    if (options.progress) options.progress(progress);
-    counts.merge(interval.counts);
-    if (!interval.last && ++step < steps) return;
-    step = 0;
-    if (options.on_interval) options.on_interval({++intervals, counts_from, interval.to, counts, interval.last});
-    counts = {};
-    counts_from = interval.to;
-  };
-  const RunnerResult measured = runner.run(specs, {.duration = options.duration,
-                                                   .interval = options.interval / steps,
-                                                   .on_interval = on_interval,
-                                                   .record = options.record,
-                                                   .heartbeat = &heartbeat,
-                                                   .stop = options.stop});
-  silence.end();
-  heartbeat.stop();
-
-  RunResult r = result_of(measured);
-  r.began = measured.started;
-  r.workers = runner.workers(workers);
-  r.in_calls = measured.in_calls;
-  r.streams = streams;
-  r.unanswered = shared.unanswered;
-  r.silent = silence.total();
-  r.longest_silence = silence.longest();
-  r.stood_still = heartbeat.total();
-  r.longest_stand = heartbeat.longest();
-  if (!options.inline_workers) r.stolen = int64_t(cpu.next().stolen / 100 * double(r.elapsed));
-  r.stopped_on_error = shared.failed;
-  r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
-  dealt_.resize(plan_.procedures.size());
+// Adds the counts of the streams to the result. Returns the calls that were dealt.
+std::vector<Dealt> add_books(RunResult& r, std::deque<MixBook>& books, size_t procedures) {
+  std::vector<Dealt> dealt(procedures);
   ObjectSet objects;
-  for (Book& book : books) {
+  for (MixBook& book : books) {
     book.result.mismatches_total = book.verifier.total();
     book.result.mismatches = std::move(book.verifier.mismatches());
     book.result.differences = std::move(book.verifier.differences());
     add_result(r, std::move(book.result));
     objects.merge(book.objects);
-    for (size_t i = 0; i < dealt_.size(); ++i)
-      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += book.dealt[i][kind];
+    for (size_t i = 0; i < procedures; ++i)
+      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt[i][kind] += book.dealt[i][kind];
   }
   r.objects = objects.size();
+  return dealt;
+}
+
+}  // namespace
+
+MixRun::MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
+    : plan_(plan), set_(set), sizes_(sizes), seed_(seed), calls_(calls) {}
+
+RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
+  ThreadRunner runner(clock, options.inline_workers);
+  const unsigned workers = runner.add(target, options.workers);
+  MixParts parts{plan_, set_, sizes_, MixDealer(plan_), options, seed_, calls_, set_.streams()};
+  std::deque<MixBook> books;
+  for (unsigned i = 0; i < runner.workers(workers); ++i) books.emplace_back(plan_.procedures.size(), options.mismatches);
+  const std::vector<SimThreadSpec> specs = threads(parts, books);
+
+  if (options.meet)
+    if (const int64_t begin = options.meet(), early = begin - clock.now(); early > 0)
+      std::this_thread::sleep_for(std::chrono::nanoseconds(early));
+  Watch watch(options, clock, parts.shared, parts.streams);
+  const RunnerResult measured = runner.run(specs, {.duration = options.duration,
+                                                   .interval = watch.step(),
+                                                   .on_interval = [&](const Interval& step) { watch.on_step(step); },
+                                                   .record = options.record,
+                                                   .heartbeat = watch.heartbeat(),
+                                                   .stop = options.stop});
+  RunResult r = result_of(measured);
+  watch.end(r);
+  r.began = measured.started;
+  r.workers = runner.workers(workers);
+  r.in_calls = measured.in_calls;
+  r.streams = parts.streams;
+  r.unanswered = parts.shared.unanswered;
+  r.stopped_on_error = parts.shared.failed;
+  r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
+  dealt_ = add_books(r, books, plan_.procedures.size());
   r.response.merge(r.open);
   Mismatch::keep_first(r.mismatches, options.mismatches);
   find_limit(options, r);
