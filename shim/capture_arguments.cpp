@@ -154,7 +154,7 @@ void CaptureArguments::add_trace() {
   add_rule("--exclude", &OpFilter::exclude, "leave out uid=, process=, op=A,B or path=GLOB; repeatable");
 }
 
-// What the capture does beside recording.
+// The conduct of the capture beside recording.
 void CaptureArguments::add_conduct() {
   command_
       .add_with("--stall", options_.stall, parse_duration,

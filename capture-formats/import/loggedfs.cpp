@@ -103,6 +103,11 @@ class Log {
   void names(OpKind kind, std::string_view from, std::string_view to);
   void make(OpKind kind, std::string_view path, uint32_t mode, std::string_view target = {});
   void message(std::string_view text);
+  bool named(std::string_view text);
+  void remove(std::string_view path, NodeId id);
+  void use_open(NodeId id);
+  bool data(std::string_view text);
+  bool attributes(std::string_view text, size_t to);
   bool failed(std::string_view text);
 
   ImportTree tree_;
@@ -223,13 +228,14 @@ bool Log::failed(std::string_view text) {
   return true;
 }
 
-void Log::message(std::string_view text) {
-  struct Plain {
+// Calls that only name a file: "getattr PATH", "open readonly PATH". False: this is none.
+bool Log::named(std::string_view text) {
+  struct Call {
     std::string_view words;
     OpKind kind;
     uint32_t flags;
   };
-  static constexpr Plain kPlain[] = {
+  static constexpr Call kCalls[] = {
       {"getattr ", OpKind::getattr, 0},
       {"access ", OpKind::access, 0},
       {"readlink ", OpKind::readlink, 0},
@@ -243,62 +249,97 @@ void Log::message(std::string_view text) {
       {"unlink ", OpKind::unlink, 0},
       {"rmdir ", OpKind::rmdir, 0},
   };
+  const auto* call = std::find_if(std::begin(kCalls), std::end(kCalls), [&](const Call& c) { return begin_of(&text, c.words); });
+  if (call == std::end(kCalls)) return false;
   NodeId id;
-  for (const Plain& p : kPlain) {
-    if (!begin_of(&text, p.words)) continue;
-    if (!file(text, &id)) return;
-    op_.kind = p.kind;
-    op_.open_flags = p.flags;
-    if (p.kind == OpKind::open) op_.handle = open_[id].emplace_back(next_handle_++);
-    if (p.kind == OpKind::open) tree_.hold(id);
-    auto open = open_.find(id);
-    if ((p.kind == OpKind::release || p.kind == OpKind::fsync) && open != open_.end()) op_.handle = open->second.back();
-    if (p.kind == OpKind::release && !op_.handle)
-      return sink_.note(ImportNotes::lost, "closes of files whose open was not logged");
-    if (p.kind == OpKind::unlink || p.kind == OpKind::rmdir) {
-      const ImportTree::Found found = tree_.find(kTopNode, text, false, true);
-      if (found.name.empty() || !tree_.inside(found.parent)) return lost();
-      op_.name = found.name;
-      op_.parent = tree_.node(found.parent).object;
-      add(id);
-      return tree_.unbind(found.parent, found.name);
-    }
+  if (!file(text, &id)) return true;
+  op_.kind = call->kind;
+  op_.open_flags = call->flags;
+  if (call->kind == OpKind::unlink || call->kind == OpKind::rmdir)
+    remove(text, id);
+  else if (call->kind == OpKind::open || call->kind == OpKind::release || call->kind == OpKind::fsync)
+    use_open(id);
+  else
     add(id);
-    if (p.kind != OpKind::release) return;
-    open->second.pop_back();
-    if (open->second.empty()) open_.erase(open);
-    return tree_.drop(id);
+  return true;
+}
+
+void Log::remove(std::string_view path, NodeId id) {
+  const ImportTree::Found found = tree_.find(kTopNode, path, false, true);
+  if (found.name.empty() || !tree_.inside(found.parent)) return lost();
+  op_.name = found.name;
+  op_.parent = tree_.node(found.parent).object;
+  add(id);
+  tree_.unbind(found.parent, found.name);
+}
+
+// An open, a sync or a close. The log has no descriptors: the latest open of the file is meant.
+void Log::use_open(NodeId id) {
+  if (op_.kind == OpKind::open) {
+    op_.handle = open_[id].emplace_back(next_handle_++);
+    tree_.hold(id);
+    return add(id);
   }
+  const auto open = open_.find(id);
+  if (open != open_.end()) op_.handle = open->second.back();
+  if (op_.kind == OpKind::fsync) return add(id);
+  if (!op_.handle) return sink_.note(ImportNotes::lost, "closes of files whose open was not logged");
+  add(id);
+  open->second.pop_back();
+  if (open->second.empty()) open_.erase(open);
+  tree_.drop(id);
+}
+
+// Reads and writes. False: this is none.
+bool Log::data(std::string_view text) {
   std::vector<std::string_view> f;
   split_blanks(text, 5, &f);
-  if (f.size() == 5 && f[1] == "bytes" && f[2] == "read" && f[3] == "from") return transfer(OpKind::read, f[0], f[4], true);
-  if (f.size() == 5 && f[1] == "bytes" && f[2] == "written" && f[3] == "to") return transfer(OpKind::write, f[0], f[4], true);
-  if (f.size() == 5 && f[0] == "read" && f[2] == "bytes") return transfer(OpKind::read, f[1], f[4], false);
-  if (f.size() == 5 && f[0] == "write" && f[2] == "bytes") return transfer(OpKind::write, f[1], f[4], false);
-  const size_t to = text.find(" to "), space = text.rfind(' ');
-  const bool clear = to != std::string_view::npos && text.find(" to ", to + 1) == std::string_view::npos;
+  if (f.size() != 5) return false;
+  if (f[1] == "bytes" && f[2] == "read" && f[3] == "from") return transfer(OpKind::read, f[0], f[4], true), true;
+  if (f[1] == "bytes" && f[2] == "written" && f[3] == "to") return transfer(OpKind::write, f[0], f[4], true), true;
+  if (f[0] == "read" && f[2] == "bytes") return transfer(OpKind::read, f[1], f[4], false), true;
+  if (f[0] == "write" && f[2] == "bytes") return transfer(OpKind::write, f[1], f[4], false), true;
+  return false;
+}
+
+// "chmod PATH to 644", "truncate PATH to 10 bytes". `to`: the place of " to ". False: this is none.
+bool Log::attributes(std::string_view text, size_t to) {
+  NodeId id;
   uint32_t mode;
-  if (begin_of(&text, "mkdir ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8))
-    return make(OpKind::mkdir, text.substr(0, text.rfind(' ')), mode & 07777);
-  if (begin_of(&text, "mknod ")) {
-    split_blanks(text, 3, &f);
-    if (f.size() >= 2 && parse_whole(f[1], &mode, 8)) return make(OpKind::mknod, f[0], mode);
-  }
-  if (clear && text.starts_with("rename ")) return names(OpKind::rename, text.substr(7, to - 7), text.substr(to + 4));
-  if (clear && text.starts_with("hard link from ")) return names(OpKind::link, text.substr(to + 4), text.substr(15, to - 15));
-  if (clear && text.starts_with("symlink from ")) return make(OpKind::symlink, text.substr(13, to - 13), 0, text.substr(to + 4));
-  if (clear && text.starts_with("chmod ") && parse_whole(text.substr(space + 1), &mode, 8)) {
+  if (text.starts_with("chmod ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8)) {
     set_ = {.valid = kAttrMode, .mode = mode & 07777};
-    if (!file(text.substr(6, to - 6), &id)) return;
-  } else if (clear && text.starts_with("truncate ") && text.ends_with(" bytes")) {
+    if (!file(text.substr(6, to - 6), &id)) return true;
+  } else if (text.starts_with("truncate ") && text.ends_with(" bytes")) {
     set_ = {.valid = kAttrSize};
-    if (!parse_whole(text.substr(to + 4, text.size() - to - 10), &set_.size) || !file(text.substr(9, to - 9), &id)) return lost();
+    if (!parse_whole(text.substr(to + 4, text.size() - to - 10), &set_.size) || !file(text.substr(9, to - 9), &id))
+      return lost(), true;
   } else {
-    return sink_.note(ImportNotes::lost, "calls whose arguments the log does not show (readdir, chown, utimens and others)");
+    return false;
   }
   op_.kind = OpKind::setattr;
   op_.set = &set_;
   add(id);
+  return true;
+}
+
+void Log::message(std::string_view text) {
+  if (named(text) || data(text)) return;
+  uint32_t mode;
+  if (begin_of(&text, "mkdir ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8))
+    return make(OpKind::mkdir, text.substr(0, text.rfind(' ')), mode & 07777);
+  if (begin_of(&text, "mknod ")) {
+    std::vector<std::string_view> f;
+    split_blanks(text, 3, &f);
+    if (f.size() >= 2 && parse_whole(f[1], &mode, 8)) return make(OpKind::mknod, f[0], mode);
+  }
+  const size_t to = text.find(" to ");
+  if (to != std::string_view::npos && text.find(" to ", to + 1) == std::string_view::npos) {
+    if (text.starts_with("rename ")) return names(OpKind::rename, text.substr(7, to - 7), text.substr(to + 4));
+    if (text.starts_with("hard link from ")) return names(OpKind::link, text.substr(to + 4), text.substr(15, to - 15));
+    if (text.starts_with("symlink from ")) return make(OpKind::symlink, text.substr(13, to - 13), 0, text.substr(to + 4));
+    if (attributes(text, to)) return;
+  }
+  sink_.note(ImportNotes::lost, "calls whose arguments the log does not show (readdir, chown, utimens and others)");
 }
 
 void Log::line(const Line& line) {

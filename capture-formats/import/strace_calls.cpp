@@ -115,6 +115,12 @@ bool Calls::locate_name(int dir, int path, ImportTree::Found* found) {
   return false;
 }
 
+void Calls::set_name(Op& op, const ImportTree::Found& found) {
+  tree_.introduce(found.parent, op, sink_);
+  op.parent = tree_.node(found.parent).object;
+  op.name = found.name;
+}
+
 bool Calls::accounted(const ImportTree::Found& found) {
   if (found.bad) return note(Notes::lost, "paths with impossible names or cycles"), false;
   if (!tree_.inside(found.node ? found.node : found.parent))
@@ -123,9 +129,7 @@ bool Calls::accounted(const ImportTree::Found& found) {
   // The kernel looked up one name after the other and stopped at the first that was not there.
   Op op = begin(OpKind::lookup);
   op.op_flags |= kOpInferred;
-  op.parent = tree_.node(found.parent).object;
-  op.name = found.name;
-  tree_.introduce(found.parent, op, sink_);
+  set_name(op, found);
   add(op);
   tree_.unbind(found.parent, found.name);
   return false;
@@ -135,9 +139,7 @@ NodeId Calls::file(ImportTree::Found& found, uint32_t type) {
   if (call_.error == ENOENT) {
     if (!tree_.inside(found.parent)) return note(Notes::ignored, "calls on files outside of the directory"), 0;
     Op op = begin(OpKind::lookup);
-    op.parent = tree_.node(found.parent).object;
-    op.name = found.name;
-    tree_.introduce(found.parent, op, sink_);
+    set_name(op, found);
     add(op);
     tree_.unbind(found.parent, found.name);
     return 0;

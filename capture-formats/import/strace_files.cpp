@@ -27,23 +27,37 @@ void Calls::open_how(const CallSpec& spec) {
   open(plain);
 }
 
+// Files outside have no operations, but their descriptors must be known to be theirs.
+void Calls::open_outside(ImportTree::Found& found, uint64_t flags) {
+  if (call_.error || found.bad) return;
+  if (!found.node && found.parent) found.node = tree_.make(found.parent, found.name, 0);
+  if (!found.node) return;
+  auto open = std::make_shared<Description>();
+  open->node = found.node;
+  tree_.hold(found.node);
+  set_descriptor(int(call_.result), std::move(open), flags & O_CLOEXEC);
+}
+
+// Finds the file that an open without creation opened, and tells if there is none inside.
+bool Calls::find_opened(ImportTree::Found& found, uint64_t flags) {
+  if (!call_.error && call_.path.starts_with('/') && !(flags & O_NOFOLLOW)) {
+    // strace -y prints the real path, behind links that the log did not show.
+    std::string real;
+    unescape_c(call_.path, &real);
+    const ImportTree::Found there = tree_.find(kTopNode, real, false, true);
+    if (!there.bad && (there.node != found.node || !there.node)) found = there;
+    if (!tree_.inside(found.node ? found.node : found.parent)) found.parent = 0;
+  }
+  if (!found.parent && !found.node) return note(Notes::ignored, "calls on files outside of the directory"), false;
+  return file(found, flags & O_DIRECTORY ? S_IFDIR : 0) != 0;
+}
+
 void Calls::open(const CallSpec& spec) {
   const uint64_t flags = spec.at.a < 0 ? O_CREAT | O_WRONLY | O_TRUNC : parse_flags(arg(spec.at.a));
   const bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
   const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
   ImportTree::Found found;
-  if (!locate(spec, !(flags & O_NOFOLLOW) && !exclusive, &found)) {
-    // Files outside have no operations, but their descriptors must be known to be theirs.
-    if (!call_.error && !found.bad) {
-      if (!found.node && found.parent) found.node = tree_.make(found.parent, found.name, 0);
-      if (!found.node) return;
-      auto open = std::make_shared<Description>();
-      open->node = found.node;
-      tree_.hold(found.node);
-      set_descriptor(int(call_.result), std::move(open), flags & O_CLOEXEC);
-    }
-    return;
-  }
+  if (!locate(spec, !(flags & O_NOFOLLOW) && !exclusive, &found)) return open_outside(found, flags);
   Op op = begin(OpKind::open);
   op.open_flags = uint32_t(flags & ~uint64_t(O_CLOEXEC));
   op.mode = flags & O_CREAT ? uint32_t(parse_flags(arg(spec.at.b))) & ~thread_->directory->umask : 0;
@@ -55,62 +69,56 @@ void Calls::open(const CallSpec& spec) {
     op.parent = tree_.node(directory).object;
     if (call_.error) return add(op);
     found.node = tree_.make_nameless(directory, S_IFREG);
-  } else if (call_.error == EEXIST || (call_.error && !found.node && flags & O_CREAT && call_.error != ENOENT)) {
+    return add_open(op, found.node, flags, true);
+  }
+  if (call_.error == EEXIST || (call_.error && !found.node && flags & O_CREAT && call_.error != ENOENT)) {
     if (!tree_.inside(found.parent)) return note(Notes::ignored, "calls on files outside of the directory");
     op.kind = OpKind::create;
-    tree_.introduce(found.parent, op, sink_);
-    op.parent = tree_.node(found.parent).object;
-    op.name = found.name;
+    set_name(op, found);
     return add(op);
   }
-  const bool made = !nameless && !call_.error && flags & O_CREAT && (exclusive || !found.node) && tree_.inside(found.parent);
+  const bool made = !call_.error && flags & O_CREAT && (exclusive || !found.node) && tree_.inside(found.parent);
   if (made) {
     op.kind = OpKind::create;
     op.mode |= S_IFREG;
     op.op_flags |= kOpCreated;
     // The file may have existed: no earlier call has shown that it did not.
     if (!exclusive && !found.absent) op.op_flags |= kOpInferred;
-    tree_.introduce(found.parent, op, sink_);
-    op.parent = tree_.node(found.parent).object;
-    op.name = found.name;
+    set_name(op, found);
     found.node = tree_.make(found.parent, found.name, S_IFREG);
-  } else if (!nameless) {
-    if (!call_.error && call_.path.starts_with('/') && !(flags & O_NOFOLLOW)) {
-      // strace -y prints the real path, behind links that the log did not show.
-      std::string real;
-      unescape_c(call_.path, &real);
-      const ImportTree::Found there = tree_.find(kTopNode, real, false, true);
-      if (!there.bad && (there.node != found.node || !there.node)) found = there;
-      if (!tree_.inside(found.node ? found.node : found.parent)) found.parent = 0;
-    }
-    if (!found.parent && !found.node) return note(Notes::ignored, "calls on files outside of the directory");
-    if (!file(found, flags & O_DIRECTORY ? S_IFDIR : 0)) return;
+  } else if (!find_opened(found, flags)) {
+    return;
   }
-  ImportNode& n = tree_.node(found.node);
+  add_open(op, found.node, flags, made);
+}
+
+// Adds the open of a file. `made`: by it.
+void Calls::add_open(Op& op, NodeId node, uint64_t flags, bool made) {
+  ImportNode& n = tree_.node(node);
   const bool directory = n.type == S_IFDIR;
-  if (!call_.error && (made || nameless || (flags & O_TRUNC && !directory))) {
+  if (!call_.error && (made || (flags & O_TRUNC && !directory))) {
     n.size = 0;
     n.size_known = true;
   }
-  if (made || nameless) n.introduced = true;
+  if (made) n.introduced = true;
   if (op.kind == OpKind::open) {
     op.open_flags &= ~uint32_t(O_CREAT | O_EXCL | O_NOCTTY);
     if (directory) op.kind = OpKind::opendir;
     op.mode = 0;
   }
-  auto open = std::make_shared<Description>();
-  open->node = found.node;
-  open->flags = flags;
-  open->directory = directory;
   if (!call_.error) {
-    tree_.hold(found.node);
+    auto open = std::make_shared<Description>();
+    open->node = node;
+    open->flags = flags;
+    open->directory = directory;
+    tree_.hold(node);
     if (!(flags & O_PATH)) op.handle = open->handle = next_handle_++;
-    set_descriptor(int(call_.result), open, flags & O_CLOEXEC);
+    set_descriptor(int(call_.result), std::move(open), flags & O_CLOEXEC);
   }
   if (flags & O_PATH) return note(Notes::ignored, "opens with O_PATH, which do not reach the file system");
-  op.object = tree_.node(found.node).object;
-  if (made || nameless) return add(op);
-  add(op, found.node);
+  op.object = tree_.node(node).object;
+  if (made) return add(op);
+  add(op, node);
 }
 
 void Calls::close(const CallSpec& spec) {

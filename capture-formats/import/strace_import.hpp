@@ -53,6 +53,8 @@ class Calls {
   // The file itself, which the trace gets to know if it did not; 0: as locate().
   NodeId file_at(const CallSpec& spec, bool follow);
   NodeId file(ImportTree::Found& found, uint32_t type = 0);
+  // Puts the name and its directory into `op`. The trace gets to know the directory first.
+  void set_name(Op& op, const ImportTree::Found& found);
   // The open file behind an argument. Null: the file is not imported; the call is counted.
   std::shared_ptr<Description> opened(int n) { return opened(arg(n)); }
   std::shared_ptr<Description> opened(std::string_view descriptor);
@@ -80,6 +82,9 @@ class Calls {
   // Handlers, one for calls of one shape. strace_files.cpp
   void open(const CallSpec& spec);      // a: flags, b: mode
   void open_how(const CallSpec& spec);  // a: struct open_how
+  void open_outside(ImportTree::Found& found, uint64_t flags);
+  bool find_opened(ImportTree::Found& found, uint64_t flags);
+  void add_open(Op& op, NodeId node, uint64_t flags, bool made);
   void close(const CallSpec& spec);
   void close_range(const CallSpec& spec);
   void duplicate(const CallSpec& spec);  // a: the new one, b: flags

@@ -17,11 +17,9 @@ void Calls::make(const CallSpec& spec) {
   ImportTree::Found found;
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   Op op = begin(spec.kind);
-  tree_.introduce(found.parent, op, sink_);
+  set_name(op, found);
   const uint32_t mode = uint32_t(parse_flags(arg(spec.at.a)));
   const uint32_t type = spec.kind == OpKind::mkdir ? S_IFDIR : mode & S_IFMT ? mode & S_IFMT : S_IFREG;
-  op.parent = tree_.node(found.parent).object;
-  op.name = found.name;
   op.mode = mode & ~thread_->directory->umask;
   if (!call_.error) {
     const NodeId made = tree_.make(found.parent, found.name, type);
@@ -39,9 +37,7 @@ void Calls::make_symlink(const CallSpec& spec) {
   if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   if (!parse_string(arg(spec.at.a), &target)) return note(Notes::lost, "paths that the log does not show completely");
   Op op = begin(OpKind::symlink);
-  tree_.introduce(found.parent, op, sink_);
-  op.parent = tree_.node(found.parent).object;
-  op.name = found.name;
+  set_name(op, found);
   op.data = target;
   if (!call_.error) {
     ImportNode& n = tree_.node(tree_.make(found.parent, found.name, S_IFLNK));

@@ -17,7 +17,7 @@ namespace fsr::fstrace {
 namespace {
 
 constexpr size_t kShownKinds = 12;
-constexpr size_t kShownCommands = 8;
+constexpr size_t kShown = 8;
 
 struct Options {
   std::vector<std::string> files;
@@ -69,14 +69,16 @@ std::string wall_clock(int64_t ns) {
   return text;
 }
 
+using Counts = std::vector<std::pair<std::string, uint64_t>>;  // by name
+
 template <class Map>
-std::vector<std::pair<std::string, uint64_t>> largest(const Map& counts) {
-  std::vector<std::pair<std::string, uint64_t>> list(counts.begin(), counts.end());
+Counts largest(const Map& counts) {
+  Counts list(counts.begin(), counts.end());
   std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return list;
 }
 
-std::vector<std::pair<std::string, uint64_t>> kinds_of(const Totals& t) {
+Counts kinds_of(const Totals& t) {
   std::map<std::string, uint64_t> kinds;
   for (unsigned i = 0; i < kOpKinds; ++i)
     if (t.by_kind[i]) kinds[op_name(OpKind(i))] = t.by_kind[i];
@@ -84,7 +86,7 @@ std::vector<std::pair<std::string, uint64_t>> kinds_of(const Totals& t) {
 }
 
 // Requests that the NFS mount below sent during the capture, for all its users. Empty: its statistics are missing.
-std::vector<std::pair<std::string, uint64_t>> wire_of(const TraceReader& reader) {
+Counts wire_of(const TraceReader& reader) {
   Mountstats start, end;
   if (!reader.closing() || !parse_mountstats(reader.header().nfs.mountstats, &start) ||
       !parse_mountstats(reader.closing()->nfs.mountstats, &end))
@@ -96,7 +98,7 @@ std::vector<std::pair<std::string, uint64_t>> wire_of(const TraceReader& reader)
   return largest(calls);
 }
 
-std::string counts_text(const std::vector<std::pair<std::string, uint64_t>>& counts) {
+std::string counts_text(const Counts& counts) {
   std::string text;
   for (size_t i = 0; i < std::min(counts.size(), kShownKinds); ++i)
     text += fmt::format("{}{} {}",
@@ -125,6 +127,13 @@ std::string filtered_text(const TraceReader& reader) {
   if (reader.header().filter.empty()) return {};
   return fmt::format("{}: {} operations left out", escape_text(reader.header().filter),
                      reader.closing() ? format_count(filtered_count(reader)) : "an unknown number of");
+}
+
+std::string first_of(std::vector<std::string> list) {
+  const size_t shown = std::min(list.size(), kShown);
+  const std::string more = list.size() > shown ? fmt::format(", {} more", list.size() - shown) : "";
+  list.resize(shown);
+  return fmt::format("{}", fmt::join(list, ", ")) + more;
 }
 
 void print_text(const Options& options, const TraceReader& reader, const Totals& t) {
@@ -166,16 +175,12 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   line("data", fmt::format("{} read, {} written", format_size(t.read_bytes), format_size(t.written_bytes)));
   line("kinds", counts_text(kinds_of(t)));
   line("on the wire", counts_text(wire_of(reader)));
-  std::string text;
-  auto commands = commands_of(t);
-  for (size_t i = 0; i < std::min(commands.size(), kShownCommands); ++i)
-    text += fmt::format("{}{} {}", i ? ", " : "", escape_text(commands[i].first), format_count(commands[i].second));
-  if (commands.size() > kShownCommands) text += fmt::format(", {} more", commands.size() - kShownCommands);
-  line("processes", fmt::format("{}: {}", format_count(t.processes.size()), text));
-  text.clear();
-  for (size_t i = 0; i < std::min(h.not_seen.size(), kShownCommands); ++i) text += (i ? ", " : "") + escape_text(h.not_seen[i]);
-  if (h.not_seen.size() > kShownCommands) text += fmt::format(", {} more", h.not_seen.size() - kShownCommands);
-  line("not seen", text);
+  std::vector<std::string> commands;
+  for (const auto& [command, n] : commands_of(t)) commands.push_back(escape_text(command) + " " + format_count(n));
+  line("processes", fmt::format("{}: {}", format_count(t.processes.size()), first_of(commands)));
+  std::vector<std::string> not_seen;
+  for (const std::string& mount : h.not_seen) not_seen.push_back(escape_text(mount));
+  line("not seen", first_of(not_seen));
   if (c)
     for (const std::string& mount : c->not_seen) line("not seen", escape_text(mount));
   for (const std::string& edit : h.edits) line("edited", escape_text(edit));
@@ -189,15 +194,21 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   for (const TraceDamage& d : reader.damage()) line("damaged", d.what);
 }
 
-void print_json(const Options& options, const TraceReader& reader, const Totals& t) {
-  const TraceHeader& h = reader.header();
-  fmt::memory_buffer out;
-  JsonOut json(out);
+void json_list(JsonOut& json, const char* name, const std::vector<std::string>& values) {
+  json.key(name);
+  json.open('[');
+  for (const std::string& s : values) json.text(s);
+  json.close(']');
+}
+
+void json_counts(JsonOut& json, const char* name, const Counts& counts) {
+  json.key(name);
   json.open('{');
-  json.member_text("file", options.files[0]);
-  json.member("bytes", reader.file_bytes());
-  json.member("blocks", reader.blocks());
-  json.member("files", reader.files());
+  for (const auto& [of, n] : counts) json.member(of, n);
+  json.close('}');
+}
+
+void json_header(JsonOut& json, const TraceHeader& h) {
   json.key("header");
   json.open('{');
   json.member("version", h.version);
@@ -220,51 +231,33 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
                              {"mountstats", &h.nfs.mountstats},
                              {"rpc_nfs", &h.nfs.rpc}})
     json.member_text(name, *value);
-  auto list = [&json](const char* name, const std::vector<std::string>& values) {
-    json.key(name);
-    json.open('[');
-    for (const std::string& s : values) json.text(s);
-    json.close(']');
-  };
-  list("mounts_below", h.mounts_below);
-  list("not_seen", h.not_seen);
-  list("edits", h.edits);
+  json_list(json, "mounts_below", h.mounts_below);
+  json_list(json, "not_seen", h.not_seen);
+  json_list(json, "edits", h.edits);
   json.close('}');
-  if (const TraceClosing* c = reader.closing()) {
-    json.key("closing");
-    json.open('{');
-    json.member("clean", c->clean);
-    json.member_text("reason", c->reason);
-    json.member("end", c->end);
-    json.member("operations", c->operations);
-    json.member("dropped", c->dropped);
-    json.member("waited", c->waited);
-    json.member("out_of_order", c->out_of_order);
-    if (c->ring_time >= 0) json.member("ring_time", c->ring_time);
-    list("mounts_below", c->mounts_below);
-    list("not_seen", c->not_seen);
-    json.key("filtered");
-    json.open('{');
-    for (unsigned i = 0; i < kOpKinds; ++i)
-      if (c->filtered[i]) json.member(op_name(OpKind(i)), c->filtered[i]);
-    json.close('}');
-    json.close('}');
-  }
-  json.member("operations", t.operations);
-  json.member("failed", t.failed);
-  json.member("unfinished", t.unfinished);
-  json.member("first_start", t.first);
-  json.member("last_end", t.last);
-  json.member("read_bytes", t.read_bytes);
-  json.member("written_bytes", t.written_bytes);
-  json.key("by_kind");
+}
+
+void json_closing(JsonOut& json, const TraceClosing& c) {
+  json.key("closing");
   json.open('{');
-  for (const auto& [name, n] : kinds_of(t)) json.member(name, n);
+  json.member("clean", c.clean);
+  json.member_text("reason", c.reason);
+  json.member("end", c.end);
+  json.member("operations", c.operations);
+  json.member("dropped", c.dropped);
+  json.member("waited", c.waited);
+  json.member("out_of_order", c.out_of_order);
+  if (c.ring_time >= 0) json.member("ring_time", c.ring_time);
+  json_list(json, "mounts_below", c.mounts_below);
+  json_list(json, "not_seen", c.not_seen);
+  Counts filtered;
+  for (unsigned i = 0; i < kOpKinds; ++i)
+    if (c.filtered[i]) filtered.emplace_back(op_name(OpKind(i)), c.filtered[i]);
+  json_counts(json, "filtered", filtered);
   json.close('}');
-  json.key("on_the_wire");
-  json.open('{');
-  for (const auto& [name, n] : wire_of(reader)) json.member(name, n);
-  json.close('}');
+}
+
+void json_processes(JsonOut& json, const Totals& t) {
   json.key("processes");
   json.open('[');
   for (const auto& [id, process] : t.processes) {
@@ -276,10 +269,31 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
     json.close('}');
   }
   json.close(']');
-  json.key("damage");
-  json.open('[');
-  for (const TraceDamage& d : reader.damage()) json.text(d.what);
-  json.close(']');
+}
+
+void print_json(const Options& options, const TraceReader& reader, const Totals& t) {
+  fmt::memory_buffer out;
+  JsonOut json(out);
+  json.open('{');
+  json.member_text("file", options.files[0]);
+  json.member("bytes", reader.file_bytes());
+  json.member("blocks", reader.blocks());
+  json.member("files", reader.files());
+  json_header(json, reader.header());
+  if (const TraceClosing* c = reader.closing()) json_closing(json, *c);
+  json.member("operations", t.operations);
+  json.member("failed", t.failed);
+  json.member("unfinished", t.unfinished);
+  json.member("first_start", t.first);
+  json.member("last_end", t.last);
+  json.member("read_bytes", t.read_bytes);
+  json.member("written_bytes", t.written_bytes);
+  json_counts(json, "by_kind", kinds_of(t));
+  json_counts(json, "on_the_wire", wire_of(reader));
+  json_processes(json, t);
+  std::vector<std::string> damage;
+  for (const TraceDamage& d : reader.damage()) damage.push_back(d.what);
+  json_list(json, "damage", damage);
   json.close('}');
   out.push_back('\n');
   fwrite(out.data(), 1, out.size(), stdout);
