@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/target.hpp"
+#include "base/until_stopped.hpp"
 #include "engine/run.hpp"
 #include "inputs/input.hpp"
 #include "op_source.hpp"
@@ -34,8 +35,9 @@ Survey survey(Input& input, Target& target, const std::array<bool, kOpKinds>& al
   if (!source) return s;
   std::unordered_map<ThreadId, int64_t> busy;
   int64_t first = -1, last = 0;
+  UntilStopped going_on(*source);
   OpBatch batch;
-  while (source->next(batch))
+  while (going_on.next(batch))
     for (const Op& op : batch.ops) {
       if (op.start < range.from || op.start >= range.to) continue;
       if (first < 0) first = op.start;

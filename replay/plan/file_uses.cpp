@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/until_stopped.hpp"
+
 namespace fsr {
 
 void FileUses::add(OpSource& source, int64_t from, int64_t to) {
+  UntilStopped going_on(source);
   OpBatch batch;
-  while (source.next(batch))
+  while (going_on.next(batch))
     for (const Op& op : batch.ops) {
       if (op.start < from || op.start >= to || op.error || (op.kind != OpKind::read && op.kind != OpKind::write)) continue;
       const uint64_t length = op.has(kOpUnfinished) ? op.length : std::min(op.length, op.result);

@@ -122,6 +122,15 @@ for number in INT HUP; do
   check "SIG$number during the preparation: the report says so" grep -q 'not clean: run interrupted' interrupted.out
   check "SIG$number during the preparation: --cleanup cleans up" test -z "$(ls -A interrupted)"
 done
+"$FSR_BUILD/tests/bench/make_trace" large.zst --ops 2000000
+env --default-signal=INT fsreplay large.zst --dry-run memory: >large.out 2>&1 &
+replay=$!
+until grep -q '^SigCgt:.*[2367abef]$' /proc/$replay/status 2>/dev/null || ! kill -0 $replay 2>/dev/null; do sleep 0.01; done  # SIGINT
+kill -INT $replay
+status=0
+wait $replay || status=$?
+check 'SIGINT while the trace is read: status 2' test $status = 2
+check 'SIGINT while the trace is read ends it' grep -qx 'fsreplay: interrupted' large.out
 check_status 'a signal that was ignored stays ignored' 0 '' env --ignore-signal=HUP,INT,TERM sh -c '
   fsreplay "$1" ignored --workers 1 -q >/dev/null & until [ -e ignored/100 ]; do sleep 0.01; done; kill -HUP $!; kill -INT $!; kill -TERM $!; wait $!' sh many.zst
 
