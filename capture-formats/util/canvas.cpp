@@ -28,6 +28,9 @@ static std::vector<size_t> character_starts(const std::string& text) {
 
 std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
 std::string duration_text(double ns) {
+  // Decades stand at an axis as "1,000 s" and not as "16 min 40 s".
+  constexpr double kLong = 1e11;
+  if (ns >= kLong && ns == std::pow(10, std::round(std::log10(ns)))) return format_count(uint64_t(ns / 1e9)) + " s";
   std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
   // A mark of an axis is "10 ms" and not "10.0 ms".
   if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {

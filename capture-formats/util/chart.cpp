@@ -17,7 +17,7 @@ namespace {
 constexpr int kBottom = 52;
 constexpr size_t kDotted = 60;     // points of a line, at most, each of which has a dot
 constexpr int kSteps = 80;         // points of a distribution
-constexpr size_t kApart = 2;       // groups, at most, that have lines of their own
+constexpr size_t kApart = 4;       // groups, at most, that have lines of their own; of more than two only the highest percentile
 constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
 constexpr size_t kKeyRoom = 24;    // characters of a group's name that the key of the drawing has room for on a phone
 
@@ -33,13 +33,16 @@ class Drawing {
         from_ = std::min(from_, p.x);
         to_ = std::max(to_, p.x);
         if (is_gap(p)) continue;
+        any_ = true;
         most_ = std::max(most_, p.y);
         if (p.y > 0) least_ = std::min(least_, p.y);
       }
     if (from_ > to_) from_ = to_ = 0;  // no point
     if (!chart.log_x) {
       from_ = std::min(from_, 0.0);
-      step_x_ = step_of(std::max(to_ - from_, 1e-9), narrow() ? 3 : 8, chart.binary_x);
+      const double length = std::max(to_ - from_, 1e-9);
+      const int ticks = narrow() ? 3 : 8;
+      step_x_ = chart.time_x ? round_seconds(length, ticks) : step_of(length, ticks, chart.binary_x);
       to_ = std::max(to_, from_ + 1e-9);
       if (chart.style == ChartStyle::lines) to_ = std::ceil(to_ / step_x_) * step_x_;
     } else {
@@ -59,6 +62,11 @@ class Drawing {
   std::string draw(bool standalone) {
     key();
     canvas_.frame(top_, bottom());
+    if (!any_) {
+      canvas_.put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">no values</text>\n", (canvas_.left() + canvas_.right()) / 2,
+                  (top_ + bottom()) / 2);
+      return canvas_.finish(chart_.height, standalone);
+    }
     axes();
     for (size_t i = 0; i < chart_.series.size(); ++i) chart_.style == ChartStyle::columns ? columns(i) : lines(i);
     hits();
@@ -171,7 +179,8 @@ class Drawing {
 
   const Chart& chart_;
   Canvas canvas_;
-  int top_ = 40;  // of the axes
+  int top_ = 40;      // of the axes
+  bool any_ = false;  // a point has a value
   double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 
@@ -184,10 +193,18 @@ double round_step(double most, int ticks) {
   return 10 * power;
 }
 
+double round_seconds(double most, int ticks) {
+  constexpr double kMinute = 60, kHour = 3600, kDay = 24 * kHour;
+  if (most / ticks <= 20) return round_step(most, ticks);
+  for (double step : {kMinute / 2, kMinute, 2 * kMinute, 5 * kMinute, 10 * kMinute, 20 * kMinute, kHour / 2, kHour, 2 * kHour,
+                      4 * kHour, kDay / 2})
+    if (step >= most / ticks) return step;
+  return std::max(1.0, round_step(most / kDay, ticks)) * kDay;
+}
+
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 
 void add_part(ChartSeries& series, std::vector<ChartPoint> points) {
-  std::stable_sort(points.begin(), points.end(), [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
   if (!series.points.empty()) series.points.push_back({series.points.back().x, kGap});
   series.points.insert(series.points.end(), points.begin(), points.end());
 }
@@ -215,6 +232,7 @@ Chart steps_over(const TimeAxis& axis, const std::string& title, const std::stri
       lines[line].points.push_back({axis.edges[i], i + 1 < axis.edges.size() ? value(line, i) : kGap});
   Chart chart{.title = title, .x_label = axis.label, .y_label = label, .style = ChartStyle::areas, .log_y = log_y};
   chart.series = std::move(lines);
+  chart.time_x = true;
   chart.height = 230;  // several stand under each other
   chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
   chart.y_text = std::move(text);
@@ -236,11 +254,14 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
   }
   chart.log_x = least > 0 && most >= kFarApart * least;
   const bool apart = groups.size() > 1 && groups.size() <= kApart;
+  const size_t first = apart && groups.size() > 2 ? names.size() - 1 : 0;
   for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
-    for (size_t i = 0; i < names.size(); ++i) {
-      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""), .thin = i == 0};
+    for (size_t i = first; i < names.size(); ++i) {
+      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""),
+                       .thin = i == 0 && names.size() > 1};
       line.colour = apart ? int(group) : std::max(0, int(i) - 1);
-      for (const auto& [name, series] : all) {
+      for (auto& [name, series] : all) {
+        std::stable_sort(series.begin(), series.end(), [](const LoadRun* a, const LoadRun* b) { return a->load < b->load; });
         if (apart && series[0]->group != groups[group]) continue;
         std::vector<ChartPoint> points;
         std::set<std::string> loads;

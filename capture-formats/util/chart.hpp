@@ -31,7 +31,7 @@ struct ChartSeries {
   bool filled = false;  // the area below the steps
 };
 
-// Adds points, sorted by x, which no line joins with those before.
+// Adds points, which no line joins with those before.
 void add_part(ChartSeries& series, std::vector<ChartPoint> points);
 
 enum class ChartStyle : unsigned char {
@@ -47,7 +47,8 @@ struct Chart {
   bool log_y = false;                       // only points above 0 are drawn
   bool binary_x = false, binary_y = false;  // ticks at powers of two: sizes
   std::vector<ChartSeries> series;
-  double least_y = 0;  // the axis ends at this or more: 1 for shares
+  bool time_x = false;  // x is in seconds, with ticks at round times
+  double least_y = 0;   // the axis ends at this or more: 1 for shares
   NumberText x_text = plain_text, y_text = plain_text;
   int width = 800, height = 300;
 };
@@ -65,11 +66,13 @@ struct LoadRun {
   std::string group;   // such as input and target; two groups have colours of their own
   std::string series;  // runs of one command
   std::string asked;   // what tells the loads of a series apart
+  double load = 0;     // their order
   double achieved = 0;
   std::vector<double> times;  // of the percentiles, ns
 };
-// Returns a chart of response by load. A line joins the runs of one series at several loads. Other runs are dots: repeats, and
-// runs of different targets or settings. `names`: of the percentiles, from the lowest on.
+// Returns a chart of response by load. A line joins the runs of one series at several loads, in the order of these: a target that
+// takes less when more is asked of it turns the line back. Other runs are dots: repeats, and runs of different targets or
+// settings. `names`: of the percentiles, from the lowest on.
 Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs);
 
 struct NamedHistogram {
@@ -86,5 +89,7 @@ std::string chart_file(const Chart& chart);  // an SVG document
 std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
+// The same for seconds: from half a minute on, a round number of minutes, hours or days.
+double round_seconds(double most, int ticks);
 
 }  // namespace fsr

@@ -50,7 +50,7 @@ class Fields {
       if (!paths_[i].empty()) canvas.put("<path class=\"h{}\" d=\"{}\"/>\n", i, paths_[i]);
   }
   void axis(double label_y) {
-    const double step = round_step(end_, canvas.narrow() ? kFewTicks : kTicks);
+    const double step = round_seconds(end_, canvas.narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= end_ * (1 + 1e-9); at += step) canvas.tick_x(x(at), duration_text(at * 1e9), false);
     canvas.label_x("time since the start", label_y);
   }
@@ -94,7 +94,7 @@ void share_scales(std::vector<HeatMap>& maps) {
     all.end = std::max(all.end, map.end);
     for (const HeatMap::Cell& cell : map.cells) {
       all.end = std::max(all.end, cell.to);
-      all.first = std::min(all.first, cell.bucket);
+      if (cell.bucket) all.first = std::min(all.first, cell.bucket);
       all.last = std::max(all.last, cell.bucket);
       all.most = std::max(all.most, cell.count);
     }
@@ -104,6 +104,7 @@ void share_scales(std::vector<HeatMap>& maps) {
     map.first = std::min(all.first, all.last) / HeatMap::kPerDecade * HeatMap::kPerDecade;
     map.last = all.last / HeatMap::kPerDecade * HeatMap::kPerDecade + HeatMap::kPerDecade - 1;
     map.most = all.most;
+    for (HeatMap::Cell& cell : map.cells) cell.bucket = std::max(cell.bucket, map.first);  // 0 ns: in the lowest row
   }
 }
 

@@ -149,16 +149,18 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
   body_ += "</div>\n";
 }
 
-void HtmlPage::list(std::string_view attributes, const Values& values) {
+void HtmlPage::list(std::string_view attributes, const Values& values, bool sentences) {
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
   for (const auto& [what, value] : values)
     if (!value.text.empty())
       fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what),
-                     value.value.empty() ? cell_text(value) : unbroken(cell_text(value)));
+                     value.value.empty() && !sentences ? cell_text(value) : unbroken(cell_text(value)));
   body_ += "</dl>\n";
 }
-void HtmlPage::facts(std::string_view id, const Values& facts) { list(fmt::format(" class=\"env\" id=\"{}\"", id), facts); }
-void HtmlPage::tiles(const Values& tiles) { list("", tiles); }
+void HtmlPage::facts(std::string_view id, const Values& facts, bool sentences) {
+  list(fmt::format(" class=\"env\" id=\"{}\"", id), facts, sentences);
+}
+void HtmlPage::tiles(const Values& tiles) { list("", tiles, false); }
 
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
@@ -215,7 +217,8 @@ void HtmlPage::whole_table(const Table& t) {
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
       body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
-                           stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "", cell_text(row[i]));
+                           stack ? " data-l=\"" + xml_text(t.headings[i]) + "\"" : "",
+                           is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";

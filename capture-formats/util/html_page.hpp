@@ -71,7 +71,8 @@ class HtmlPage {
   }
   // Adds a list of names and values. A value that is empty is left out.
   using Values = std::vector<std::pair<std::string, Cell>>;
-  void facts(std::string_view id, const Values& facts);
+  // `sentences`: the values are words of this program, no commands or names, so that numbers in them stay with their units.
+  void facts(std::string_view id, const Values& facts, bool sentences = false);
   void chart(const Chart& chart);
   // Adds drawings on one scale.
   void heat_maps(std::vector<HeatMap> maps);
@@ -83,7 +84,7 @@ class HtmlPage {
 
  private:
   void whole_table(const Table& table);
-  void list(std::string_view attributes, const Values& values);
+  void list(std::string_view attributes, const Values& values, bool sentences);
 
   std::string title_, contents_, body_;
   bool in_section_ = false;

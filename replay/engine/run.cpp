@@ -245,7 +245,10 @@ void Runner::report(bool last) {
     judged_ = p;
   }
   if (run_.options.progress) run_.options.progress(p);
-  if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) report_interval(p.elapsed, last);
+  // The last interval ends with the run, and that with its schedule.
+  const bool whole = last && run_.options.timing == Timing::original && run_.stopped_at.load() == RunState::kNever;
+  const int64_t end = whole ? std::max(p.elapsed, run_.options.schedule) : p.elapsed;
+  if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) report_interval(end, last);
 }
 
 // Collects the counts since the last interval and reports them. A worker that is in a long call hands over its counts later.

@@ -55,6 +55,7 @@ struct RunOptions {
   Order order = Order::resource;
   ClientsBy clients_by = ClientsBy::stream;
   double scale = 1;                // multiple of the recorded speed; 4: four times the load
+  bool durations = false;          // operations have the durations of a capture
   int64_t from = 0;                // recorded time at which the schedule starts; earlier operations are left out
   int64_t late = 0;                // ns by which all operations are due earlier than that, maybe before the run begins
   int64_t to = INT64_MAX;          // recorded time; operations that started at or after it are left out

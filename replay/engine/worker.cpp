@@ -398,7 +398,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled, bool failed) {
             .to = node.ended,
             .bytes = bytes,
             .failed = failed,
-            .recorded = op.duration});
+            .recorded = run_.options.durations && !op.has(kOpUnfinished) ? op.duration : -1});
   if (failed) {
     ++kind.failed;
     result_.failing.add(node.ended - node.issued - stalled);

@@ -19,7 +19,7 @@ void KindCounters::add(const Sample& sample) {
   squares += took * took;
   service.add(sample.to - sample.from);
   response.add(sample.to - sample.due);
-  if (sample.recorded) recorded.add(sample.recorded);
+  if (sample.recorded >= 0) recorded.add(sample.recorded);
 }
 
 void KindCounters::merge(const KindCounters& other) {

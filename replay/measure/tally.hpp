@@ -22,7 +22,7 @@ struct Sample {
   int64_t due, from, to;
   uint64_t bytes = 0;
   bool failed = false;
-  int64_t recorded = 0;  // duration in the capture, ns; 0: not known
+  int64_t recorded = -1;  // duration in the capture, ns; -1: not known
 };
 
 // Counts and times (ns) of one row. A failed operation adds to `failed` only, neither bytes nor times.

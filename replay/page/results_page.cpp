@@ -70,7 +70,7 @@ void write_differences(HtmlPage& page, const std::vector<ShownRun>& runs) {
                    [](const auto& a, const auto& b) { return a.second.operations > b.second.operations; });
   sorted.resize(std::min(sorted.size(), kMostDifferences));
   HtmlPage::Table t{.caption = "By kind and outcome",
-                    .headings = {"kind", "expected", "got", "operations", "first at", "runs", "example"},
+                    .headings = {"kind", "expected", "got", "operations", "first at", "in run", "example"},
                     .text_columns = true,
                     .id = "difference-table"};
   for (const auto& [outcome, group] : sorted) {

@@ -279,7 +279,7 @@ class RunPart {
     };
     for (const ResultRow& counter : of_.rows("counters"))
       if (counter.number("value")) rows.push_back({counter.text("name"), count_of(counter, "value")});
-    page_.facts("limit-table", rows);
+    page_.facts("limit-table", rows, true);
   }
 
   HtmlPage& page_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "measure/bound.hpp"
@@ -35,7 +36,12 @@ Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_durat
 
 }  // namespace
 
-std::string ratio_text(double is, double was) { return was > 0 ? fmt::format("{:.2f}", is / was) : ""; }
+std::string ratio_text(double is, double was) {
+  if (was <= 0) return "";
+  const double ratio = is / was;
+  if (ratio >= 1000) return format_count(uint64_t(std::llround(ratio)));
+  return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
+}
 
 Cell text_of(const ResultRow& row, const char* name) { return row.text(name); }
 Cell count_of(const ResultRow& row, const char* name) { return count(row.number(name)); }

@@ -35,6 +35,7 @@ class Census final : public OpSource {
     if (summary_.operations++ == 0) summary_.first = op.start;
     ++summary_.by_kind[unsigned(op.kind)];
     summary_.last = op.start;
+    summary_.timed |= op.duration > 0;
     summary_.last_end = std::max(summary_.last_end, op.end());
     summary_.streams += threads_.insert(op.thread);
     while (!ends_.empty() && ends_.top() <= op.start) ends_.pop();

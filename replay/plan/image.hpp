@@ -57,6 +57,7 @@ struct ImageSummary {
   uint64_t streams = 0;
   int64_t first = 0, last = 0;  // recorded start of the first and the last operation of the range
   int64_t last_end = 0;         // latest recorded end
+  bool timed = false;           // an operation took time; some logs have no durations
 };
 
 class Image {

@@ -76,15 +76,41 @@ TEST_CASE("a logarithmic axis has no place for a zero, but its text has one") {
   CHECK(svg.find("<title>1 to 2\ns: 0</title>") != std::string::npos);
 }
 
-TEST_CASE("parts of a series stay apart, each in order") {
-  ChartSeries series{"s", {}};
-  add_part(series, {{3, 1}, {1, 2}});
-  add_part(series, {{2, 3}});
-  REQUIRE(series.points.size() == 4);
-  CHECK(series.points[0].x == 1);
-  CHECK(series.points[1].x == 3);
-  CHECK(is_gap(series.points[2]));
-  CHECK(series.points[3].x == 2);
+TEST_CASE("a chart without a value has no ticks") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas, .log_y = true};
+  chart.series = {{"s", {{0, kGap}, {1, kGap}}}};
+  const std::string svg = chart_svg(chart);
+  CHECK(svg.find(">no values<") != svg.npos);
+  CHECK(svg.find("<line") == svg.npos);
+}
+
+TEST_CASE("axes have round times, in words that fit beside them") {
+  CHECK(round_seconds(8, 8) == 1);
+  CHECK(round_seconds(3000, 8) == 600);
+  CHECK(round_seconds(3600 * 20, 3) == 12 * 3600);
+  CHECK(round_seconds(86400 * 30, 8) == 5 * 86400);
+  CHECK(duration_text(1e12) == "1,000 s");
+  CHECK(duration_text(1.2e12) == "20 min 00 s");
+}
+
+TEST_CASE("the line of a load that overloads its target goes on in the order of the loads") {
+  const std::vector<LoadRun> runs = {{.series = "1", .asked = "100", .load = 100, .achieved = 100, .times = {1e6}},
+                                     {.series = "1", .asked = "400", .load = 400, .achieved = 150, .times = {9e6}},
+                                     {.series = "1", .asked = "200", .load = 200, .achieved = 190, .times = {2e6}}};
+  const std::vector<ChartPoint> points = load_curve({"p99"}, runs).series[0].points;
+  REQUIRE(points.size() == 3);
+  CHECK(points[1].x == 190);
+  CHECK(points[2].x == 150);
+}
+
+TEST_CASE("three targets have lines of their own") {
+  std::vector<LoadRun> runs;
+  for (const char* target : {"a", "b", "c"})
+    runs.push_back({.group = target, .series = target, .asked = "1", .load = 1, .achieved = 10, .times = {1e6, 2e6}});
+  const Chart chart = load_curve({"p50", "p99"}, runs);
+  REQUIRE(chart.series.size() == 3);
+  CHECK(chart.series[2].name == "p99, c");
+  CHECK(chart.series[2].colour == 2);
 }
 
 TEST_CASE("series with points of their own do not borrow each other's places") {

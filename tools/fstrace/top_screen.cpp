@@ -16,7 +16,7 @@ namespace {
 
 // Columns behind the name. Each is as wide as its largest usual value, with a space in front.
 constexpr std::array<std::pair<const char*, size_t>, 5> kColumns{
-    {{"op/s", 9}, {"in flight", 9}, {"p50", 10}, {"p99", 10}, {"data/s", 10}}};
+    {{"op/s", 9}, {"in flight", 9}, {"p50", 12}, {"p99", 12}, {"data/s", 10}}};
 
 // Returns the length in bytes of the first character of `text`, which is valid UTF-8.
 size_t character_bytes(std::string_view text) {

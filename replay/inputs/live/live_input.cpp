@@ -106,6 +106,7 @@ class LiveInput final : public Input, public GeneratedLoad {
     RunOptions options = given;
     options.knock_on = &differences_;
     options.clients_by = clients_by_;
+    options.durations = true;
     files_.emplace(target, clock, options_, made_, options.credentials, *options.known, differences_, options.stop);
     ReadOnlyTarget only_read(target);
     watch_.emplace(target);

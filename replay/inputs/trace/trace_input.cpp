@@ -251,6 +251,7 @@ class TraceInput final : public Input {
     run.order = order_of(options_.order);
     run.clients_by = clients_by_of(options_.clients_by);
     run.scale = scale();
+    run.durations = summary_.timed;
     run.from = options_.from;
     run.to = options_.to;
     trace_.seek_op(0);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -93,6 +94,7 @@ void CurvesPage::finish() {
       loads.push_back({.group = "",
                        .series = drawn.series,
                        .asked = drawn.title,
+                       .load = drawn.asked > 0 ? drawn.asked : HUGE_VAL,
                        .achieved = achieved,
                        .times = {double(time(0.5)), double(time(0.99)), double(time(0.999))}});
   }
