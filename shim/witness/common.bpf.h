@@ -63,6 +63,13 @@ __u64 unseen_faults = 0;                      // page faults of files for which 
 enum { kAddress, kTyped };
 #define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
+// Returns what the function of a fexit program returned, which has more arguments in some kernels. Of a pointer: its lower half.
+inline_always int result_of(void* context) {
+  u64 result = 0;
+  bpf_get_func_ret(context, &result);
+  return (int)result;
+}
+
 inline_always void note_lost(u32 why) { __sync_fetch_and_add(&losses[why], 1); }
 
 // `result`: of an entry that was added to a map. `full`: the loss if the map has no room for it.

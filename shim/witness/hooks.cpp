@@ -31,6 +31,19 @@ constexpr struct {
   std::string_view first, second;
 } kVariants[] = {{"filp_flush", "filp_close"}, {"path_parentat", "__filename_parentat"}};
 
+// Functions of 6.1 and their names since 7.0, with the same arguments.
+constexpr struct {
+  std::string_view old_name;
+  const char* new_name;
+} kRenamed[] = {{"do_mkdirat", "filename_mkdirat"}, {"do_mknodat", "filename_mknodat"},   {"do_linkat", "filename_linkat"},
+                {"do_rmdir", "filename_rmdir"},     {"do_unlinkat", "filename_unlinkat"}, {"do_renameat2", "filename_renameat2"}};
+
+// Programs for functions whose arguments are others in some kernels, which their number tells.
+constexpr struct {
+  std::string_view program;
+  unsigned arguments;
+} kShapes[] = {{"others_create_ended", 5}, {"others_create_4_ended", 4}};
+
 // Hooks that a kernel without the feature lacks. A compiler may also have given the function another name, so that what it does
 // is not seen (WitnessHooks::absent()).
 constexpr std::string_view kOfFeatures[] = {"io_read",   "io_write",        "io_wq_submit_work", "aio_read",
@@ -120,8 +133,12 @@ std::vector<std::string> choose(bpf_object* object) {
   const std::unique_ptr<btf, void (*)(btf*)> kernel(btf__load_vmlinux_btf(), btf__free);
   if (!kernel || libbpf_get_error(kernel.get()) != 0)
     throw refused("the kernel has no description of its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF); leave --via out");
-  auto has = [&](std::string_view function) {
-    return btf__find_by_name_kind(kernel.get(), std::string(function).c_str(), BTF_KIND_FUNC) > 0;
+  auto find = [&](std::string_view function) {
+    return btf__find_by_name_kind(kernel.get(), std::string(function).c_str(), BTF_KIND_FUNC);
+  };
+  auto has = [&](std::string_view function) { return find(function) > 0; };
+  auto arguments = [&](std::string_view function) {
+    return btf_vlen(btf__type_by_id(kernel.get(), btf__type_by_id(kernel.get(), uint32_t(find(function)))->type));
   };
   std::string missing;
   std::vector<std::string> absent;
@@ -129,7 +146,16 @@ std::vector<std::string> choose(bpf_object* object) {
   bpf_object__for_each_program(program, object) {
     const std::string_view function = function_of(program);
     if (function.empty()) continue;
+    const auto* renamed =
+        std::find_if(std::begin(kRenamed), std::end(kRenamed), [&](const auto& r) { return r.old_name == function; });
+    if (renamed != std::end(kRenamed) && !has(function) && has(renamed->new_name)) {
+      if (bpf_program__set_attach_target(program, 0, renamed->new_name) != 0)
+        throw refused(std::string("no program can be attached to ") + renamed->new_name + "; leave --via out");
+      continue;
+    }
     bool wanted = true;
+    for (const auto& shape : kShapes)
+      if (shape.program == bpf_program__name(program) && has(function) && arguments(function) != shape.arguments) wanted = false;
     for (const auto& variant : kVariants)
       if (function == variant.second && has(variant.first)) wanted = false;
     bool excused = false;

@@ -82,6 +82,11 @@ struct dentry {
   } d_u;
 };
 
+// Linux 7.0 and newer.
+struct dentry___7 {
+  struct hlist_node d_alias;
+};
+
 struct vfsmount {
   struct dentry* mnt_root;
 };

@@ -132,7 +132,8 @@ int BPF_PROG(symlink_begins, const struct path* directory, struct dentry* dentry
 
 // Here the target still exists.
 SEC("fexit/vfs_symlink")
-int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* dentry, const char* target, int result) {
+int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* dentry, const char* target) {
+  const int result = result_of(ctx);
   struct call* call = call_if_any();
   if (!call || call->change.kind != kWitnessSymlink) {
     name_change_ended(dentry, result);

@@ -30,33 +30,39 @@ inline_always void removed(struct inode* inode) {
   send(r);
 }
 
-// `result`: 0, a negative errno, or, of newer kernels, a pointer that may stand for one.
-inline_always void name_change_ended(struct dentry* dentry, u64 result) {
-  if ((int)result >= 0 || (int)result < -4095) name_changed(dentry, dentry->d_sb);
+// `result`: 0, a negative errno, or, of newer kernels, half of a pointer that may stand for one.
+inline_always void name_change_ended(struct dentry* dentry, int result) {
+  if (result >= 0 || result < -4095) name_changed(dentry, dentry->d_sb);
 }
 
 SEC("fexit/vfs_create")
-int BPF_PROG(others_create_ended, void* ids, struct inode* directory, struct dentry* dentry, u16 mode, u8 exclusive, int result) {
-  name_change_ended(dentry, result);
+int BPF_PROG(others_create_ended, void* ids, struct inode* directory, struct dentry* dentry) {
+  name_change_ended(dentry, result_of(ctx));
+  return 0;
+}
+
+// The same where the function has no directory (7.0).
+SEC("fexit/vfs_create")
+int BPF_PROG(others_create_4_ended, void* ids, struct dentry* dentry) {
+  name_change_ended(dentry, result_of(ctx));
   return 0;
 }
 
 SEC("fexit/vfs_mkdir")
-int BPF_PROG(others_mkdir_ended, void* ids, struct inode* directory, struct dentry* dentry, u16 mode, u64 result) {
-  name_change_ended(dentry, result);
+int BPF_PROG(others_mkdir_ended, void* ids, struct inode* directory, struct dentry* dentry) {
+  name_change_ended(dentry, result_of(ctx));
   return 0;
 }
 
 SEC("fexit/vfs_mknod")
-int BPF_PROG(others_mknod_ended, void* ids, struct inode* directory, struct dentry* dentry, u16 mode, u32 device, int result) {
-  name_change_ended(dentry, result);
+int BPF_PROG(others_mknod_ended, void* ids, struct inode* directory, struct dentry* dentry) {
+  name_change_ended(dentry, result_of(ctx));
   return 0;
 }
 
 SEC("fexit/vfs_link")
-int BPF_PROG(others_link_ended, struct dentry* old, void* ids, struct inode* directory, struct dentry* dentry, void* delegated,
-             int result) {
-  name_change_ended(dentry, result);
+int BPF_PROG(others_link_ended, struct dentry* old, void* ids, struct inode* directory, struct dentry* dentry) {
+  name_change_ended(dentry, result_of(ctx));
   return 0;
 }
 

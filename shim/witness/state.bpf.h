@@ -94,7 +94,9 @@ inline_always int begin_call(void) {
 inline_always struct dentry* dentry_of(struct inode* inode) {
   struct hlist_node* first = BPF_CORE_READ(inode, i_dentry.first);
   if (!first) return 0;
-  return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry, d_u.d_alias));
+  if (bpf_core_field_exists(struct dentry, d_u.d_alias))
+    return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry, d_u.d_alias));
+  return (struct dentry*)((u64)first - bpf_core_field_offset(struct dentry___7, d_alias));
 }
 
 // Inodes of Btrfs's subvolumes have the same numbers and generations, and another device in stat(2).
