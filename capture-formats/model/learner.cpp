@@ -230,11 +230,13 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
     for (size_t i : members) steps += double(threads[i].steps.size());
     return std::log2(1 + steps / double(members.size()));
   };
+  std::vector<double> lengths;
+  for (const std::vector<size_t>& members : classes) lengths.push_back(length(members));
   for (size_t c = 0; c < classes.size();) {
     std::pair<double, size_t> nearest{kNear, c};
     for (size_t other = 0; classes[c].size() < runs.size() && other < classes.size(); ++other)
       if (other != c && threads[classes[c][0]].command == threads[classes[other][0]].command)
-        nearest = std::min(nearest, {std::abs(length(classes[c]) - length(classes[other])), other});
+        nearest = std::min(nearest, {std::abs(lengths[c] - lengths[other]), other});
     const size_t into = nearest.second;
     if (into == c) {
       ++c;
@@ -242,7 +244,9 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
     }
     classes[into].insert(classes[into].end(), classes[c].begin(), classes[c].end());
     std::sort(classes[into].begin(), classes[into].end());
+    lengths[into] = length(classes[into]);
     classes.erase(classes.begin() + ptrdiff_t(c));
+    lengths.erase(lengths.begin() + ptrdiff_t(c));
     c = 0;
   }
 }
