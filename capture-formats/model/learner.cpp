@@ -10,6 +10,7 @@
 #include "model/model_file.hpp"
 #include "model/observer.hpp"
 #include "model/process_links.hpp"
+#include "model/stalls.hpp"
 #include "model/thread_groups.hpp"
 #include "util/units.hpp"
 
@@ -18,7 +19,7 @@ namespace fsr {
 namespace {
 
 constexpr uint64_t kRare = 3;          // what occurred less often is not kept
-constexpr size_t kFewGaps = 16;        // a pair of kinds with fewer gaps has those of its phase
+constexpr size_t kFewGaps = 8;         // a pair of kinds with fewer gaps has those of its phase
 constexpr uint32_t kPhaseLength = 16;  // steps of a process for each phase, at least
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
@@ -106,6 +107,7 @@ struct ModelLearner::Impl {
   void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
+  void cut_stalls(LoadModel& model);
   void join_rare(std::vector<std::vector<size_t>>& classes);
   ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
@@ -251,6 +253,19 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
   }
 }
 
+// Takes the stalls out of all times.
+void ModelLearner::Impl::cut_stalls(LoadModel& model) {
+  std::vector<uint64_t> lengths;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    std::vector<uint64_t> of_run = fsr::cut_stalls(threads, run);
+    for (uint64_t ns : of_run) runs[run].second -= int64_t(ns);
+    lengths.insert(lengths.end(), of_run.begin(), of_run.end());
+  }
+  if (lengths.size() < kRare * runs.size()) return;
+  model.stalls.count = lengths.size();
+  model.stalls.times = Quantiles::of_times(std::move(lengths));
+}
+
 ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
   ProcessClass c;
   std::vector<uint64_t> starts, lengths;
@@ -360,6 +375,7 @@ LoadModel ModelLearner::finish() {
   for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
   link_processes(in.threads, kRare * in.runs.size());
+  in.cut_stalls(model);
   const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
