@@ -47,7 +47,7 @@ SymbolId most_frequent(const Counts& counts) {
 }
 
 // Chooses contexts in one walk through the tree of histories. A history that is one symbol longer divides the steps of the
-// shorter one. One that occurred too rarely has no longer one that did not, and the walk ends there.
+// shorter one. The walk ends at a history that is rare, because longer ones are at least as rare.
 //
 // Memory: about 20 bytes a step, and the contexts that are kept.
 class Grower {
@@ -68,7 +68,7 @@ class Grower {
   void count_last();
   Node& node_of(size_t place);
 
-  // The symbols of all sequences, with the end of a process before, between and after them: the history of a process begins with
+  // The symbols of all sequences, with the end of a process before, between and after them. The history of a process begins with
   // the end of another.
   std::vector<SymbolId> text_;
   std::vector<uint32_t> phase_ends_;  // of each phase, the end of its steps in `steps_`

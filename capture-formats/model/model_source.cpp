@@ -94,7 +94,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     refused.push_back(*other);
   }
   if (attempt(p.planned, true)) return true;
-  // What should have made its directory was not drawn. Without it, nothing below the directory can be made up.
+  // Without its directory nothing below can be made up, so that the process makes it if it can.
   if (p.planned != kEndOfProcess)
     if (const Symbol& s = model.symbols[p.planned - 1]; s.object.relation == Relation::hot && s.type == kDirectoryType)
       for (SymbolId symbol : index.makers(p.number, s.object.bucket))

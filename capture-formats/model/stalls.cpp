@@ -2,6 +2,7 @@
 #include "model/stalls.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace fsr {
 
@@ -12,7 +13,7 @@ constexpr int kAtOnce = 2;             // threads whose pauses it makes, at leas
 
 struct Idle {
   int64_t from = 0, to = 0;  // ns; no operation is in flight
-  int threads = 0;           // whose pause is for the most part this one
+  int threads = 0;           // count of those that hardly pause longer
 };
 
 }  // namespace
@@ -34,7 +35,7 @@ std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run
     int64_t end = t.steps[0].end();
     for (const LearnedStep& step : t.steps) {
       const int64_t pause = step.start - end;
-      // What makes most of the pause has its middle.
+      // The larger part of a pause has its middle.
       const auto at =
           std::upper_bound(idle.begin(), idle.end(), end + pause / 2, [](int64_t time, const Idle& i) { return time < i.to; });
       if (pause >= kShortest && at != idle.end() && at->from >= end && at->to <= step.start)
