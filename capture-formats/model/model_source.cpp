@@ -94,7 +94,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     refused.push_back(*other);
   }
   if (attempt(p.planned, true)) return true;
-  // Without its directory nothing below can be made up, so that the process makes it if it can.
+  // A directory that is missing is made, because further steps need it.
   if (p.planned != kEndOfProcess)
     if (const Symbol& s = model.symbols[p.planned - 1]; s.object.relation == Relation::hot && s.type == kDirectoryType)
       for (SymbolId symbol : index.makers(p.number, s.object.bucket))
