@@ -10,6 +10,7 @@
 #include "model/model_file.hpp"
 #include "model/observer.hpp"
 #include "model/process_links.hpp"
+#include "model/stalls.hpp"
 #include "model/thread_groups.hpp"
 #include "util/units.hpp"
 
@@ -18,7 +19,7 @@ namespace fsr {
 namespace {
 
 constexpr uint64_t kRare = 3;          // what occurred less often is not kept
-constexpr size_t kFewGaps = 16;        // a pair of kinds with fewer gaps has those of its phase
+constexpr size_t kFewGaps = 8;         // a pair of kinds with fewer gaps has those of its phase
 constexpr uint32_t kPhaseLength = 16;  // steps of a process for each phase, at least
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
@@ -106,6 +107,7 @@ struct ModelLearner::Impl {
   void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
+  void cut_stalls(LoadModel& model);
   void join_rare(std::vector<std::vector<size_t>>& classes);
   ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
@@ -230,11 +232,13 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
     for (size_t i : members) steps += double(threads[i].steps.size());
     return std::log2(1 + steps / double(members.size()));
   };
+  std::vector<double> lengths;
+  for (const std::vector<size_t>& members : classes) lengths.push_back(length(members));
   for (size_t c = 0; c < classes.size();) {
     std::pair<double, size_t> nearest{kNear, c};
     for (size_t other = 0; classes[c].size() < runs.size() && other < classes.size(); ++other)
       if (other != c && threads[classes[c][0]].command == threads[classes[other][0]].command)
-        nearest = std::min(nearest, {std::abs(length(classes[c]) - length(classes[other])), other});
+        nearest = std::min(nearest, {std::abs(lengths[c] - lengths[other]), other});
     const size_t into = nearest.second;
     if (into == c) {
       ++c;
@@ -242,9 +246,24 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
     }
     classes[into].insert(classes[into].end(), classes[c].begin(), classes[c].end());
     std::sort(classes[into].begin(), classes[into].end());
+    lengths[into] = length(classes[into]);
     classes.erase(classes.begin() + ptrdiff_t(c));
+    lengths.erase(lengths.begin() + ptrdiff_t(c));
     c = 0;
   }
+}
+
+// Takes the stalls out of all times.
+void ModelLearner::Impl::cut_stalls(LoadModel& model) {
+  std::vector<uint64_t> lengths;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    std::vector<uint64_t> of_run = fsr::cut_stalls(threads, run);
+    for (uint64_t ns : of_run) runs[run].second -= int64_t(ns);
+    lengths.insert(lengths.end(), of_run.begin(), of_run.end());
+  }
+  if (lengths.size() < kRare * runs.size()) return;
+  model.stalls.count = lengths.size();
+  model.stalls.times = Quantiles::of_times(std::move(lengths));
 }
 
 ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
@@ -356,6 +375,7 @@ LoadModel ModelLearner::finish() {
   for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
   link_processes(in.threads, kRare * in.runs.size());
+  in.cut_stalls(model);
   const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {

@@ -2,7 +2,7 @@
 // Learns a model from the operations of one or several traces of the same load.
 //
 // Memory: 16 bytes an operation and 8 bytes a size, because which context is worth its bits is known only at the end. While the
-// contexts of a class are chosen, about 250 bytes for each of its operations if they follow no pattern. One thread.
+// contexts of a class are chosen, about 24 bytes for each of its operations. One thread.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 3;
+constexpr uint32_t kModelVersion = 4;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
@@ -74,6 +74,7 @@ struct LoadModel {
   std::vector<ModelContext> contexts;
   // ns between the end of an operation and the start of the thread's next one, by phase and both kinds, which may be kAnyKind.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Gaps> gaps;
+  Gaps stalls;  // ns that all threads stand still, beside their gaps; none: not known
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> durations;  // ns, by kind and 1 for errors
   std::map<std::pair<uint32_t, uint32_t>, Quantiles> sizes;      // bytes or entries, by kind and class of size
   uint64_t root_entries = 0;                                     // at the start; 0: not known
@@ -82,6 +83,9 @@ struct LoadModel {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;             // of locks: offset and length
   std::map<std::string, double> between_runs;                    // distances of fstrace compare between two of the traces
 };
+
+// Returns the lengths of the stalls of one run, in ns.
+std::vector<int64_t> stalls_of(const LoadModel& model);
 
 inline bool is_listing(OpKind kind) { return kind == OpKind::readdir || kind == OpKind::readdirplus; }
 

@@ -11,6 +11,17 @@
 
 namespace fsr {
 
+std::vector<int64_t> stalls_of(const LoadModel& model) {
+  constexpr double kMost = 0.95;  // of the run, whatever a file says
+  std::vector<int64_t> lengths(model.runs ? size_t(double(model.stalls.count) / model.runs + 0.5) : 0);
+  double sum = 0;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    sum += double(lengths[i] = int64_t(model.stalls.times.between((double(i) + 0.5) / double(lengths.size()))));
+  if (const double most = kMost * double(model.span); sum > most)
+    for (int64_t& length : lengths) length = int64_t(double(length) * most / sum);
+  return lengths;
+}
+
 std::string left_out_text(const ModelCounts& counts) {
   constexpr size_t kMost = 4;
   std::vector<std::pair<uint64_t, std::string>> rows;

@@ -127,6 +127,7 @@ json document(const LoadModel& m) {
   json& gaps = d["gaps"] = json::array();
   for (const auto& [key, g] : m.gaps)
     gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(g.times), g.count}));
+  if (m.stalls.count) d["stalls"] = json::array({codes(m.stalls.times), m.stalls.count});
   json& durations = d["durations"] = json::array();
   for (const auto& [key, q] : m.durations) durations.push_back(json::array({key.first, key.second, codes(q)}));
   json& sizes = d["sizes"] = json::array();
@@ -236,6 +237,11 @@ LoadModel parse_document(const json& d, uint64_t version) {
     };
     m.gaps[{uint32_t(number(row[0], UINT32_MAX, what)), kind(row[1]), kind(row[2])}] = {
         times(row[3]), counted ? number(row[4], UINT32_MAX, "a count is no number") : 0};
+  }
+  if (d.contains("stalls")) {
+    const json& row = d.at("stalls");
+    array_of(row, 2, "stalls have another number of parts");
+    m.stalls = {times(row[0]), number(row[1], kMostEntries, "a count is no number")};
   }
   for (const json& row : d.at("durations")) {
     array_of(row, 3, "a duration has another number of parts");

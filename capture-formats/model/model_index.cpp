@@ -18,6 +18,7 @@ ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.cla
       if (symbol == kEndOfProcess) continue;
       const Symbol& s = model.symbols[symbol - 1];
       if (step_kind(s) == kStartsKind) starts[{c.phase / kMostPhases, s.argument}] += n;
+      if (s.parent.relation == Relation::name && !s.error) makers_[{c.phase / kMostPhases, s.parent.bucket}].insert(symbol);
       if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir].insert(symbol);
     }
   }
@@ -25,8 +26,10 @@ ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.cla
     const double each = n / (model.classes[classes.first].processes * model.runs);
     if (each >= 1 && each < 2) children_[classes.first].push_back(classes.second);
   }
-  for (SymbolId i = 1; i <= model.symbols.size(); ++i)
-    if (const Symbol& s = model.symbols[i - 1]; s.object.relation == Relation::entry) entries_[without_bucket(s)].push_back(i);
+  for (SymbolId i = 1; i <= model.symbols.size(); ++i) {
+    const Symbol& s = model.symbols[i - 1];
+    if (s.object.relation == Relation::entry) entries_[without_bucket(s)].push_back(i);
+  }
 }
 
 const ModelContext* ModelIndex::longest(uint32_t phase, std::span<const SymbolId> history) const {
@@ -38,6 +41,12 @@ const ModelContext* ModelIndex::longest(uint32_t phase, std::span<const SymbolId
 std::span<const SymbolId> ModelIndex::twins(SymbolId symbol) const {
   if (symbol == kEndOfProcess || model_.symbols[symbol - 1].object.relation != Relation::entry) return {};
   return entries_.at(without_bucket(model_.symbols[symbol - 1]));
+}
+
+const std::set<SymbolId>& ModelIndex::makers(uint32_t number, uint8_t hot) const {
+  static const std::set<SymbolId> kNone;
+  auto found = makers_.find({number, hot});
+  return found == makers_.end() ? kNone : found->second;
 }
 
 bool ModelIndex::any_opens(bool directories) const {

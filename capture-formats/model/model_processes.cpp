@@ -47,7 +47,7 @@ void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offs
     // Few values stand for many processes: spread these over the distance to the next value.
     const double next = double(c.start.step(std::min(1.0, (double(i) + 0.5) / double(n) + 1.0 / double(c.start.values.size()))));
     const double spread = n > c.start.values.size() ? (next - at) * random.unit() : 0;
-    start(slot, offset + int64_t((at + spread) / 1e6 * double(span)));
+    start(slot, offset + int64_t((at + spread) / 1e6 * double(busy)));
   }
 }
 
@@ -138,7 +138,7 @@ void ModelSource::Impl::end_by_signal() {
 void ModelSource::Impl::begin_cycle() {
   for (uint32_t copy = 0; copy < copies.size(); ++copy) {
     end_by_signal();
-    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, int64_t(cycle) * span);
+    for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, int64_t(cycle) * busy);
   }
   ++cycle;
 }

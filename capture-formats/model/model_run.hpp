@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <queue>
 #include <unordered_map>
@@ -96,6 +97,7 @@ struct ModelSource::Impl {
   const uint64_t cycles;  // runs of the load, one after the other
   const int64_t span;     // ns of each
   const double of_run;    // part of the load that each has, about 1
+  const int64_t busy;     // ns of each without the stalls
   int64_t now = 0;
   uint64_t cycle = 0;  // number of the next run of the load
   ModelCounts counts;
@@ -109,7 +111,8 @@ struct ModelSource::Impl {
         random(o.seed),
         cycles(o.duration ? uint64_t(std::max(1.0, std::round(double(o.duration) / double(whole_span())))) : 1),
         span(o.duration ? o.duration / int64_t(cycles) : whole_span()),
-        of_run(double(span) / double(whole_span())) {
+        of_run(double(span) / double(whole_span())),
+        busy(span - int64_t(of_run * double(stalled()))) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
@@ -117,6 +120,10 @@ struct ModelSource::Impl {
                           model.classes.size());
     }
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * of_run * double(cycles)));
+  }
+  int64_t stalled() const {
+    const std::vector<int64_t> all = stalls_of(model);
+    return std::accumulate(all.begin(), all.end(), int64_t(0));
   }
   int64_t whole_span() const { return std::max(kShortest, model.span); }
 

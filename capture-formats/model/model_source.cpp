@@ -21,6 +21,7 @@ constexpr size_t kBatch = 256;            // operations
 constexpr size_t kBatchEntries = 65'536;  // of listings in a batch, after which no further operation is made
 constexpr int kMostTries = 16;            // further symbols of a context that are tried before a step is left out
 constexpr int kLost = 2;                  // steps in a row that can't be made up before a process begins another pattern
+constexpr int kPatience = 8;              // such steps of a short process, beside as many as it has
 constexpr int kMostFailed = 64;           // steps in a row that can't be made up before a process ends
 constexpr int32_t kFirstProcess = 1000;
 
@@ -93,6 +94,11 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
     refused.push_back(*other);
   }
   if (attempt(p.planned, true)) return true;
+  // A directory that is missing is made, because further steps need it.
+  if (p.planned != kEndOfProcess)
+    if (const Symbol& s = model.symbols[p.planned - 1]; s.object.relation == Relation::hot && s.type == kDirectoryType)
+      for (SymbolId symbol : index.makers(p.number, s.object.bucket))
+        if (attempt(symbol, true)) return true;
   if (p.failed < kLost) return false;
   // The process has not opened or met what its steps are about, so a step that is possible begins another pattern.
   p.history.clear();
@@ -174,7 +180,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   op.start = time;
   op.thread = p.who.id;
   double& budget = copy.budget[p.number];
-  bool ends = p.done >= ends_of(c, p.wanted).most || p.failed >= kMostFailed;
+  bool ends = p.done >= ends_of(c, p.wanted).most ||
+              p.failed >= std::min(kMostFailed, int(std::min<uint64_t>(p.wanted, kMostFailed)) + kPatience);
   ends |= budget <= double(p.actor.handles.size());  // the closing of these counts, too
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
@@ -228,7 +235,7 @@ bool ModelSource::Impl::next(OpBatch& batch) {
   size_t entries = 0;
   while (batch.ops.size() < kBatch && entries < kBatchEntries) {
     end_by_signal();
-    if (cycle < cycles && (events.empty() || events.top().time >= int64_t(cycle) * span)) {
+    if (cycle < cycles && (events.empty() || events.top().time >= int64_t(cycle) * busy)) {
       begin_cycle();
       continue;
     }
@@ -254,6 +261,8 @@ int64_t ModelSource::length() const {
   const int64_t whole = impl_->span * int64_t(impl_->cycles);
   return impl_->options.duration ? whole - std::min(kLate, whole / 100) : whole;
 }
+
+double ModelSource::runs() const { return impl_->of_run * double(impl_->cycles); }
 
 LiveState ModelSource::before() const {
   LiveState state;

@@ -44,6 +44,7 @@ class ModelSource final : public OpSource {
   bool next(OpBatch& batch) override;  // also throws std::runtime_error when a signal ends the program (stop_signals.hpp)
   const ModelCounts& counts() const;   // complete when next() has returned false
   int64_t length() const;              // ns that the operations should take; they take about as long
+  double runs() const;                 // so many times the load's own length
   // Returns the tree before the first operation. Complete when next() has returned false.
   LiveState before() const;
   // Returns the header of a trace of these operations.

@@ -71,6 +71,11 @@ bool ModelTree::may_hold_more(ObjectId id) const {
   return n.linked && n.directory && (!n.directory->unseen.empty() || (!n.made && !n.directory->listed));
 }
 
+bool ModelTree::may_hold_unlisted(ObjectId id) const {
+  const ModelNode& n = nodes_[id];
+  return n.linked && n.directory && !n.made && !n.directory->listed;
+}
+
 ObjectId ModelTree::discover(ObjectId parent, uint8_t type) {
   ModelDirectory& d = *nodes_[parent].directory;
   if (d.unseen.empty()) return add(type, parent, new_name(), false);

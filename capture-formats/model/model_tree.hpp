@@ -80,6 +80,8 @@ class ModelTree {
   std::vector<std::pair<uint64_t, ObjectId>> list(ObjectId directory, uint64_t count);
   // True: an object may be there that existed before the run and was not used yet.
   bool may_hold_more(ObjectId directory) const;
+  // True: such an object with any name may be there.
+  bool may_hold_unlisted(ObjectId directory) const;
   // Returns an object that existed before the run, in `directory`, which may hold more.
   ObjectId discover(ObjectId directory, uint8_t type);
   void decide(ObjectId id, uint8_t type);  // of a name of a listing

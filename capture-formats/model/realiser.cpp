@@ -38,10 +38,23 @@ ObjectId Realiser::hot_directory(size_t number) const {
   return object != kNoObject && tree_.node(object).type == kDirectoryType ? object : kNoObject;
 }
 
+// Lets an often used name exist from the start, if no operation has shown that it does not. A small part of a load lacks the
+// process that would have made it.
+ObjectId Realiser::assume(size_t number, uint8_t type) {
+  const uint8_t its = model_.hot[number].type ? model_.hot[number].type : kRegularType;
+  const ObjectId in = hot_directory(number);
+  if (hot_[number].told || in == kNoObject || (type && type != its) || !tree_.may_hold_unlisted(in)) return kNoObject;
+  const ObjectId object = tree_.add(its, in, hot_[number].name, false);
+  tree_.set_initial_size(object, model_.hot[number].size);
+  named(object, hot_[number].name);
+  return object;
+}
+
 void Realiser::named(ObjectId object, uint64_t name) {
   auto hot = hot_numbers_.find(name);
   if (hot == hot_numbers_.end()) return;
   hot_[hot->second].object = object;
+  hot_[hot->second].told = true;
   tree_.node(object).hot = tree_.node(object).was_hot = uint8_t(hot->second + 1);
 }
 
@@ -61,6 +74,7 @@ void Realiser::unnamed(ObjectId object) {
 Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) {
   if (parent.relation == Relation::name) {
     if (parent.bucket >= hot_.size() || hot_[parent.bucket].object != kNoObject) return {};
+    hot_[parent.bucket].told = true;
     const ObjectId in = hot_directory(parent.bucket);
     return {in != kNoObject && tree_.node(in).busy > now_ ? kNoObject : in, hot_[parent.bucket].name};
   }

@@ -74,6 +74,7 @@ class Realiser {
   struct Hot {
     ObjectId object = kNoObject;  // object that has the name now
     uint64_t name = 0;
+    bool told = false;  // an operation has shown whether it exists
   };
   // A name that does not exist. `directory`: kNoObject if there is none that fits.
   struct Slot {
@@ -104,6 +105,7 @@ class Realiser {
   Slot slot(Reference parent, Actor& actor, ObjectId outside = kNoObject);
   bool may_change(Reference reference, ObjectId id) const;
   ObjectId hot_directory(size_t number) const;
+  ObjectId assume(size_t number, uint8_t type);
   void named(ObjectId object, uint64_t name);  // an object has got this name
   void unnamed(ObjectId object);               // an object has lost its first name, and what is in it its path
   void meet(ObjectId id, uint8_t type);        // a name of a listing gets its object

@@ -6,6 +6,7 @@
 
 namespace fsr {
 
+constexpr uint8_t kFarBucket = 8;              // of objects that a walk has left behind
 constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as such files have
 
 // Chooses an object with a name, of this type (0: any), for which `good` is true. Makes up one that existed before the run if the
@@ -13,14 +14,19 @@ constexpr uint64_t kUnknownSize = UINT64_MAX;  // of a file that is made up: as 
 template <class Good>
 ObjectId Realiser::pick(Reference reference, uint8_t type, Actor& actor, Good good) {
   if (reference.relation == Relation::root) return (!type || type == kDirectoryType) && good(root_) ? root_ : kNoObject;
-  if (reference.relation == Relation::entry) return pick_entry(reference, type, actor, good);
+  if (reference.relation == Relation::entry) {
+    const ObjectId found = pick_entry(reference, type, actor, good);
+    if (found != kNoObject || !any_size_) return found;
+    reference = {Relation::known, kFarBucket};  // the walk has ended: one that it met before
+  }
   const bool hot_one = reference.relation == Relation::hot || reference.relation == Relation::name;
   auto fits = [&](ObjectId id) {
     const ModelNode& n = tree_.node(id);
     return n.linked && n.type && n.busy <= now_ && (!type || n.type == type) && good(id);
   };
   if (hot_one) {
-    const ObjectId hot = reference.bucket < hot_.size() ? hot_[reference.bucket].object : kNoObject;
+    ObjectId hot = reference.bucket < hot_.size() ? hot_[reference.bucket].object : kNoObject;
+    if (hot == kNoObject && any_size_ && reference.relation == Relation::hot) hot = assume(reference.bucket, type);
     return hot != kNoObject && fits(hot) ? hot : kNoObject;
   }
   const bool fresh = reference.relation == Relation::fresh || reference.relation == Relation::none;

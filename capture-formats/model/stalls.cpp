@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/stalls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kShortest = 30'000;  // ns of a stall
+constexpr int kAtOnce = 2;             // threads whose pauses it makes, at least
+
+struct Idle {
+  int64_t from = 0, to = 0;  // ns; no operation is in flight
+  int threads = 0;           // count of those that hardly pause longer
+};
+
+}  // namespace
+
+std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run) {
+  std::vector<std::pair<int64_t, int64_t>> steps;  // start and end
+  for (const LearnedThread& t : threads)
+    if (t.run == run)
+      for (const LearnedStep& step : t.steps) steps.emplace_back(step.start, step.end());
+  std::sort(steps.begin(), steps.end());
+  std::vector<Idle> idle;
+  int64_t busy_until = INT64_MAX;
+  for (const auto& [start, end] : steps) {
+    if (start > busy_until && start - busy_until >= kShortest) idle.push_back({busy_until, start});
+    busy_until = busy_until == INT64_MAX ? end : std::max(busy_until, end);
+  }
+  for (const LearnedThread& t : threads) {
+    if (t.run != run || t.steps.empty()) continue;
+    int64_t end = t.steps[0].end();
+    for (const LearnedStep& step : t.steps) {
+      const int64_t pause = step.start - end;
+      // The larger part of a pause has its middle.
+      const auto at =
+          std::upper_bound(idle.begin(), idle.end(), end + pause / 2, [](int64_t time, const Idle& i) { return time < i.to; });
+      if (pause >= kShortest && at != idle.end() && at->from >= end && at->to <= step.start)
+        at->threads += 2 * (at->to - at->from) >= pause;
+      end = std::max(end, step.end());
+    }
+  }
+  std::erase_if(idle, [](const Idle& i) { return i.threads < kAtOnce; });
+  std::vector<uint64_t> lengths;
+  std::vector<int64_t> before;  // ns of stalls up to each
+  for (const Idle& i : idle) {
+    lengths.push_back(uint64_t(i.to - i.from));
+    before.push_back(i.to - i.from + (before.empty() ? 0 : before.back()));
+  }
+  for (LearnedThread& t : threads)
+    if (t.run == run)
+      for (LearnedStep& step : t.steps) {
+        const auto later =
+            std::upper_bound(idle.begin(), idle.end(), step.start, [](int64_t time, const Idle& i) { return time < i.to; });
+        if (later != idle.begin()) step.start -= before[size_t(later - idle.begin()) - 1];
+      }
+  return lengths;
+}
+
+}  // namespace fsr
