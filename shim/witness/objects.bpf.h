@@ -134,6 +134,7 @@ inline_always int is_content(const char* name) {
 
 // `bytes`: of the value; a longer one than the record has room for is left out.
 inline_always void keep_value(struct witness_record* r, u32 at, const void* value, u64 bytes) {
+  barrier_var(bytes);  // older verifiers forget the bound of what the compiler puts aside between the comparison and its use
   if (bytes > kWitnessPath - 4 || bpf_probe_read_kernel(r->text + 2 * kWitnessName + at, bytes, value) != 0) return;
   r->mode = at + bytes;
 }
