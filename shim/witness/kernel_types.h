@@ -80,6 +80,7 @@ struct dentry {
   union {
     struct hlist_node d_alias;
   } d_u;
+  unsigned char d_iname[32];
 };
 
 struct vfsmount {
@@ -113,6 +114,7 @@ struct vm_fault {
 };
 
 struct nameidata {
+  struct path path;
   struct qstr last;
   struct inode* inode;
   u32 flags;
