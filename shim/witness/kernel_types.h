@@ -80,7 +80,6 @@ struct dentry {
   union {
     struct hlist_node d_alias;
   } d_u;
-  unsigned char d_iname[32];
 };
 
 struct vfsmount {

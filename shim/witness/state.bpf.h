@@ -63,17 +63,6 @@ inline_always u32 copy_name(char* to, const struct qstr* name, u32 room, int how
   return bytes;
 }
 
-// Copies a dentry's name. A short one lies in the dentry itself, where it is read without a helper.
-inline_always u32 copy_name_of(char* to, struct dentry* dentry, u32 room, int how) {
-  if (how == kTyped && bpf_core_field_exists(dentry->d_iname) &&
-      (u64)dentry->d_name.name == (u64)dentry + bpf_core_field_offset(struct dentry, d_iname)) {
-    const u64* words = (const u64*)dentry->d_iname;
-    for (u32 i = 0; i < sizeof dentry->d_iname / 8; ++i) ((u64*)to)[i] = words[i];
-    return dentry->d_name.len;
-  }
-  return copy_name(to, &dentry->d_name, room, how);
-}
-
 inline_always void act_for(struct witness_record* r, struct task_struct* task) {
   r->tid = BPF_CORE_READ(task, pid);
   r->task_start = BPF_CORE_READ(task, start_boottime);
@@ -207,7 +196,7 @@ inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 r
   describe(MEMBER(how, dentry, d_inode), &r->object, how);
   if ((u64)dentry == fence_root) return r;  // its own name lies outside
   r->parent = place;
-  r->name_length = copy_name_of(r->text, dentry, layout == kWitnessShort ? kWitnessShortName : kWitnessName, how);
+  r->name_length = copy_name(r->text, &dentry->d_name, layout == kWitnessShort ? kWitnessShortName : kWitnessName, how);
   return r;
 }
 
