@@ -24,7 +24,8 @@ static bool is_file(int fd) {
 
 // With the usual time, and the time in a ring and in the merger, a file is at most a second behind.
 static WriterOptions writer_options(const SinkOptions& options) {
-  return {.block_ns = options.block_time ? options.block_time : options.stream ? 100'000'000 : 400'000'000};
+  const int64_t usual = options.stream ? 100'000'000 : 400'000'000;
+  return {.level = 1, .block_ns = options.arrival_age + (options.block_time ? options.block_time : usual)};
 }
 constexpr int64_t kLookTime = 250'000'000;   // ns between two looks at the room that is left on the trace's file system
 constexpr int64_t kGap = 1'000'000'000;      // ns between drops that count as one span

@@ -35,6 +35,7 @@ struct SinkOptions {
   uint64_t rotate_bytes = 0;  // bytes of a piece at which a new one begins; 0: no limit
   bool stream = false;        // another program reads the trace meanwhile: write sooner
   int64_t block_time = 0;     // ns after which a block is written; 0: the usual time
+  int64_t arrival_age = 0;    // ns since their start that operations have at most when they come
   unsigned keep = 0;          // number of pieces to keep, with the one being written; 0: all
   OpFilter* filter = nullptr;
   PieceFiles* pieces = nullptr;  // null: the trace stays one file

@@ -78,8 +78,15 @@ static long ascend(u32 index, struct ascent* ascent) {
 }
 
 // Returns whether the dentry, which is on the directory's file system, is the directory or lies below it. -1: too deep to tell.
-inline_always int at_or_below(struct dentry* dentry) {
+inline_always int at_or_below(struct dentry* dentry, int how) {
+  enum { kWithoutHelper = 8 };  // directories above a typed dentry; the verifier knows no type in a loop of bpf_loop()
   if (fence_whole) return 1;
+  for (u32 i = 0; how == kTyped && i < kWithoutHelper; ++i) {
+    if ((u64)dentry == fence_root) return 1;
+    struct dentry* up = dentry->d_parent;
+    if (up == dentry) return 0;
+    dentry = up;
+  }
   struct ascent ascent = {.at = dentry};
   return bpf_loop(kDeepest, ascend, &ascent, 0) == kDeepest && !ascent.found ? -1 : ascent.found;
 }
@@ -89,9 +96,9 @@ inline_always int on_fence(struct super_block* super) { return fence_mount && su
 
 // Where no mount is known: whether a captured thread acts on something below the directory. One too deep to tell is lost.
 // `super`: that of the dentry.
-inline_always int below(struct dentry* dentry, struct super_block* super) {
+inline_always int below(struct dentry* dentry, struct super_block* super, int how) {
   if (!on_fence(super) || !captured_thread()) return 0;
-  const int found = at_or_below(dentry);
+  const int found = at_or_below(dentry, how);
   if (found < 0) note_lost(kWitnessTooDeep);
   return found > 0;
 }
@@ -102,7 +109,7 @@ inline_always int through(struct vfsmount* mount) { return fence_mount && (u64)m
 inline_always int captured_path(const struct path* path) {
   if (!everywhere) return through(path->mnt);
   struct dentry* dentry = path->dentry;
-  return below(dentry, dentry->d_sb);
+  return below(dentry, dentry->d_sb, kTyped);
 }
 
 inline_always int is_noted(struct file* file, struct inode* inode) {

@@ -118,6 +118,7 @@ struct vm_fault {
 };
 
 struct nameidata {
+  struct path path;
   struct qstr last;
   struct inode* inode;
   u32 flags;

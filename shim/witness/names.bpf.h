@@ -83,7 +83,7 @@ int BPF_PROG(mkdir_begins, const struct path* directory, struct dentry* dentry, 
 
 SEC("fexit/do_mkdirat")
 int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
-  change_ended(kWitnessMkdir, result, 1);
+  change_ended(kWitnessMkdir, result, 0);
   return 0;
 }
 
@@ -155,7 +155,7 @@ int BPF_PROG(symlink_ended, void* ids, struct inode* directory, struct dentry* d
 
 SEC("fentry/security_path_link")
 int BPF_PROG(link_begins, struct dentry* old, const struct path* directory, struct dentry* dentry) {
-  if (everywhere && crosses(below(old, old->d_sb), captured_path(directory))) return 0;
+  if (everywhere && crosses(below(old, old->d_sb, kTyped), captured_path(directory))) return 0;
   struct change* change = change_begins(kWitnessLink, directory, dentry);
   if (!change) return 0;
   // The name that the file has already goes before: the trace may not know the file yet.

@@ -41,7 +41,7 @@ int BPF_PROG(setattr_ended, void* ids, struct dentry* dentry, struct iattr* want
   const u32 valid = want->ia_valid;
   // Open with O_TRUNC is one operation. A write that takes set-id bits away is one as well.
   if ((valid & ATTR_OPEN) || ((valid & ATTR_FORCE) && !(valid & ATTR_SIZE))) return 0;
-  if (!below(dentry, dentry->d_sb)) return 0;
+  if (!below(dentry, dentry->d_sb, kTyped)) return 0;
   struct witness_record* r = named_record(kWitnessSetattr, result, dentry, kTyped);
   if (!r) return 0;
   r->flags = valid;
@@ -66,7 +66,7 @@ int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long r
 }
 
 inline_always void link_read(struct dentry* dentry) {
-  if (!below(dentry, dentry->d_sb)) return;
+  if (!below(dentry, dentry->d_sb, kTyped)) return;
   struct call* call = call_if_any();
   const struct witness_place place = send_place(call, dentry->d_parent, kTyped);
   struct witness_record* r = record_in(call, kWitnessReadlink, kWitnessText, 0);
@@ -96,7 +96,7 @@ int BPF_PROG(follow_begins, struct dentry* dentry) {
 
 SEC("fentry/security_sb_statfs")
 int BPF_PROG(statfs_begins, struct dentry* dentry) {
-  if (!below(dentry, dentry->d_sb)) return 0;
+  if (!below(dentry, dentry->d_sb, kTyped)) return 0;
   struct witness_record* r = named_record(kWitnessStatfs, 0, dentry, kTyped);
   if (r) send(r);
   return 0;
@@ -105,7 +105,7 @@ int BPF_PROG(statfs_begins, struct dentry* dentry) {
 // The name of an extended attribute lies where the target of a symbolic link would.
 inline_always struct witness_record* attribute_record(u32 kind, u32 layout, s64 result, struct dentry* dentry,
                                                       const char* attribute, u64 size) {
-  if (!below(dentry, dentry->d_sb)) return 0;
+  if (!below(dentry, dentry->d_sb, kTyped)) return 0;
   struct witness_record* r = named_record_as(kind, layout, result, dentry, kTyped);
   if (!r) return 0;
   const long bytes = attribute ? bpf_probe_read_kernel_str(r->text + kWitnessName, kWitnessName, attribute) : 0;
@@ -134,6 +134,7 @@ inline_always int is_content(const char* name) {
 
 // `bytes`: of the value; a longer one than the record has room for is left out.
 inline_always void keep_value(struct witness_record* r, u32 at, const void* value, u64 bytes) {
+  barrier_var(bytes);  // older verifiers forget the bound of what the compiler puts aside between the comparison and its use
   if (bytes > kWitnessPath - 4 || bpf_probe_read_kernel(r->text + 2 * kWitnessName + at, bytes, value) != 0) return;
   r->mode = at + bytes;
 }

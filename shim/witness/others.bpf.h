@@ -9,7 +9,7 @@ inline_always int name_changed(struct dentry* dentry, struct super_block* super)
   if (!on_fence(super) || bpf_get_current_pid_tgid() >> 32 == own_process) return 0;
   struct call* call = call_if_any();
   if (everywhere ? captured_thread() : call && call->change.kind) return 0;
-  if (at_or_below(dentry) <= 0) return 0;
+  if (at_or_below(dentry, kTyped) <= 0) return 0;
   __sync_fetch_and_add(&names_of_others, 1);
   return 1;
 }
@@ -50,6 +50,10 @@ int BPF_PROG(others_create_4_ended, void* ids, struct dentry* dentry) {
 
 SEC("fexit/vfs_mkdir")
 int BPF_PROG(others_mkdir_ended, void* ids, struct inode* directory, struct dentry* dentry) {
+  // Of a captured one, the new directory is kept for the record, because its type is known here.
+  struct call* call = call_if_any();
+  if (call && call->change.kind == kWitnessMkdir && (u64)call->change.dentry == (u64)dentry)
+    describe(dentry->d_inode, &call->change.object, kTyped);
   name_change_ended(dentry, result_of(ctx));
   return 0;
 }
@@ -75,7 +79,7 @@ int BPF_PROG(others_remove, struct dentry* dentry) {
 
 // A rename that is made. Either name may lie below the directory.
 inline_always int moves(struct dentry* from, struct dentry* to) {
-  return on_fence(from->d_sb) && name_changed(at_or_below(from) > 0 ? from : to, from->d_sb);
+  return on_fence(from->d_sb) && name_changed(at_or_below(from, kTyped) > 0 ? from : to, from->d_sb);
 }
 
 SEC("fentry/d_move")

@@ -33,6 +33,15 @@ inline_always struct witness_record* missing(u32 kind, s64 result, struct dentry
   return missing_as(call, kind, kWitnessNames, result, &place, &walk->last);
 }
 
+// `directory`: dentry of the inode at which a walk ended, mostly that of its path as well, whose type is known.
+inline_always int ended_below(struct nameidata* walk, struct dentry* directory) {
+  struct dentry* last = walk->path.dentry;
+  struct super_block* super = walk->inode->i_sb;
+  u64 address = (u64)last;
+  barrier_var(address);  // else the compiler takes one pointer for the other, whose type the verifier does not know
+  return address == (u64)directory ? below(last, super, kTyped) : below(directory, super, kAddress);
+}
+
 // A directory on the way may not be searched.
 inline_always void refused_way(struct dentry* directory, s64 result) {
   struct witness_record* r = named_record(kWitnessAccess, result, directory, kAddress);
@@ -49,7 +58,7 @@ inline_always void walk_failed(struct nameidata* walk, s64 result) {
   struct inode* inode = walk->inode;
   if (!inode || !is_directory(inode)) return;
   struct dentry* directory = dentry_of(inode);
-  if (!directory || !below(directory, inode->i_sb)) return;
+  if (!directory || !ended_below(walk, directory)) return;
   if (result == -EACCES) return refused_way(directory, result);
   struct witness_record* r = missing(kWitnessLookup, result, directory, walk);
   if (r) send(r);
@@ -127,7 +136,7 @@ inline_always void open_failed(struct nameidata* walk, u32 flags, u32 mode, s64 
   const int directory = is_directory(inode);
   if (result == -ENOENT || !at_the_end(walk)) return walk_failed(walk, result);
   struct dentry* dentry = dentry_of(inode);
-  if (!dentry || !below(dentry, inode->i_sb) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP)
+  if (!dentry || !ended_below(walk, dentry) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP)
     return;
   struct witness_record* r;
   if (directory && (flags & O_CREAT))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the programs share: the ring, the call that each thread is in. Also how a record is made.
+// The ring, and how a record is made.
 #pragma once
 
+#include "call.bpf.h"
 #include "common.bpf.h"
 #include "fence.bpf.h"
 #include "left_out.bpf.h"
@@ -20,76 +21,6 @@ struct {
 } places SEC(".maps");
 // Counts lost records of places. After a loss all places are sent anew, because known ones may lie below a lost one.
 __u32 places_lost = 0;
-
-// A change of names that has passed its hook. Its record is made when the call returns.
-struct change {
-  u32 kind;  // 0: none
-  u32 mode, flags, device;
-  struct dentry* dentry;
-  struct witness_inode object;
-  struct witness_place parent, other, replaced;
-  u32 name_length, name2_length;
-  char name[kWitnessName], name2[kWitnessName];
-};
-
-// The operation in which a call waits.
-struct awaited {
-  u32 kind;  // 0: nothing
-  u32 mode;
-  u32 of_vectors;  // how much is not known
-  u64 file, owner, offset, length;
-};
-
-// The call that a thread is in.
-struct call {
-  u64 start;       // ns; after a record of this call: when that ended; 0: now
-  u64 submitter;   // task for which a worker of io_uring acts; 0: the thread acts for itself
-  u64 looked_up;   // access: dentry of the last path that was found behind the fence
-  u64 parents[2];  // directories of the last components that were searched, in order; their names are `last`
-  u32 synced;      // a sync of a whole file was recorded
-  u32 makes_node;  // this is mknod(2) or bind(2)
-  u32 told;        // it has a record already
-  struct awaited awaited;
-  // The last directory whose place had been sent, as of `near_losses`: mostly that of the thread's next call as well.
-  struct witness_place near;
-  u32 near_losses;
-  u32 last_length[2];
-  char last[2][kWitnessName];
-  struct change change;
-};
-
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct call);
-} calls SEC(".maps");
-
-inline_always struct call* call_if_any(void) { return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0); }
-
-inline_always struct call* call_of_thread(void) {
-  return bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-// Begins what a captured thread does next.
-inline_always int begin_call(void) {
-  struct call* call = call_if_any();
-  if (!call) {
-    if (!entered_fence()) return 0;
-    call = call_of_thread();
-    if (!call) {
-      note_lost(kWitnessNoMemory);
-      return 0;
-    }
-  }
-  call->start = bpf_ktime_get_ns();
-  call->looked_up = 0;
-  call->parents[0] = call->parents[1] = 0;
-  call->synced = call->makes_node = call->told = 0;
-  call->awaited.kind = 0;
-  call->change.kind = 0;
-  return 0;
-}
 
 inline_always struct dentry* dentry_of(struct inode* inode) {
   struct hlist_node* first = BPF_CORE_READ(inode, i_dentry.first);
@@ -239,13 +170,13 @@ static long climb_one(u32 index, struct climb* climb) {
 // Sends where a directory lies, unless that is known.
 inline_always void send_place_of(struct call* call, struct dentry* directory, const struct witness_place* place) {
   const u32 losses = places_lost;
-  if (call && call->near.number == place->number && call->near.generation == place->generation && call->near_losses == losses)
-    return;
+  struct near* near = call ? &call->near[place->number % kNear] : 0;
+  if (near && near->place.number == place->number && near->place.generation == place->generation && near->losses == losses) return;
   struct climb climb = {.at = directory};
   if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost(kWitnessTooDeep);
-  if (!call) return;
-  call->near = *place;
-  call->near_losses = losses;
+  if (!near) return;
+  near->place = *place;
+  near->losses = losses;
 }
 
 // Returns the place.

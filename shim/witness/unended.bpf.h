@@ -56,7 +56,7 @@ SEC("iter/task")
 int unended_call(struct bpf_iter__task* context) {
   struct task_struct* task = context->task;
   if (!task) return 0;
-  struct call* call = bpf_task_storage_get(&calls, task, 0, 0);
+  struct call* call = call_of(task);
   if (!call || !call->start || call->told || call->submitter || !task->__state) return 0;
   struct awaited awaited = call->awaited;
   if (!awaited.kind) find_awaited(task, &awaited);

@@ -215,6 +215,7 @@ SinkOptions WitnessCapture::sink_options() {
           .rotate_bytes = options_.rotate,
           .stream = output_.is_stream(),
           .block_time = options_.block_time,
+          .arrival_age = WitnessRecorder::kWindow,
           .keep = options_.keep,
           .filter = options_.filter.empty() ? nullptr : &options_.filter,
           .pieces = &output_,
