@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that threads are in. The state of most lies in an array, where it is found at a third of the cost of a task's storage. That
-// is for a thread whose seat in the array belongs to another one.
+// Calls that threads are in. The state of most lies in an array, where it is found at a third of the cost of a task's storage. A
+// thread whose seat in the array belongs to another one has that storage.
 #pragma once
 
 #include "common.bpf.h"

@@ -50,7 +50,7 @@ int BPF_PROG(others_create_4_ended, void* ids, struct dentry* dentry) {
 
 SEC("fexit/vfs_mkdir")
 int BPF_PROG(others_mkdir_ended, void* ids, struct inode* directory, struct dentry* dentry) {
-  // Of a captured one, the new directory is kept for the record, because its type is known here.
+  // Keeps a captured directory for its record, because the verifier knows its type here.
   struct call* call = call_if_any();
   if (call && call->change.kind == kWitnessMkdir && (u64)call->change.dentry == (u64)dentry)
     describe(dentry->d_inode, &call->change.object, kTyped);
