@@ -70,8 +70,8 @@ struct LoadRun {
   double achieved = 0;
   std::vector<double> times;  // of the percentiles, ns
 };
-// Returns a chart of response by load. A line joins the runs of one series at several loads, in the order of these: a target that
-// takes less when more is asked of it turns the line back. Other runs are dots: repeats, and runs of different targets or
+// Returns a chart of response by load. A line joins the runs of one series at several loads, in the order of these. A target
+// that takes less when more is asked of it turns the line back. Other runs are dots: repeats, and runs of different targets or
 // settings. `names`: of the percentiles, from the lowest on.
 Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs);
 

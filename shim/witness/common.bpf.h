@@ -63,7 +63,7 @@ __u64 unseen_faults = 0;                      // page faults of files for which 
 enum { kAddress, kTyped };
 #define MEMBER(how, pointer, member) ((how) == kTyped ? (pointer)->member : BPF_CORE_READ(pointer, member))
 
-// Returns what the function of a fexit program returned, which has more arguments in some kernels. Of a pointer: its lower half.
+// Returns what the function of a fexit program returned, which has more arguments in some kernels; the lower half of a pointer.
 inline_always int result_of(void* context) {
   u64 result = 0;
   bpf_get_func_ret(context, &result);

@@ -133,7 +133,9 @@ std::string first_of(std::vector<std::string> list) {
   const size_t shown = std::min(list.size(), kShown);
   const std::string more = list.size() > shown ? fmt::format(", {} more", list.size() - shown) : "";
   list.resize(shown);
-  return fmt::format("{}", fmt::join(list, ", ")) + more;
+  std::string text;
+  for (const std::string& entry : list) text += (text.empty() ? "" : ", ") + entry;
+  return text + more;
 }
 
 void print_text(const Options& options, const TraceReader& reader, const Totals& t) {
