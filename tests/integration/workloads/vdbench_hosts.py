@@ -108,6 +108,44 @@ def on_namespaces():
         seen = [writers(device) for device in devices]
         case("four hosts with a loop device each: each host writes and checks its own", done.returncode == 0 and seen == [({n}, 2040) for n in range(4)], (seen, done))
         pages = {name: re.findall(r"^[\d:.]+ +avg_\S+ +([\d.]+).* +([\d.]+) +[\d.]+$", content(f"four.out/{name}.html"), re.M)
+def trees_of_hosts():
+    fsd = "fsd=f,anchor=both,depth=2,width=2,files=6,size=8k{}\nfwd=default,fsd=f,operation=read,threads=4\n"
+    each = "fwd=w1,host=hd1\nfwd=w2,host=hd2\n"
+    rd = "rd=r,fwd=w*,fwdrate=100,elapsed=3,interval=1,format={}\n"
+    for name, options, used in (("two hosts", ",shared=yes", [75, 75, 75, 75]), ("one tree without shared=yes", "", [75, 75, 75, 75])):
+        done = vdbench("each", hds(["localhost"] * 2).replace("localhost", "localhost,jvms=2") + fsd.format(options) + each + rd.format("yes"), "--ranks", "4")
+        counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+        case(f"{name} with an FWD each on one tree: they divide its files, and keep the rate", done.returncode == 0 and counts[:4] == [6] * 4 and
+             all(abs(n - its) <= 6 for n, its in zip(counts[4:], used, strict=True)), (counts, done))
+    done = vdbench("each", hds(["localhost"] * 2) + fsd.format("") + each.replace("f,", "f,") + "fwd=w1b,host=hd2,operation=mkdir\n" + rd.format("no"), "--ranks", "2")
+    case("mkdir of one of two hosts on one tree: refused", done.returncode and "expected no host= for operation=mkdir" in done.stderr, done)
+    part = hds(["localhost"] * 3) + fsd.format("") + "fwd=w1,host=(hd1,hd3)\n" + rd.format("yes")
+    done = vdbench("part", part, "--ranks", "3")
+    counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+    case("an FWD on two of three hosts", done.returncode == 0 and counts[:3] == [12, 0, 12] and counts[4] == 0 and abs(sum(counts[3:]) - 300) <= 6, (counts, done))
+    done = vdbench("part", part, "--ranks", "3", "-v")
+    case("and with data validation: refused before anything is changed", done.returncode == 2 and "2 ranks use anchor=both" in done.stderr, done)
+    done = vdbench("part", part.replace("localhost", "nodeX"), "-s", "-v")
+    case("also when it is simulated", done.returncode == 2 and "2 ranks use anchor=both" in done.stderr, done)
+
+    def apart(options, *hosts):
+        write("apart", "".join(hosts) + fsd.format(options).replace("both", "own") + "fwd=w1,threads=4\n" + rd.format("yes"))
+        file = os.path.abspath("apart.vdb")
+        words = [[FSBENCH, "vdbench", "-f", file, "-o", os.path.abspath("apart.out")]] * 2
+        return run("mpirun", "-np", "1", "-wdir", "a", *words[0], ":", "-np", "1", "-wdir", "b", *words[1], env=ENV)
+    os.mkdir("a")
+    os.mkdir("b")
+    done = apart("", hds(["localhost"] * 2))
+    counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+    sizes = [sum(name.startswith("vdb_f") for _, _, files in os.walk(d) for name in files) for d in "ab"]
+    case("hosts with disks of their own: each makes and uses the whole tree", done.returncode == 0 and sizes == [24, 24] and counts[:2] == [24, 24] and
+         all(abs(n - 150) <= 6 for n in counts[2:]), (sizes, counts, done))
+    left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
+    case("and leave nothing else there", left == [], left)
+    for name, done in (("shared=yes", apart(",shared=yes", hds(["localhost"] * 2))), ("no hd=", apart(""))):
+        case(f"other trees than the first rank's, {name}: refused", done.returncode and "is another directory here than on the first rank" in done.stderr, done)
+
+
                  for name in ("summary", *(f"hd{n}" for n in range(1, 5)), *(f"hd{n}-0" for n in range(1, 5)))}
         rates = {name: [float(line[0]) for line in lines] for name, lines in pages.items()}
         case("a page for each host and slave: their rates add up to the summary's", [len(lines) for lines in pages.values()] == [3] * 9 and
@@ -155,3 +193,4 @@ def main():
 
 if __name__ == "__main__":
     main()
+        trees_of_hosts()

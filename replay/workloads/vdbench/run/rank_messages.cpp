@@ -79,9 +79,9 @@ class RankMessages::Part {
   std::vector<RankInterval> ranks_;
 };
 
-RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
-    : ranks_(ranks), over_(over), stop_(stop), formats_(formats) {
-  for (size_t i = 0; i < works; ++i) directories_.emplace_back(false);
+RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, const std::vector<unsigned>& makers)
+    : ranks_(ranks), over_(over), stop_(stop) {
+  for (unsigned number : makers) works_.emplace_back().missing = number;
   parts_ = std::make_unique<RoundMerger<Part>>(ranks.cluster().size());
 }
 
@@ -119,7 +119,8 @@ void RankMessages::end() {
 }
 
 void RankMessages::made_directories(size_t work) {
-  if (directories_[work].exchange(true) || !ranks_.several()) return;
+  if (works_[work].made.exchange(true)) return;
+  if (ranks_.cluster().root()) return void(--works_[work].missing);
   ByteWriter out;
   out.u8(kDirectories);
   out.varint(work);
@@ -133,7 +134,7 @@ void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, R
                                               [this](const std::string& answer) { receive(answer); }, [this] { over_ = true; }};
   ranks_.work_with_exchange(
       [&] {
-        if (formats_ && !ranks_.cluster().root()) ranks_.report_to_root("");
+        if (!works_.empty() && !ranks_.cluster().root()) ranks_.report_to_root("");
         act();
       },
       messages);
@@ -145,7 +146,7 @@ std::string RankMessages::answer(const std::vector<std::string>& reports) {
   report_complete(false);
   ByteWriter out;
   out.u8(over_.load() || stop_.load() != 0);
-  for (const std::atomic<bool>& made : directories_) out.u8(made);
+  for (const Directories& its : works_) out.u8(its.missing == 0);
   return std::string(out.view());
 }
 
@@ -172,7 +173,7 @@ void RankMessages::take(unsigned rank, std::string_view report) {
         break;
       }
       case kDirectories:
-        if (const uint64_t work = in.varint(); work < directories_.size()) directories_[work] = true;
+        if (const uint64_t work = in.varint(); work < works_.size()) --works_[work].missing;
         break;
       case kEnd:
         over_ = true;
@@ -196,12 +197,12 @@ void RankMessages::receive(const std::string& answer) {
   ByteReader in(answer);
   if (in.u8()) over_ = true;
   bool all_made = true;
-  for (std::atomic<bool>& made : directories_) {
-    const bool is = in.u8() != 0;
-    if (is) made = true;
-    all_made &= is;
+  for (Directories& its : works_) {
+    const bool made = in.u8() != 0;
+    if (made) its.missing = 0;
+    all_made &= made;
   }
-  if (formats_ && !all_made && !ranks_.cluster().root()) ranks_.report_to_root("");
+  if (!all_made && !ranks_.cluster().root()) ranks_.report_to_root("");
 }
 
 void RankMessages::gather(RankPart mine, RunRecord& record) {

@@ -46,9 +46,9 @@ class RankMessages {
  public:
   // `ranks`: by rank; empty for a single process.
   using ReportInterval = std::function<void(const Interval& all, const std::vector<RankInterval>& ranks)>;
-  // All must outlive this. `over`: true ends the run; the root sets it on all ranks. `works`: number of works, which have trees
-  // in a format.
-  RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
+  // All but `makers` must outlive this. `over`: true ends the run; the root sets it on all ranks. `makers`: in a format, number of
+  // ranks that make the directories of each work; otherwise empty.
+  RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, const std::vector<unsigned>& makers);
   ~RankMessages();
 
   // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `report`.
@@ -61,7 +61,7 @@ class RankMessages {
   // In a format, the root makes the directories of all trees that ranks share, and the other ranks wait for them; a rank makes
   // those of its own trees. Any thread.
   void made_directories(size_t work);
-  bool directories_made(size_t work) const { return directories_[work]; }
+  bool directories_made(size_t work) const { return works_[work].missing == 0; }
 
   // Completes the record with the parts of all ranks, on the root.
   void gather(RankPart mine, RunRecord& record);
@@ -79,8 +79,12 @@ class RankMessages {
   RankGroup& ranks_;
   std::atomic<bool>& over_;
   const std::atomic<int>& stop_;
-  const bool formats_;
-  std::deque<std::atomic<bool>> directories_;  // of each work
+  // Directories of a work.
+  struct Directories {
+    std::atomic<unsigned> missing;  // trees without them, as far as this rank knows
+    std::atomic<bool> made = false;  // by this rank
+  };
+  std::deque<Directories> works_;  // only in a format
   ReportInterval report_;
   ErrorLog* errors_ = nullptr;
   uint64_t errors_of_others_ = 0;  // errors of other ranks in the log

@@ -81,7 +81,7 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   const std::vector<RankSlice> dealt = prepare(run);
   Pace pace(shares_of(run, dealt), pace_of(run));
   std::atomic<bool> over = false;
-  RankMessages messages(ranks_, over, stop_, run.works(), run.formats && run.raw_works.empty() && !run.format.clean);
+  RankMessages messages(ranks_, over, stop_, makers(run));
   auto note_error = [this](const std::string& line, const ErrorLocation& location) {
     reports_.error(line);
     failed_at(location);

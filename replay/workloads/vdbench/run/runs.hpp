@@ -70,6 +70,8 @@ class Runs {
   virtual std::vector<ValidatedStorage*> validated(const PlannedRun* run) = 0;
   virtual void recover_all(RecoveryRun& recovery) = 0;
   virtual void failed_at(const ErrorLocation&) {}                // any thread, one at a time
+  // Returns how many ranks make directories for each work of a format of trees; empty: no such format.
+  virtual std::vector<unsigned> makers(const PlannedRun&) const { return {}; }
   virtual double size_of(const PlannedRun&) const { return 0; }  // bytes of all SDs of the run
   virtual void after_threads(const PlannedRun&, ErrorLog&) {}    // all have ended; may add errors
   virtual void after(const PlannedRun&) {}                       // the run is reported, and did not fail
