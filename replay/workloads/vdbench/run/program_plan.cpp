@@ -39,10 +39,11 @@ class PlanReader {
     if (options_.text) texts.push_back({"command line", *options_.text});
     if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
     StatementReader reader(options_.substitutions, read_file);
-    plan_->statements = reader.read(texts);
+    std::vector<std::string> mistakes;
+    plan_->statements = reader.read(texts, &mistakes);
     plan_->lines = reader.lines();
     add_to_runs();
-    all_ = define(plan_->statements);
+    all_ = define(plan_->statements, std::move(mistakes));
     override_runs();
     Validation& validation = all_.general.validation;
     if (options_.validation.on) validation = options_.validation;
@@ -165,8 +166,7 @@ class PlanReader {
                         ranks, what));
     };
     if (all_.general.validation.on) {
-      for (const Storage& storage : all_.storages)
-        refuse_several(hosts.ranks_of(storage.hosts).size(), "sd=" + storage.name);
+      for (const Storage& storage : all_.storages) refuse_several(hosts.ranks_of(storage.hosts).size(), "sd=" + storage.name);
       const TreeRanks trees(all_, runs_, hosts);
       for (const auto& [anchor, leaders] : trees.all()) refuse_several(trees.users(anchor).size(), "anchor=" + anchor);
     }
