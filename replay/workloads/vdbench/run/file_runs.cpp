@@ -20,7 +20,9 @@ uint32_t current_umask() {
   return mask;
 }
 
-Expectations expectations(const PlannedRun& run) {
+}  // namespace
+
+Expectations FileRuns::expectations(const PlannedRun& run) {
   Expectations expects;
   for (const FileWork& work : run.file_works) {
     const Operation operation = work.workload.operation;
@@ -31,8 +33,6 @@ Expectations expectations(const PlannedRun& run) {
   }
   return expects;
 }
-
-}  // namespace
 
 FileRuns::FileRuns(const Program& program) : Runs(program), umask_(current_umask()) {}
 

@@ -43,6 +43,7 @@ class FileRuns final : public Runs {
   void after(const PlannedRun& run) override;
   std::vector<unsigned> makers(const PlannedRun& run) const override;
 
+  static Expectations expectations(const PlannedRun& run);
   static std::string structure_text(const FileSystem& system);  // differs between trees with other files
   static uint64_t shape_of(const FileSystem& system);           // identifies the tree in a journal
   const FileSystem& first_with(const std::string& anchor) const;
@@ -52,6 +53,7 @@ class FileRuns final : public Runs {
   void survey(Tree& tree, const RankSlice& files);
   void clean(Tree& tree, const RankSlice& dealt);
   void prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files);
+  void check_files(const PlannedRun& run, const FileWork& work, Anchor& anchor) const;
   std::vector<FileDeal> deal(const PlannedRun& run);
   unsigned leader(const std::string& anchor) const { return tree_ranks_.leaders(anchor)[ranks_.cluster().rank()]; }
   bool is_elsewhere(const FileSystem& system) const { return leader(system.anchor) == TreeRanks::kNoRank; }

@@ -29,6 +29,12 @@ constexpr unsigned kTreeThreads = 8;  // that survey or remove a tree
                   system.name, system.anchor));
 }
 
+bool is_device_path(const std::string& anchor) {
+  std::error_code error;
+  const std::string path = std::filesystem::weakly_canonical(anchor, error).string();
+  return path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+}
+
 bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
 }  // namespace
@@ -60,6 +66,9 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     const bool directory = is_directory_name(system.anchor);
     const bool missing = directory && !std::filesystem::exists(system.anchor);
     if (missing && !leads(system.anchor) && !may_have_own(system)) fail_not_shared(system);
+    if (missing && is_device_path(system.anchor))
+      throw std::runtime_error(
+          fmt::format("fsd={}: {} does not exist, and nothing is made below /dev", system.name, system.anchor));
     if (missing && definitions_.general.create_anchors) {
       std::error_code error;
       std::filesystem::create_directories(system.anchor, error);
@@ -199,14 +208,42 @@ std::vector<RankSlice> FileRuns::prepare(const PlannedRun& run) {
   return threads;
 }
 
+// Compares the files of a tree that an earlier process made with its structure, which may have changed since.
+void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& anchor) const {
+  uint64_t exist = 0, whole = 0, empty = 0;
+  for (uint32_t file = 0; file < anchor.structure().files(); ++file) {
+    const Anchor::File& its = anchor.file(file);
+    exist += its.exists;
+    whole += its.exists && its.current >= anchor.structure().size_of(file);
+    empty += its.exists && its.current == 0;
+    if (its.longer && !definitions_.general.validation.on)
+      throw std::runtime_error(
+          fmt::format("rd={}: {}/{} has more bytes than its structure says: expected the depth, width, files "
+                      "and sizes with which the tree was made, or format=yes",
+                      run.name, anchor.name(), anchor.structure().file_path(file)));
+  }
+  const Operation operation = work.workload.operation;
+  const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && !expectations(run).creates;
+  if (needs_files && exist == 0)
+    throw std::runtime_error(
+        fmt::format("rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
+                    "files with which the tree was made, or format=yes",
+                    run.name, anchor.name(), format_count(anchor.structure().files())));
+  if (exist > empty && whole == 0)
+    reports_.note(fmt::format("rd={}: all files of anchor={} have fewer bytes than sizes= says, expected format=yes", run.name,
+                              anchor.name()));
+}
+
 void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files) {
   const FileSystem& system = run.systems[run.file_works[work].system];
   Tree& tree = tree_of(system);
+  const bool is_new = !tree.known;
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
     clean(tree, files);
   else
     survey(tree, files);
   Anchor& anchor = *tree.anchor;
+  if (is_new && !run.formats && files.step != 0) check_files(run, run.file_works[work], anchor);
   const size_t chosen = anchor.begin_run(runs_ * 1000 + work, system, files);
   if (chosen != std::exchange(tree.chosen, chosen))
     reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
