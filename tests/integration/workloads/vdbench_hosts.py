@@ -47,6 +47,7 @@ def on_localhost():
     disks = "".join(f"sd=sd{n},host=hd{n},lun=disk{n},size=1m\n" for n in (1, 2, 3))
     done = vdbench("local", hds(["localhost"] * 3) + disks + WDS + RDS, "-v", "--ranks", "3")
     checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
+    case("the blocks of all ranks are counted", checked == ["0", "768", "768", "768"], checked)
     case("three hosts of this machine: each SD is written and checked by its host's rank", done.returncode == 0 and
          [writers(f"disk{n}") for n in (1, 2, 3)] == [({n}, 2040) for n in (0, 1, 2)], (done, checked))
     done = vdbench("other", hds(["nodeA", "nodeB", "nodeA"]) + disks.replace("1m", "$size") + WDS + RDS, "size=1m", "-e", "5", "--map", "hd1=node A", "--allow-mount")
@@ -55,6 +56,9 @@ def on_localhost():
     done = run(FSBENCH, "vdbench", "-", *(hds(["nodeA"]) + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS).split())
     case("also text that is given as words", done.returncode == 2 and "mpirun -np 1 --host nodeA:1 fsbench vdbench - hd=hd1,system=nodeA sd=sd1" in done.stderr and
          done.stderr.endswith(" rd=check,wd=r\n"), done)
+    done = vdbench("one", hds(["localhost"] * 3) + disks + WDS + RDS.replace("rd=check,", "rd=check,host=hd3,"), "-v", "--ranks", "3")
+    checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
+    case("also in an RD on a host without rank 0", done.returncode == 0 and checked[-1:] == ["256"], (checked, done))
     hurt = RDS.replace("check,wd=r", 'check,wd=r,startcmd="dd if=/dev/zero of=disk3 bs=4k count=2 seek=7 conv=notrunc status=none"')
     done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + hurt, "-j", "--ranks", "3")
     read = run(FSBENCH, "vdbench", "dvpost", "bad.out")
@@ -65,6 +69,7 @@ def on_localhost():
         file.write(bytes(8192))
     done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + RDS, "-jro", "--ranks", "3")
     read, log = run(FSBENCH, "vdbench", "dvpost", "bad.out"), content("bad.out/errorlog.html")
+    case("the recovery of each rank is told", len(re.findall(r"^\S+ (?:rank [12] \(.*\): )?sd=sd\d .*: recovered from the journal: ", done.stdout, re.M)) == 3, done)
     case("and those that its recovery found, each with a time", done.returncode == 1 and re.search(r"[1-9] wrong blocks, 0 other errors", read.stdout) and
          {"lba=40960 ", "lba=45056 "} <= set(re.findall(r"lba=\d+ ", read.stdout)) and
          len(re.findall(r"^[\d:.]+ rank 2 .*Data Validation error", log, re.M)) == log.count("Data Validation error"), (read, log))
@@ -85,6 +90,15 @@ def on_localhost():
     case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
     done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")
     case("and run with it", done.returncode == 0 and os.path.exists("mounted"), done)
+    text = "hd=hd1,system=localhost,shell=ssh,user=root,mount=\"mount -t tmpfs none point/deep\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS
+    done = vdbench("point", text, "--allow-mount")
+    case("the mount point is made", done.returncode == 0 and os.path.ismount("point/deep"), done)
+    run("umount", "point/deep")
+    case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
+    idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
+    done = vdbench("idle", idle, "--ranks", "2")
+    used = [float(used) for used in re.findall(r"^\S+ +\d .* ([\d.]+) +[\d.]+$", done.stdout, re.M)]
+    case("the processor use of a run that rank 0 has no part in", done.returncode == 0 and len(used) == 4 and max(used) > 5, (used, done))
     trees = "".join(f"fsd=f{n},anchor=tree{n},files=20,size=16k\nfwd=w{n},fsd=f{n},host=hd{n},operation=write,fileselect=random,fileio=random,threads=2\n" for n in (1, 2))
     trees = "".join(sorted(trees.splitlines(True)))
     done = vdbench("trees", hds(["localhost"] * 2) + trees + "rd=r,fwd=w*,fwdrate=200,elapsed=3,format=yes\n", "-v", "--ranks", "2")
@@ -94,20 +108,6 @@ def on_localhost():
          len(rates) == 4 and all(int(n.replace(",", "")) > 0 for n in rates), (sizes, rates, done))
 
 
-def on_namespaces():
-    devices = []
-    hosts = Hosts()
-    try:
-        for name in NAMES:
-            with open(f"{name}.image", "wb") as file:
-                file.truncate(1 << 20)
-            devices.append(run("losetup", "-f", "--show", f"{name}.image").stdout.strip())
-        disks = "".join(f"sd=sd{n},host=hd{n},lun={device},journal=/dev/shm\n" for n, device in enumerate(devices, 1))
-        text = hds(NAMES) + disks + WDS + RDS
-        done = vdbench("four", text, "-j", launcher=hosts.mpirun())
-        seen = [writers(device) for device in devices]
-        case("four hosts with a loop device each: each host writes and checks its own", done.returncode == 0 and seen == [({n}, 2040) for n in range(4)], (seen, done))
-        pages = {name: re.findall(r"^[\d:.]+ +avg_\S+ +([\d.]+).* +([\d.]+) +[\d.]+$", content(f"four.out/{name}.html"), re.M)
 def trees_of_hosts():
     fsd = "fsd=f,anchor=both,depth=2,width=2,files=6,size=8k{}\nfwd=default,fsd=f,operation=read,threads=4\n"
     each = "fwd=w1,host=hd1\nfwd=w2,host=hd2\n"
@@ -146,6 +146,20 @@ def trees_of_hosts():
         case(f"other trees than the first rank's, {name}: refused", done.returncode and "is another directory here than on the first rank" in done.stderr, done)
 
 
+def on_namespaces():
+    devices = []
+    hosts = Hosts()
+    try:
+        for name in NAMES:
+            with open(f"{name}.image", "wb") as file:
+                file.truncate(1 << 20)
+            devices.append(run("losetup", "-f", "--show", f"{name}.image").stdout.strip())
+        disks = "".join(f"sd=sd{n},host=hd{n},lun={device},journal=/dev/shm\n" for n, device in enumerate(devices, 1))
+        text = hds(NAMES) + disks + WDS + RDS
+        done = vdbench("four", text, "-j", launcher=hosts.mpirun())
+        seen = [writers(device) for device in devices]
+        case("four hosts with a loop device each: each host writes and checks its own", done.returncode == 0 and seen == [({n}, 2040) for n in range(4)], (seen, done))
+        pages = {name: re.findall(r"^[\d:.]+ +avg_\S+ +([\d.]+).* +([\d.]+) +[\d.]+$", content(f"four.out/{name}.html"), re.M)
                  for name in ("summary", *(f"hd{n}" for n in range(1, 5)), *(f"hd{n}-0" for n in range(1, 5)))}
         rates = {name: [float(line[0]) for line in lines] for name, lines in pages.items()}
         case("a page for each host and slave: their rates add up to the summary's", [len(lines) for lines in pages.values()] == [3] * 9 and
@@ -187,10 +201,10 @@ def trees_of_hosts():
 def main():
     with scratch():
         on_localhost()
+        trees_of_hosts()
         on_namespaces()
     sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
     main()
-        trees_of_hosts()

@@ -134,7 +134,8 @@ std::string launch_command(const std::vector<Host>& hosts, const std::string& co
 
 std::vector<std::string> machines_of(const std::vector<Host>& hosts) {
   std::vector<std::string> machines;
-  for (const Host& host : hosts) machines.insert(machines.end(), host.jvms, machine_of(host));
+  for (const Host& host : hosts)
+    machines.insert(machines.end(), host.jvms, machine_of(is_local(machine_of(host)) ? hosts[0] : host));
   return machines;
 }
 

@@ -27,7 +27,8 @@ TreeRanks::TreeRanks(const Definitions& definitions, const std::vector<PlannedRu
     Ranks& leaders = leaders_.try_emplace(system.anchor, all, kNoRank).first->second;
     for (unsigned rank : hosts.ranks_of(on)) leaders[rank] = 0;
     const auto first = unsigned(std::ranges::find_if(leaders, [](unsigned l) { return l != kNoRank; }) - leaders.begin());
-    std::ranges::replace_if(leaders, [](unsigned l) { return l != kNoRank; }, first);
+    std::ranges::replace_if(
+        leaders, [](unsigned l) { return l != kNoRank; }, first);
   };
   for (const PlannedRun& run : runs)
     for (const FileWork& work : run.file_works) {
@@ -86,8 +87,8 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
     if (at == part.tree.size()) continue;  // the tree is another rank's
     const std::string what = fmt::format("rd={}: fwd={}", run.name, work.workload.name);
     if (part.trees > work.workload.threads)
-      throw std::runtime_error(fmt::format("{}: expected threads={} or more, because so many hosts have a tree of their own", what,
-                                           part.trees));
+      throw std::runtime_error(
+          fmt::format("{}: expected threads={} or more, because so many hosts have a tree of their own", what, part.trees));
     if (work.workload.target && part_of(run, work, *work.workload.target, rank).tree != part.tree)
       throw std::runtime_error(fmt::format("{}: expected an FSD and target= that the same hosts use", what));
     const Operation operation = work.workload.operation;

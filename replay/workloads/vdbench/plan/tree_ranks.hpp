@@ -27,8 +27,8 @@ class TreeRanks {
   // Returns the leader of each rank, by rank: the first of those that see the same tree. kNoRank: a rank does not use the anchor.
   const Ranks& leaders(const std::string& anchor) const { return leaders_.at(anchor); }
   void set_leaders(const std::string& anchor, Ranks leaders) { leaders_[anchor] = std::move(leaders); }
-  Ranks users(const std::string& anchor) const;               // in ascending order
-  unsigned trees(const std::string& anchor) const;            // number of different trees
+  Ranks users(const std::string& anchor) const;                         // in ascending order
+  unsigned trees(const std::string& anchor) const;                      // number of different trees
   const std::map<std::string, Ranks>& all() const { return leaders_; }  // leaders by anchor
 
   // Divides the run. `used`: numbers of the files of each work, as deal_files() takes them. Throws std::runtime_error if that is
@@ -38,7 +38,7 @@ class TreeRanks {
  private:
   // Part of a work on the tree that one rank sees.
   struct Part {
-    Ranks tree, own;  // ranks that use the tree in this run; those of them that have threads of the work
+    Ranks tree, own;                 // ranks that use the tree in this run; those of them that have threads of the work
     unsigned number = 0, trees = 1;  // number of this tree among all trees of the anchor that the work uses
     bool divided_alike(const Part& other) const { return tree != other.tree || own == tree; }
   };

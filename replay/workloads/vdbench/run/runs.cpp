@@ -99,6 +99,8 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   performed.own.errors = errors.count();
   performed.own.events = threads->events();
   performed.own.wrong_blocks = validation.bad.lines();
+  performed.own.checked = validation.checked;
+  performed.own.wrong = validation.wrong;
   messages.gather(performed.own, performed.record);
   errors_ += performed.record.errors;
   *ends_all = performed.ends_all;
@@ -108,8 +110,9 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   });
   for (ValidatedStorage* storage : storages) storage->save_keys();
   messages.check([&] {
-    if (performed.own.threads) end_validation(validation, run, definitions_.general, stop_, reports_);
-    if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
+    if (!ranks_.cluster().root()) return;
+    end_validation(performed.record, definitions_.general, stop_, reports_);
+    end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   after(run);
   return std::move(performed.record);
