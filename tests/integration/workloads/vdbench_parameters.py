@@ -273,6 +273,8 @@ def told():
          all(f"all.vdb:{at}:" in done.stderr for at in ("1:8", "2:19", "2:31", "3:11", "3:21", "4:10", "4:21", "4:1", "5:22")), done)
     done = vdbench("off", "debug=0\nshowlba=no\nreport_run_totals=no\n" + SD + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10\n", "-s")
     case("parameters that turn off what is not there", done.returncode == 0, done)
+    done = vdbench("band", "sd=sd1,lun=lun9,size=4m\nwd=wd1,sd=sd1,hotband=(10,20)\nrd=r,wd=wd1,iorate=10,elapsed=2\n")
+    case("a hotband of less than 1 MB", done.returncode != 0 and "hotband= has less than 1m" in done.stderr, done)
     done = run(FSBENCH, "vdbench", "dsim", "-u", "100", "own.vdb")
     case("dsim -u 100", done.returncode == 2 and "-u: expected a multiple of 512" in done.stderr, done)
 

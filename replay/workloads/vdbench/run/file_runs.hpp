@@ -29,6 +29,7 @@ class FileRuns final : public Runs {
     std::unique_ptr<Anchor> anchor;
     std::optional<RankSlice> known;  // files whose existence is known
     size_t chosen = 0;               // number of chosen files in the last report
+    bool is_new = true;              // an earlier process may have made it
   };
   struct Recovered {
     RecoveredKeys keys;

@@ -126,6 +126,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   const std::string structure = structure_text(system);
   if (tree.structure == structure) return tree;
   tree.structure = structure;
+  tree.is_new = true;
   tree.known.reset();
   tree.anchor = std::make_unique<Anchor>(system.anchor, system, target_of_.at(system.anchor));
   if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
@@ -237,13 +238,12 @@ void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& 
 void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files) {
   const FileSystem& system = run.systems[run.file_works[work].system];
   Tree& tree = tree_of(system);
-  const bool is_new = !tree.known;
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
     clean(tree, files);
   else
     survey(tree, files);
   Anchor& anchor = *tree.anchor;
-  if (is_new && !run.formats && files.step != 0) check_files(run, run.file_works[work], anchor);
+  if (std::exchange(tree.is_new, false) && !run.formats && files.step != 0) check_files(run, run.file_works[work], anchor);
   const size_t chosen = anchor.begin_run(runs_ * 1000 + work, system, files);
   if (chosen != std::exchange(tree.chosen, chosen))
     reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
