@@ -90,7 +90,7 @@ void FileRuns::share() {
   Cluster& cluster = ranks_.cluster();
   const std::string token = cluster.broadcast(fmt::format("{}", clock_ns(CLOCK_REALTIME)));
   auto mark = [&](const std::string& anchor, unsigned rank) { return fmt::format("{}/vdb_rank{}.{}", anchor, rank, token); };
-  std::vector<std::string> anchors;  // that are this rank's, and may be different trees
+  std::vector<std::string> anchors;  // of this rank; other ranks may see other trees there
   for (const auto& [anchor, leaders] : tree_ranks_.all())
     if (is_directory_name(anchor) && leader(anchor) != TreeRanks::kNoRank && tree_ranks_.users(anchor).size() > 1)
       anchors.push_back(anchor);
@@ -255,7 +255,7 @@ void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice&
                                          anchor.existing_files(), anchor.chosen().size()));
 }
 
-// In a format, ranks that do not lead assume that all directories were made. This forgets those that a leader failed to make.
+// After a format, forgets directories that a leader failed to make. The other ranks assumed that all were made.
 void FileRuns::after(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {

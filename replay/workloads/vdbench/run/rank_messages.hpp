@@ -58,8 +58,7 @@ class RankMessages {
   void perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report);
   void interval(const Interval& counted);  // reports an interval of `act`; any thread
   void end();                              // ends the run on all ranks; any thread
-  // In a format, one rank makes the directories of each tree, and the others that use it wait until all trees of the work have
-  // theirs. Any thread.
+  // In a format, one rank makes the directories of each tree. The others wait for all trees of the work. Any thread.
   void made_directories(size_t work);
   bool directories_made(size_t work) const { return works_[work].missing == 0; }
 

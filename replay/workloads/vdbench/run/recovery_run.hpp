@@ -28,7 +28,7 @@ class RecoveryRun {
   void recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target);
   void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // the anchor must know its existing files
   uint64_t errors() const { return errors_.count(); }
-  const std::vector<std::string>& notes() const { return notes_; }  // what was found, a line for each storage
+  const std::vector<std::string>& notes() const { return notes_; }  // a line for each storage
 
  private:
   void recover(const RecoveredKeys& known, ValidatedStorage& storage, RecoverySource& source);

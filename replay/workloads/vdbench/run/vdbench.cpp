@@ -205,8 +205,7 @@ class VdbenchProgram {
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
   }
 
-  // Throws if a rate that the last run decided leaves nothing to the WDs without a rate of their own. Other rates were checked
-  // before.
+  // Throws if WDs with rates of their own take all of a rate that the last run decided. Other rates were checked before.
   static void check_rest(const PlannedRun& run) {
     double own = 0;
     for (const RawWork& work : run.raw_works) own += work.rate;
