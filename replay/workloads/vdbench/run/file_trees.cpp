@@ -225,7 +225,7 @@ void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& 
   }
   const Operation operation = work.workload.operation;
   const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && !expectations(run).creates;
-  if (needs_files && exist == 0)
+  if (needs_files && exist == 0 && anchor.existing_directories() != 0)
     throw std::runtime_error(
         fmt::format("rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
                     "files with which the tree was made, or format=yes",
