@@ -260,7 +260,7 @@ TEST_CASE("vdbench refuses bad files with line and column") {
       {"histogram=default\n", "f:1:1: expected (default,EDGE,...)"},
       {"histogram=(default,100,20)\n", "f:1:24: expected an edge after the width"},
       {"histogram=(default,100,1,1s)\n", "f:1:1: expected at most 64 buckets"},
-      {"journal=(max=1g)\n", "f:1:10: max= is refused: not in this version"},
+      {"journal=(max=1g)\n", "f:1:10: max= is refused: the journal grows as it needs to"},
       {"validate=(yes,ignore_zero_reads)\n", "f:1:15: ignore_zero_reads is refused"},
       {"validate=reportdedupsets\n", "f:1:10: reportdedupsets is refused"},
       {"compression=1\n", "f:1:13: '1' is out of range"},

@@ -32,7 +32,7 @@ struct File {
 TEST_CASE("vdbench dvpost finds the wrong blocks of other ranks, and counts only lines that sum up as no error") {
   const std::string wrong =
       "Data Validation error: sd=sd1 lun=/x read: block lba=4096 (0x1000) size=4096: lost write, expected key 2, from sector 0 "
-      "on: 8 sectors of zeros; last written at 11/28 09:11:22.000 by rd=a thread=1\n  lost write: the content\n";
+      "on: 8 sectors of zeros; last written at 11/28 09:11:22 by rd=a thread=1\n  lost write: the content\n";
   const std::string range = "sd=sd1 lun=/x: lba=0 to 4096 (0x0 to 0x1000), 4096 bytes: lost write\n";
   const File log("09:11:22.004 " + wrong + "09:11:23.004 rank 2 (h3): " + wrong +
                  "09:11:24.004 Ranges of wrong blocks: 1\n09:11:24.004 " + range +

@@ -47,6 +47,7 @@ def on_localhost():
     disks = "".join(f"sd=sd{n},host=hd{n},lun=disk{n},size=1m\n" for n in (1, 2, 3))
     done = vdbench("local", hds(["localhost"] * 3) + disks + WDS + RDS, "-v", "--ranks", "3")
     checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
+    case("the blocks of all ranks are counted", checked == ["0", "768", "768", "768"], checked)
     case("three hosts of this machine: each SD is written and checked by its host's rank", done.returncode == 0 and
          [writers(f"disk{n}") for n in (1, 2, 3)] == [({n}, 2040) for n in (0, 1, 2)], (done, checked))
     done = vdbench("other", hds(["nodeA", "nodeB", "nodeA"]) + disks.replace("1m", "$size") + WDS + RDS, "size=1m", "-e", "5", "--map", "hd1=node A", "--allow-mount")
@@ -55,6 +56,9 @@ def on_localhost():
     done = run(FSBENCH, "vdbench", "-", *(hds(["nodeA"]) + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS).split())
     case("also text that is given as words", done.returncode == 2 and "mpirun -np 1 --host nodeA:1 fsbench vdbench - hd=hd1,system=nodeA sd=sd1" in done.stderr and
          done.stderr.endswith(" rd=check,wd=r\n"), done)
+    done = vdbench("one", hds(["localhost"] * 3) + disks + WDS + RDS.replace("rd=check,", "rd=check,host=hd3,"), "-v", "--ranks", "3")
+    checked = re.findall(r"Data Validation: ([\d,]+) blocks checked", done.stdout)
+    case("also in an RD on a host without rank 0", done.returncode == 0 and checked[-1:] == ["256"], (checked, done))
     hurt = RDS.replace("check,wd=r", 'check,wd=r,startcmd="dd if=/dev/zero of=disk3 bs=4k count=2 seek=7 conv=notrunc status=none"')
     done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + hurt, "-j", "--ranks", "3")
     read = run(FSBENCH, "vdbench", "dvpost", "bad.out")
@@ -65,6 +69,7 @@ def on_localhost():
         file.write(bytes(8192))
     done = vdbench("bad", hds(["localhost"] * 3) + disks + WDS + RDS, "-jro", "--ranks", "3")
     read, log = run(FSBENCH, "vdbench", "dvpost", "bad.out"), content("bad.out/errorlog.html")
+    case("the recovery of each rank is told", len(re.findall(r"^\S+ (?:rank [12] \(.*\): )?sd=sd\d .*: recovered from the journal: ", done.stdout, re.M)) == 3, done)
     case("and those that its recovery found, each with a time", done.returncode == 1 and re.search(r"[1-9] wrong blocks, 0 other errors", read.stdout) and
          {"lba=40960 ", "lba=45056 "} <= set(re.findall(r"lba=\d+ ", read.stdout)) and
          len(re.findall(r"^[\d:.]+ rank 2 .*Data Validation error", log, re.M)) == log.count("Data Validation error"), (read, log))
@@ -85,6 +90,15 @@ def on_localhost():
     case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
     done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")
     case("and run with it", done.returncode == 0 and os.path.exists("mounted"), done)
+    text = "hd=hd1,system=localhost,shell=ssh,user=root,mount=\"mount -t tmpfs none point/deep\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS
+    done = vdbench("point", text, "--allow-mount")
+    case("the mount point is made", done.returncode == 0 and os.path.ismount("point/deep"), done)
+    run("umount", "point/deep")
+    case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
+    idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
+    done = vdbench("idle", idle, "--ranks", "2")
+    used = [float(used) for used in re.findall(r"^\S+ +\d .* ([\d.]+) +[\d.]+$", done.stdout, re.M)]
+    case("the processor use of a run that rank 0 has no part in", done.returncode == 0 and len(used) == 4 and max(used) > 5, (used, done))
     trees = "".join(f"fsd=f{n},anchor=tree{n},files=20,size=16k\nfwd=w{n},fsd=f{n},host=hd{n},operation=write,fileselect=random,fileio=random,threads=2\n" for n in (1, 2))
     trees = "".join(sorted(trees.splitlines(True)))
     done = vdbench("trees", hds(["localhost"] * 2) + trees + "rd=r,fwd=w*,fwdrate=200,elapsed=3,format=yes\n", "-v", "--ranks", "2")
@@ -92,6 +106,44 @@ def on_localhost():
     rates = re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)
     case("trees of hosts: each is made and used by its host's rank, with data validation", done.returncode == 0 and sizes == [20, 20] and
          len(rates) == 4 and all(int(n.replace(",", "")) > 0 for n in rates), (sizes, rates, done))
+
+
+def trees_of_hosts():
+    fsd = "fsd=f,anchor=both,depth=2,width=2,files=6,size=8k{}\nfwd=default,fsd=f,operation=read,threads=4\n"
+    each = "fwd=w1,host=hd1\nfwd=w2,host=hd2\n"
+    rd = "rd=r,fwd=w*,fwdrate=100,elapsed=3,interval=1,format={}\n"
+    for name, options, used in (("two hosts", ",shared=yes", [75, 75, 75, 75]), ("one tree without shared=yes", "", [75, 75, 75, 75])):
+        done = vdbench("each", hds(["localhost"] * 2).replace("localhost", "localhost,jvms=2") + fsd.format(options) + each + rd.format("yes"), "--ranks", "4")
+        counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+        case(f"{name} with an FWD each on one tree: they divide its files, and keep the rate", done.returncode == 0 and counts[:4] == [6] * 4 and
+             all(abs(n - its) <= 6 for n, its in zip(counts[4:], used, strict=True)), (counts, done))
+    done = vdbench("each", hds(["localhost"] * 2) + fsd.format("") + each.replace("f,", "f,") + "fwd=w1b,host=hd2,operation=mkdir\n" + rd.format("no"), "--ranks", "2")
+    case("mkdir of one of two hosts on one tree: refused", done.returncode and "expected no host= for operation=mkdir" in done.stderr, done)
+    part = hds(["localhost"] * 3) + fsd.format("") + "fwd=w1,host=(hd1,hd3)\n" + rd.format("yes")
+    done = vdbench("part", part, "--ranks", "3")
+    counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+    case("an FWD on two of three hosts", done.returncode == 0 and counts[:3] == [12, 0, 12] and counts[4] == 0 and abs(sum(counts[3:]) - 300) <= 6, (counts, done))
+    done = vdbench("part", part, "--ranks", "3", "-v")
+    case("and with data validation: refused before anything is changed", done.returncode == 2 and "2 ranks use anchor=both" in done.stderr, done)
+    done = vdbench("part", part.replace("localhost", "nodeX"), "-s", "-v")
+    case("also when it is simulated", done.returncode == 2 and "2 ranks use anchor=both" in done.stderr, done)
+
+    def apart(options, *hosts):
+        write("apart", "".join(hosts) + fsd.format(options).replace("both", "own") + "fwd=w1,threads=4\n" + rd.format("yes"))
+        file = os.path.abspath("apart.vdb")
+        words = [[FSBENCH, "vdbench", "-f", file, "-o", os.path.abspath("apart.out")]] * 2
+        return run("mpirun", "-np", "1", "-wdir", "a", *words[0], ":", "-np", "1", "-wdir", "b", *words[1], env=ENV)
+    os.mkdir("a")
+    os.mkdir("b")
+    done = apart("", hds(["localhost"] * 2))
+    counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
+    sizes = [sum(name.startswith("vdb_f") for _, _, files in os.walk(d) for name in files) for d in "ab"]
+    case("hosts with disks of their own: each makes and uses the whole tree", done.returncode == 0 and sizes == [24, 24] and counts[:2] == [24, 24] and
+         all(abs(n - 150) <= 6 for n in counts[2:]), (sizes, counts, done))
+    left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
+    case("and leave nothing else there", left == [], left)
+    for name, done in (("shared=yes", apart(",shared=yes", hds(["localhost"] * 2))), ("no hd=", apart(""))):
+        case(f"other trees than the first rank's, {name}: refused", done.returncode and "is another directory here than on the first rank" in done.stderr, done)
 
 
 def on_namespaces():
@@ -149,6 +201,7 @@ def on_namespaces():
 def main():
     with scratch():
         on_localhost()
+        trees_of_hosts()
         on_namespaces()
     sys.exit(1 if failed else 0)
 

@@ -92,7 +92,7 @@ def recovery_of_a_device():
         file.write(old[1 << 19:(1 << 19) + 8192])
     done, out = vdbench('data_errors="echo saw $lun $lba $size >told"\n' + SD, "-jr", name="kept")
     case("recovery's first error runs the command of data_errors=, and nothing is run", done.returncode == 1 and
-         content("told") == "saw kept 524288 4096\n" and "as many as data_errors= allows" in done.stderr and "Starting RD" not in out, (out, done.stderr))
+         content("told") == "saw kept 524288 4096\n" and "recovery: 1 errors, as many as data_errors= allows" in done.stderr and "Starting RD" not in out, (out, done.stderr))
     done, out = vdbench("data_errors=remove\n" + text.replace("maxdata=20m,elapsed=60", "elapsed=2"), "-jr", name="kept")
     told = content("kept.out/errorlog.html")
     case("with data_errors=remove, nothing is run on an SD in which recovery found an error", done.returncode == 1 and

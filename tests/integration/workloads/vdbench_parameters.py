@@ -250,8 +250,37 @@ def storages():
     case("transfers that are several requests are reported once", done.stdout.count("sd=sd1: transfers of more than 8m are split into several requests") == 1, done)
 
 
+def told():
+    """What can't be as the file asks is told, and changes nothing."""
+    own = SD.replace("lun1", "lun7") + "wd=wd1,sd=sd1,iorate=50\nwd=wd2,sd=sd1\nrd=a,wd=wd*,iorate=60,elapsed=2\nrd=r,wd=wd*,iorate=50%,elapsed=2\n"
+    done = vdbench("own", own)
+    case("a percentage below the rate of a WD", done.returncode == 1 and "rd=r_(50%): iorate=30 leaves nothing beside the 50 of WDs" in done.stderr, done)
+    case("all of a spike is in its interval", *rates_are("spike", SD.replace("lun1", "lun8") + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=100,elapsed=4,distribution=spike\n", (100, 100, 100, 100)))
+    done = vdbench("dev", "fsd=f,anchor=/dev/no-such-tree,files=2\nfwd=w,fsd=f\nrd=r,fwd=w,fwdrate=10,format=yes,elapsed=2\n")
+    case("no tree is made below /dev", done.returncode == 2 and "nothing is made below /dev" in done.stderr and not os.path.exists("/dev/no-such-tree"), done)
+    done = vdbench("dir", "sd=sd1,lun=missing/lun,size=1m\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10,elapsed=2\n")
+    case("no directory is made for an SD", done.returncode == 2 and "the directory missing does not exist" in done.stderr and not os.path.exists("missing"), done)
+    tree = "fsd=f,anchor=st,depth=2,width=2,files=3,size={}\nfwd=w,fsd=f,operation=read,fileselect=random\nrd=r,fwd=w,fwdrate=100,elapsed=2,format={}\n"
+    made = vdbench("st", tree.format("8k", "yes"))
+    for was, now, why in (("depth=2", "depth=3", "has none of the 24 files"), ("8k", "4k", "has more bytes than its structure says")):
+        done = vdbench("st", tree.format("8k", "no").replace(was, now))
+        case(f"{was} that has become {now}, without a format", made.returncode == 0 and done.returncode == 1 and why in done.stderr, (made, done))
+    done = vdbench("st", tree.format("16k", "no"))
+    case("larger sizes without a format have a note", done.returncode == 0 and "all files of anchor=st have fewer bytes than sizes= says" in done.stdout, done)
+    mistakes = "sd=sd1,lum=x,size=4m\nsd=sd2,lun=y,size=abc,threads=-1\nwd=wd1,sd=sd9,rdpct=200\nrd=r1,wd=wd7,iorate=fast,elapsed=1,interval=2\nrd=r3,wd=wd1,elapsed=\n"
+    done = vdbench("all", mistakes, "-s")
+    case("every mistake, also beside an empty value", done.returncode == 2 and
+         all(f"all.vdb:{at}:" in done.stderr for at in ("1:8", "2:19", "2:31", "3:11", "3:21", "4:10", "4:21", "4:1", "5:22")), done)
+    done = vdbench("off", "debug=0\nshowlba=no\nreport_run_totals=no\n" + SD + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10\n", "-s")
+    case("parameters that turn off what is not there", done.returncode == 0, done)
+    done = vdbench("band", "sd=sd1,lun=lun9,size=4m\nwd=wd1,sd=sd1,hotband=(10,20)\nrd=r,wd=wd1,iorate=10,elapsed=2\n")
+    case("a hotband of less than 1 MB", done.returncode != 0 and "hotband= has less than 1m" in done.stderr, done)
+    done = run(FSBENCH, "vdbench", "dsim", "-u", "100", "own.vdb")
+    case("dsim -u 100", done.returncode == 2 and "-u: expected a multiple of 512" in done.stderr, done)
+
+
 def main():
-    parts = (options, places, rates_in_turn, ends, open_flags, storages, refused, sets_of_storages, general_parameters)
+    parts = (options, places, rates_in_turn, ends, open_flags, storages, told, refused, sets_of_storages, general_parameters)
     if sys.argv[1:2] == ["--part"]:
         parts[int(sys.argv[2])]()
     else:

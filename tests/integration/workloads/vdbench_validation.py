@@ -60,7 +60,7 @@ rd=check,wd=r
          checked[3] == (1024, 0) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
     os.unlink("checked")
     done, out = vdbench(parameters.replace("wd=mix,sd", "wd=other,sd").replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
-                        'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py checked"\n', "-v", name="bad")
+                        'rd=second,wd=w,startcmd="cp checked old"\nrd=between,wd=r\nrd=hurt,wd=r,startcmd="python3 hurt.py checked"\n', "-v", name="bad")
     told = told_of_blocks("bad")
     case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are", told == BECAME, told)
     shown = {int(at): text for at, text in re.findall(r"\n  sector at byte (\d+) (.*?words are as written[^\n]*)", content("bad.out/errorlog.html"), re.S)}
@@ -74,7 +74,7 @@ rd=check,wd=r
     case("zeros, and another program's octets", heads.get(20, [0, 0])[1] == "0000000000000000 " * 6 + "0" * 16 and "somebody" in shown.get(60 * 4096, ""), heads)
     log = content("bad.out/errorlog.html")
     by = {int(lba) // 4096: good for lba, good in re.findall(r"block lba=(\d+) .*; (last .*)", log)}
-    case("each has its last write, by RD and thread", sorted(by) == sorted(BECAME) and all(re.fullmatch(r"last written at [0-9/:. ]+ by rd=second thread=\d+", good) for good in by.values()), by)
+    case("each has its last write and its last good read, by RD and thread", sorted(by) == sorted(BECAME) and all(re.fullmatch(r"last written at [0-9/]+ [0-9:]+ by rd=second thread=\d+, last read well at [0-9/]+ [0-9:]+ by rd=between thread=\d+", good) for good in by.values()), by)
     case("a block that was rolled back: who wrote what is there", re.search(r"block lba=122880 .*key 2 of [0-9/:. ]+ by rd=first thread=\d", log), log[:1500])
     dump = re.search(r"the sector:\n  000000032000 .*\n(.*\n)*?  0000000321f0", log)
     case("the whole sector is there", dump and 20 < dump.group(0).count("\n") < 33, dump)

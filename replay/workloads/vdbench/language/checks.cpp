@@ -85,10 +85,13 @@ std::vector<std::pair<double, double>> timed_steps(const Run& run) {
   return steps;
 }
 
-void check_run(const Run& run, bool files) {
+void check_times(const Run& run) {
   if (run.elapsed % run.interval || run.warmup % run.interval)
     fail(run, fmt::format("expected elapsed= and warmup= to be multiples of interval={}", run.interval));
   if (run.elapsed < 2 * run.interval) fail(run, fmt::format("expected elapsed= to be twice interval={} or more", run.interval));
+}
+
+void check_run(const Run& run, bool files) {
   timed_steps(run);
   const bool only_formats = files && (run.format.only || run.format.clean);
   if (run.rates.empty() && !only_formats) fail(run, files ? "expected fwdrate=" : "expected iorate=");

@@ -9,7 +9,8 @@
 
 namespace fsr::vdbench {
 
-// `last`: position for a message on something that is missing. Both throw ParameterError.
+// `last`: position for a message on something that is missing. All throw ParameterError.
+void check_times(const Run& run);
 void check_run(const Run& run, bool files);
 void check_all(const Definitions& all, const SourcePosition& last);
 // Returns the steps of distribution=variable as rates with seconds, which may depend on elapsed=. Throws ParameterError.

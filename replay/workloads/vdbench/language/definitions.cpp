@@ -35,6 +35,7 @@ std::string without_slash(std::string anchor) {
 
 class Reader {
  public:
+  explicit Reader(std::vector<std::string> mistakes) : mistakes_(std::move(mistakes)) {}
   Definitions read(const std::vector<Statement>& statements) {
     for (const Statement& statement : join_lines(statements))
       for (const Statement& one : hosts_.repeat(statement)) attempt([&] { section(one); });
@@ -44,13 +45,15 @@ class Reader {
   }
 
  private:
-  // Notes a mistake, so that those behind it are found, too.
+  // Notes a mistake, so that those behind it are found, too. False: there was one.
   template <class Act>
-  void attempt(Act act) {
+  bool attempt(Act act) {
     try {
       act();
+      return true;
     } catch (const ParameterError& e) {
       mistakes_.emplace_back(e.what());
+      return false;
     }
   }
 
@@ -214,8 +217,8 @@ class Reader {
     std::optional<std::vector<StorageSet>> sets;
     run.name = is_default(first) ? "default" : name(first, all_.runs, "rd=");
     run.position = first.position;
-    for (size_t i = 1; i < s.parameters.size(); ++i) {
-      const Parameter& p = s.parameters[i];
+    bool fine = true, timed = true;  // no mistake in any value; in those of times
+    auto take = [&](const Parameter& p) {
       if (same_word(p.keyword, "wd")) {
         kind(false, p);
         run.workloads = resolve(p, names_of(all_.workloads), "WD");
@@ -233,16 +236,23 @@ class Reader {
         rate = &p;
         if (is_short_for(p, kFwdrate)) place_rates(run, p);
       } else {
-        attempt([&] { hosts_or(run, p, run_keywords(), "rd="); });
+        hosts_or(run, p, run_keywords(), "rd=");
       }
+    };
+    for (size_t i = 1; i < s.parameters.size(); ++i) {
+      const Parameter& p = s.parameters[i];
+      if (attempt([&] { take(p); })) continue;
+      fine = false;
+      timed &= !is_short_for(p, "elapsed") && !is_short_for(p, "interval") && !is_short_for(p, "warmup");
     }
-    set_rate(run, rate);
+    fine &= attempt([&] { set_rate(run, rate); });
     if (is_default(first)) {
       if (run.format.any() || run.format.complete) throw ParameterError(first.position, "expected no format= among the defaults");
       run_default_ = run;
       return;
     }
-    check_run(run, kind_.value_or(false));
+    if (timed) attempt([&] { check_times(run); });
+    if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
       all_.runs.push_back(run);
       all_.runs.back().name += set.suffix;
@@ -281,6 +291,8 @@ class Reader {
 
 }  // namespace
 
-Definitions define(const std::vector<Statement>& statements) { return Reader().read(statements); }
+Definitions define(const std::vector<Statement>& statements, std::vector<std::string> mistakes) {
+  return Reader(std::move(mistakes)).read(statements);
+}
 
 }  // namespace fsr::vdbench

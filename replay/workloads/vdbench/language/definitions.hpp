@@ -2,6 +2,7 @@
 // Reads statements into definitions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "workloads/vdbench/language/settings.hpp"
@@ -9,7 +10,8 @@
 
 namespace fsr::vdbench {
 
-// Also checks whether the definitions fit together. Throws ParameterError.
-Definitions define(const std::vector<Statement>& statements);
+// Also checks whether the definitions fit together. Throws ParameterError, or std::runtime_error with a line for each mistake.
+// `mistakes`: those found before.
+Definitions define(const std::vector<Statement>& statements, std::vector<std::string> mistakes = {});
 
 }  // namespace fsr::vdbench

@@ -71,7 +71,7 @@ const Keyword<FileSystem> kFileSystem[] = {
     // 5.04 makes one level of directories for 0, too.
     {"depth", [](FileSystem& f, const Parameter& p) { f.depth = std::max<uint64_t>(whole(p, 0, 64), 1); }},
     {"sizes", set_sizes},
-    {"shared", [](FileSystem&, const Parameter& p) { yes_or_no(p); }},
+    {"shared", [](FileSystem& f, const Parameter& p) { f.shared = yes_or_no(p); }},
     {"wss", set_working_set},
     {"workingsetsize", set_working_set},
     {"totalsize", set_total},

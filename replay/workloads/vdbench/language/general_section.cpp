@@ -80,10 +80,15 @@ void set_misc(General& g, const Parameter& p) {
 }
 
 // Throws for a word that only the original supports: "reportdedupsets is refused: ...".
-void refuse(const Parameter& p, const char* word) {
+void refuse(const Parameter& p, const char* word, const char* why) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
-      throw ParameterError(value.position, fmt::format("{} is refused: {}", word, kNotYet));
+      throw ParameterError(value.position, fmt::format("{} is refused: {}", word, why));
+}
+
+// Takes a parameter that only the original supports, if its value turns it off.
+void only(const Parameter& p, const char* off, const char* why) {
+  if (!begins_word(off, single(p).text)) throw ParameterError(p.position, fmt::format("{}= is refused: {}", p.keyword, why));
 }
 
 bool is_no(const Parameter& p) {
@@ -94,8 +99,8 @@ bool is_no(const Parameter& p) {
 void set_validation(General& g, const Parameter& p) {
   Validation& v = g.validation;
   v.on = !is_no(p);
-  refuse(p, "reportdedupsets");
-  refuse(p, "ignore_zero_reads");
+  refuse(p, "reportdedupsets", "dsim reports the duplicates of a file or device");
+  refuse(p, "ignore_zero_reads", "zeros in place of written data are a lost write");
   for (const Value& value : p.values) {
     switch (one_of(value, {"no", "yes", "read_after_write", "no_preread", "time"})) {
       case 2:
@@ -114,7 +119,7 @@ void set_journal(General& g, const Parameter& p) {
   Validation& v = g.validation;
   v.journal = !is_no(p);
   v.on |= v.journal;
-  refuse(p, "max=");
+  refuse(p, "max=", "the journal grows as it needs to");
   for (const Value& value : p.values) {
     switch (one_of(value, {"yes", "recover", "only", "noflush", "maponly", "skip_read_all", "ignore_pending", "no"})) {
       case 1:
@@ -237,13 +242,17 @@ const Keyword<General> kGeneral[] = {
     {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"heartbeat_error", nullptr, "no command follows a lost rank; --patience says how long a rank may be silent"},
-    {"debug", nullptr, "internal flags of the original are not supported; --debug prints what this program does"},
+    {"debug",
+     [](General&, const Parameter& p) {
+       only(p, "0", "internal flags of the original are not supported; --debug prints what this program does");
+     }},
     {"unix2windows", nullptr, kSolaris},
     {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
     {"formatsds", [](General& g, const Parameter& p) { g.formats_storages = yes_or_no(p); }},
     {"report", set_report},
-    {"report_run_totals", nullptr, "totals.html and --json have the totals of each run"},
+    {"report_run_totals",
+     [](General&, const Parameter& p) { only(p, "no", "totals.html and --json have the totals of each run"); }},
     {"histogram", set_histogram},
     {"psrset", nullptr, kSolaris},
     {"auxreport", nullptr, kJava},
@@ -257,7 +266,7 @@ const Keyword<General> kGeneral[] = {
     {"abort_failed_skew", [](General& g, const Parameter& p) { g.skew_limit = within(p, 1e-6, 100); }},
     {"misc", set_misc},
     {"pattern_buffer", nullptr, "the length of a pattern is that of its file"},
-    {"showlba", nullptr, kShown},
+    {"showlba", [](General&, const Parameter& p) { only(p, "no", kShown); }},
     {"loop", [](General& g, const Parameter& p) { g.repeats = repeats(single(p)); }},
     {"fwd_thread_adjust", [](General& g, const Parameter& p) { g.adjusts_threads = yes_or_no(p); }},
     {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},

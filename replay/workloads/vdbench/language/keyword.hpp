@@ -15,8 +15,8 @@ namespace fsr::vdbench {
 
 // Reasons for refusing keywords.
 inline constexpr const char
-    *kNotYet = "not in this version",
-    *kJava = "this program can't load classes of Java", *kForAll = "a general parameter, because all SDs or FSDs have the same",
+    *kJava = "this program can't load classes of Java",
+    *kForAll = "a general parameter, because all SDs or FSDs have the same",
     *kReplay = "the format of Swat's traces is not public; fsreplay TRACE replays the traces of fsshim and of other programs",
     *kShown = "fsshim capture records every operation instead";
 

@@ -206,7 +206,7 @@ const Keyword<Run> kRun[] = {
      }},
     {"format", set_format},
     {"openflags", [](Run& r, const Parameter& p) { r.flags = open_flags(p); }},
-    {"mount", nullptr, kNotYet},
+    {"mount", nullptr, "mount= of an hd= runs once, before everything is opened; startcmd= of an RD can mount something else"},
 };
 
 // Reads iorate=(rate,seconds,rate,seconds,...). Rates may be percentages of the highest rate, and seconds percentages of

@@ -171,6 +171,7 @@ struct FileSystem {
   uint64_t total = 0, working_set = 0;            // bytes; 0: all files
   bool total_percent = false, working_set_percent = false;
   OpenFlags flags;
+  bool shared = false;                    // expects that all hosts see one tree
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
   std::vector<Parameter> content{};       // as of a Storage
   HostNumbers hosts{};

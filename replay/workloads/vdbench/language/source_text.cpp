@@ -7,6 +7,7 @@
 #include <cctype>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "workloads/vdbench/language/cut.hpp"
 
@@ -37,15 +38,15 @@ ParameterError::ParameterError(const SourcePosition& position, const std::string
 StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
     : substitutions_(std::move(substitutions)), open_(std::move(open)) {}
 
-std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts) {
+std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts, std::vector<std::string>* mistakes) {
+  mistakes_ = mistakes;
   for (const SourceText& text : texts) take(text, 0);
   // Texts follow one another as one. The original accepts a comma at their end, too.
   while (pending_.characters.ends_with(',')) {
     pending_.characters.pop_back();
     pending_.positions.pop_back();
   }
-  if (!pending_.characters.empty())
-    std::ranges::move(cut_statements(pending_.characters, pending_.positions), std::back_inserter(statements_));
+  if (!pending_.characters.empty()) cut();
   for (const auto& [name, value] : substitutions_)
     if (!used_[name]) throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", name, value, name));
   return std::move(statements_);
@@ -101,11 +102,18 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
   }
   pending_.characters += kept.characters;
   pending_.positions.insert(pending_.positions.end(), kept.positions.begin(), kept.positions.end());
-  if (pending_.characters.back() != ',') {
-    std::ranges::move(cut_statements(pending_.characters, pending_.positions), std::back_inserter(statements_));
-    pending_ = {};
-  }
+  if (pending_.characters.back() != ',') cut();
   return true;
+}
+
+void StatementReader::cut() {
+  const Text text = std::exchange(pending_, {});
+  try {
+    std::ranges::move(cut_statements(text.characters, text.positions), std::back_inserter(statements_));
+  } catch (const ParameterError& e) {
+    if (!mistakes_) throw;
+    mistakes_->emplace_back(e.what());
+  }
 }
 
 void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {

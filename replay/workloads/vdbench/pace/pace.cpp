@@ -10,6 +10,9 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait asks again
+// Starts of distribution=spike come this many ns after the beginning of a second. They count in the interval that begins there
+// even if its beginning is noticed late.
+constexpr int64_t kSpikeAfter = 50'000'000;
 // Without a rate, a workload may be ahead of the slowest one by this many operations plus 0.2 %, too little to show in the
 // shares.
 constexpr double kAhead = 64, kPartAhead = 1.002;
@@ -80,7 +83,7 @@ int64_t Pace::next_of_all(Workload& w) {
     w.arrivals.emplace(options_.arrival, w.left, options_.spike ? 1 : kSecond, seed);
   }
   --w.left;
-  return w.second + w.arrivals->next();
+  return w.second + (options_.spike ? kSpikeAfter : 0) + w.arrivals->next();
 }
 
 int64_t Pace::next(Workload& w) {

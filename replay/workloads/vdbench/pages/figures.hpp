@@ -64,6 +64,7 @@ struct RunRecord {
   RunLine average;             // average so far
   std::string events;          // lines of "Miscellaneous statistics"
   uint64_t errors = 0;
+  uint64_t checked = 0, wrong = 0;          // blocks of data validation on all ranks; set at the end
   std::vector<std::string> wrong_blocks{};  // their ranges, a line for each; set at the end
   std::vector<RankLine> ranks;              // set at the end; empty for a single process
 };

@@ -132,6 +132,13 @@ std::string launch_command(const std::vector<Host>& hosts, const std::string& co
   return fmt::format("mpirun -np {} --host {} {}", ranks, list, command);
 }
 
+std::vector<std::string> machines_of(const std::vector<Host>& hosts) {
+  std::vector<std::string> machines;
+  for (const Host& host : hosts)
+    machines.insert(machines.end(), host.jvms, machine_of(is_local(machine_of(host)) ? hosts[0] : host));
+  return machines;
+}
+
 bool other_machines(const std::vector<Host>& hosts, const std::string& own) {
   return std::ranges::any_of(hosts, [&](const Host& host) { return !same_machine(machine_of(host), own, own); });
 }

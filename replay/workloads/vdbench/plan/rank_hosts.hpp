@@ -48,6 +48,8 @@ std::vector<HostRanks> hosts_of_ranks(const RankHosts& of, const std::vector<Hos
                                       const std::vector<std::string>& machines);
 // Returns the command that starts the ranks of these hosts: "mpirun -np 2 --host a:1,b:1 `command`".
 std::string launch_command(const std::vector<Host>& hosts, const std::string& command);
+// Returns the machine of each rank that these hosts ask for.
+std::vector<std::string> machines_of(const std::vector<Host>& hosts);
 // True if a host is not the machine `own`.
 bool other_machines(const std::vector<Host>& hosts, const std::string& own);
 

@@ -72,6 +72,9 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool sp
   }
   if (hit_area) hits = {aligned(low), aligned(std::min(low + hit_area, high))};
   if (work.is_format) return;
+  if (w.hot_band.given() && !w.range.given() && misses.high < misses.low + (1 << 20))
+    throw std::runtime_error(
+        fmt::format("sd={}, wd={}: hotband= has less than 1m of the {} bytes, expected 1m or more", storage.name, w.name, size));
   if (has_hits && hits.width() < largest)
     throw std::runtime_error(fmt::format("sd={}, wd={}: hitarea={} is too small for xfersize={}", storage.name, w.name,
                                          size_text(double(hit_area)), size_text(double(largest))));

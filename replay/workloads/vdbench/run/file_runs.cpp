@@ -20,7 +20,9 @@ uint32_t current_umask() {
   return mask;
 }
 
-Expectations expectations(const PlannedRun& run) {
+}  // namespace
+
+Expectations FileRuns::expectations(const PlannedRun& run) {
   Expectations expects;
   for (const FileWork& work : run.file_works) {
     const Operation operation = work.workload.operation;
@@ -31,8 +33,6 @@ Expectations expectations(const PlannedRun& run) {
   }
   return expects;
 }
-
-}  // namespace
 
 FileRuns::FileRuns(const Program& program) : Runs(program), umask_(current_umask()) {}
 
@@ -80,7 +80,7 @@ std::unique_ptr<Runs::Threads> FileRuns::make_threads(const PlannedRun& run, con
     for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
     if (run.formats) {
       std::function<void()> report_made;
-      if (makes_tree(anchor.name())) report_made = [&messages, w] { messages.made_directories(w); };
+      if (leads(anchor.name())) report_made = [&messages, w] { messages.made_directories(w); };
       all->formats.push_back(
           std::make_unique<FormatThread::Shared>(own, report_made, [&messages, w] { return messages.directories_made(w); }));
     }
@@ -95,24 +95,14 @@ std::unique_ptr<Runs::Threads> FileRuns::make_threads(const PlannedRun& run, con
   return all;
 }
 
-std::vector<RankSlice> FileRuns::deal(const PlannedRun& run) {
-  const unsigned rank = ranks_.cluster().rank();
+std::vector<FileDeal> FileRuns::deal(const PlannedRun& run) {
   std::vector<std::vector<uint32_t>> used;
-  PlannedRun shared = run;
-  shared.file_works.clear();
-  for (const FileWork& work : run.file_works) {
-    const FileSystem& system = run.systems[work.system];
-    if (owner_of(system.anchor) != Owner::all) continue;
-    shared.file_works.push_back(work);
-    if (ranks_.several() && !run.formats) used.push_back(tree_of(system).anchor->structure().chosen_by(system));
-  }
-  const RankSlice of_shared = deal_files(shared, used, rank, ranks_.cluster().size());
-  std::vector<RankSlice> dealt;
-  for (const FileWork& work : run.file_works) {
-    const Owner owner = owner_of(run.systems[work.system].anchor);
-    dealt.push_back(owner == Owner::all ? of_shared : owner == Owner::this_rank ? RankSlice() : RankSlice{0, 0});
-  }
-  return dealt;
+  if (ranks_.several() && !run.formats)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      used.push_back(is_elsewhere(system) ? std::vector<uint32_t>() : tree_of(system).anchor->structure().chosen_by(system));
+    }
+  return tree_ranks_.deal(run, used, ranks_.cluster().rank());
 }
 
 }  // namespace fsr::vdbench

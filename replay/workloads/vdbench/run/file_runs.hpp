@@ -11,6 +11,7 @@
 
 #include "workloads/vdbench/files/file_context.hpp"
 #include "workloads/vdbench/files/tree_threads.hpp"
+#include "workloads/vdbench/plan/tree_ranks.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {
@@ -20,6 +21,7 @@ class FileRuns final : public Runs {
   explicit FileRuns(const Program& program);
 
   void open(const std::vector<PlannedRun>& runs) override;
+  void share() override;
 
  private:
   struct Tree {
@@ -27,6 +29,7 @@ class FileRuns final : public Runs {
     std::unique_ptr<Anchor> anchor;
     std::optional<RankSlice> known;  // files whose existence is known
     size_t chosen = 0;               // number of chosen files in the last report
+    bool is_new = true;              // an earlier process may have made it
   };
   struct Recovered {
     RecoveredKeys keys;
@@ -39,7 +42,9 @@ class FileRuns final : public Runs {
   std::vector<ValidatedStorage*> validated(const PlannedRun* run) override;
   void recover_all(RecoveryRun& recovery) override;
   void after(const PlannedRun& run) override;
+  std::vector<unsigned> makers(const PlannedRun& run) const override;
 
+  static Expectations expectations(const PlannedRun& run);
   static std::string structure_text(const FileSystem& system);  // differs between trees with other files
   static uint64_t shape_of(const FileSystem& system);           // identifies the tree in a journal
   const FileSystem& first_with(const std::string& anchor) const;
@@ -49,21 +54,19 @@ class FileRuns final : public Runs {
   void survey(Tree& tree, const RankSlice& files);
   void clean(Tree& tree, const RankSlice& dealt);
   void prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files);
-  void compare_trees(const PlannedRun& run, const std::vector<RankSlice>& dealt);
-  // Returns this rank's files of each work.
-  std::vector<RankSlice> deal(const PlannedRun& run);
-  void know_owners(const std::vector<PlannedRun>& runs);
-  enum class Owner : uint8_t { all, this_rank, another };  // ranks that have a tree
-  Owner owner_of(const std::string& anchor) const;
-  bool is_elsewhere(const FileSystem& system) const { return owner_of(system.anchor) == Owner::another; }
-  // True if this rank makes and removes the tree's directories: its only rank, or the root of all that share it.
-  bool makes_tree(const std::string& anchor) const;
+  void check_files(const PlannedRun& run, const FileWork& work, Anchor& anchor) const;
+  std::vector<FileDeal> deal(const PlannedRun& run);
+  unsigned leader(const std::string& anchor) const { return tree_ranks_.leaders(anchor)[ranks_.cluster().rank()]; }
+  bool is_elsewhere(const FileSystem& system) const { return leader(system.anchor) == TreeRanks::kNoRank; }
+  // True if this rank makes and removes the tree's directories, for all ranks that see the same tree.
+  bool leads(const std::string& anchor) const { return leader(anchor) == ranks_.cluster().rank(); }
+  bool may_have_own(const FileSystem& system) const;
   void run_threads(const std::vector<SimThreadSpec>& parts);
 
   const uint32_t umask_;
+  TreeRanks tree_ranks_;
   std::map<std::string, unsigned> target_of_;  // index in targets_, by anchor
   std::map<std::string, Tree> trees_;
-  std::map<std::string, unsigned> owners_;      // by anchor: the only rank that has the tree; none: all ranks share it
   std::map<std::string, uint64_t> units_;       // sizes of blocks, by anchor; only with data validation
   std::map<std::string, Recovered> recovered_;  // by anchor; removed when they have been checked
 };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trees that runs use: their targets and existing files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "util/clock_ns.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 
@@ -18,24 +22,38 @@ namespace {
 
 constexpr unsigned kTreeThreads = 8;  // that survey or remove a tree
 
+[[noreturn]] void fail_not_shared(const FileSystem& system) {
+  throw std::runtime_error(
+      fmt::format("fsd={}: {} is another directory here than on the first rank that uses it, expected a directory that all ranks "
+                  "share, or an hd= for each host and no shared=yes",
+                  system.name, system.anchor));
+}
+
+bool is_device_path(const std::string& anchor) {
+  std::error_code error;
+  const std::string path = std::filesystem::weakly_canonical(anchor, error).string();
+  return path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+}
+
 bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
 }  // namespace
 
-FileRuns::Owner FileRuns::owner_of(const std::string& anchor) const {
-  const auto owner = owners_.find(anchor);
-  if (owner == owners_.end()) return Owner::all;
-  return owner->second == ranks_.cluster().rank() ? Owner::this_rank : Owner::another;
+// True if this rank's tree may be another one than that of the first rank with this anchor.
+bool FileRuns::may_have_own(const FileSystem& system) const {
+  return !system.shared && hosts_.host_of(ranks_.cluster().rank()) != hosts_.host_of(tree_ranks_.users(system.anchor)[0]);
 }
 
-bool FileRuns::makes_tree(const std::string& anchor) const {
-  const Owner owner = owner_of(anchor);
-  return owner == Owner::this_rank || (owner == Owner::all && ranks_.cluster().root());
+std::vector<unsigned> FileRuns::makers(const PlannedRun& run) const {
+  std::vector<unsigned> makers;
+  if (run.formats && !run.format.clean)
+    for (const FileWork& work : run.file_works) makers.push_back(tree_ranks_.trees(run.systems[work.system].anchor));
+  return makers;
 }
 
 void FileRuns::open(const std::vector<PlannedRun>& runs) {
   const Validation& how = definitions_.general.validation;
-  know_owners(runs);
+  tree_ranks_ = TreeRanks(definitions_, runs, hosts_);
   if (how.on) know_units(runs);
   if (how.recovers) load_journals(runs);
   for (const FileSystem& system : definitions_.systems) {
@@ -47,10 +65,10 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     }
     const bool directory = is_directory_name(system.anchor);
     const bool missing = directory && !std::filesystem::exists(system.anchor);
-    if (missing && !makes_tree(system.anchor))
+    if (missing && !leads(system.anchor) && !may_have_own(system)) fail_not_shared(system);
+    if (missing && is_device_path(system.anchor))
       throw std::runtime_error(
-          fmt::format("fsd={}: {} does not exist here, but rank 0 created this directory; use a directory that all ranks share",
-                      system.name, system.anchor));
+          fmt::format("fsd={}: {} does not exist, and nothing is made below /dev", system.name, system.anchor));
     if (missing && definitions_.general.create_anchors) {
       std::error_code error;
       std::filesystem::create_directories(system.anchor, error);
@@ -66,11 +84,49 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
   }
 }
 
+// Finds out which ranks see the same trees, by a file that each rank makes in each anchor for a moment.
+void FileRuns::share() {
+  if (!ranks_.several()) return;
+  Cluster& cluster = ranks_.cluster();
+  const std::string token = cluster.broadcast(fmt::format("{}", clock_ns(CLOCK_REALTIME)));
+  auto mark = [&](const std::string& anchor, unsigned rank) { return fmt::format("{}/vdb_rank{}.{}", anchor, rank, token); };
+  std::vector<std::string> anchors;  // of this rank; other ranks may see other trees there
+  for (const auto& [anchor, leaders] : tree_ranks_.all())
+    if (is_directory_name(anchor) && leader(anchor) != TreeRanks::kNoRank && tree_ranks_.users(anchor).size() > 1)
+      anchors.push_back(anchor);
+  for (const std::string& anchor : anchors) std::ofstream(mark(anchor, cluster.rank()));
+  cluster.barrier();
+  std::string mine;
+  for (const auto& [anchor, leaders] : tree_ranks_.all()) {
+    unsigned its = leader(anchor);
+    if (std::ranges::find(anchors, anchor) != anchors.end()) {
+      const std::vector<unsigned> users = tree_ranks_.users(anchor);
+      const auto seen = std::ranges::find_if(users, [&](unsigned r) { return std::filesystem::exists(mark(anchor, r)); });
+      if (seen != users.end()) its = *seen;  // a tree that can't be written is taken as the same
+    }
+    mine += fmt::format("{} ", its);
+  }
+  std::istringstream all(cluster.broadcast(fmt::format("{}", fmt::join(cluster.gather(mine), ""))));
+  std::error_code error;
+  for (const std::string& anchor : anchors) std::filesystem::remove(mark(anchor, cluster.rank()), error);
+  std::map<std::string, TreeRanks::Ranks> found = tree_ranks_.all();
+  for (unsigned rank = 0; rank < cluster.size(); ++rank)
+    for (auto& [anchor, leaders] : found) all >> leaders[rank];
+  cluster.on_all([&] {
+    for (auto& [anchor, leaders] : found) {
+      const unsigned before = leader(anchor);
+      tree_ranks_.set_leaders(anchor, leaders);
+      if (leader(anchor) != before && !may_have_own(first_with(anchor))) fail_not_shared(first_with(anchor));
+    }
+  });
+}
+
 FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   Tree& tree = trees_[system.anchor];
   const std::string structure = structure_text(system);
   if (tree.structure == structure) return tree;
   tree.structure = structure;
+  tree.is_new = true;
   tree.known.reset();
   tree.anchor = std::make_unique<Anchor>(system.anchor, system, target_of_.at(system.anchor));
   if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
@@ -106,7 +162,7 @@ void FileRuns::survey(Tree& tree, const RankSlice& files) {
 
 void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.known = dealt;
-  if (!makes_tree(tree.anchor->name())) return tree.anchor->forget();
+  if (!leads(tree.anchor->name())) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
   // If the removal ends early, the remaining files are not checked.
@@ -131,42 +187,52 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.anchor->forget();
 }
 
-// The root prepares first, so that other ranks do not find files that it removes.
+// The leaders prepare first, so that other ranks do not find files that they remove.
 std::vector<RankSlice> FileRuns::prepare(const PlannedRun& run) {
-  std::vector<RankSlice> dealt = deal(run);
-  for (const bool by_root : {true, false}) {
-    if (!by_root && !ranks_.several()) break;
+  std::vector<FileDeal> dealt;
+  ranks_.cluster().on_all([&] { dealt = deal(run); });
+  for (const bool leading : {true, false}) {
+    if (!leading && !ranks_.several()) break;
     ranks_.cluster().on_all([&] {
       ranks_.work([&] {
-        if (by_root != ranks_.cluster().root()) return;
         for (size_t w = 0; w < run.file_works.size(); ++w) {
           const FileWork& work = run.file_works[w];
-          prepare_tree(run, w, dealt[w]);
-          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), dealt[w]);
+          if (leads(run.systems[work.system].anchor) != leading) continue;
+          prepare_tree(run, w, dealt[w].files);
+          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), dealt[w].files);
         }
       });
     });
   }
-  if (ranks_.several()) compare_trees(run, dealt);
-  return dealt;
+  std::vector<RankSlice> threads;
+  for (const FileDeal& its : dealt) threads.push_back(its.threads);
+  return threads;
 }
 
-// Checks that a path leads to the same tree on all hosts.
-void FileRuns::compare_trees(const PlannedRun& run, const std::vector<RankSlice>& dealt) {
-  std::string mine;
-  bool uses = false;
-  for (size_t w = 0; w < run.file_works.size(); ++w) {
-    const FileWork& work = run.file_works[w];
-    if (owner_of(run.systems[work.system].anchor) != Owner::all) continue;
-    uses |= dealt[w].step != 0;
-    mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
-                        tree_of(run.systems[work.system]).anchor->existing_directories());
+// Compares the files of a tree that an earlier process made with its structure, which may have changed since.
+void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& anchor) const {
+  uint64_t exist = 0, whole = 0, empty = 0;
+  for (uint32_t file = 0; file < anchor.structure().files(); ++file) {
+    const Anchor::File& its = anchor.file(file);
+    exist += its.exists;
+    whole += its.exists && its.current >= anchor.structure().size_of(file);
+    empty += its.exists && its.current == 0;
+    if (its.longer && !definitions_.general.validation.on)
+      throw std::runtime_error(
+          fmt::format("rd={}: {}/{} has more bytes than its structure says: expected the depth, width, files "
+                      "and sizes with which the tree was made, or format=yes",
+                      run.name, anchor.name(), anchor.structure().file_path(file)));
   }
-  const std::string of_root = ranks_.cluster().broadcast(mine);
-  ranks_.cluster().on_all([&] {
-    if (uses && mine != of_root)
-      throw std::runtime_error(fmt::format("rd={}: this rank sees another tree than rank 0, expected a shared tree", run.name));
-  });
+  const Operation operation = work.workload.operation;
+  const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && !expectations(run).creates;
+  if (needs_files && exist == 0 && anchor.existing_directories() != 0)
+    throw std::runtime_error(
+        fmt::format("rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
+                    "files with which the tree was made, or format=yes",
+                    run.name, anchor.name(), format_count(anchor.structure().files())));
+  if (exist > empty && whole == 0)
+    reports_.note(fmt::format("rd={}: all files of anchor={} have fewer bytes than sizes= says, expected format=yes", run.name,
+                              anchor.name()));
 }
 
 void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice& files) {
@@ -177,6 +243,7 @@ void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice&
   else
     survey(tree, files);
   Anchor& anchor = *tree.anchor;
+  if (std::exchange(tree.is_new, false) && !run.formats && files.step != 0) check_files(run, run.file_works[work], anchor);
   const size_t chosen = anchor.begin_run(runs_ * 1000 + work, system, files);
   if (chosen != std::exchange(tree.chosen, chosen))
     reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
@@ -188,14 +255,13 @@ void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice&
                                          anchor.existing_files(), anchor.chosen().size()));
 }
 
-// In a format, ranks other than the root assume that all directories were made. This forgets those that the root failed to make.
+// After a format, forgets directories that a leader failed to make. The other ranks assumed that all were made.
 void FileRuns::after(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {
-    if (owner_of(run.systems[work.system].anchor) != Owner::all) continue;
     Tree& tree = tree_of(run.systems[work.system]);
-    const bool all = !ranks_.cluster().broadcast(tree.anchor->all_directories_exist() ? "y" : "").empty();
-    if (all || ranks_.cluster().root()) continue;
+    const bool its = leads(tree.anchor->name());
+    if (!ranks_.cluster().any_of_ranks(its && !tree.anchor->all_directories_exist()) || its) continue;
     tree.anchor->forget();
     tree.known.reset();
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -66,11 +67,12 @@ class IntervalReporter {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;
     RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
-    unsigned machines = 0;
+    std::set<unsigned> machines;
     for (const RankInterval& rank : ranks) {
       line.ranks.push_back(line_of(*record_.run, rank.counts, line.seconds));
       line.ranks.back().cpu = rank.cpu;
-      if (rank.first_of_machine) line.cpu = mean_of(line.cpu, machines++, rank.cpu, 1);
+      if (rank.reported && machines.insert(rank.machine).second)
+        line.cpu = mean_of(line.cpu, double(machines.size() - 1), rank.cpu, 1);
     }
     add(std::move(line));
     check_limits();
@@ -227,15 +229,15 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
       fmt::format("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count()));
 }
 
-void end_validation(const ValidatedRun& validated, const PlannedRun& run, const General& general, const std::atomic<int>& stop,
-                    Reports& reports) {
+void end_validation(const RunRecord& record, const General& general, const std::atomic<int>& stop, Reports& reports) {
   if (!general.validation.on) return;
-  reports.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validated.checked),
-                           format_count(validated.wrong)));
+  reports.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(record.checked),
+                           format_count(record.wrong)));
+  const PlannedRun& run = *record.run;
   auto checks = [](const RawWork& work) { return work.workload.seek != Seek::once || work.workload.read_percent > 0; };
   auto transfers = [](const FileWork& work) { return work.workload.operation <= Operation::write; };
   const bool expected = std::ranges::any_of(run.raw_works, checks) || std::ranges::any_of(run.file_works, transfers);
-  if (validated.checked == 0 && expected && !run.formats && stop.load() == 0)
+  if (record.checked == 0 && expected && !run.formats && stop.load() == 0)
     throw std::runtime_error(fmt::format("rd={}: No read validations done during a Data Validation run", run.name));
 }
 

@@ -42,9 +42,8 @@ void run_commands(const Commands& commands, Reports& reports);
 // std::runtime_error.
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
 
-// Reports the blocks that data validation checked in a run. Throws std::runtime_error if a complete
+// Reports the blocks that data validation checked in a run, on all ranks. Throws std::runtime_error if a complete
 // run checked none. A run that only writes each block once may check none.
-void end_validation(const ValidatedRun& validated, const PlannedRun& run, const General& general, const std::atomic<int>& stop,
-                    Reports& reports);
+void end_validation(const RunRecord& record, const General& general, const std::atomic<int>& stop, Reports& reports);
 
 }  // namespace fsr::vdbench

@@ -17,6 +17,7 @@
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/language/sections.hpp"
 #include "workloads/vdbench/language/values.hpp"
+#include "workloads/vdbench/plan/tree_ranks.hpp"
 
 namespace fsr::vdbench {
 
@@ -38,10 +39,11 @@ class PlanReader {
     if (options_.text) texts.push_back({"command line", *options_.text});
     if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
     StatementReader reader(options_.substitutions, read_file);
-    plan_->statements = reader.read(texts);
+    std::vector<std::string> mistakes;
+    plan_->statements = reader.read(texts, &mistakes);
     plan_->lines = reader.lines();
     add_to_runs();
-    all_ = define(plan_->statements);
+    all_ = define(plan_->statements, std::move(mistakes));
     override_runs();
     Validation& validation = all_.general.validation;
     if (options_.validation.on) validation = options_.validation;
@@ -55,7 +57,9 @@ class PlanReader {
     begin_at(options_.first_run);
     check_percentages();
     plan_->repeats = options_.repeats.value_or(all_.general.repeats);
-    if (cluster_.size() > 1) refuse_ranks();
+    refuse_ranks(plan_->hosts);
+    if (cluster_.size() == 1 && options_.simulate && other_machines(all_.hosts, cluster_.hosts()[0]))
+      refuse_ranks(RankHosts(all_.hosts, machines_of(all_.hosts), {}));
     check_trees();
     return std::move(plan_);
   }
@@ -152,17 +156,23 @@ class PlanReader {
   }
 
   // Refuses settings that do not work on several ranks, for example because a rank knows only its own writes.
-  void refuse_ranks() const {
-    if (all_.general.validation.on)
-      for (const Storage& storage : all_.storages)
-        if (const size_t ranks = plan_->hosts.ranks_of(storage.hosts).size(); ranks > 1)
-          throw std::runtime_error(
-              fmt::format("data validation: {} ranks use sd={}, but a rank knows only its own writes; expected "
-                          "host= of one rank, or one process",
-                          ranks, storage.name));
+  void refuse_ranks(const RankHosts& hosts) const {
+    if (hosts.ranks_of({}).size() == 1) return;
+    auto refuse_several = [](size_t ranks, const std::string& what) {
+      if (ranks > 1)
+        throw std::runtime_error(
+            fmt::format("data validation: {} ranks use {}, but a rank knows only its own writes; expected "
+                        "host= of one rank, or one process",
+                        ranks, what));
+    };
+    if (all_.general.validation.on) {
+      for (const Storage& storage : all_.storages) refuse_several(hosts.ranks_of(storage.hosts).size(), "sd=" + storage.name);
+      const TreeRanks trees(all_, runs_, hosts);
+      for (const auto& [anchor, leaders] : trees.all()) refuse_several(trees.users(anchor).size(), "anchor=" + anchor);
+    }
     if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
     auto refuse_own = [&](const std::string& kind, const std::string& name, const std::string& where, const HostNumbers& on) {
-      if (where.starts_with("memory:") && plan_->hosts.ranks_of(on).size() > 1)
+      if (where.starts_with("memory:") && hosts.ranks_of(on).size() > 1)
         throw std::runtime_error(fmt::format(
             "{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name));
     };

@@ -25,7 +25,7 @@ enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', k
 std::string RankPart::save() const {
   ByteWriter out;
   out.raw(&seconds, sizeof seconds);
-  for (uint64_t n : {operations, failed, bytes, errors, threads, read, written}) out.varint(n);
+  for (uint64_t n : {operations, failed, bytes, errors, threads, read, written, checked, wrong}) out.varint(n);
   for (uint64_t n : events) out.varint(n);
   out.varint(wrong_blocks.size());
   for (const std::string& line : wrong_blocks) out.text(line);
@@ -37,7 +37,8 @@ RankPart RankPart::load(std::string_view saved) {
   RankPart part;
   const std::string_view seconds = in.bytes(sizeof part.seconds);
   if (in.ok()) memcpy(&part.seconds, seconds.data(), sizeof part.seconds);
-  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors, &part.threads, &part.read, &part.written})
+  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors, &part.threads, &part.read, &part.written,
+                      &part.checked, &part.wrong})
     *n = in.varint();
   for (uint64_t& n : part.events) n = in.varint();
   for (uint64_t lines = in.varint(); lines > 0 && in.ok(); --lines) part.wrong_blocks.emplace_back(in.text());
@@ -49,7 +50,7 @@ void RankInterval::merge(const RankInterval& later) {
   counts.merge(later.counts);
   if (!reported) cpu = later.cpu;  // a second part is too short to measure
   reported |= later.reported;
-  first_of_machine |= later.first_of_machine;
+  if (later.reported) machine = later.machine;
 }
 
 // One interval of one rank, or of several ranks merged.
@@ -79,9 +80,10 @@ class RankMessages::Part {
   std::vector<RankInterval> ranks_;
 };
 
-RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
-    : ranks_(ranks), over_(over), stop_(stop), formats_(formats) {
-  for (size_t i = 0; i < works; ++i) directories_.emplace_back(false);
+RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop,
+                           const std::vector<unsigned>& makers)
+    : ranks_(ranks), over_(over), stop_(stop) {
+  for (unsigned number : makers) works_.emplace_back().missing = number;
   parts_ = std::make_unique<RoundMerger<Part>>(ranks.cluster().size());
 }
 
@@ -119,7 +121,8 @@ void RankMessages::end() {
 }
 
 void RankMessages::made_directories(size_t work) {
-  if (directories_[work].exchange(true) || !ranks_.several()) return;
+  if (works_[work].made.exchange(true)) return;
+  if (ranks_.cluster().root()) return void(--works_[work].missing);
   ByteWriter out;
   out.u8(kDirectories);
   out.varint(work);
@@ -133,7 +136,7 @@ void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, R
                                               [this](const std::string& answer) { receive(answer); }, [this] { over_ = true; }};
   ranks_.work_with_exchange(
       [&] {
-        if (formats_ && !ranks_.cluster().root()) ranks_.report_to_root("");
+        if (!works_.empty() && !ranks_.cluster().root()) ranks_.report_to_root("");
         act();
       },
       messages);
@@ -145,7 +148,7 @@ std::string RankMessages::answer(const std::vector<std::string>& reports) {
   report_complete(false);
   ByteWriter out;
   out.u8(over_.load() || stop_.load() != 0);
-  for (const std::atomic<bool>& made : directories_) out.u8(made);
+  for (const Directories& its : works_) out.u8(its.missing == 0);
   return std::string(out.view());
 }
 
@@ -155,7 +158,9 @@ void RankMessages::take(unsigned rank, std::string_view report) {
       case kInterval: {
         const int64_t from = in.svarint(), to = in.svarint();
         const bool last = in.u8() != 0;
-        RankInterval its{.counts = {}, .cpu = {}, .reported = true, .first_of_machine = is_first_of_machine(rank)};
+        const std::vector<std::string>& machines = ranks_.cluster().hosts();
+        RankInterval its{.counts = {}, .cpu = {}, .reported = true};
+        its.machine = unsigned(std::ranges::find(machines, machines[rank]) - machines.begin());
         if (const std::string_view cpu = in.bytes(sizeof its.cpu); in.ok()) memcpy(&its.cpu, cpu.data(), sizeof its.cpu);
         its.counts = Tally::load(in.text());
         parts_->add(rank, Part(from, to, last, rank, std::move(its)));
@@ -172,7 +177,7 @@ void RankMessages::take(unsigned rank, std::string_view report) {
         break;
       }
       case kDirectories:
-        if (const uint64_t work = in.varint(); work < directories_.size()) directories_[work] = true;
+        if (const uint64_t work = in.varint(); work < works_.size()) --works_[work].missing;
         break;
       case kEnd:
         over_ = true;
@@ -187,21 +192,16 @@ void RankMessages::report_complete(bool left) {
   while (const std::optional<Part> one = parts_->next(left)) one->report(report_, ++intervals_, parts_->over(left));
 }
 
-bool RankMessages::is_first_of_machine(unsigned rank) const {
-  const std::vector<std::string>& machines = ranks_.cluster().hosts();
-  return std::ranges::find(machines, machines[rank]) == machines.begin() + rank;
-}
-
 void RankMessages::receive(const std::string& answer) {
   ByteReader in(answer);
   if (in.u8()) over_ = true;
   bool all_made = true;
-  for (std::atomic<bool>& made : directories_) {
-    const bool is = in.u8() != 0;
-    if (is) made = true;
-    all_made &= is;
+  for (Directories& its : works_) {
+    const bool made = in.u8() != 0;
+    if (made) its.missing = 0;
+    all_made &= made;
   }
-  if (formats_ && !all_made && !ranks_.cluster().root()) ranks_.report_to_root("");
+  if (!all_made && !ranks_.cluster().root()) ranks_.report_to_root("");
 }
 
 void RankMessages::gather(RankPart mine, RunRecord& record) {
@@ -213,6 +213,8 @@ void RankMessages::gather(RankPart mine, RunRecord& record) {
     if (!parts[rank]) continue;
     const RankPart& part = *parts[rank];
     record.errors += part.errors;
+    record.checked += part.checked;
+    record.wrong += part.wrong;
     for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
     for (const std::string& line : part.wrong_blocks)
       record.wrong_blocks.push_back(ranks_.several() ? ranks_.cluster().name_of(rank) + ": " + line : line);

@@ -26,7 +26,7 @@ namespace fsr::vdbench {
 
 // Part of one rank in a run.
 struct RankPart : RankTotals {
-  uint64_t errors = 0;
+  uint64_t errors = 0, checked = 0, wrong = 0;  // checked: blocks of data validation; wrong: of these
   Events events{};
   std::vector<std::string> wrong_blocks{};  // their ranges, a line for each
   std::string save() const;
@@ -36,9 +36,9 @@ struct RankPart : RankTotals {
 // Part of one rank in an interval.
 struct RankInterval {
   Tally counts;
-  CpuUse cpu;                     // of its machine
-  bool reported = false;          // false: nothing is known about the rank
-  bool first_of_machine = false;  // of the ranks on its machine
+  CpuUse cpu;             // of its machine
+  bool reported = false;  // false: nothing is known about the rank
+  unsigned machine = 0;   // number of the first rank on its machine
   void merge(const RankInterval& later);
 };
 
@@ -46,9 +46,9 @@ class RankMessages {
  public:
   // `ranks`: by rank; empty for a single process.
   using ReportInterval = std::function<void(const Interval& all, const std::vector<RankInterval>& ranks)>;
-  // All must outlive this. `over`: true ends the run; the root sets it on all ranks. `works`: number of works, which have trees
-  // in a format.
-  RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
+  // All but `makers` must outlive this. `over`: true ends the run; the root sets it on all ranks. `makers`: in a format, number
+  // of ranks that make the directories of each work; otherwise empty.
+  RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, const std::vector<unsigned>& makers);
   ~RankMessages();
 
   // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `report`.
@@ -58,10 +58,9 @@ class RankMessages {
   void perform(const std::function<void()>& act, ErrorLog& errors, ReportInterval report);
   void interval(const Interval& counted);  // reports an interval of `act`; any thread
   void end();                              // ends the run on all ranks; any thread
-  // In a format, the root makes the directories of all trees that ranks share, and the other ranks wait for them; a rank makes
-  // those of its own trees. Any thread.
+  // In a format, one rank makes the directories of each tree. The others wait for all trees of the work. Any thread.
   void made_directories(size_t work);
-  bool directories_made(size_t work) const { return directories_[work]; }
+  bool directories_made(size_t work) const { return works_[work].missing == 0; }
 
   // Completes the record with the parts of all ranks, on the root.
   void gather(RankPart mine, RunRecord& record);
@@ -74,13 +73,16 @@ class RankMessages {
   void receive(const std::string& answer);
   void take(unsigned rank, std::string_view report);
   void report_complete(bool left);
-  bool is_first_of_machine(unsigned rank) const;
 
   RankGroup& ranks_;
   std::atomic<bool>& over_;
   const std::atomic<int>& stop_;
-  const bool formats_;
-  std::deque<std::atomic<bool>> directories_;  // of each work
+  // Directories of a work.
+  struct Directories {
+    std::atomic<unsigned> missing;   // trees without them, as far as this rank knows
+    std::atomic<bool> made = false;  // by this rank
+  };
+  std::deque<Directories> works_;  // only in a format
   ReportInterval report_;
   ErrorLog* errors_ = nullptr;
   uint64_t errors_of_others_ = 0;  // errors of other ranks in the log

@@ -84,8 +84,8 @@ void RawRuns::check_names() const {
     const Storage& storage = definitions_.storages[i];
     if (!has(i)) continue;
     if (storage.lun.find('\\') != std::string::npos)
-      throw std::runtime_error(
-          fmt::format("lun={}; Lun requested on a non-windows system contains a backslash. Please correct", storage.lun));
+      missing += fmt::format("{}lun={}; Lun requested on a non-windows system contains a backslash. Please correct",
+                             missing.empty() ? "" : " ", storage.lun);
     if (is_below_dev(storage.lun) && access(local_path(storage.lun).c_str(), F_OK) != 0)
       missing += fmt::format("{}Raw device 'sd={},lun={}' does not exist, or no permissions.", missing.empty() ? "" : " ",
                              storage.name, storage.lun);
@@ -109,6 +109,8 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     if (storage.size > opened.size) fail_too_small(storage, opened.size);
   } else {
     const auto [directory, name] = split_lun(storage.lun);
+    if (directory.find(':') == std::string::npos && !std::filesystem::exists(directory))
+      throw std::runtime_error(fmt::format("{}: the directory {} does not exist", storage.lun, directory));
     opened.target_index = add_target(directory);
     BlockingSession session(*targets_.back(), clock_);
     const Outcome& found =

@@ -119,11 +119,12 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
       known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, errors_);
   const std::string removals =
       found.removes ? fmt::format("; {} pending removals, of which {} are done", found.removes, found.removed) : "";
-  reports_.note(
+  notes_.push_back(
       fmt::format("{}: recovered from the journal: {} pending writes, of which {} are complete, {} absent, {} partial{}; {} "
                   "blocks checked, {} not as written",
                   storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(validated.checked),
                   format_count(validated.wrong)));
+  reports_.note(notes_.back());
   for (const std::string& line : validated.bad.lines()) reports_.error(line);
   if (known.lost)
     errors_.add(

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
@@ -26,6 +28,7 @@ class RecoveryRun {
   void recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target);
   void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // the anchor must know its existing files
   uint64_t errors() const { return errors_.count(); }
+  const std::vector<std::string>& notes() const { return notes_; }  // a line for each storage
 
  private:
   void recover(const RecoveredKeys& known, ValidatedStorage& storage, RecoverySource& source);
@@ -33,6 +36,7 @@ class RecoveryRun {
   const General& general_;
   Clock& clock_;
   Reports& reports_;
+  std::vector<std::string> notes_;
   std::atomic<bool> over_{false};
   ErrorLog errors_;
 };

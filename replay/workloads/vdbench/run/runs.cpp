@@ -81,7 +81,7 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   const std::vector<RankSlice> dealt = prepare(run);
   Pace pace(shares_of(run, dealt), pace_of(run));
   std::atomic<bool> over = false;
-  RankMessages messages(ranks_, over, stop_, run.works(), run.formats && run.raw_works.empty() && !run.format.clean);
+  RankMessages messages(ranks_, over, stop_, makers(run));
   auto note_error = [this](const std::string& line, const ErrorLocation& location) {
     reports_.error(line);
     failed_at(location);
@@ -99,6 +99,8 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   performed.own.errors = errors.count();
   performed.own.events = threads->events();
   performed.own.wrong_blocks = validation.bad.lines();
+  performed.own.checked = validation.checked;
+  performed.own.wrong = validation.wrong;
   messages.gather(performed.own, performed.record);
   errors_ += performed.record.errors;
   *ends_all = performed.ends_all;
@@ -108,8 +110,9 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
   });
   for (ValidatedStorage* storage : storages) storage->save_keys();
   messages.check([&] {
-    if (performed.own.threads) end_validation(validation, run, definitions_.general, stop_, reports_);
-    if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
+    if (!ranks_.cluster().root()) return;
+    end_validation(performed.record, definitions_.general, stop_, reports_);
+    end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   after(run);
   return std::move(performed.record);

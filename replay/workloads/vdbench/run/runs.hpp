@@ -46,6 +46,7 @@ class Runs {
   // Executes a run. `ends_all`: set to true if no other run is to follow. Throws std::runtime_error if no other run is possible.
   RunRecord perform(const PlannedRun& run, bool* ends_all);
   uint64_t errors() const { return errors_ + recovery_.errors(); }  // number so far
+  const std::vector<std::string>& recovery_notes() const { return recovery_.notes(); }
 
  protected:
   // State that the threads of one run share. It outlives them.
@@ -69,6 +70,8 @@ class Runs {
   // Returns the storages of the run that have data validation; null: those of all runs.
   virtual std::vector<ValidatedStorage*> validated(const PlannedRun* run) = 0;
   virtual void recover_all(RecoveryRun& recovery) = 0;
+  // Returns how many ranks make directories for each work of a format of trees; empty: no such format.
+  virtual std::vector<unsigned> makers(const PlannedRun&) const { return {}; }
   virtual void failed_at(const ErrorLocation&) {}                // any thread, one at a time
   virtual double size_of(const PlannedRun&) const { return 0; }  // bytes of all SDs of the run
   virtual void after_threads(const PlannedRun&, ErrorLog&) {}    // all have ended; may add errors

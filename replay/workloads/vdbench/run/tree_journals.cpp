@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data validation of trees: their blocks, journals and recovery, and the ranks to which they belong.
+// Data validation of trees: their blocks, journals and recovery.
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -94,37 +93,6 @@ void FileRuns::recover_all(RecoveryRun& recovery) {
     recovery.recover(recovered.keys, *tree.anchor, *targets_[target_of_.at(anchor)]);
   }
   recovered_.clear();
-}
-
-// Finds the trees that only one rank has, because host= says so.
-void FileRuns::know_owners(const std::vector<PlannedRun>& runs) {
-  std::map<std::string, std::set<unsigned>> users;  // by anchor
-  const size_t all = ranks_.cluster().size();
-  auto use = [&](const FileSystem& system, const HostNumbers& hosts) {
-    const std::vector<unsigned> ranks = hosts_.ranks_of(hosts);
-    const auto [at, is_new] = users.try_emplace(system.anchor, ranks.begin(), ranks.end());
-    if (!is_new && at->second != std::set<unsigned>(ranks.begin(), ranks.end()))
-      throw std::runtime_error(fmt::format("fsd={}: expected all FWDs of an FSD to run on the same hosts", system.name));
-  };
-  for (const PlannedRun& run : runs)
-    for (const FileWork& work : run.file_works) {
-      if (run.formats) continue;
-      use(run.systems[work.system], work.hosts);
-      if (work.workload.target) use(run.systems[*work.workload.target], work.hosts);
-    }
-  for (const FileSystem& system : definitions_.systems)
-    if (!users.contains(system.anchor)) use(system, system.hosts);
-  for (const auto& [anchor, ranks] : users) {
-    if (ranks.size() == 1 && all > 1) owners_[anchor] = *ranks.begin();
-    if (ranks.size() > 1 && ranks.size() < all)
-      throw std::runtime_error(
-          fmt::format("anchor={}: host= gives it {} of {} ranks, expected one rank or all", anchor, ranks.size(), all));
-    if (ranks.size() > 1 && definitions_.general.validation.on)
-      throw std::runtime_error(
-          fmt::format("data validation: {} ranks use anchor={}, but a rank knows only its own writes; expected "
-                      "host= of one rank, or one process",
-                      ranks.size(), anchor));
-  }
 }
 
 }  // namespace fsr::vdbench

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 
@@ -15,6 +16,7 @@
 #include "trace/bytes.hpp"
 #include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/pages/skew_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
@@ -56,6 +58,7 @@ class VdbenchProgram {
                      .other = options_.results},
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
+    note_passed_over(reports);
     std::unique_ptr<Runs> runs;
     const Runs::Program program{plan_.all, clock_, stop_, reports, ranks_, plan_.hosts, options_.force};
     if (plan_.all.files())
@@ -116,11 +119,15 @@ class VdbenchProgram {
     }
     ByteWriter mine;
     mine.varint(runs.errors());
+    mine.varint(runs.recovery_notes().size());
+    for (const std::string& note : runs.recovery_notes()) mine.text(note);
     for (const std::string& error : reports.take_errors()) mine.text(error);
     const std::vector<std::string> all = cluster_.gather(mine.view());
     for (unsigned rank = 1; rank < all.size(); ++rank) {
       ByteReader in(all[rank]);
       errors_of_others_ += in.varint();
+      for (uint64_t notes = in.varint(); notes > 0 && in.ok(); --notes)
+        reports.note(fmt::format("{}: {}", cluster_.name_of(rank), in.text()));
       while (in.ok() && in.left() != 0) reports.error(fmt::format("{}: {}", cluster_.name_of(rank), in.text()));
     }
     cluster_.on_all([&] {
@@ -128,15 +135,31 @@ class VdbenchProgram {
     });
   }
 
-  // Runs the commands of mount= of this rank's host.
+  // Reports parameters of hd= that have no meaning here.
+  void note_passed_over(Reports& reports) const {
+    for (const Statement& statement : plan_.statements) {
+      if (!same_word(statement.parameters[0].keyword, "hd")) continue;
+      std::string words;
+      for (const Parameter& p : statement.parameters)
+        for (const char* word : {"vdbench", "shell", "user", "master"})
+          if (is_short_for(p, word)) words += fmt::format("{}{}=", words.empty() ? "" : ", ", word);
+      if (!words.empty())
+        reports.note(fmt::format("hd={}: {} passed over, because mpirun or --ranks starts the ranks",
+                                 statement.parameters[0].values[0].text, words));
+    }
+  }
+
+  // Runs the commands of mount= of this rank's host. Makes the mount point of a "mount ... DIRECTORY", as 5.04 does.
   void mount() const {
     const std::optional<size_t> own = plan_.hosts.host_of(cluster_.rank());
     for (size_t h = 0; h < plan_.all.hosts.size(); ++h)
       if (!own || h == *own)
-        for (const std::string& command : plan_.all.hosts[h].mounts)
+        for (const std::string& command : plan_.all.hosts[h].mounts) {
+          if (command.starts_with("mount ")) std::filesystem::create_directories(command.substr(command.rfind(' ') + 1));
           if (const int status = system(command.c_str()))
             throw std::runtime_error(
                 fmt::format("hd={}: '{}' ended with status {}", plan_.all.hosts[h].name, command, WEXITSTATUS(status)));
+        }
   }
 
   // Runs commands on the root, while the other ranks wait.
@@ -171,6 +194,7 @@ class VdbenchProgram {
   void perform(Runs& runs, const PlannedRun& as_planned, Reports& reports) {
     if (!goes_on()) return;
     const PlannedRun planned = at_percentage(as_planned, achieved_);
+    check_rest(planned);
     if (!std::exchange(first_, false)) pause(planned.run->pause);
     for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
@@ -179,6 +203,16 @@ class VdbenchProgram {
     check_skew(record);
     if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
+  }
+
+  // Throws if WDs with rates of their own take all of a rate that the last run decided. Other rates were checked before.
+  static void check_rest(const PlannedRun& run) {
+    double own = 0;
+    for (const RawWork& work : run.raw_works) own += work.rate;
+    if (run.rate.kind == Rate::fixed && own >= run.rate.value &&
+        std::ranges::any_of(run.raw_works, [](const RawWork& work) { return work.rate == 0; }))
+      throw std::runtime_error(fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own",
+                                           run.name, run.rate.value, own));
   }
 
   // Returns on all ranks what the root knows.

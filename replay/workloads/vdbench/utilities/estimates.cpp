@@ -59,6 +59,7 @@ std::string compression_text(const std::vector<std::string>& files, double perce
 }
 
 std::string dedup_text(const std::vector<std::string>& files, uint64_t unit) {
+  if (unit == 0 || unit % 512) throw std::runtime_error("-u: expected a multiple of 512 bytes");
   struct Hash {
     size_t operator()(const XXH128_hash_t& hash) const { return hash.low64; }
   };

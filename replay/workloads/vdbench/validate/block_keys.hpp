@@ -40,14 +40,18 @@ class BlockKeys {
       states_[block].last_good = {};
     }
   }
-  // Event after which a block was last known to be correct.
+  // Last events at which a block was known to be correct.
   struct LastGood {
-    uint32_t time = 0;    // s since the Unix epoch; 0: not known
-    uint16_t thread = 0;  // number in the ThreadNames; 0: not known
-    bool wrote = false;   // true: it was written; false: it was read
+    uint32_t written = 0, read = 0;   // s since the Unix epoch; 0: not known
+    uint16_t writer = 0, reader = 0;  // numbers in the ThreadNames; 0: not known
   };
   const LastGood& last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
-  void good(uint64_t offset, const LastGood& event) { states_[offset / unit_].last_good = event; }
+  void wrote(uint64_t offset, uint32_t time, uint16_t thread) { states_[offset / unit_].last_good = {time, 0, thread, 0}; }
+  void read_well(uint64_t offset, uint32_t time, uint16_t thread) {
+    LastGood& good = states_[offset / unit_].last_good;
+    good.read = time;
+    good.reader = thread;
+  }
 
  private:
   static constexpr uint8_t kBusy = 0x80, kKey = 0x7f;

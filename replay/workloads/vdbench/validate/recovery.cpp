@@ -23,7 +23,7 @@ class Recovery {
     const std::vector<uint16_t> numbers = storage.threads.add(known.threads);
     for (uint64_t block = 0; block < blocks_; ++block) {
       keys_.set(block * known.unit, known.keys[block]);
-      if (!known.writers.empty()) keys_.good(block * known.unit, {.thread = numbers[known.writers[block]], .wrote = true});
+      if (!known.writers.empty()) keys_.wrote(block * known.unit, 0, numbers[known.writers[block]]);
     }
   }
   ~Recovery() {

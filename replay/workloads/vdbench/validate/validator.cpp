@@ -19,11 +19,17 @@ namespace {
 constexpr uint64_t kMostShown = 100;  // wrong blocks of a run whose content is shown
 constexpr int64_t kRetry = 50'000;    // ns until a claim is tried again after another thread had the blocks
 
-// Returns "last written at TIME by rd=r thread=3".
+// Returns "last written at TIME by rd=r thread=3, last read well at TIME by rd=r thread=4".
 std::string good_text(const BlockKeys::LastGood& good, const ThreadNames& threads) {
-  if (!good.time && !good.thread) return "last good before this run";
-  return fmt::format("last {}{} by {}", good.wrote ? "written" : "read well",
-                     good.time ? " at " + wall_text(good.time * kSecond) : "", threads.at(good.thread));
+  // Times are whole seconds.
+  auto event = [&](const char* what, uint32_t time, uint16_t thread) {
+    const std::string at = wall_text(time * kSecond);
+    return fmt::format("last {}{} by {}", what, time ? " at " + at.substr(0, at.rfind('.')) : "", threads.at(thread));
+  };
+  std::vector<std::string> events;
+  if (good.written || good.writer) events.push_back(event("written", good.written, good.writer));
+  if (good.read) events.push_back(event("read well", good.read, good.reader));
+  return events.empty() ? "last good before this run" : fmt::format("{}", fmt::join(events, ", "));
 }
 
 std::string writer_of(const SectorMark& mark) { return writer_text(mark.run, mark.rank, mark.thread); }
@@ -113,8 +119,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   for (Journal::Entry& entry : entries_) {
     if (error) entry.key = BlockKeys::kUnknown;  // the content after a failed write is not known
     keys.set(entry.block * keys.unit(), entry.key);
-    keys.good(entry.block * keys.unit(),
-              error ? BlockKeys::LastGood() : BlockKeys::LastGood{uint32_t(time / kSecond), name_, true});
+    keys.wrote(entry.block * keys.unit(), error ? 0 : uint32_t(time / kSecond), error ? 0 : name_);
   }
   if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_, thread_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
@@ -156,7 +161,7 @@ uint64_t Validator::known_length(uint64_t offset, uint64_t length) const {
 void Validator::check(uint64_t first, std::string_view data, const char* when) {
   BlockKeys& keys = storage_.keys;
   const auto now = uint32_t(clock_ns(CLOCK_REALTIME) / kSecond);
-  for (uint64_t at = 0; at < data.size(); at += keys.unit()) {
+  for (uint64_t at = 0; at < data.size() && !errors_.too_many(); at += keys.unit()) {
     const uint64_t offset = first + at;
     const uint8_t key = keys.key(offset);
     if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
@@ -164,7 +169,7 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     const std::string_view block = data.substr(at, keys.unit());
     const Wrong wrong = wrong_of(offset, block, key);
     if (wrong.text.empty()) {
-      keys.good(offset, {now, name_, false});
+      keys.read_well(offset, now, name_);
       continue;
     }
     const bool is_shown = run_.wrong++ < kMostShown;

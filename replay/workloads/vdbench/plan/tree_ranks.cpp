@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/plan/tree_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+namespace fsr::vdbench {
+
+namespace {
+
+// Returns number `at` of `ranks`' slices, or no slice.
+RankSlice slice_of(const TreeRanks::Ranks& ranks, unsigned rank) {
+  const auto at = std::ranges::find(ranks, rank);
+  return at == ranks.end() ? RankSlice{0, 0} : RankSlice{uint64_t(at - ranks.begin()), ranks.size()};
+}
+
+}  // namespace
+
+TreeRanks::TreeRanks(const Definitions& definitions, const std::vector<PlannedRun>& runs, const RankHosts& hosts)
+    : hosts_(&hosts) {
+  const size_t all = hosts.ranks_of({}).size();
+  auto use = [&](const FileSystem& system, const HostNumbers& on) {
+    Ranks& leaders = leaders_.try_emplace(system.anchor, all, kNoRank).first->second;
+    for (unsigned rank : hosts.ranks_of(on)) leaders[rank] = 0;
+    const auto first = unsigned(std::ranges::find_if(leaders, [](unsigned l) { return l != kNoRank; }) - leaders.begin());
+    std::ranges::replace_if(
+        leaders, [](unsigned l) { return l != kNoRank; }, first);
+  };
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      if (run.formats) continue;
+      use(run.systems[work.system], work.hosts);
+      if (work.workload.target) use(run.systems[*work.workload.target], work.hosts);
+    }
+  for (const FileSystem& system : definitions.systems)
+    if (!leaders_.contains(system.anchor)) use(system, system.hosts);
+}
+
+TreeRanks::Ranks TreeRanks::users(const std::string& anchor) const {
+  Ranks users;
+  const Ranks& its = leaders(anchor);
+  for (unsigned rank = 0; rank < its.size(); ++rank)
+    if (its[rank] != kNoRank) users.push_back(rank);
+  return users;
+}
+
+unsigned TreeRanks::trees(const std::string& anchor) const {
+  std::set<unsigned> different(leaders(anchor).begin(), leaders(anchor).end());
+  different.erase(kNoRank);
+  return unsigned(different.size());
+}
+
+TreeRanks::Part TreeRanks::part_of(const PlannedRun& run, const FileWork& work, size_t system, unsigned rank) const {
+  const std::string& anchor = run.systems[system].anchor;
+  const Ranks& its = leaders(anchor);
+  std::set<unsigned> tree, own, leading;
+  auto uses = [&](size_t other) { return run.systems[other].anchor == anchor; };
+  for (const FileWork& other : run.file_works) {
+    if (!uses(other.system) && !(other.workload.target && uses(*other.workload.target))) continue;
+    for (unsigned user : hosts_->ranks_of(other.hosts)) {
+      if (its[user] == kNoRank) continue;
+      if (&other == &work) leading.insert(its[user]);
+      if (its[user] != its[rank]) continue;
+      tree.insert(user);
+      if (&other == &work) own.insert(user);
+    }
+  }
+  return {{tree.begin(), tree.end()},
+          {own.begin(), own.end()},
+          unsigned(std::distance(leading.begin(), leading.find(its[rank]))),
+          unsigned(leading.size())};
+}
+
+std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used,
+                                      unsigned rank) const {
+  std::vector<Part> parts;
+  for (const FileWork& work : run.file_works) parts.push_back(part_of(run, work, work.system, rank));
+  std::vector<FileDeal> dealt(parts.size());
+  for (size_t w = 0; w < parts.size(); ++w) {
+    const FileWork& work = run.file_works[w];
+    const Part& part = parts[w];
+    const auto at = unsigned(std::ranges::find(part.tree, rank) - part.tree.begin());
+    if (at == part.tree.size()) continue;  // the tree is another rank's
+    const std::string what = fmt::format("rd={}: fwd={}", run.name, work.workload.name);
+    if (part.trees > work.workload.threads)
+      throw std::runtime_error(
+          fmt::format("{}: expected threads={} or more, because so many hosts have a tree of their own", what, part.trees));
+    if (work.workload.target && part_of(run, work, *work.workload.target, rank).tree != part.tree)
+      throw std::runtime_error(fmt::format("{}: expected an FSD and target= that the same hosts use", what));
+    const Operation operation = work.workload.operation;
+    FileDeal& its = dealt[w];
+    if (std::ranges::all_of(parts, [&](const Part& other) { return other.divided_alike(part); })) {
+      // All works on this tree are done by all ranks that use it.
+      PlannedRun same;
+      same.formats = run.formats;
+      same.rate = run.rate;
+      std::vector<std::vector<uint32_t>> its_files;
+      for (size_t v = 0; v < parts.size(); ++v) {
+        if (parts[v].tree != part.tree) continue;
+        FileWorkload& its_work = same.file_works.emplace_back(run.file_works[v]).workload;
+        its_work.threads = (its_work.threads - parts[v].number + parts[v].trees - 1) / parts[v].trees;
+        if (!used.empty()) its_files.push_back(used[v]);
+      }
+      its.files = its.threads = deal_files(same, its_files, at, unsigned(part.tree.size()));
+    } else if (operation == Operation::mkdir || operation == Operation::rmdir) {
+      throw std::runtime_error(fmt::format("{}: several hosts use its tree, expected no host= for operation={}", what,
+                                           kOperationNames[unsigned(operation)]));
+    } else {
+      its = {slice_of(part.tree, rank), slice_of(part.own, rank)};
+    }
+    its.threads.first = part.number + part.trees * its.threads.first;
+    its.threads.step *= part.trees;
+  }
+  return dealt;
+}
+
+}  // namespace fsr::vdbench
