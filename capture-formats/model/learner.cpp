@@ -253,15 +253,17 @@ void ModelLearner::Impl::join_rare(std::vector<std::vector<size_t>>& classes) {
   }
 }
 
-// Takes the stalls out of all times.
+// Takes the stalls out of all times, unless they are so few that the model does not keep them.
 void ModelLearner::Impl::cut_stalls(LoadModel& model) {
+  std::vector<std::vector<Stall>> stalls;
   std::vector<uint64_t> lengths;
-  for (size_t run = 0; run < runs.size(); ++run) {
-    std::vector<uint64_t> of_run = fsr::cut_stalls(threads, run);
-    for (uint64_t ns : of_run) runs[run].second -= int64_t(ns);
-    lengths.insert(lengths.end(), of_run.begin(), of_run.end());
-  }
+  for (size_t run = 0; run < runs.size(); ++run)
+    for (const Stall& stall : stalls.emplace_back(find_stalls(threads, run))) lengths.push_back(uint64_t(stall.length()));
   if (lengths.size() < kRare * runs.size()) return;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    fsr::cut_stalls(threads, run, stalls[run]);
+    for (const Stall& stall : stalls[run]) runs[run].second -= stall.length();
+  }
   model.stalls.count = lengths.size();
   model.stalls.times = Quantiles::of_times(std::move(lengths));
 }

@@ -13,7 +13,8 @@ namespace fsr {
 
 std::vector<int64_t> stalls_of(const LoadModel& model) {
   constexpr double kMost = 0.95;  // of the run, whatever a file says
-  std::vector<int64_t> lengths(model.runs ? size_t(double(model.stalls.count) / model.runs + 0.5) : 0);
+  constexpr double kMostStalls = 1e6;
+  std::vector<int64_t> lengths(model.runs ? size_t(std::min(kMostStalls, double(model.stalls.count) / model.runs + 0.5)) : 0);
   double sum = 0;
   for (size_t i = 0; i < lengths.size(); ++i)
     sum += double(lengths[i] = int64_t(model.stalls.times.between((double(i) + 0.5) / double(lengths.size()))));

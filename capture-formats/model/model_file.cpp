@@ -241,7 +241,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
   if (d.contains("stalls")) {
     const json& row = d.at("stalls");
     array_of(row, 2, "stalls have another number of parts");
-    m.stalls = {times(row[0]), number(row[1], kMostEntries, "a count is no number")};
+    m.stalls = {times(row[0]), number(row[1], UINT32_MAX, "a count is no number")};
   }
   for (const json& row : d.at("durations")) {
     array_of(row, 3, "a duration has another number of parts");

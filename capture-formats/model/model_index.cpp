@@ -18,7 +18,8 @@ ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.cla
       if (symbol == kEndOfProcess) continue;
       const Symbol& s = model.symbols[symbol - 1];
       if (step_kind(s) == kStartsKind) starts[{c.phase / kMostPhases, s.argument}] += n;
-      if (s.parent.relation == Relation::name && !s.error) makers_[{c.phase / kMostPhases, s.parent.bucket}].insert(symbol);
+      if (s.kind == OpKind::mkdir && s.parent.relation == Relation::name && !s.error)
+        makers_[{c.phase / kMostPhases, s.parent.bucket}].insert(symbol);
       if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir].insert(symbol);
     }
   }

@@ -98,7 +98,10 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   if (p.planned != kEndOfProcess)
     if (const Symbol& s = model.symbols[p.planned - 1]; s.object.relation == Relation::hot && s.type == kDirectoryType)
       for (SymbolId symbol : index.makers(p.number, s.object.bucket))
-        if (attempt(symbol, true)) return true;
+        if (attempt(symbol, true)) {
+          p.urn->put_back(p.planned);
+          return true;
+        }
   if (p.failed < kLost) return false;
   // The process has not opened or met what its steps are about, so a step that is possible begins another pattern.
   p.history.clear();

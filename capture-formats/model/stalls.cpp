@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kShortest = 30'000;  // ns of a stall
 constexpr int kAtOnce = 2;             // threads whose pauses it makes, at least
 
-struct Idle {
-  int64_t from = 0, to = 0;  // ns; no operation is in flight
-  int threads = 0;           // count of those that hardly pause longer
+// A time in which no operation is in flight.
+struct Idle : Stall {
+  int threads = 0;  // count of those that hardly pause longer
 };
 
 }  // namespace
 
-std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run) {
+std::vector<Stall> find_stalls(const std::vector<LearnedThread>& threads, size_t run) {
   std::vector<std::pair<int64_t, int64_t>> steps;  // start and end
   for (const LearnedThread& t : threads)
     if (t.run == run)
@@ -27,7 +27,7 @@ std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run
   std::vector<Idle> idle;
   int64_t busy_until = INT64_MAX;
   for (const auto& [start, end] : steps) {
-    if (start > busy_until && start - busy_until >= kShortest) idle.push_back({busy_until, start});
+    if (start > busy_until && start - busy_until >= kShortest) idle.push_back({{busy_until, start}});
     busy_until = busy_until == INT64_MAX ? end : std::max(busy_until, end);
   }
   for (const LearnedThread& t : threads) {
@@ -44,20 +44,19 @@ std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run
     }
   }
   std::erase_if(idle, [](const Idle& i) { return i.threads < kAtOnce; });
-  std::vector<uint64_t> lengths;
+  return {idle.begin(), idle.end()};
+}
+
+void cut_stalls(std::vector<LearnedThread>& threads, size_t run, const std::vector<Stall>& stalls) {
   std::vector<int64_t> before;  // ns of stalls up to each
-  for (const Idle& i : idle) {
-    lengths.push_back(uint64_t(i.to - i.from));
-    before.push_back(i.to - i.from + (before.empty() ? 0 : before.back()));
-  }
+  for (const Stall& stall : stalls) before.push_back(stall.length() + (before.empty() ? 0 : before.back()));
   for (LearnedThread& t : threads)
     if (t.run == run)
       for (LearnedStep& step : t.steps) {
         const auto later =
-            std::upper_bound(idle.begin(), idle.end(), step.start, [](int64_t time, const Idle& i) { return time < i.to; });
-        if (later != idle.begin()) step.start -= before[size_t(later - idle.begin()) - 1];
+            std::upper_bound(stalls.begin(), stalls.end(), step.start, [](int64_t time, const Stall& s) { return time < s.to; });
+        if (later != stalls.begin()) step.start -= before[size_t(later - stalls.begin()) - 1];
       }
-  return lengths;
 }
 
 }  // namespace fsr

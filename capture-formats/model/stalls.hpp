@@ -9,7 +9,13 @@
 
 namespace fsr {
 
-// Takes the stalls of a run out of the times of its steps. Returns their lengths in ns. Time: steps times their logarithm.
-std::vector<uint64_t> cut_stalls(std::vector<LearnedThread>& threads, size_t run);
+struct Stall {
+  int64_t from = 0, to = 0;  // ns
+  int64_t length() const { return to - from; }
+};
+// Returns the stalls of a run, in order. Time: steps times their logarithm.
+std::vector<Stall> find_stalls(const std::vector<LearnedThread>& threads, size_t run);
+// Takes these stalls out of the times of the run's steps.
+void cut_stalls(std::vector<LearnedThread>& threads, size_t run, const std::vector<Stall>& stalls);
 
 }  // namespace fsr

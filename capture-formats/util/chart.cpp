@@ -195,9 +195,9 @@ double round_step(double most, int ticks) {
 
 double round_seconds(double most, int ticks) {
   constexpr double kMinute = 60, kHour = 3600, kDay = 24 * kHour;
-  if (most / ticks <= 20) return round_step(most, ticks);
-  for (double step : {kMinute / 2, kMinute, 2 * kMinute, 5 * kMinute, 10 * kMinute, 20 * kMinute, kHour / 2, kHour, 2 * kHour,
-                      4 * kHour, kDay / 2})
+  if (most / ticks <= 10) return round_step(most, ticks);
+  for (double step : {kMinute / 4, kMinute / 2, kMinute, 2 * kMinute, 5 * kMinute, 10 * kMinute, 20 * kMinute, kHour / 2, kHour,
+                      2 * kHour, 4 * kHour, kDay / 2})
     if (step >= most / ticks) return step;
   return std::max(1.0, round_step(most / kDay, ticks)) * kDay;
 }

@@ -89,7 +89,7 @@ std::string chart_file(const Chart& chart);  // an SVG document
 std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
-// The same for seconds: from half a minute on, a round number of minutes, hours or days.
+// The same for seconds: from a quarter of a minute on, a round number of minutes, hours or days.
 double round_seconds(double most, int ticks);
 
 }  // namespace fsr

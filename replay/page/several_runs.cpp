@@ -175,6 +175,12 @@ class Page {
                                                   : "worse"};
   }
 
+  // Returns what was asked for, by which loads are in order.
+  static double load_of(const ResultRow& run) {
+    const double asked = run.real("asked_per_s"), scale = run.real("scale");
+    return asked > 0 ? asked : scale > 0 ? scale : HUGE_VAL;
+  }
+
   void curve() {
     auto differ = [&](const char* column) {
       return std::any_of(runs_.begin(), runs_.end(),
@@ -190,7 +196,7 @@ class Page {
                                              : input,
                           .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), run.row.number("series")),
                           .asked = fmt::format("{} {}", run.row.real("asked_per_s"), run.row.real("scale")),
-                          .load = std::max(run.row.real("asked_per_s"), run.row.real("scale")),
+                          .load = load_of(run.row),
                           .achieved = run.row.real("achieved_per_s"),
                           .times = {response->real("p50_ns"), response->real("p99_ns")}});
       }

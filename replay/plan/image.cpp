@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <queue>
 
-#include "base/until_stopped.hpp"
 #include "plan/image_builder.hpp"
 #include "plan/linearizer.hpp"
 #include "plan/trace_split.hpp"
@@ -66,8 +65,7 @@ Image Image::analyze(OpSource& source, LiveState state, const ImageOptions& opti
   tree.options = options;
   tree.next_object = std::max(tree.next_object, options.first_free);
   tree.next_handle = std::max(tree.next_handle, options.first_free);
-  UntilStopped going_on(source);
-  Census census(going_on, tree.options, tree.summary, progress);
+  Census census(source, tree.options, tree.summary, progress);
   Linearizer order(census, options.from, options.to);
   if (survey) survey->begin(state);
   ImageBuilder builder(tree, std::move(state));

@@ -41,8 +41,8 @@ constexpr struct {
 // Programs for functions whose arguments are others in some kernels, which their number tells.
 constexpr struct {
   std::string_view program;
-  unsigned arguments;
-} kShapes[] = {{"others_create_ended", 5}, {"others_create_4_ended", 4}};
+  unsigned arguments, other;  // other: that of another program
+} kShapes[] = {{"others_create_ended", 5, 4}, {"others_create_4_ended", 4, 5}};
 
 // Hooks that a kernel without the feature lacks. A compiler may also have given the function another name, so that what it does
 // is not seen (WitnessHooks::absent()).
@@ -155,7 +155,10 @@ std::vector<std::string> choose(bpf_object* object) {
     }
     bool wanted = true;
     for (const auto& shape : kShapes)
-      if (shape.program == bpf_program__name(program) && has(function) && arguments(function) != shape.arguments) wanted = false;
+      if (shape.program == bpf_program__name(program) && has(function) && arguments(function) != shape.arguments) {
+        wanted = false;
+        if (arguments(function) != shape.other) missing += (missing.empty() ? "" : ", ") + std::string(function) + " as expected";
+      }
     for (const auto& variant : kVariants)
       if (function == variant.second && has(variant.first)) wanted = false;
     bool excused = false;

@@ -86,6 +86,7 @@ TEST_CASE("a chart without a value has no ticks") {
 
 TEST_CASE("axes have round times, in words that fit beside them") {
   CHECK(round_seconds(8, 8) == 1);
+  CHECK(round_seconds(130, 8) == 30);  // no mark at 100 s among minutes
   CHECK(round_seconds(3000, 8) == 600);
   CHECK(round_seconds(3600 * 20, 3) == 12 * 3600);
   CHECK(round_seconds(86400 * 30, 8) == 5 * 86400);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/target.hpp"
+#include "base/until_stopped.hpp"
 #include "engine/knock_on_tracker.hpp"
 #include "engine/run.hpp"
 #include "inputs/trace/trace_section.hpp"
@@ -94,8 +95,9 @@ class TraceInput final : public Input {
     try {
       std::optional<SplitSurvey> survey;
       if (splits()) survey.emplace(options.memory);
+      UntilStopped going_on(trace_);
       Image made = Image::analyze(
-          trace_, before_range(), wanted, [&](int64_t) { progress(trace_.position_bytes(), trace_.file_bytes()); },
+          going_on, before_range(), wanted, [&](int64_t) { progress(trace_.position_bytes(), trace_.file_bytes()); },
           survey ? &*survey : nullptr);
       summary_ = made.summary();
       if (summary_.operations == 0) throw std::runtime_error(name_ + ": no operations in the range to replay");
