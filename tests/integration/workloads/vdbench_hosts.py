@@ -4,6 +4,7 @@
 each; data validation and journals of each host's own disks and trees."""
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
@@ -119,6 +120,11 @@ def trees_of_hosts():
              all(abs(n - its) <= 6 for n, its in zip(counts[4:], used, strict=True)), (counts, done))
     done = vdbench("each", hds(["localhost"] * 2) + fsd.format("") + each.replace("f,", "f,") + "fwd=w1b,host=hd2,operation=mkdir\n" + rd.format("no"), "--ranks", "2")
     case("mkdir of one of two hosts on one tree: refused", done.returncode and "expected no host= for operation=mkdir" in done.stderr, done)
+    done = vdbench("few", hds(["localhost"] * 2).replace("localhost", "localhost,jvms=2") +
+                   fsd.format("").replace("both", "few").replace("read,threads=4", "create,fileselect=sequential") +
+                   each + rd.format("(yes,directories)").replace("fwdrate=100", "fwdrate=max"), "--ranks", "4")
+    made = sum(name.startswith("vdb_f") for _, _, files in os.walk("few") for name in files)
+    case("ranks without a thread keep no files", done.returncode == 0 and made == 24, (made, done))
     part = hds(["localhost"] * 3) + fsd.format("") + "fwd=w1,host=(hd1,hd3)\n" + rd.format("yes")
     done = vdbench("part", part, "--ranks", "3")
     counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
@@ -142,6 +148,16 @@ def trees_of_hosts():
          all(abs(n - 150) <= 6 for n in counts[2:]), (sizes, counts, done))
     left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
     case("and leave nothing else there", left == [], left)
+    own = [os.path.abspath(f"{where}/own") for where in "ab"]
+    for tree in own:
+        subprocess.run(["mount", "--bind", tree, tree], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", tree], check=True)
+    try:
+        done = apart("", hds(["localhost"] * 2))
+    finally:
+        for tree in own:
+            subprocess.run(["umount", tree], check=True)
+    case("trees that can't be written: refused, as it is not known whether they are one", done.returncode and "it is not known whether hosts see one tree" in done.stderr, done)
     for name, done in (("shared=yes", apart(",shared=yes", hds(["localhost"] * 2))), ("no hd=", apart(""))):
         case(f"other trees than the first rank's, {name}: refused", done.returncode and "is another directory here than on the first rank" in done.stderr, done)
 

@@ -75,6 +75,18 @@ TreeRanks::Part TreeRanks::part_of(const PlannedRun& run, const FileWork& work, 
           unsigned(leading.size())};
 }
 
+// Returns the ranks of a tree that have a thread of some work: the others would keep files that nobody uses.
+TreeRanks::Ranks TreeRanks::with_threads(const PlannedRun& run, const std::vector<Part>& parts, const Ranks& tree) {
+  std::set<unsigned> found;
+  for (size_t w = 0; w < parts.size(); ++w) {
+    const Part& part = parts[w];
+    if (part.tree != tree || part.trees == 0) continue;
+    const size_t threads = (run.file_works[w].workload.threads - part.number + part.trees - 1) / part.trees;
+    found.insert(part.own.begin(), part.own.begin() + ptrdiff_t(std::min(part.own.size(), threads)));
+  }
+  return {found.begin(), found.end()};
+}
+
 std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used,
                                       unsigned rank) const {
   std::vector<Part> parts;
@@ -106,11 +118,11 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
         if (!used.empty()) its_files.push_back(used[v]);
       }
       its.files = its.threads = deal_files(same, its_files, at, unsigned(part.tree.size()));
-    } else if (operation == Operation::mkdir || operation == Operation::rmdir) {
+    } else if (part.tree.size() > 1 && (operation == Operation::mkdir || operation == Operation::rmdir)) {
       throw std::runtime_error(fmt::format("{}: several hosts use its tree, expected no host= for operation={}", what,
                                            kOperationNames[unsigned(operation)]));
     } else {
-      its = {slice_of(part.tree, rank), slice_of(part.own, rank)};
+      its = {slice_of(with_threads(run, parts, part.tree), rank), slice_of(part.own, rank)};
     }
     its.threads.first = part.number + part.trees * its.threads.first;
     its.threads.step *= part.trees;

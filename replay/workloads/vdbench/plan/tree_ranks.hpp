@@ -42,6 +42,7 @@ class TreeRanks {
     unsigned number = 0, trees = 1;  // number of this tree among all trees of the anchor that the work uses
     bool divided_alike(const Part& other) const { return tree != other.tree || own == tree; }
   };
+  static Ranks with_threads(const PlannedRun& run, const std::vector<Part>& parts, const Ranks& tree);
   Part part_of(const PlannedRun& run, const FileWork& work, size_t system, unsigned rank) const;
 
   const RankHosts* hosts_ = nullptr;

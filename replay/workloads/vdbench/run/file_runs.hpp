@@ -48,6 +48,7 @@ class FileRuns final : public Runs {
   static std::string structure_text(const FileSystem& system);  // differs between trees with other files
   static uint64_t shape_of(const FileSystem& system);           // identifies the tree in a journal
   const FileSystem& first_with(const std::string& anchor) const;
+  void check_sharing(const FileSystem& system, bool known);
   void load_journals(const std::vector<PlannedRun>& runs);
   void know_units(const std::vector<PlannedRun>& runs);
   Tree& tree_of(const FileSystem& system);

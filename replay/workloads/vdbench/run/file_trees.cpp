@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -94,31 +95,58 @@ void FileRuns::share() {
   for (const auto& [anchor, leaders] : tree_ranks_.all())
     if (is_directory_name(anchor) && leader(anchor) != TreeRanks::kNoRank && tree_ranks_.users(anchor).size() > 1)
       anchors.push_back(anchor);
-  for (const std::string& anchor : anchors) std::ofstream(mark(anchor, cluster.rank()));
+  std::set<std::string> refused;  // anchors in which no file can be made
+  for (const std::string& anchor : anchors)
+    if (!std::ofstream(mark(anchor, cluster.rank()))) refused.insert(anchor);
   cluster.barrier();
+  std::error_code error;
   std::string mine;
   for (const auto& [anchor, leaders] : tree_ranks_.all()) {
     unsigned its = leader(anchor);
     if (std::ranges::find(anchors, anchor) != anchors.end()) {
       const std::vector<unsigned> users = tree_ranks_.users(anchor);
-      const auto seen = std::ranges::find_if(users, [&](unsigned r) { return std::filesystem::exists(mark(anchor, r)); });
-      if (seen != users.end()) its = *seen;  // a tree that can't be written is taken as the same
+      const auto seen = std::ranges::find_if(users, [&](unsigned r) { return std::filesystem::exists(mark(anchor, r), error); });
+      if (seen != users.end()) its = *seen;
     }
-    mine += fmt::format("{} ", its);
+    mine += fmt::format("{} {} ", its, refused.count(anchor));
   }
   std::istringstream all(cluster.broadcast(fmt::format("{}", fmt::join(cluster.gather(mine), ""))));
-  std::error_code error;
   for (const std::string& anchor : anchors) std::filesystem::remove(mark(anchor, cluster.rank()), error);
   std::map<std::string, TreeRanks::Ranks> found = tree_ranks_.all();
+  refused.clear();
   for (unsigned rank = 0; rank < cluster.size(); ++rank)
-    for (auto& [anchor, leaders] : found) all >> leaders[rank];
-  cluster.on_all([&] {
     for (auto& [anchor, leaders] : found) {
-      const unsigned before = leader(anchor);
-      tree_ranks_.set_leaders(anchor, leaders);
-      if (leader(anchor) != before && !may_have_own(first_with(anchor))) fail_not_shared(first_with(anchor));
+      bool is_refused = false;
+      all >> leaders[rank] >> is_refused;
+      if (is_refused) refused.insert(anchor);
     }
-  });
+  for (auto& [anchor, leaders] : found) {
+    tree_ranks_.set_leaders(anchor, leaders);
+    check_sharing(first_with(anchor), refused.count(anchor) == 0);
+  }
+}
+
+// Throws if the ranks can't use the trees that they see. `known`: each could show its own to the others.
+void FileRuns::check_sharing(const FileSystem& system, bool known) {
+  const TreeRanks::Ranks users = tree_ranks_.users(system.anchor), &leaders = tree_ranks_.leaders(system.anchor);
+  if (users.empty()) return;
+  const bool several_hosts =
+      std::ranges::any_of(users, [&](unsigned user) { return hosts_.host_of(user) != hosts_.host_of(users[0]); });
+  if (system.shared || !several_hosts) {
+    if (!is_elsewhere(system) && leader(system.anchor) != leaders[users[0]]) fail_not_shared(system);
+    return;
+  }
+  const std::string what = fmt::format("fsd={}: {}", system.name, system.anchor);
+  if (!known)
+    throw std::runtime_error(what +
+                             " can't be written, so that it is not known whether hosts see one tree there: expected shared=yes "
+                             "if they do, or a directory in which files can be made");
+  if (std::ranges::any_of(users, [&](unsigned user) { return leaders[leaders[user]] != leaders[user]; }))
+    throw std::runtime_error(what +
+                             ": some hosts see each other's files there and others do not: expected one tree, or one for each");
+  const unsigned trees = tree_ranks_.trees(system.anchor);
+  reports_.note(trees == 1 ? "localhost-0: All hosts see one tree, whose files they divide: anchor=" + system.anchor
+                           : fmt::format("localhost-0: Hosts see {} trees of their own: anchor={}", trees, system.anchor));
 }
 
 FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
@@ -224,7 +252,8 @@ void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& 
                       run.name, anchor.name(), anchor.structure().file_path(file)));
   }
   const Operation operation = work.workload.operation;
-  const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && !expectations(run).creates;
+  const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && operation != Operation::remove &&
+                           !expectations(run).creates && tree_ranks_.users(anchor.name()).size() == 1;
   if (needs_files && exist == 0 && anchor.existing_directories() != 0)
     throw std::runtime_error(
         fmt::format("rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
