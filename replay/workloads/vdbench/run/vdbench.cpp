@@ -155,12 +155,11 @@ class VdbenchProgram {
     for (size_t h = 0; h < plan_.all.hosts.size(); ++h)
       if (!own || h == *own)
         for (const std::string& command : plan_.all.hosts[h].mounts) {
-          // The last word is the mount point, if it is a path.
+          // The last word is the mount point, if it is no option and nothing is for the shell.
+          const std::string point = command.substr(command.rfind(' ') + 1);
           std::error_code error;
-          if (const size_t point = command.rfind(" /");
-              command.starts_with("mount ") && command.find_first_of("<>|;&") == command.npos)
-            if (point != command.npos && command.find(' ', point + 1) == command.npos)
-              std::filesystem::create_directories(command.substr(point + 1), error);
+          if (command.starts_with("mount ") && !point.starts_with('-') && command.find_first_of("<>|;&$'\"") == command.npos)
+            std::filesystem::create_directories(point, error);
           if (const int status = system(command.c_str()))
             throw std::runtime_error(
                 fmt::format("hd={}: '{}' ended with status {}", plan_.all.hosts[h].name, command, WEXITSTATUS(status)));
