@@ -101,7 +101,8 @@ void FileRuns::share() {
   cluster.barrier();
   std::error_code error;
   std::string mine;
-  for (const auto& [anchor, leaders] : tree_ranks_.all()) {
+  for (const auto& its_leaders : tree_ranks_.all()) {
+    const std::string& anchor = its_leaders.first;
     unsigned its = leader(anchor);
     if (std::ranges::find(anchors, anchor) != anchors.end()) {
       const std::vector<unsigned> users = tree_ranks_.users(anchor);
