@@ -37,7 +37,7 @@ rm -r a/d; ls -l >/dev/null
 def capture(scratch, name, work=WORK):
     directory, trace = f"{scratch.path}/{name}", f"{scratch.path}/{name}.zst"
     os.mkdir(directory)
-    run("fsshim", "capture", directory, "-o", trace, "--", "sh", "-c", f"cd {directory}\n{work}")
+    run("fsshim", "capture", directory, "-o", trace, "--block-time", "20ms", "--", "sh", "-c", f"cd {directory}\n{work}")
     return trace
 
 
