@@ -266,18 +266,24 @@ int BPF_PROG(fsync_ended, struct file* file, s64 from, s64 to, int data_only, in
   return 0;
 }
 
-// Compilers copy vfs_fsync_range into this call.
-SEC(SYSTEM_CALL("fdatasync"))
-int BPF_PROG(fdatasync_ended, struct pt_regs* registers, s64 result) {
+// Compilers copy vfs_fsync_range into these calls.
+inline_always int sync_called(struct pt_regs* registers, s64 result, u32 data_only) {
   struct call* call = call_if_any();
   if (!call || call->synced) return 0;
   struct file* file = captured_descriptor(ARGUMENT_1(registers));
   struct witness_record* r = file ? found_file_record(kWitnessFsync, result, file) : 0;
   if (!r) return 0;
-  r->flags = 1;
+  r->flags = data_only;
   send(r);
   return 0;
 }
+
+SEC(SYSTEM_CALL("fdatasync"))
+int BPF_PROG(fdatasync_ended, struct pt_regs* registers, s64 result) { return sync_called(registers, result, 1); }
+
+// Linux 7.
+SEC(SYSTEM_CALL("fsync"))
+int BPF_PROG(fsync_call_ended, struct pt_regs* registers, s64 result) { return sync_called(registers, result, 0); }
 
 inline_always void flushed(struct file* file, void* owner, int result) {
   if (!captured_file(file) || (file->f_inode->i_mode & S_IFMT) != S_IFREG) return;
