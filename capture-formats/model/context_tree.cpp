@@ -25,7 +25,7 @@ struct Node {
   size_t shorter = 0;  // number of the context that would take its place; its own if it has no history
   std::span<const SymbolId> history;
   Counts next;                // of the steps that no longer context has
-  uint64_t visits = 0;        // sum of them
+  uint64_t visits = 0;        // sum of the counts in `next`
   double cost = 0;            // bits
   Counts last;                // the last ones of each sequence
   size_t counted = SIZE_MAX;  // sequence whose last one is in `last`

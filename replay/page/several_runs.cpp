@@ -163,9 +163,7 @@ class Page {
     return ratio_of_means(before, after, figure.what && was > 0 && is > 0 ? pair_of_percentiles(was, is).resolution : kShownStep);
   }
   static Cell against(const MeanRatio& found, bool less_is_better) {
-    auto text = [](double ratio) {
-      return ratio >= 1000 ? format_count(uint64_t(std::llround(ratio))) : fmt::format("{:.4g}", ratio);
-    };
+    auto text = [](double ratio) { return ratio >= 1000 ? count_text(ratio) : fmt::format("{:.4g}", ratio); };
     const std::string low = text(found.low), high = text(found.high);
     // An end that is shown as 1 decides nothing.
     const bool shown = (found.low > 1 && low != text(1)) || (found.high < 1 && high != text(1));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "measure/bound.hpp"
@@ -39,7 +38,7 @@ Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_durat
 std::string ratio_text(double is, double was) {
   if (was <= 0) return "";
   const double ratio = is / was;
-  if (ratio >= 1000) return format_count(uint64_t(std::llround(ratio)));
+  if (ratio >= 1000) return count_text(ratio);
   return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }
 

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -38,11 +40,11 @@ constexpr struct {
 } kRenamed[] = {{"do_mkdirat", "filename_mkdirat"}, {"do_mknodat", "filename_mknodat"},   {"do_linkat", "filename_linkat"},
                 {"do_rmdir", "filename_rmdir"},     {"do_unlinkat", "filename_unlinkat"}, {"do_renameat2", "filename_renameat2"}};
 
-// Programs for functions whose arguments are others in some kernels, which their number tells.
+// Programs for functions whose arguments are others in some kernels, which their number tells. One of them must fit.
 constexpr struct {
   std::string_view program;
-  unsigned arguments, other;  // other: that of another program
-} kShapes[] = {{"others_create_ended", 5, 4}, {"others_create_4_ended", 4, 5}};
+  unsigned arguments;
+} kShapes[] = {{"others_create_ended", 5}, {"others_create_4_ended", 4}};
 
 // Hooks that a kernel without the feature lacks. A compiler may also have given the function another name, so that what it does
 // is not seen (WitnessHooks::absent()).
@@ -127,44 +129,61 @@ std::string_view function_of(const bpf_program* program) {
                                                                                                : section.substr(slash + 1);
 }
 
+// The functions of this kernel, by its description of its types.
+class KernelFunctions {
+ public:
+  KernelFunctions() : types_(btf__load_vmlinux_btf(), btf__free) {
+    if (!types_ || libbpf_get_error(types_.get()) != 0)
+      throw refused(
+          "the kernel has no description of its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF); leave --via out");
+  }
+  bool has(std::string_view function) const { return find(function) > 0; }
+  unsigned arguments(std::string_view function) const {
+    return btf_vlen(btf__type_by_id(types_.get(), btf__type_by_id(types_.get(), uint32_t(find(function)))->type));
+  }
+
+ private:
+  int find(std::string_view function) const {
+    return btf__find_by_name_kind(types_.get(), std::string(function).c_str(), BTF_KIND_FUNC);
+  }
+  const std::unique_ptr<btf, void (*)(btf*)> types_;
+};
+
+// Attaches the program to the function under its new name, if this kernel has it under that name.
+bool follow_name(bpf_program* program, std::string_view function, const KernelFunctions& kernel) {
+  for (const auto& [old_name, new_name] : kRenamed) {
+    if (old_name != function || kernel.has(old_name) || !kernel.has(new_name)) continue;
+    if (bpf_program__set_attach_target(program, 0, new_name) != 0)
+      throw refused(std::string("no program can be attached to ") + new_name + "; leave --via out");
+    return true;
+  }
+  return false;
+}
+
 // Leaves out programs for other kernels. Returns the hooks of features that this kernel lacks. Throws CaptureError with the names
 // of others.
 std::vector<std::string> choose(bpf_object* object) {
-  const std::unique_ptr<btf, void (*)(btf*)> kernel(btf__load_vmlinux_btf(), btf__free);
-  if (!kernel || libbpf_get_error(kernel.get()) != 0)
-    throw refused("the kernel has no description of its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF); leave --via out");
-  auto find = [&](std::string_view function) {
-    return btf__find_by_name_kind(kernel.get(), std::string(function).c_str(), BTF_KIND_FUNC);
-  };
-  auto has = [&](std::string_view function) { return find(function) > 0; };
-  auto arguments = [&](std::string_view function) {
-    return btf_vlen(btf__type_by_id(kernel.get(), btf__type_by_id(kernel.get(), uint32_t(find(function)))->type));
-  };
+  const KernelFunctions kernel;
   std::string missing;
+  std::map<std::string, bool> fitted;  // functions of kShapes: whether a program is for their arguments
   std::vector<std::string> absent;
   bpf_program* program;
   bpf_object__for_each_program(program, object) {
     const std::string_view function = function_of(program);
     if (function.empty()) continue;
-    const auto* renamed =
-        std::find_if(std::begin(kRenamed), std::end(kRenamed), [&](const auto& r) { return r.old_name == function; });
-    if (renamed != std::end(kRenamed) && !has(function) && has(renamed->new_name)) {
-      if (bpf_program__set_attach_target(program, 0, renamed->new_name) != 0)
-        throw refused(std::string("no program can be attached to ") + renamed->new_name + "; leave --via out");
-      continue;
-    }
+    if (follow_name(program, function, kernel)) continue;
     bool wanted = true;
     for (const auto& shape : kShapes)
-      if (shape.program == bpf_program__name(program) && has(function) && arguments(function) != shape.arguments) {
-        wanted = false;
-        if (arguments(function) != shape.other) missing += (missing.empty() ? "" : ", ") + std::string(function) + " as expected";
+      if (shape.program == bpf_program__name(program) && kernel.has(function)) {
+        wanted = kernel.arguments(function) == shape.arguments;
+        fitted[std::string(function)] |= wanted;
       }
     for (const auto& variant : kVariants)
-      if (function == variant.second && has(variant.first)) wanted = false;
+      if (function == variant.second && kernel.has(variant.first)) wanted = false;
     bool excused = false;
-    for (const auto& variant : kVariants) excused = excused || (function == variant.first && has(variant.second));
+    for (const auto& variant : kVariants) excused = excused || (function == variant.first && kernel.has(variant.second));
     const bool optional = is_one_of(function, kOfFeatures);
-    if (wanted && !has(function)) {
+    if (wanted && !kernel.has(function)) {
       wanted = false;
       if (optional && std::find(absent.begin(), absent.end(), function) == absent.end()) absent.emplace_back(function);
       excused = excused || optional || is_one_of(function, kOfNewer);
@@ -172,6 +191,8 @@ std::vector<std::string> choose(bpf_object* object) {
     }
     bpf_program__set_autoload(program, wanted);
   }
+  for (const auto& [function, fits] : fitted)
+    if (!fits) missing += (missing.empty() ? "" : ", ") + function + " with these arguments";
   if (!missing.empty()) throw refused("this kernel has no hook " + missing + "; leave --via out");
   return absent;
 }

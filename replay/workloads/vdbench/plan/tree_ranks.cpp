@@ -75,13 +75,13 @@ TreeRanks::Part TreeRanks::part_of(const PlannedRun& run, const FileWork& work, 
           unsigned(leading.size())};
 }
 
-// Returns the ranks of a tree that have a thread of some work: the others would keep files that nobody uses.
+// Returns the ranks of a tree that have a thread of a work. Files that other ranks kept would never be used.
 TreeRanks::Ranks TreeRanks::with_threads(const PlannedRun& run, const std::vector<Part>& parts, const Ranks& tree) {
   std::set<unsigned> found;
   for (size_t w = 0; w < parts.size(); ++w) {
     const Part& part = parts[w];
-    if (part.tree != tree || part.trees == 0) continue;
-    const size_t threads = (run.file_works[w].workload.threads - part.number + part.trees - 1) / part.trees;
+    if (part.tree != tree) continue;
+    const size_t threads = part.threads_of(run.file_works[w].workload.threads);
     found.insert(part.own.begin(), part.own.begin() + ptrdiff_t(std::min(part.own.size(), threads)));
   }
   return {found.begin(), found.end()};
@@ -114,7 +114,7 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
       for (size_t v = 0; v < parts.size(); ++v) {
         if (parts[v].tree != part.tree) continue;
         FileWorkload& its_work = same.file_works.emplace_back(run.file_works[v]).workload;
-        its_work.threads = (its_work.threads - parts[v].number + parts[v].trees - 1) / parts[v].trees;
+        its_work.threads = parts[v].threads_of(its_work.threads);
         if (!used.empty()) its_files.push_back(used[v]);
       }
       its.files = its.threads = deal_files(same, its_files, at, unsigned(part.tree.size()));

@@ -40,6 +40,8 @@ class TreeRanks {
   struct Part {
     Ranks tree, own;                 // ranks that use the tree in this run; those of them that have threads of the work
     unsigned number = 0, trees = 1;  // number of this tree among all trees of the anchor that the work uses
+    // Returns how many of a work's threads use this tree.
+    unsigned threads_of(unsigned threads) const { return trees == 0 ? 0 : (threads - number + trees - 1) / trees; }
     bool divided_alike(const Part& other) const { return tree != other.tree || own == tree; }
   };
   static Ranks with_threads(const PlannedRun& run, const std::vector<Part>& parts, const Ranks& tree);

@@ -48,6 +48,8 @@ class FileRuns final : public Runs {
   static std::string structure_text(const FileSystem& system);  // differs between trees with other files
   static uint64_t shape_of(const FileSystem& system);           // identifies the tree in a journal
   const FileSystem& first_with(const std::string& anchor) const;
+  static bool is_directory_name(const std::string& anchor);  // not the URL of a target
+  [[noreturn]] static void fail_not_shared(const FileSystem& system);
   void check_sharing(const FileSystem& system, bool known);
   void load_journals(const std::vector<PlannedRun>& runs);
   void know_units(const std::vector<PlannedRun>& runs);
