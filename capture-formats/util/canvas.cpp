@@ -9,7 +9,7 @@
 namespace fsr {
 
 constexpr const char* kStyle =
-    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
+    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2}.hit{fill:transparent}"
     ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
@@ -28,9 +28,6 @@ static std::vector<size_t> character_starts(const std::string& text) {
 
 std::string plain_text(double n) { return fmt::format("{:.6g}", n); }
 std::string duration_text(double ns) {
-  // Decades stand at an axis as "1,000 s" and not as "16 min 40 s".
-  constexpr double kLong = 1e11;
-  if (ns >= kLong && ns == std::pow(10, std::round(std::log10(ns)))) return format_count(uint64_t(ns / 1e9)) + " s";
   std::string text = ns == 0 ? "0 s" : format_duration(int64_t(std::llround(ns)));
   // A mark of an axis is "10 ms" and not "10.0 ms".
   if (const size_t point = text.find('.'), space = text.find(' '); point < space && space != text.npos) {
@@ -38,6 +35,10 @@ std::string duration_text(double ns) {
     text.erase(last == point ? point : last + 1, space - (last == point ? point : last + 1));
   }
   return text;
+}
+std::string log_time_text(double ns) {
+  constexpr double kLong = 1e11;
+  return ns < kLong ? duration_text(ns) : count_text(ns / 1e9) + " s";
 }
 std::string size_text(double bytes) { return format_size(uint64_t(std::llround(bytes))); }
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -67,27 +68,31 @@ std::string xml_lines(std::string_view bytes) {
   return out + xml_text(bytes);
 }
 
-std::string first_part(const std::string& text, size_t most) {
+std::string shortened(const std::string& text, size_t most) {
   const std::vector<size_t> starts = character_starts(text);
-  return starts.size() <= most ? text : text.substr(0, starts[most - 1]) + "…";
-}
-std::string last_part(const std::string& text, size_t most) {
-  const std::vector<size_t> starts = character_starts(text);
-  return starts.size() <= most ? text : "…" + text.substr(starts[starts.size() - most + 1]);
+  if (starts.size() <= most) return text;
+  return text.substr(0, starts[most / 2]) + "…" + text.substr(starts[starts.size() - (most - 1) / 2]);
 }
 
-Canvas::Canvas(int width, std::string_view title) : width_(width), title_(xml_text(title)) {
+Canvas::Canvas(int width, std::string_view title, bool over_time)
+    : width_(width),
+      right_(!over_time ? kRight
+             : narrow() ? kNearby
+                        : kBeside),
+      title_(xml_text(title)) {
   put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
 }
 
 std::string Canvas::finish(double height, bool standalone) const {
+  const std::string drawn = (grid_.empty() ? "" : "<path class=\"grid\" d=\"" + grid_ + "\"/>\n") + svg_ +
+                            (hits_.empty() ? "" : "<g class=\"hit\">" + hits_ + "</g>\n");
   if (!standalone)
-    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}{}</svg>", width_,
-                       height, title_, svg_, hits_);
+    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}</svg>", width_,
+                       height, title_, drawn);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}{4}</svg>\n",
-      width_, height, kStyle, svg_, hits_);
+      "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}</svg>\n",
+      width_, height, kStyle, drawn);
 }
 
 int Canvas::key(const std::vector<KeyEntry>& entries) {
@@ -105,17 +110,21 @@ int Canvas::key(const std::vector<KeyEntry>& entries) {
 }
 
 void Canvas::tick_x(double x, std::string_view text, bool line) {
-  if (line) put("<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" class=\"grid\"/>", x, top_, bottom_);
+  if (line) grid_ += fmt::format("M{:.1f} {:.0f}V{:.0f}", x, top_, bottom_);
   const bool cut = x + kCharacter * double(text.size()) / 2 > width_;  // in the middle of its tick
   put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n", cut ? width_ - 1 : x, bottom_ + kTextBelow,
       cut ? "end" : "middle", xml_text(text));
 }
 
 void Canvas::tick_y(double y, std::string_view text) {
-  put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
-      "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
-      left(), y, right(), y < bottom_ - 0.01 ? "grid" : "axis", left() - 8, y + 4, xml_text(text));
+  if (y < bottom_ - 0.01)
+    grid_ += fmt::format("M{} {:.1f}H{}", left(), y, right());
+  else
+    axis(y);
+  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, y + 4, xml_text(text));
 }
+
+void Canvas::axis(double y) { put("<path class=\"axis\" d=\"M{} {:.1f}H{}\"/>\n", left(), y, right()); }
 
 void Canvas::label_x(std::string_view text, double y) {
   put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", (left() + right()) / 2, y, xml_text(text));
@@ -129,14 +138,13 @@ void Canvas::label_y(std::string_view text) {
 
 void Canvas::hit(double from, double to, std::string_view text) {
   if (narrow()) return;
-  hits_ +=
-      fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"hit\"><title>{}</title></rect>\n",
-                  from, top_, std::max(to - from, 0.1), bottom_ - top_, xml_lines(text));
+  hits_ += fmt::format("<path d=\"M{0:.0f} {1:.0f}H{2:.0f}V{3:.0f}H{0:.0f}z\"><title>{4}</title></path>\n", from, top_,
+                       std::max(to, from + 1), bottom_, xml_lines(text));
 }
 
 void Canvas::row(double top, double bottom, const std::string& name, const std::string& more) {
   put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
-      xml_text(first_part(name, size_t((left() - 8) / kCharacter))));
+      xml_text(shortened(name, size_t((left() - 8) / kCharacter))));
   frame(top, bottom);
   hit(left(), right(), name + "\n" + more);
 }

@@ -18,6 +18,7 @@ namespace fsr {
 using NumberText = std::function<std::string(double)>;
 std::string plain_text(double n);  // six digits
 std::string duration_text(double ns);
+std::string log_time_text(double ns);  // for logarithmic axes: in seconds from 100 s on, as their marks are powers of ten
 std::string size_text(double bytes);
 std::string count_text(double n);  // "1,234"; with decimals if `n` is small
 std::string percent_text(double share);
@@ -25,19 +26,20 @@ std::string percent_text(double share);
 // Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
 std::string xml_text(std::string_view bytes);
 std::string xml_lines(std::string_view bytes);  // newlines stay
-// Returns the first characters, or the last ones, and a mark in place of the rest if there are more than `most`.
-std::string first_part(const std::string& text, size_t most);
-std::string last_part(const std::string& text, size_t most);
+// Returns a text of at most `most` characters: a longer one without its middle, in whose place is a mark.
+std::string shortened(const std::string& text, size_t most);
 
 class Canvas {
  public:
-  static constexpr int kRight = 20;     // margin
-  static constexpr int kCharacter = 7;  // width, about
+  static constexpr int kRight = 20;                 // margin
+  static constexpr int kBeside = 76, kNearby = 44;  // the same of drawings over time, wide and narrow; heat maps have bars there
+  static constexpr int kCharacter = 7;              // width, about
 
   // A drawing for a phone has room for few words and ticks.
   static bool is_narrow(int width) { return width < 500; }
 
-  Canvas(int width, std::string_view title);
+  // `over_time`: the drawing has the margins that all drawings over time share.
+  Canvas(int width, std::string_view title, bool over_time = false);
 
   struct KeyEntry {
     std::string css_class, text;
@@ -49,9 +51,12 @@ class Canvas {
   void frame(double top, double bottom) { top_ = top, bottom_ = bottom; }  // of the axes and hits that follow
   void tick_x(double x, std::string_view text, bool line);
   void tick_y(double y, std::string_view text);
+  void axis(double y);
   void label_x(std::string_view text, double y);
   void label_y(std::string_view text);
-  // Adds a text that appears while the pointer rests between `from` and `to`.
+  // Adds a text that appears while the pointer rests between `from` and `to`. Neighbours should be kLeastHit wide, which a
+  // pointer finds.
+  static constexpr int kLeastHit = 18;
   void hit(double from, double to, std::string_view text);
   // Writes the name of a row, as much of it as there is room for, and lets it appear with `more` on the row.
   void row(double top, double bottom, const std::string& name, const std::string& more);
@@ -64,15 +69,15 @@ class Canvas {
   std::string finish(double height, bool standalone = false) const;
 
   bool narrow() const { return is_narrow(width_); }
-  // All drawings of one width begin at the same place, so that times stand under each other.
+  // All drawings of one width begin at the same place, and those over time end at one, so that times stand under each other.
   int left() const { return narrow() ? 62 : 90; }
-  int right() const { return width_ - kRight; }
+  int right() const { return width_ - right_; }
 
  private:
-  const int width_;
+  const int width_, right_;
   const std::string title_;  // escaped
   double top_ = 0, bottom_ = 0;
-  std::string svg_, hits_;
+  std::string svg_, grid_, hits_;  // grid_: the lines of a path
 };
 
 }  // namespace fsr

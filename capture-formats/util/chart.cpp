@@ -27,7 +27,7 @@ double step_of(double most, int ticks, bool binary) {
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title) {
+  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x) {
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {
         from_ = std::min(from_, p.x);
@@ -126,54 +126,72 @@ class Drawing {
     }
   }
 
-  // Draws a line for each run of points between two gaps, and a dot for a point alone.
+  // Draws the points between two gaps as one line, and a point alone as a dot.
   void lines(size_t number) {
-    const std::vector<ChartPoint>& points = chart_.series[number].points;
+    const ChartSeries& series = chart_.series[number];
     const bool steps = chart_.style == ChartStyle::areas;
-    std::string path;
-    auto end = [&] {
-      if (!path.empty() && chart_.series[number].filled)
-        canvas_.put("<path class=\"s{} fill\" d=\"M{}V{:.1f}H{}z\"/>\n", colour(number), path, bottom(),
-                    path.substr(0, path.find(',')));
-      if (!path.empty())
-        canvas_.put("<polyline class=\"l s{}{}\" style=\"fill:none\" points=\"{}\"/>\n", colour(number),
-                    chart_.series[number].thin ? " thin" : "", path);
-      path.clear();
+    auto text = [&](double at) { return fmt::format("{:.{}f}", at, steps ? 0 : 1); };  // no slope shows steps that are rounded
+    // Returns the height of a point; empty: a gap, as is a zero on a logarithmic axis.
+    auto height = [&](size_t i) {
+      const double value = i < series.points.size() ? series.points[i].y : kGap;
+      return std::isnan(value) || (chart_.log_y && value <= 0) ? "" : text(y(value));
     };
-    // A zero has no place on a logarithmic axis.
-    auto gap_at = [&](size_t i) { return i >= points.size() || is_gap(points[i]) || (chart_.log_y && points[i].y <= 0); };
-    for (size_t i = 0; i < points.size(); ++i) {
-      const ChartPoint& p = points[i];
-      if (steps && i && !gap_at(i - 1)) path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(points[i - 1].y));
-      if (gap_at(i)) {
-        end();
-        continue;
-      }
-      path += fmt::format("{:.1f},{:.1f} ", x(p.x), y(p.y));
-      const bool alone = (i == 0 || gap_at(i - 1)) && gap_at(i + 1);
-      if (!steps && (alone || points.size() <= kDotted))
-        canvas_.put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" class=\"s{}\"/>\n", x(p.x), y(p.y),
-                    chart_.series[number].thin ? 2 : 3, colour(number));
+    std::string line, areas, begin, last;  // begin: where the last part of the line begins; last: height
+    size_t part = 0;
+    for (size_t i = 0; i < series.points.size(); ++i) {
+      const std::string here = text(x(series.points[i].x)), high = height(i);
+      if (last.empty() && !high.empty())
+        part = line.size(), begin = here, line += "M" + here + " " + high;
+      else if (steps && high != last)
+        line += "H" + here + (high.empty() ? "" : "V" + high);
+      else if (!high.empty() && !steps)
+        line += "L" + here + " " + high;
+      if (high.empty() && !last.empty() && series.filled)
+        areas += line.substr(part) + fmt::format("V{:.0f}H{}z", bottom(), begin);
+      if (!steps && !high.empty() && (series.points.size() <= kDotted || (last.empty() && height(i + 1).empty())))
+        dot(series, colour(number), here, high);
+      last = high;
     }
-    end();
+    if (!areas.empty()) canvas_.put("<path class=\"s{} fill\" d=\"{}\"/>\n", colour(number), areas);
+    if (!line.empty()) canvas_.put("<path class=\"l s{}{}\" d=\"{}\"/>\n", colour(number), series.thin ? " thin" : "", line);
   }
 
-  // Columns from top to bottom, one for each x, with the values of all series there.
+  void dot(const ChartSeries& series, int colour, const std::string& x, const std::string& y) {
+    const int radius = series.thin ? 2 : 3;
+    if (series.square)
+      canvas_.put("<path class=\"s{0}\" d=\"M{1} {2}m-{3} -{3}h{4}v{4}h-{4}z\"/>\n", colour, x, y, radius, 2 * radius);
+    else
+      canvas_.put("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"s{}\"/>\n", x, y, radius, colour);
+  }
+
+  // Columns from top to bottom, each with the values of all series there, from the least to the highest.
   void hits() {
     if (narrow()) return;
     const bool spans = chart_.style != ChartStyle::lines;
-    const auto rows = chart_rows(chart_);
-    for (auto at = rows.begin(); at != rows.end(); ++at) {
-      const bool first = at == rows.begin(), last = std::next(at) == rows.end();
-      const double next = last ? to_ : std::next(at)->first, here = x(at->first);
-      std::string text = chart_.x_text(at->first) + (spans ? " to " + chart_.x_text(next) : "");
-      for (size_t i = 0; i < chart_.series.size(); ++i)
-        if (!at->second[i].empty())
-          text += "\n" + (chart_.series[i].name.empty() ? "" : chart_.series[i].name + ": ") + at->second[i];
-      if (spans)
-        canvas_.hit(here, x(next), text);
-      else
-        canvas_.hit(first ? here - 10 : (here + x(std::prev(at)->first)) / 2, last ? here + 10 : (here + x(next)) / 2, text);
+    std::map<double, std::vector<std::pair<double, double>>> all;  // by x, for each series
+    for (size_t number = 0; number < chart_.series.size(); ++number)
+      for (size_t i = 0; i + (spans ? 1 : 0) < chart_.series[number].points.size(); ++i) {
+        const ChartPoint& p = chart_.series[number].points[i];
+        auto& values = all.try_emplace(p.x, chart_.series.size(), std::pair(HUGE_VAL, -HUGE_VAL)).first->second;
+        if (!is_gap(p)) values[number] = {std::min(values[number].first, p.y), std::max(values[number].second, p.y)};
+      }
+    for (auto at = all.begin(), next = at; at != all.end(); at = next) {
+      auto& values = at->second;
+      for (++next; next != all.end() && x(next->first) - x(at->first) < Canvas::kLeastHit; ++next)
+        for (size_t i = 0; i < values.size(); ++i)
+          values[i] = {std::min(values[i].first, next->second[i].first), std::max(values[i].second, next->second[i].second)};
+      const double last = !spans ? std::prev(next)->first : next != all.end() ? next->first : to_;
+      std::string text = chart_.x_text(at->first) + (last > at->first ? " to " + chart_.x_text(last) : "");
+      const size_t empty = text.size();
+      for (size_t i = 0; i < values.size(); ++i) {
+        const auto [low, high] = values[i];
+        if (low > high) continue;
+        const std::string least = chart_.y_text(low), most = chart_.y_text(high), name = chart_.series[i].name;
+        text += "\n" + (name.empty() ? "" : name + ": ") + least + (most == least ? "" : " to " + most);
+      }
+      if (text.size() == empty) continue;                       // a gap
+      const double beside = spans ? 0 : Canvas::kLeastHit / 2;  // of a point
+      canvas_.hit(x(at->first) - beside, x(last) + beside, text);
     }
   }
 
@@ -242,7 +260,7 @@ Chart steps_over(const TimeAxis& axis, const std::string& title, const std::stri
 Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRun>& runs) {
   Chart chart{.title = "Response by load", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
   chart.x_text = count_text;
-  chart.y_text = duration_text;
+  chart.y_text = log_time_text;
   std::vector<std::string> groups;  // in their order
   std::map<std::string, std::vector<const LoadRun*>> all;
   double least = HUGE_VAL, most = 0;
@@ -257,7 +275,7 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
   const size_t first = apart && groups.size() > 2 ? names.size() - 1 : 0;
   for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
     for (size_t i = first; i < names.size(); ++i) {
-      ChartSeries line{.name = names[i] + (apart ? ", " + last_part(groups[group], kKeyRoom) : ""),
+      ChartSeries line{.name = names[i] + (apart ? ", " + shortened(groups[group], kKeyRoom) : ""),
                        .thin = i == 0 && names.size() > 1};
       line.colour = apart ? int(group) : std::max(0, int(i) - 1);
       for (auto& [name, series] : all) {

@@ -29,6 +29,7 @@ struct ChartSeries {
   int colour = -1;  // 0 to 6: 4 is grey, for what was recorded or due, 5 waiting, 6 lateness; -1: the number of the series
   bool thin = false;
   bool filled = false;  // the area below the steps
+  bool square = false;  // its points, so that no colour is needed to tell them from another series
 };
 
 // Adds points, which no line joins with those before.

@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// Shows how often each time occurred in each stretch of a run.
+// Shows how often each time occurred in each stretch of a run, and beside it the share of all operations in each row.
 struct HeatMap {
   static constexpr int kPerDecade = 4;    // buckets
   static constexpr int kLastBucket = 39;  // has all longer times, too
@@ -22,21 +22,23 @@ struct HeatMap {
   // Adds the values of a histogram to the counts of their buckets.
   static void count(const Histogram& times, Counts& counts);
   struct Cell {
-    double from = 0, to = 0;  // seconds
-    int bucket = 0;           // from 10^(bucket/4) ns on, below 10^((bucket+1)/4) ns
+    int column = 0;  // number of the stretch
+    int bucket = 0;  // from 10^(bucket/4) ns on, below 10^((bucket+1)/4) ns
     uint64_t count = 0;
   };
   std::string title;
   std::vector<Cell> cells = {};  // any order
-  // Maps that are compared share these: the time at the right end (before: the least that is wanted), the buckets shown, and the
-  // highest count.
-  double end = 0;
+  int colour = 0;                // of the shares, as of a ChartSeries
+  double stretch = 1, end = 0;   // seconds: length of a stretch, and the time at the right end
+  // Maps that are compared share these: the buckets shown, the highest count, and the highest share.
   int first = 0, last = 0;
   uint64_t most = 0;
+  double most_share = 1;
   int width = 800;
 };
-// Makes the scales of `maps` those that all their cells need. Buckets end at whole decades.
-void share_scales(std::vector<HeatMap>& maps);
+// Makes the scales of `maps` those that all their cells need. Buckets end at whole decades. `columns`: each map has at most so
+// many, and stretches that are so much longer.
+void share_scales(std::vector<HeatMap>& maps, int columns);
 // The faintest colour stands out from the background, because a single slow operation is what a reader looks for.
 std::string heat_map_svg(const HeatMap& map);
 

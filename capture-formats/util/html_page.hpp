@@ -58,23 +58,27 @@ class HtmlPage {
     size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
   void table(const Table& table);
-  // Adds what `draw` returns for `drawing` in two widths, and below it the table of its values. A browser shows the width that
-  // fits its window, as a drawing shrunk to a phone's width could not be read.
+  // Adds what `draw` returns for `drawing` in two widths, and below it the table of its values, which may be empty. A browser
+  // shows the width that fits its window, as a drawing shrunk to a phone's width could not be read.
   template <class Drawing>
-  void figure(Drawing drawing, std::string (*draw)(const Drawing&), const Table& values) {
-    const std::string wide = draw(drawing);
-    drawing.width = 360;
-    if constexpr (requires { drawing.height; }) drawing.height = 280;
-    body_ += "<figure>\n<div class=\"wide\">" + wide + "</div>\n<div class=\"phone\">" + draw(drawing) + "</div>\n";
-    if (!values.headings.empty()) table(values);
-    body_ += "</figure>\n";
+  void figure(const Drawing& drawing, std::string (*draw)(const Drawing&), const Table& values) {
+    figure(draw(drawing), draw(for_phone(drawing)), values);
   }
+  void figure(const std::string& wide, const std::string& narrow, const Table& values);
   // Adds a list of names and values. A value that is empty is left out.
   using Values = std::vector<std::pair<std::string, Cell>>;
   // `sentences`: the values are words of this program, no commands or names, so that numbers in them stay with their units.
   void facts(std::string_view id, const Values& facts, bool sentences = false);
-  void chart(const Chart& chart);
-  // Adds drawings on one scale.
+  void chart(const Chart& chart) { charts({chart}, "The values of “" + chart.title + "” as a table"); }
+  // Adds charts of one axis, and below them one table of their values that a reader unfolds by its `label`. Steps that repeat the
+  // values before are no rows of their own.
+  void charts(const std::vector<Chart>& charts, const std::string& label);
+  // Adds small drawings beside each other, each with a name and a text below it, which may be empty.
+  struct Small {
+    std::string name, drawing, below = {};  // drawing: markup
+  };
+  void small_multiples(const std::vector<Small>& drawings);
+  // Adds drawings on one scale, whose stretches are as long.
   void heat_maps(std::vector<HeatMap> maps);
   // Makes browsers load the page again after so many seconds.
   void refresh_every(int seconds) { refresh_ = seconds; }
@@ -83,6 +87,12 @@ class HtmlPage {
   std::string finish();
 
  private:
+  template <class Drawing>
+  static Drawing for_phone(Drawing drawing) {
+    drawing.width = 360;
+    if constexpr (requires { drawing.height; }) drawing.height = 280;
+    return drawing;
+  }
   void whole_table(const Table& table);
   void list(std::string_view attributes, const Values& values, bool sentences);
 

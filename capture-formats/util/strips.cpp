@@ -19,7 +19,8 @@ constexpr double kWidestInterval = 64;  // an interval beyond it says nothing, a
 constexpr double kFinest = 8;           // points of a distribution in a decade
 constexpr double kNearEnd = 95;         // percent from which on a label stands before its mark
 constexpr int kHeight = 46;             // units
-constexpr size_t kMostLabels = 4;
+constexpr size_t kMostLabels = 3;
+constexpr double kShortest = 10;   // ns; a time below it is drawn there, as clocks tell no difference
 constexpr double kFewDecades = 4;  // of a scale that has a mark at each decade
 
 std::string ratio_mark(double ratio) {
@@ -60,10 +61,10 @@ StripScale StripScale::of_ratios(const std::vector<RatioBar>& bars) {
 
 StripScale StripScale::of_times(double low, double high) {
   StripScale scale;
-  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), 1.0))));
+  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), kShortest))));
   scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
   const double step = std::log10(scale.high_ / scale.low_) < kFewDecades ? 10 : 100;
-  for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, duration_text(at));
+  for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, log_time_text(at));
   return scale;
 }
 
@@ -85,11 +86,10 @@ std::string StripScale::axis(std::string_view left, std::string_view right) cons
 }
 
 std::string StripScale::grid() const {
-  std::string svg;
+  std::string lines, middle;  // middle: where a ratio is 1
   for (const auto& [value, text] : marks_)
-    svg +=
-        fmt::format("<path class=\"{}\" d=\"M{:.2f} 0V{}\"/>", value == 1 && low_ < 1 ? "axis" : "grid", percent(value), kHeight);
-  return svg;
+    (value == 1 && low_ < 1 ? middle : lines) += fmt::format("M{:.4g} 0V{}", percent(value), kHeight);
+  return "<path class=\"grid\" d=\"" + lines + "\"/>" + (middle.empty() ? "" : "<path class=\"axis\" d=\"" + middle + "\"/>");
 }
 
 std::string_view ratio_class(const RatioBar& bar) { return !bar.decided ? "open" : bar.middle > 1 ? "better" : "worse"; }
@@ -125,13 +125,14 @@ std::string StripScale::distribution(const Histogram* up, const Histogram* down)
   auto draw = [&](const Histogram* histogram, double base, double room, const char* colour) {
     if (!histogram || !histogram->count()) return;
     const std::vector<double> all = shares(histogram);
-    std::string path = fmt::format("M0 {}", base);
+    // A point between two others at the base adds nothing.
+    auto at_base = [&](size_t i) { return i >= all.size() || std::abs(room * all[i] / most) < 0.05; };
+    std::string path = fmt::format("M0 {}", base), marks;
     for (size_t i = 0; i < all.size(); ++i)
-      path += fmt::format("L{:.1f} {:.1f}", 100 * double(i) / double(all.size() - 1), base + room * all[i] / most);
-    svg += fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/>", colour, path, base);
-    for (double q : {0.5, 0.99})
-      svg += fmt::format("<path class=\"mark\" d=\"M{0:.1f} {1}V{2}\"/>", percent(double(histogram->quantile(q))), base,
-                         base + room);
+      if (!at_base(i) || !at_base(i + 1) || (i && !at_base(i - 1)))
+        path += fmt::format("L{:.3g} {:.3g}", 100 * double(i) / double(all.size() - 1), base + room * all[i] / most);
+    for (double q : {0.5, 0.99}) marks += fmt::format("M{:.3g} {}v{}", percent(double(histogram->quantile(q))), base, room);
+    svg += fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/><path class=\"mark\" d=\"{}\"/>", colour, path, base, marks);
   };
   constexpr double kMiddle = kHeight / 2.0;
   draw(up, alone ? kHeight - 1 : kMiddle, alone ? 2 - kHeight : 1 - kMiddle, alone ? "s0" : "s4");

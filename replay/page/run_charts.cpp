@@ -44,13 +44,15 @@ class OverTime {
         [&](size_t line, size_t i) { return intervals_[i].has(lines[line].column) ? value(intervals_[i], lines[line]) : kGap; },
         log_y);
     chart.least_y = least_y;
-    page_.chart(chart);
+    charts_.push_back(std::move(chart));
   }
-  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", duration_text, lines, column_of, true); }
+  void write() { page_.charts(charts_, "These values as a table"); }
+  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", log_time_text, lines, column_of, true); }
 
  private:
   HtmlPage& page_;
   const std::vector<ResultRow>& intervals_;
+  std::vector<Chart> charts_;
   TimeAxis axis_{.label = "time since the start of the run", .edges = {}};
 };
 
@@ -101,22 +103,25 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
   if (over.has("waiting_mean_ns"))
     over.times("Means of the parts of a response",
                {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
+  over.write();
 }
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
   std::vector<HeatMap> maps;
+  int64_t stretch = 1;  // ns; only the last one may be shorter
+  for (const ResultRow& row : heat) stretch = std::max(stretch, row.number("to_ns") - row.number("from_ns"));
   for (const auto& [what, title] : kMaps) {
-    HeatMap map{.title = title, .end = end};
+    HeatMap map{.title = title, .colour = what == std::string_view("recorded") ? kGrey : 0, .stretch = double(stretch) / 1e9};
+    map.end = end;
     for (const ResultRow& row : heat)
       if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
-        map.cells.push_back(
-            {row.real("from_ns") / 1e9, row.real("to_ns") / 1e9, int(row.number("bucket")), uint64_t(row.number("count"))});
+        map.cells.push_back({int(row.number("from_ns") / stretch), int(row.number("bucket")), uint64_t(row.number("count"))});
     if (!map.cells.empty()) maps.push_back(std::move(map));
   }
   if (maps.empty()) return;
   page.note(
       "A cell has the number of operations that completed then and took so long. Operations that failed or got no reply are left "
-      "out. All maps have the same colours.");
+      "out. All maps have the same colours. At the right: the share of all operations that took so long.");
   page.heat_maps(std::move(maps));
 }
 
@@ -127,10 +132,10 @@ bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
   chart.style = ChartStyle::columns;
   chart.log_x = true;
   chart.height = 190;
-  chart.x_text = duration_text;
+  chart.x_text = log_time_text;
   chart.y_text = count_text;
   chart.series = {columns("", kGrey, made_of, [](const ResultRow& row) { return double(row.number("operations")); })};
-  page.chart(chart);
+  std::vector<Chart> both = {chart};
   chart.title = "What their response was made of";
   chart.y_label = "share";
   chart.height = 260;
@@ -143,7 +148,8 @@ bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
       for (const Line& each : kParts) whole += double(row.number(each.column));
       return whole > 0 ? double(row.number(part.column)) / whole : 0;
     }));
-  page.chart(chart);
+  both.push_back(std::move(chart));
+  page.charts(both, "These values as a table");
   return true;
 }
 

@@ -171,7 +171,7 @@ class RunPart {
     }
     page_.table(t);
     if (!write_made_of(page_, of_.rows("made_of")) && !lines.empty())
-      page_.chart(share_up_to("Share up to a time", "time", lines, duration_text));
+      page_.chart(share_up_to("Share up to a time", "time", lines, log_time_text));
   }
 
   void kinds() {

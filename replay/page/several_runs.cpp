@@ -10,6 +10,7 @@
 
 #include "measure/paired.hpp"
 #include "util/chart.hpp"
+#include "util/strips.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -17,6 +18,7 @@ namespace fsr::page {
 namespace {
 
 constexpr size_t kMostCases = 8;       // columns of the table of kinds
+constexpr size_t kMostDrawn = 12;      // cases whose distributions are drawn
 constexpr size_t kMostReasons = 10;    // sentences about runs that were not clean
 constexpr double kShownStep = 0.0005;  // of ratios, which have three digits after 1; finer differences are not shown
 
@@ -78,6 +80,7 @@ class Page {
     cases();
     ratios();
     curve();
+    distributions();
     kinds();
     differences();
     runs();
@@ -200,6 +203,43 @@ class Page {
       }
     page_.section("curve", "Response over load");
     page_.chart(load_curve({"p50", "p99"}, points));
+  }
+
+  // Draws the service times of each case beside each other.
+  void distributions() {
+    struct Times {
+      std::string name;
+      Histogram service = {}, recorded = {};
+    };
+    std::vector<Times> all;
+    double low = HUGE_VAL, high = 0;
+    bool recorded = false;
+    for (const Case& one : cases_) {
+      Times times{one.name};
+      for (const ShownRun* run : one.runs) {
+        times.service.merge(run->histogram("", "service"));
+        times.recorded.merge(run->histogram("", "recorded"));
+      }
+      for (const Histogram* of : {&times.service, &times.recorded})
+        if (of->count()) low = std::min(low, double(of->min())), high = std::max(high, double(of->max()));
+      recorded |= times.recorded.count() > 0;
+      if (times.service.count()) all.push_back(std::move(times));
+    }
+    if (all.empty()) return;
+    page_.section(
+        "distributions", "Service time of all operations",
+        std::string("All runs of a case together, with marks at p50 and p99. All drawings have one logarithmic scale.") +
+            (recorded ? " Above, grey: in the capture; below, blue: replayed." : ""));
+    const StripScale scale = StripScale::of_times(low, high);
+    std::vector<HtmlPage::Small> drawings;
+    for (size_t i = 0; i < std::min(all.size(), kMostDrawn); ++i) {
+      const auto& [name, service, before] = all[i];
+      drawings.push_back(
+          {name, scale.axis("", "") + scale.distribution(before.count() ? &before : nullptr, &service),
+           fmt::format("p50 {}, p99 {}", format_duration(service.quantile(0.5)), format_duration(service.quantile(0.99)))});
+    }
+    page_.small_multiples(drawings);
+    if (all.size() > kMostDrawn) page_.note(fmt::format("{} more cases are not drawn.", all.size() - kMostDrawn));
   }
 
   // Writes a table of service times by kind: of replays, beside what the capture had.

@@ -44,35 +44,61 @@ TEST_CASE("a chart has a text for each point, even if it has one point or none")
 }
 
 TEST_CASE("no line crosses a gap, and a gap is not a zero") {
+  // Returns the steps or slopes of each part of the only line.
   auto lines = [](const std::string& svg) {
-    std::vector<size_t> points;  // of each line
-    for (size_t at = 0; (at = svg.find(" points=\"", at)) != svg.npos;) {
-      const size_t end = svg.find('"', at += 9);
-      points.push_back(size_t(std::count(svg.begin() + long(at), svg.begin() + long(end), ',')));
+    std::vector<size_t> parts;
+    const size_t at = svg.find(" d=\"", svg.find("<path class=\"l "));
+    for (char c : svg.substr(at + 4, svg.find('"', at + 4) - at - 4)) {
+      if (c == 'M') parts.push_back(0);
+      if (c == 'L' || c == 'H') ++parts.back();
     }
-    return points;
+    return parts;
   };
   Chart chart{.title = "T", .x_label = "x", .y_label = "y", .log_y = true};
   chart.width = 800;
   chart.series = {{"s", {{0, 100}, {1, 200}, {2, kGap}, {3, 300}, {4, kGap}, {5, 400}, {6, 500}}}};
   const std::string svg = chart_svg(chart);
-  CHECK(lines(svg) == std::vector<size_t>{2, 1, 2});
+  CHECK(lines(svg) == std::vector<size_t>{1, 0, 1});
   CHECK(svg.find("nan") == std::string::npos);
   CHECK(svg.find("<title>2\n") == std::string::npos);
   // A step lasts from its point to the next, also to a gap.
   chart.style = ChartStyle::areas;
   const std::string steps = chart_svg(chart);
-  CHECK(lines(steps) == std::vector<size_t>{4, 2, 3});
-  CHECK(steps.find("<title>2 to 3\ns: –</title>") != std::string::npos);
+  CHECK(lines(steps) == std::vector<size_t>{2, 1, 1});
+  CHECK(steps.find("<title>1 to 2\ns: 200</title>") != std::string::npos);
+}
+
+TEST_CASE("a text under the pointer stands for as many steps as a pointer can't tell apart") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
+  chart.series = {{"s", {}}};
+  for (int i = 0; i <= 200; ++i) chart.series[0].points.push_back({double(i), double(i % 10)});
+  const std::string svg = chart_svg(chart);
+  CHECK(svg.find("<title>0 to 6\ns: 0 to 5</title>") != svg.npos);
+  CHECK(svg.find("<title>6 to 12\ns: 0 to 9</title>") != svg.npos);
+}
+
+TEST_CASE("a heat map has the share of each row beside it, and runs of equal fields as one") {
+  std::vector<HeatMap> maps = {{.title = "T", .end = 10}};
+  for (int column : {0, 1, 2, 5}) maps[0].cells.push_back({column, 20, 2});
+  maps[0].cells.push_back({9, 23, 2});
+  share_scales(maps, 150);
+  CHECK(maps[0].most_share == 0.8);
+  const std::string svg = heat_map_svg(maps[0]);
+  CHECK(svg.find("h3m2 0h1") != svg.npos);   // three fields, and one two columns on
+  CHECK(svg.find("h64.0M") != svg.npos);     // the row with most is as long as there is room
+  CHECK(svg.find("h16.0\"/>") != svg.npos);  // a quarter
+  CHECK(svg.find("<title>0 s to 1 s\n2 operations\n100 us to 178 us</title>") != svg.npos);
+  share_scales(maps, 5);
+  CHECK(maps[0].stretch == 2);
+  CHECK(maps[0].cells[0].count == 4);
 }
 
 TEST_CASE("a logarithmic axis has no place for a zero, but its text has one") {
   Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas, .log_y = true};
   chart.series = {{"s", {{0, 100}, {1, 0}, {2, 300}, {3, kGap}}}};
   const std::string svg = chart_svg(chart);
-  size_t lines = 0;
-  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++lines;
-  CHECK(lines == 2);
+  const size_t line = svg.find("<path class=\"l "), end = svg.find('>', line);
+  CHECK(std::count(svg.begin() + long(line), svg.begin() + long(end), 'M') == 2);
   CHECK(svg.find("<title>1 to 2\ns: 0</title>") != std::string::npos);
 }
 
@@ -81,7 +107,7 @@ TEST_CASE("a chart without a value has no ticks") {
   chart.series = {{"s", {{0, kGap}, {1, kGap}}}};
   const std::string svg = chart_svg(chart);
   CHECK(svg.find(">no values<") != svg.npos);
-  CHECK(svg.find("<line") == svg.npos);
+  CHECK(svg.find("<path") == svg.npos);
 }
 
 TEST_CASE("axes have round times, in words that fit beside them") {
@@ -90,7 +116,8 @@ TEST_CASE("axes have round times, in words that fit beside them") {
   CHECK(round_seconds(3000, 8) == 600);
   CHECK(round_seconds(3600 * 20, 3) == 12 * 3600);
   CHECK(round_seconds(86400 * 30, 8) == 5 * 86400);
-  CHECK(duration_text(1e12) == "1,000 s");
+  CHECK(log_time_text(1e12) == "1,000 s");
+  CHECK(log_time_text(1e10) == "10 s");
   CHECK(duration_text(1.2e12) == "20 min 00 s");
 }
 
@@ -126,7 +153,7 @@ TEST_CASE("series with points of their own do not borrow each other's places") {
 TEST_CASE("a name of a row is cut between characters") {
   ActivityRows rows{.title = "T", .end = 1, .lines = {{"ÄÖÜÄÖÜÄÖÜÄÖÜ", {1}, "more"}}};
   const std::string svg = activity_rows_svg(rows);
-  CHECK(svg.find(">ÄÖÜÄÖÜÄÖÜÄ…</text>") != svg.npos);
+  CHECK(svg.find(">ÄÖÜÄÖ…ÖÜÄÖÜ</text>") != svg.npos);
   CHECK(svg.find("\\x") == svg.npos);
   CHECK(svg.find("<title>ÄÖÜÄÖÜÄÖÜÄÖÜ\nmore</title>") != svg.npos);
 }

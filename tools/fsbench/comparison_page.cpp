@@ -47,18 +47,25 @@ RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
 HtmlPage::Cell median_cell(const ComparedRow& row, size_t target) {
   return row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(spread_of(row, target).median);
 }
-HtmlPage::Cell ratio_cell(const PairedRatio& values) {
-  HtmlPage::Cell cell = values.rounds ? short_ratio(values.ratio) : "-";
-  if (values.rounds > 1) cell.below = fmt::format("{} to {}", short_ratio(values.low), short_ratio(values.high));
-  return cell;
+// Returns the ratio in words, without its target: "is 2.1 times as fast".
+std::string ratio_words(const ComparedRow& row, const PairedRatio& values) {
+  return fmt::format(fmt::runtime(row.is_time ? "takes {} times as long" : "is {} times as fast"), short_ratio(values.ratio));
+}
+std::string interval_of(const PairedRatio& values) {
+  return values.rounds > 1 ? fmt::format("{} to {}", short_ratio(values.low), short_ratio(values.high)) : "no interval";
 }
 HtmlPage::Cell verdict_cell(const ComparedRow& row, size_t target, const RatioBar& bar, Decision decision) {
   std::string text = verdict_text(row, target, decision);
   constexpr std::string_view kUndecided = "no difference that could be shown";
   if (text.starts_with(kUndecided)) text.replace(0, kUndecided.size(), "not decided");
+  const PairedRatio values = row.ratio_of_values(target);
   const char* sign = !bar.decided ? "∼" : bar.middle > 1 ? "▲" : "▼";
-  return {fmt::format("{} {}", sign, text), "", fmt::format("sign test {:.3f}", row.ratio_of_values(target).sign_p),
-          std::string(ratio_class(bar))};
+  std::string small;
+  if (values.rounds)
+    small = fmt::format("{}{}; sign test {:.3f}", bar.decided ? "" : "×" + short_ratio(values.ratio) + ", ", interval_of(values),
+                        values.sign_p);
+  return {fmt::format("{} {}", sign, bar.decided ? fmt::format("{} {}", letter(target), ratio_words(row, values)) : text), "",
+          small, std::string(ratio_class(bar))};
 }
 
 class PageOfComparison {
@@ -96,15 +103,20 @@ class PageOfComparison {
 
   // Reports the verdict for one target: the rows that are decided, and those that are not.
   void verdict(size_t target) {
-    std::vector<std::string> names[2][3];  // of rates and of times: faster, slower, not decided
+    std::vector<std::string> names[2][3];  // of rates and of times: faster, slower, not decided; with ratios and intervals
+    std::string first[2];                  // the first rate that is decided, and that is not, in words
+    const char b = letter(target);
     for (size_t i = 0; i < c_.rows.size(); ++i) {
       const ComparedRow& row = c_.rows[i];
       if (!row.is_judged(target)) continue;
       const size_t verdict = !shown_[i][target - 1].shown ? 2 : paired_ratio(row.pairs(target)).ratio > 1 ? 0 : 1;
-      names[row.is_time][verdict].push_back(row.name);
+      const PairedRatio values = row.ratio_of_values(target);
+      names[row.is_time][verdict].push_back(fmt::format("{} ×{} ({})", row.name, short_ratio(values.ratio), interval_of(values)));
+      if (std::string& words = first[verdict == 2]; !row.is_time && words.empty())
+        words = fmt::format(" {}: {} {} as {} (95 % interval {}).", row.name, b, ratio_words(row, values), letter(0),
+                            interval_of(values));
     }
     const auto& [rates, times] = names;
-    const char b = letter(target);
     const bool rate = rates[0].size() + rates[1].size(), time = times[0].size() + times[1].size();
     HtmlPage::Mark mark = HtmlPage::Mark::open;
     std::string_view words;
@@ -126,7 +138,8 @@ class PageOfComparison {
                                       {fmt::format("Response times longer on {}", b), &times[1]}})
       if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
     if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
-    page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words), sentences);
+    page_.verdict(mark, (c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words)) + first[first[0].empty()],
+                  sentences);
   }
 
   void medians() {
@@ -144,20 +157,22 @@ class PageOfComparison {
     page_.section(
         "against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)),
         "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
-        "filled bar is a difference that is shown. The scale is logarithmic.");
+        "filled bar is a difference that is shown. The scale is logarithmic. Below a verdict: the interval of the ratio, and the "
+        "p of "
+        "a sign test.");
     std::vector<RatioBar> bars;
     for (size_t i = 0; i < c_.rows.size(); ++i) bars.push_back(bar_of(c_.rows[i], target, shown_[i][target - 1].shown));
     const StripScale scale = StripScale::of_ratios(bars);
     for (const bool times : {false, true}) {
       HtmlPage::Table table{.caption = times ? "Response times: to the right, shorter" : "Rates",
-                            .headings = {"what", "", a, b, b + "∕" + a, "verdict"},
-                            .words = {5},
+                            .headings = {"what", "", a, b, "verdict"},
+                            .words = {4},
                             .pictures = 1,
                             .scale = scale.axis("← " + a + " is faster", b + " is faster →")};
       for (size_t i = 0; i < c_.rows.size(); ++i)
         if (const ComparedRow& row = c_.rows[i]; row.is_time == times)
           table.rows.push_back({HtmlPage::Cell(row.name, "", row.unit), HtmlPage::Cell::drawn(scale.ratio(bars[i])),
-                                median_cell(row, 0), median_cell(row, target), ratio_cell(row.ratio_of_values(target)),
+                                median_cell(row, 0), median_cell(row, target),
                                 verdict_cell(row, target, bars[i], shown_[i][target - 1])});
       if (!table.rows.empty()) page_.table(table);
     }
@@ -169,7 +184,7 @@ class PageOfComparison {
     HtmlPage::Table table{
         .caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}, .folded = "These values as a table"};
     for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));
-    page_.markup("<div class=\"small\">\n");
+    std::vector<HtmlPage::Small> drawings;
     for (const ComparedRow& row : c_.rows) {
       Chart chart{.title = row.name + ", " + row.unit, .x_label = "round", .y_label = row.unit, .log_y = true};
       chart.width = 300;  // several beside each other
@@ -179,6 +194,7 @@ class PageOfComparison {
       for (size_t target = 0; target < c_.targets.size(); ++target) {
         // Draws B in blue.
         ChartSeries series{.name = std::string(1, letter(target)), .colour = target < 2 ? 1 - int(target) : int(target)};
+        series.square = target == 0;
         std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
         for (size_t round = 0; round < c_.rounds; ++round) {
           const double value = round < row.rates[target].size() ? row.rates[target][round] : 0;
@@ -188,9 +204,9 @@ class PageOfComparison {
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
       }
-      page_.markup("<figure>" + chart_svg(chart) + "</figure>\n");
+      drawings.push_back({"", chart_svg(chart)});
     }
-    page_.markup("</div>\n");
+    page_.small_multiples(drawings);
     page_.table(table);
   }
 

@@ -83,19 +83,19 @@ void LatencyTimeline::add(const Op& op) {
 Chart LatencyTimeline::chart() const {
   constexpr double kQuantiles[] = {0.5, 0.99, 1};
   return steps_over(
-      axis_of(bins_.size(), width_), "Latency over time", "latency", duration_text,
+      axis_of(bins_.size(), width_), "Latency over time", "latency", log_time_text,
       {{.name = "p50", .colour = 0, .thin = true}, {.name = "p99", .colour = 0}, {.name = "max", .colour = 1}},
       [&](size_t line, size_t i) { return bins_[i].count() ? double(bins_[i].quantile(kQuantiles[line])) : kGap; }, true);
 }
 
 HeatMap LatencyTimeline::heat_map() const {
-  HeatMap map{.title = "Latency of every operation"};
-  const std::vector<double> edges = axis_of(bins_.size(), width_).edges;
+  HeatMap map{.title = "Latency of every operation", .stretch = double(width_) / 1e9};
+  map.end = map.stretch * double(bins_.size());
   for (size_t i = 0; i < bins_.size(); ++i) {
     HeatMap::Counts counts{};
     HeatMap::count(bins_[i], counts);
     for (size_t bucket = 0; bucket < counts.size(); ++bucket)
-      if (counts[bucket]) map.cells.push_back({edges[i], edges[i + 1], int(bucket), counts[bucket]});
+      if (counts[bucket]) map.cells.push_back({int(i), int(bucket), counts[bucket]});
   }
   return map;
 }

@@ -107,7 +107,10 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
   }
   for (size_t i = 0; i < t.rows.size(); ++i) {
     t.rows[i][0] = duration_cell(std::llround(double(i) * rows.stretch * 1e9));
-    for (const Command& command : commands) t.rows[i].push_back(count_cell(i < command.started.size() ? command.started[i] : 0));
+    for (const Command& command : commands) {
+      const uint64_t n = i < command.started.size() ? command.started[i] : 0;
+      t.rows[i].push_back(n ? count_cell(n) : "0");  // without a value for programs, as most are 0
+    }
   }
   for (Command& command : commands)
     rows.lines.push_back({.name = name_of(command),

@@ -30,7 +30,7 @@ std::vector<Row> totals(const Profile& a, const Profile& b) {
   row("operations", [](P p, W) { return format_count(p.total.operations); });
   row("failed", [](P p, W) { return format_count(p.total.failed); });
   row("unfinished", [](P p, W) { return format_count(p.total.unfinished); });
-  row("time", [](P p, W) { return format_duration(p.last - p.first); });
+  row("time", [](P p, W) { return format_duration(p.covered.span()); });
   row("operations a second", [](P p, W) { return count_text(p.rate()); });
   row("read", [](P p, W) { return format_size(p.total.read_bytes); });
   row("written", [](P p, W) { return format_size(p.total.written_bytes); });
@@ -131,7 +131,7 @@ void put_profile(JsonOut& json, const char* which, const Profile& p) {
   json.member("operations", p.total.operations);
   json.member("failed", p.total.failed);
   json.member("unfinished", p.total.unfinished);
-  json.member("elapsed_ns", p.last - p.first);
+  json.member("elapsed_ns", p.covered.span());
   json.member("operations_per_s", p.rate());
   json.member("read_bytes", p.total.read_bytes);
   json.member("written_bytes", p.total.written_bytes);
@@ -241,11 +241,11 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   auto operations = [](const TimeBin& t) { return double(t.operations); };
   page.chart(over_time("Operations over time", "operations/s", {{a.name, &a, operations}, {b.name, &b, operations}}, count_text));
   page.chart(
-      share_up_to("Gaps between starts", "time from start to start", {{a.name, &a.gaps}, {b.name, &b.gaps}}, duration_text));
+      share_up_to("Gaps between starts", "time from start to start", {{a.name, &a.gaps}, {b.name, &b.gaps}}, log_time_text));
   page.chart(time_at_depth({&a, &b}));
   page.section("latency", "Latency");
   page.chart(share_up_to("Latency of all operations", "latency", {{a.name, &a.total.latency}, {b.name, &b.total.latency}},
-                         duration_text));
+                         log_time_text));
   page.section("kinds", "By kind");
   HtmlPage::Table kinds{.caption = "Numbers, latencies and distances of each kind of operation", .headings = kind_headings()};
   for (const KindComparison& k : c.kinds) {

@@ -99,6 +99,7 @@ void Profile::read(TraceReader& reader, const std::string& file, const std::func
 void Profile::begin(TraceReader& reader, const std::string& file) {
   name = file;
   header = reader.header();
+  covered = {reader.begin_time(), reader.end_time()};
   reader.load_state(INT64_MIN, tree);
   tree.limit(memory_budget());
 }
@@ -125,7 +126,7 @@ void Profile::add(const Op& op) {
   const unsigned kind = unsigned(op.kind);
   const bool unfinished = op.has(kOpUnfinished);
   if (groups_.groups().empty()) {
-    first = last = op.start;
+    first = op.start;
     timeline.begin(op.start);
     kind_last_.fill(INT64_MIN);
   } else {
@@ -134,7 +135,7 @@ void Profile::add(const Op& op) {
   last_start_ = op.start;
   if (kind_last_[kind] != INT64_MIN) kind_gaps[kind].add(op.start - kind_last_[kind]);
   kind_last_[kind] = op.start;
-  last = std::max(last, op.end());
+  covered.add(op);
   groups_.add(op);
   traits.add(op);
   ++outcomes[kind][unfinished ? -1 : op.error];

@@ -84,7 +84,8 @@ class Profile {
 
   std::string name;
   TraceHeader header;
-  int64_t first = 0, last = 0;  // start of the first operation, end of the last one
+  int64_t first = 0;  // start of the first operation
+  Coverage covered;
   Measure total;
   std::array<Measure, kOpKinds> kinds;
   std::array<std::map<int32_t, uint64_t>, kOpKinds> outcomes;  // error: how many; -1: unfinished
@@ -96,8 +97,7 @@ class Profile {
   TraitCounts traits;
   LiveState tree;  // at the end
 
-  double seconds() const { return double(last - first) / 1e9; }
-  double rate() const { return last > first ? double(total.operations) / seconds() : 0; }
+  double rate() const { return covered.span() > 0 ? double(total.operations) * 1e9 / double(covered.span()) : 0; }
   WorkingSet working_set() const;
   int status = 0;  // 1: part of it could not be read, which stderr says
 

@@ -93,7 +93,7 @@ class ReportPage {
                               : !reader_.damage().empty() ? reader_.damage().front().what
                                                           : "";
     const std::string whole = fmt::format("Complete: {} operations in {}, none was dropped.", format_count(all.operations),
-                                          format_duration(profile_.last - profile_.first));
+                                          format_duration(profile_.covered.span()));
     if (fault.empty())
       page_.verdict(HtmlPage::Mark::good, whole, what_was_slow());
     else
@@ -101,7 +101,7 @@ class ReportPage {
     page_.tiles({{"operations", count_cell(all.operations)},
                  {"failed", count_cell(all.failed)},
                  {"unfinished", count_cell(all.unfinished)},
-                 {"time", duration_cell(profile_.last - profile_.first)},
+                 {"time", duration_cell(profile_.covered.span())},
                  {"operations a second", count_text(profile_.rate())},
                  {"read", size_cell(all.read_bytes)},
                  {"written", size_cell(all.written_bytes)},
@@ -127,23 +127,24 @@ class ReportPage {
                         format_duration(all.latency.quantile(0.99)), format_duration(all.latency.quantile(0.999)),
                         format_duration(all.latency.max())),
             fmt::format("How busy: {} in all, {} of the time of one thread, without locks.", format_duration(int64_t(work)),
-                        percent_text(work / std::max(1.0, double(profile_.last - profile_.first))))};
+                        percent_text(work / std::max(1.0, double(profile_.covered.span()))))};
   }
 
   void load() {
     page_.section(
         "load", "Load over time",
         "Who worked when: each field of a row is a stretch of time, and the darker it is, the more operations began in it.");
-    add_activity(page_, activity_, profile_.seconds());
-    page_.chart(over_time("Operations", "operations/s", {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}},
-                          count_text));
-    if (profile_.total.reads + profile_.total.writes == 0) return;
-    Chart data = over_time("Data", "bytes/s",
-                           {{"read", &profile_, [](const TimeBin& b) { return double(b.read_bytes); }},
-                            {"written", &profile_, [](const TimeBin& b) { return double(b.written_bytes); }}},
-                           size_text);
-    data.binary_y = true;
-    page_.chart(data);
+    add_activity(page_, activity_, double(profile_.covered.to - profile_.first) / 1e9);
+    std::vector<Chart> charts = {over_time("Operations", "operations/s",
+                                           {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}}, count_text)};
+    if (profile_.total.reads + profile_.total.writes) {
+      charts.push_back(over_time("Data", "bytes/s",
+                                 {{"read", &profile_, [](const TimeBin& b) { return double(b.read_bytes); }},
+                                  {"written", &profile_, [](const TimeBin& b) { return double(b.written_bytes); }}},
+                                 size_text));
+      charts.back().binary_y = true;
+    }
+    page_.charts(charts, "These values as a table");
   }
 
   void mix() {
@@ -158,7 +159,7 @@ class ReportPage {
   void latency() {
     page_.section("latency", "Latency");
     page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
-    page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
+    page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, log_time_text));
     page_.paragraph(
         fmt::format("Latency over time. Each cell and each step stands for the operations that started within {}. A gap: no "
                     "operation started.",
@@ -223,7 +224,7 @@ class ReportPage {
         "Think time is the time from the end of an operation to the start of the next one of the same thread. Gaps are the times "
         "from any start to the next.");
     page_.chart(
-        share_up_to("Think time and gaps", "time", {{"think time", &profile_.think}, {"gaps", &profile_.gaps}}, duration_text));
+        share_up_to("Think time and gaps", "time", {{"think time", &profile_.think}, {"gaps", &profile_.gaps}}, log_time_text));
   }
 
   void concurrency() {

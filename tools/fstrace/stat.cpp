@@ -45,8 +45,7 @@ class Stat {
   void run(TraceReader& reader) {
     const Selection& selection = options_.selection;
     seek(reader, selection, names_ ? &paths_ : nullptr);
-    trace_begin_ = reader.begin_time();
-    trace_end_ = reader.end_time();
+    covered_ = {reader.begin_time(), reader.end_time()};
     StatusLine line(false);
     OpBatch batch;
     while (reader.next(batch) && add(batch)) line.bar("stat", reader.position_bytes(), reader.file_bytes());
@@ -62,12 +61,12 @@ class Stat {
     SelectedStream selected(reader, options_.selection, names_ ? &paths_ : nullptr);
     OpBatch batch;
     for (bool first = true; selected.next(batch); first = false) {
-      if (first && reader.header().piece > 1) trace_begin_ = batch.ops.front().start;
+      if (first && reader.header().piece > 1) covered_.from = batch.ops.front().start;
       add(batch);
       fflush(stdout);
       if (ferror(stdout)) return;
     }
-    if (selected.passed_end()) trace_end_ = options_.selection.to();
+    if (selected.passed_end()) covered_.to = std::max(covered_.to, options_.selection.to());
     finish();
   }
 
@@ -129,9 +128,7 @@ class Stat {
 
   // Takes notice of the time of an operation that is counted.
   void note(const Op& op) {
-    first_ = seen_ ? std::min(first_, op.start) : op.start;
-    seen_ = true;
-    last_ = std::max(last_, op.end());
+    covered_.add(op);
     if (shape_.interval && op.start >= interval_end_) {
       // The interval that the operation starts in, counted from the start of the trace.
       int64_t begin = op.start - op.start % shape_.interval;
@@ -171,8 +168,8 @@ class Stat {
   }
 
   // The time that was looked at. A series whose oldest pieces are gone begins late.
-  int64_t begin() const { return std::max(options_.selection.from(), seen_ ? std::min(first_, trace_begin_) : trace_begin_); }
-  int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), std::max(last_, trace_end_))); }
+  int64_t begin() const { return std::max(options_.selection.from(), covered_.from); }
+  int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), covered_.to)); }
 
   const Options& options_;
   const StatShape shape_;
@@ -183,8 +180,7 @@ class Stat {
   bool holds_ = false;             // keeps operations without an end back
   std::map<uint64_t, Held> held_;  // by Op::seq
   uint64_t ended_after_table_ = 0;
-  bool seen_ = false;
-  int64_t trace_begin_ = 0, trace_end_ = 0, first_ = 0, last_ = INT64_MIN;
+  Coverage covered_;
   int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
   Measure total_;
 };

@@ -32,6 +32,13 @@ struct Measure {
   void merge(const Measure& other);
 };
 
+// The stretch of time that figures of a trace are about: what its index says, and all that its operations add.
+struct Coverage {
+  int64_t from = 0, to = 0;  // ns
+  void add(const Op& op) { from = std::min(from, op.start), to = std::max(to, op.end()); }
+  int64_t span() const { return to - from; }
+};
+
 enum class Dimension : uint8_t { op, process, command, thread, user, client, outcome, file };
 Dimension dimension_from_name(const std::string& name);  // throws std::runtime_error, one line
 const char* dimension_name(Dimension d);

@@ -30,7 +30,7 @@ for (const cell of document.querySelectorAll('td, th, dd, p'))
 const scrolls = [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1);
 const unsigned = scrolls.filter(e => !getComputedStyle(e).backgroundImage.includes('gradient'));
 const stacked = [...document.querySelectorAll('table.stack')];
-const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display == 'block' && !scrolls.includes(t.parentElement));
+const rows = stacked.filter(t => getComputedStyle(t.querySelector('td')).display.endsWith('block') && !scrolls.includes(t.parentElement));
 const sizes = [...document.querySelectorAll('p, dt, dd, th, td, small, summary, li')].map(e => parseFloat(getComputedStyle(e).fontSize));
 const drawn = [...document.querySelectorAll('svg text')].filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b));
 // Labels of drawings and scales that lie beyond them, or over each other, and scales that are not as wide as their drawings.

@@ -50,11 +50,18 @@ def measure():
 
 
 def charts(page, title):
-    """The lines of the wide drawing, each a list of its points."""
+    """The lines of the wide drawing without its gaps, each a list of its points."""
     with open(page, encoding="utf-8") as file:
         text = file.read()
     drawings = re.findall(rf'<div class="wide"><svg [^>]*aria-label="{title}".*?</svg>', text, re.S)
-    return [[tuple(map(float, point.split(","))) for point in line.split()] for line in re.findall(r' points="([^"]*)"', drawings[0])]
+    return [line for path in re.findall(r'<path class="l [^"]*" d="([^"]*)"', drawings[0]) for line in parts_of(path)]
+
+
+def values_of(text, table, heading):
+    """The texts of a column of a folded table, the last of which holds until the next row, by the texts of the first column."""
+    table = re.search(rf"<details><summary>{table}</summary>.*?</table>", text, re.S)[0]
+    rows = [[html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in table.split("<tr")[1:]]
+    return {row[0]: row[rows[0].index(heading)] for row in rows[1:]}
 
 
 def at_a_glance():
@@ -75,12 +82,12 @@ def at_a_glance():
         cases.case(f"at {width} pixels, what scrolls has a sign", found["unsigned"] == 0, found)
         cases.case(f"at {width} pixels, no label is cut or over another", not found["labels"], found["labels"][:5])
         if width == 390:
-            cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 3 and found["scrolls"] > 0, found)
+            cases.case("on a phone, rows of text are blocks, and rows of numbers scroll", found["stacked"] == found["blocks"] == 4 and found["scrolls"] > 0, found)
     with open("differed.html", encoding="utf-8") as file:
         text = file.read()
     matched = rows("select matched from run where id = 1")[0][0]
     cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after <span class=\"u\">2.50 s</span>." in text)
-    cases.case("commands stay as they are", "<bdi>fsreplay --workers 4 B.zst</bdi>" in text)
+    cases.case("commands stay as they are", ">fsreplay --workers 4 B.zst</dd>" in text)
     cases.case("a gap is said to be a zero on logarithmic axes too", "or on a logarithmic axis a zero." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
     cases.case("outcomes that differed stand by kind, with the first time and a file", all(
@@ -94,7 +101,7 @@ def at_a_glance():
     cases.case("a run that kept its pace has no limit", "Limit: " not in text and "The schedule was kept (lateness" in text)
     lines = charts("one.html", "Response")
     behind = charts("one.html", "Operations due, but not yet issued")
-    cases.case("what was due and not issued yet is drawn", len(behind) == 1 and len(behind[0]) > 100, len(behind))
+    cases.case("what was due and not issued yet is drawn", len(behind) == 1 and len(behind[0]) > 20, behind)
     pause = rows("select max(gap) from (select to_ns - from_ns as gap, 1 from intervals where run = 1 and kind = '')")[0][0]
     empty = rows("select count(*) from intervals where run = 1 and kind = '' and operations + failed = 0")[0][0]
     bottom = max(y for line in lines for _, y in line)
@@ -115,6 +122,31 @@ def at_a_glance():
     done = run("fsreplay", "report", "ramp.sqlite", "-o", "ramp.html")
     lines = charts("ramp.html", "Response by load")
     cases.case("a line joins the loads of a ramp", done.returncode == 0 and [len(line) for line in lines] == [3, 3], lines)
+
+
+def parts_of(path):
+    """The points of each part of a path of M, L, H and V."""
+    parts = []
+    for command, first, second in re.findall(r"([MLHV])([\d.]+)(?: ([\d.]+))?", path):
+        if command == "M":
+            parts.append([])
+        x, y = parts[-1][-1] if parts[-1] else (0, 0)
+        parts[-1].append((float(first), float(second)) if second else (float(first), y) if command == "H" else (x, float(first)))
+    return parts
+
+
+def nanoseconds(text):
+    number, unit = text.split()
+    return float(number.replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def shown_time(ns):
+    """A time as an axis has it: three digits, without zeros at its end."""
+    unit, size = next(of for of in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1)) if ns >= of[1] or of[1] == 1)
+    if ns == 0:
+        return "0 s"
+    number = f"{ns / size:#.3g}"
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
 def contrast(one, other):
@@ -337,16 +369,23 @@ def numbers():
     run_row = dict(zip(("operations", "differed", "failed", "time", "data read", "achieved"),
                        rows("select issued, differed, failed, elapsed_ns, bytes_read, achieved_per_s from run where id = 1")[0]))
     cases.case("so are the figures at its top", all(abs(float(tiles["achieved, op/s" if name == "achieved" else name]) - value) < 0.001 for name, value in run_row.items()), (tiles, run_row))
-    backlog = re.search(r'aria-label="Operations due, but not yet issued".*?</table>', text, re.S)[0]
-    shown = [int(value.replace(",", "")) for value in re.findall(r"<td[^>]*><bdi>([\d,]+)</bdi></td>", backlog)]
-    expected, sum_ = [], 0
-    for due, issued in rows("select due, issued from intervals where run = 1 and kind = '' order by from_ns"):
+    over_time = {name: values_of(text, "These values as a table", name) for name in
+                 ("Operations due, but not yet issued", "Operations a second, achieved", "Service, p99", "Means of the parts of a response, waiting")}
+    shown, expected, sum_, done, p99 = {name: [] for name in over_time}, [], 0, [], []
+    for start, end, due, issued, operations, service in rows("""select from_ns, to_ns, due, issued, operations, service_p99_ns from intervals
+            where run = 1 and kind = '' order by from_ns"""):
         sum_ += due - issued
         expected.append(max(0, sum_))
-    cases.case("so is what was due and not issued", shown == expected, (shown[:9], expected[:9]))
-    means = re.search(r'aria-label="Means of the parts of a response".*?</table>', text, re.S)[0]
-    columns = rows("select service_mean_ns, waiting_mean_ns, lateness_mean_ns from intervals where run = 1 and kind = '' and operations > 0")
-    cases.case("and the means of the parts of responses", means.count("<tr") - 1 >= len(columns) > 0, (means.count("<tr"), len(columns)))
+        done.append(operations * 1e9 / (end - start))
+        p99.append(service if operations else None)
+        for name, values in over_time.items():
+            shown[name].append(values.get(shown_time(start), shown[name][-1] if shown[name] else None))
+    cases.case("so is what was due and not issued", [int(n.replace(",", "")) for n in shown["Operations due, but not yet issued"]] == expected, (shown, expected[:9]))
+    cases.case("so are the operations a second", all(abs(float(n.replace(",", "")) - value) <= 0.5 for n, value in zip(shown["Operations a second, achieved"], done)), (shown, done[:9]))
+    cases.case("so is the service time", [n == "–" for n in shown["Service, p99"]] == [n is None for n in p99] and all(
+        n is None or abs(nanoseconds(text) - n) <= 0.006 * n for text, n in zip(shown["Service, p99"], p99)), (shown["Service, p99"], p99))
+    columns = rows("select waiting_mean_ns from intervals where run = 1 and kind = '' and operations > 0")
+    cases.case("and the means of the parts of responses", len([n for n in shown["Means of the parts of a response, waiting"] if n != "–"]) == len(columns) > 0, (shown, len(columns)))
 
 
 def decode(line):

@@ -76,18 +76,18 @@ void CurvesPage::end(const RunRecord& record) {
 void CurvesPage::finish() {
   HtmlPage page("vdbench: " + directory_);
   page.section("runs", "Runs");
-  HtmlPage::Table t{.caption = "Averages without the warmup; a response begins when its operation is due",
-                    .headings = {"run", "asked/s", "achieved/s", "MiB/s", "p50", "p90", "p99", "p99.9", "p99.99", "max",
-                                 "service, p99", "failed"},
-                    .id = "run-table"};
+  HtmlPage::Table t{
+      .caption = "Averages without the warmup; a response begins when its operation is due",
+      .headings = {"run", "achieved/s", "MiB/s", "p50", "p90", "p99", "p99.9", "p99.99", "max", "service, p99", "failed"},
+      .id = "run-table"};
   std::vector<LoadRun> loads;
   for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
     const double achieved = rate(all, drawn.averaged);
     auto time = [&](double quantile) { return all.response.quantile(quantile); };
     std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(
-        std::vector<HtmlPage::Cell>{drawn.title, drawn.asked > 0 ? rate_cell(drawn.asked) : "max", rate_cell(achieved),
-                                    fmt::format("{:.2f}", mebibytes(all, drawn.averaged))});
+        std::vector<HtmlPage::Cell>{drawn.title, rate_cell(achieved), fmt::format("{:.2f}", mebibytes(all, drawn.averaged))});
+    row[1].below = drawn.asked > 0 ? count_text(drawn.asked) + " asked" : "as fast as possible";
     for (double quantile : {0.5, 0.9, 0.99, 0.999, 0.9999, 1.0}) row.push_back(duration_cell(time(quantile)));
     row.insert(row.end(), {duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
     if (drawn.is_drawn())
@@ -114,14 +114,14 @@ void CurvesPage::finish() {
     page.chart(steps_over(axis, "Operations a second", "operations/s", count_text, rates,
                           [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : columns[i].rate; }));
     page.chart(steps_over(
-        axis, "Response", "response", duration_text,
+        axis, "Response", "response", log_time_text,
         {{.name = "p50", .colour = 0, .thin = true},
          {.name = "p99", .colour = 0},
          {.name = "p99.9", .colour = 1},
          {.name = "max", .colour = 1, .thin = true}},
         [&](size_t line, size_t i) { return columns[i].times[line]; }, true));
     page.chart(share_up_to("Share up to a time", "time",
-                           {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, duration_text));
+                           {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, log_time_text));
   }
   OutputFile file(directory_ + "/curves.html", true, Readers::by_umask);
   file.finish(page.finish());
