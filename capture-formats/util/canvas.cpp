@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "util/page_style.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
-constexpr const char* kStyle =
-    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2}.hit{fill:transparent}"
-    ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
-    ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
 constexpr int kKey = 27;         // top of the key
 constexpr int kLine = 16;
@@ -92,7 +89,7 @@ std::string Canvas::finish(double height, bool standalone) const {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}</svg>\n",
-      width_, height, kStyle, drawn);
+      width_, height, kDrawingStyle, drawn);
 }
 
 int Canvas::key(const std::vector<KeyEntry>& entries) {

@@ -86,6 +86,10 @@ void write_run(HtmlPage& page, const std::vector<ShownRun>& runs);
 // Writes what several runs have in common once, and what differs in tables. A page has room for many runs.
 void write_runs(HtmlPage& page, const std::vector<ShownRun>& runs);
 
+// Draws response over load, and the service times of each case beside each other.
+void write_load_curve(HtmlPage& page, const std::vector<ShownRun>& runs);
+void write_distributions(HtmlPage& page, const std::vector<Case>& cases);
+
 // Writes a table of the outcomes that differed, by kind and outcome, if there are any.
 void write_differences(HtmlPage& page, const std::vector<ShownRun>& runs);
 // Writes what is the same in all runs as a list, and the rest as a table.

@@ -15,10 +15,10 @@ constexpr size_t kDepths = 32;        // columns of a chart
 constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
 constexpr size_t kMostBins = 60;      // of latencies
 
-// Returns stretches of `width` ns.
-static TimeAxis axis_of(size_t stretches, int64_t width) {
+// Returns stretches of `width` ns, the last of which ends after `seconds`.
+static TimeAxis axis_of(size_t stretches, int64_t width, double seconds) {
   TimeAxis axis{.label = "time since the first operation"};
-  for (size_t i = 0; i <= stretches; ++i) axis.edges.push_back(double(i) * (double(width) / 1e9));
+  for (size_t i = 0; i <= stretches; ++i) axis.edges.push_back(std::min(double(i) * (double(width) / 1e9), seconds));
   return axis;
 }
 
@@ -35,13 +35,15 @@ Chart over_time(const std::string& title, const std::string& label, const std::v
   }
   // Series end together: what ended earlier is 0 from then on.
   std::vector<ChartSeries> lines;
+  double seconds = 0;
   std::vector<std::vector<double>> sums(series.size(), std::vector<double>(bins));
   for (size_t line = 0; line < series.size(); ++line) {
     lines.push_back({series[line].name});
     const Timeline& t = series[line].profile->timeline;
+    seconds = std::max(seconds, series[line].profile->seconds());
     for (size_t i = 0; i < t.bins().size(); ++i) sums[line][bin_of(t, i)] += series[line].value(t.bins()[i]);
   }
-  return steps_over(axis_of(bins, width), title, label, std::move(text), std::move(lines),
+  return steps_over(axis_of(bins, width, seconds), title, label, std::move(text), std::move(lines),
                     [&](size_t line, size_t i) { return sums[line][i] / (double(width) / 1e9); });
 }
 
@@ -80,17 +82,16 @@ void LatencyTimeline::add(const Op& op) {
   bins_[size_t(time / width_)].add(op.duration);
 }
 
-Chart LatencyTimeline::chart() const {
+Chart LatencyTimeline::chart(double seconds) const {
   constexpr double kQuantiles[] = {0.5, 0.99, 1};
   return steps_over(
-      axis_of(bins_.size(), width_), "Latency over time", "latency", log_time_text,
+      axis_of(bins_.size(), width_, seconds), "Latency over time", "latency", log_time_text,
       {{.name = "p50", .colour = 0, .thin = true}, {.name = "p99", .colour = 0}, {.name = "max", .colour = 1}},
       [&](size_t line, size_t i) { return bins_[i].count() ? double(bins_[i].quantile(kQuantiles[line])) : kGap; }, true);
 }
 
-HeatMap LatencyTimeline::heat_map() const {
-  HeatMap map{.title = "Latency of every operation", .stretch = double(width_) / 1e9};
-  map.end = map.stretch * double(bins_.size());
+HeatMap LatencyTimeline::heat_map(double seconds) const {
+  HeatMap map{.title = "Latency of every operation", .stretch = double(width_) / 1e9, .end = seconds};
   for (size_t i = 0; i < bins_.size(); ++i) {
     HeatMap::Counts counts{};
     HeatMap::count(bins_[i], counts);

@@ -26,8 +26,9 @@ class LatencyTimeline {
  public:
   void add(const Op& op);  // in order of start
   // The median, the 99th percentile and the longest of each stretch of time; a gap where no operation started.
-  Chart chart() const;
-  HeatMap heat_map() const;
+  // Both end `seconds` after the first operation, as the other drawings of the trace.
+  Chart chart(double seconds) const;
+  HeatMap heat_map(double seconds) const;
   int64_t width() const { return width_; }  // of a stretch, ns
 
  private:

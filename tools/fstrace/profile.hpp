@@ -97,6 +97,7 @@ class Profile {
   TraitCounts traits;
   LiveState tree;  // at the end
 
+  double seconds() const { return double(covered.to - first) / 1e9; }  // since the first operation
   double rate() const { return covered.span() > 0 ? double(total.operations) * 1e9 / double(covered.span()) : 0; }
   WorkingSet working_set() const;
   int status = 0;  // 1: part of it could not be read, which stderr says

@@ -134,7 +134,7 @@ class ReportPage {
     page_.section(
         "load", "Load over time",
         "Who worked when: each field of a row is a stretch of time, and the darker it is, the more operations began in it.");
-    add_activity(page_, activity_, double(profile_.covered.to - profile_.first) / 1e9);
+    add_activity(page_, activity_, profile_.seconds());
     std::vector<Chart> charts = {over_time("Operations", "operations/s",
                                            {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}}, count_text)};
     if (profile_.total.reads + profile_.total.writes) {
@@ -164,8 +164,8 @@ class ReportPage {
         fmt::format("Latency over time. Each cell and each step stands for the operations that started within {}. A gap: no "
                     "operation started.",
                     duration_text(double(latencies_.width()))));
-    page_.heat_maps({latencies_.heat_map()});
-    page_.chart(latencies_.chart());
+    page_.heat_maps({latencies_.heat_map(profile_.seconds())});
+    page_.chart(latencies_.chart(profile_.seconds()));
   }
 
   void failed_lookups() {

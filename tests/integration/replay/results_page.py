@@ -20,7 +20,7 @@ import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from lower_fs import Cases, put_on_path  # noqa: E402
-from pages import PROBE, browser, probe  # noqa: E402
+from pages import PROBE, browser, faults, probe  # noqa: E402
 
 cases = Cases()
 put_on_path()
@@ -101,7 +101,7 @@ def at_a_glance():
     cases.case("a run that kept its pace has no limit", "Limit: " not in text and "The schedule was kept (lateness" in text)
     lines = charts("one.html", "Response")
     behind = charts("one.html", "Operations due, but not yet issued")
-    cases.case("what was due and not issued yet is drawn", len(behind) == 1 and len(behind[0]) > 20, behind)
+    cases.case("what was due and not issued yet is drawn", len(behind) == 1 and len(behind[0]) > 2 and (behind[0][0][0], behind[0][-1][0]) == (90, 724), behind)
     pause = rows("select max(gap) from (select to_ns - from_ns as gap, 1 from intervals where run = 1 and kind = '')")[0][0]
     empty = rows("select count(*) from intervals where run = 1 and kind = '' and operations + failed = 0")[0][0]
     bottom = max(y for line in lines for _, y in line)
@@ -149,6 +149,25 @@ def shown_time(ns):
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
+def long_names():
+    """A path of 4 KB is as long as others on a page, and whole under the pointer."""
+    path = "/".join(f"directory{i:04}" for i in range(290))
+    shutil.copy("differed.sqlite", "names.sqlite")
+    with contextlib.closing(sqlite3.connect("names.sqlite")) as db, db:
+        db.execute("update run set input = ?1, target = 'file:' || ?1, label = ?1, not_clean = ?1 || ': not as before', command = 'fsreplay ' || ?1", [path])
+        for table, column in (("slowest", "name"), ("mismatches", "name"), ("differences", "example")):
+            db.execute(f"update {table} set {column} = ?", [path])
+    for name, arguments in (("one", ["--run", "1"]), ("two", [])):
+        done = run("fsreplay", "report", "names.sqlite", *arguments, "-o", f"names-{name}.html")
+        with open(f"names-{name}.html", encoding="utf-8") as file:
+            text = file.read()
+        cases.case(f"names of 4 KB: the page of {name}", done.returncode == 0 and f'title="{path}"' in text and f"<details><summary><bdi title=\"fsreplay {path}" in text, done.stderr)
+        wrong = faults(f"names-{name}.html")
+        cases.case(f"names of 4 KB: nothing of the page of {name} is cut or beyond it", not wrong, wrong)
+    height = [json.loads(probe(page, 390, "document.title = document.documentElement.scrollHeight")) for page in ("differed.html", "names-one.html")]
+    cases.case("names of 4 KB make a page little longer", height[1] < 1.6 * height[0], height)
+
+
 def contrast(one, other):
     """The ratio of luminances that WCAG defines, of two colours such as #fff or #1b1f24."""
     def luminance(colour):
@@ -165,7 +184,7 @@ def colours():
     cases.case("there are colours for the light, the dark and paper", len(schemes) == 3 and all("c6" in scheme for scheme in schemes[:2]), schemes)
     schemes[2] = schemes[0] | schemes[2]  # paper has the colours of the light but for a few
     for name, scheme in zip(("in the light", "in the dark", "on paper"), schemes):
-        text = {(a, b): contrast(scheme[a], scheme[b]) for a in ("fg", "soft", "good", "bad", "c0") for b in ("bg", "tile") if a in scheme}
+        text = {(a, b): contrast(scheme[a], scheme[b]) for a in ("fg", "soft", "good", "c0", "c1") for b in ("bg", "tile") if a in scheme}
         drawn = {a: contrast(scheme[a], scheme["bg"]) for a in ("c0", "c1", "c2", "c3", "c4", "o5", "c6")}
         cases.case(f"texts and lines stand out {name}", min(text.values()) >= 4.5 and min(drawn.values()) >= 3, (text, drawn))
 
@@ -217,6 +236,9 @@ def many():
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
     cases.case("and each run has its row", text.count(">clean<") == 36)
+    small = re.findall(r"<figure><figcaption>(.*?)</figcaption>.*?<small>p50 (.*?), p99 (.*?)</small></figure>", text)
+    cases.case("the distributions of cases stand beside each other, with percentiles among those of their runs", len(small) == 6 and all(
+        0.98 * six[0] <= nanoseconds(shown) <= 1.02 * six[-1] for (_, _, shown), six in zip(small, p99)), (small, p99))
     for width in (390, 768, 1280):
         found = json.loads(probe("many.html", width, PROBE))
         cases.case(f"at {width} pixels no number of it breaks, no text is cut or small", not found["broken"] and not found["labels"] and found["unsigned"] == 0
@@ -297,8 +319,12 @@ def page():
     cases.case("service stands beside that of the capture", recorded == 1 and re.search(r"<dt>service, p99</dt><dd><data value=\"\d+\">.*?</data><small><span class=\"u\">[\d.]+ .s</span> recorded, ×", first))
     for section in ("time", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
         cases.case(f"the page of one run has its {section}", f'id="{section}"' in first)
-    for section in ("cases", "curve", "kinds", "runs", "environment"):
+    for section in ("cases", "curve", "distributions", "kinds", "runs", "environment"):
         cases.case(f"the page of two has their {section}", text.count(f'id="{section}"') == 1)
+    cases.case("the page of one run is small", os.path.getsize("one.html") < 200_000, os.path.getsize("one.html"))
+    shares = re.findall(r'<path class="s[04]" stroke-width="7" d="([^"]+)"', re.search(r'aria-label="Service in the capture".*?aria-label="Operations by response time"', first, re.S)[0])
+    of_rows = [rows(f"select count(distinct bucket) from heat where run = 1 and what = '{what}'")[0][0] for what in ("recorded", "service", "response")]
+    cases.case("beside each heat map, each row has its share", len(shares) == 6 and all(0 <= most - path.count("M") <= 8 for most, path in zip(of_rows, shares[::2])), (of_rows, shares))
     slow = first[first.index('id="slowest-table"'):]
     slow = slow[:slow.index("</table>")]
     cases.case("the slowest operations name their files", "alert(1)&gt;/f" in slow and "object " not in slow, slow)
@@ -466,6 +492,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     page()
     numbers()
     at_a_glance()
+    long_names()
     many()
     colours()
     paper()

@@ -174,6 +174,10 @@ def main():
     case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
          2 * (tags.count("details") + 1 - ("kinds-more" in page.tables)) == len(drawings), (len(drawings), tags.count("details")))  # two share a table
     case("what appears there about a command has lines", re.search(r"<title>sh\n[\d.]+ [mµun]?s in \d+ operations\n(sync|look|open|read)", dom) and "operations\\x0a" not in dom)
+    axes = {tuple(tick for tick in re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(?:middle|end)">([\d.]+ m?s)<', drawing) if float(tick[0]) >= 90) for name in ("Operations by command", "Operations", "Data", "Latency of every operation", "In flight over time")
+            for drawing in re.findall(rf'<div class="wide"><svg [^>]*aria-label="{name}".*?time since', open("report.html").read(), re.S)}
+    case("all drawings over time have one axis", len(axes) == 1, axes)
+    case("the time is that of fstrace stat", page.text.count(re.search(r"operations in ([\d.]+ \w+);", run("fstrace", "stat", trace).decode())[1]) >= 2)
     case("values show where the pointer rests", dom.count("<g class=\"hit\">") >= 7 and dom.count("<title>") > 100)
     levels = [int(t[1]) for t in tags if t in ("h1", "h2", "h3")]
     ids = [a["id"] for _, a in page.elements if "id" in a]

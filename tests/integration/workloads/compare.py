@@ -29,6 +29,11 @@ def compare(*words, **options):
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # two-sided 95 %, by rounds
 
 
+def short(ratio):
+    """A ratio as the page has it."""
+    return "&lt;0.001" if ratio < 0.001 else "&gt;9,999" if ratio > 9999 else f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.3g}"
+
+
 def outputs():
     """What is said follows from the rates of the rounds, however busy the machine was, and is the same in every form."""
     done = compare("a", "memory:", "--json", "--results", "r.sqlite", "--html", "page.html", *LITTLE)
@@ -60,7 +65,19 @@ def outputs():
     turns = [[target for number, target, _ in places if number == round] for round in sorted({row[0] for row in places})]
     case("the database has the order of each round, its environment and what was asked", all(where) and len(turns) > 1
          and all(a == b[::-1] for a, b in zip(turns, turns[1:])), (where, places))
-    case("the page has them", verdict.replace("no difference that could be shown", "not decided") in text and "put_block" in text and "95 %</span> interval" in text, text[:300])
+    wrong = []
+    for row in result["rows"]:
+        against = row["against"][0]
+        ratio, low, high = (short(against[name]) for name in ("ratio", "low", "high"))
+        words = f"B takes {ratio} times as long" if row["less_is_better"] else f"B is {ratio} times as fast"
+        shown = words if against["decided"] else against["verdict"].replace("no difference that could be shown", "not decided")
+        if f" {shown}</bdi><small>" not in text or f"{low} to {high}; sign test" not in text:
+            wrong.append((row["name"], shown, low, high))
+    case("the page has the verdict of each row, with its ratio and interval", not wrong and "put_block" in text, wrong)
+    rates = [row for row in result["rows"] if not row["less_is_better"]]
+    first = next((row for row in rates if row["against"][0]["decided"]), rates[0])
+    headline = re.search(r'<p class="v">(.*?)</p>', text)[1]
+    case("its headline has the first rate that is decided", re.search(rf"{first['name']}: B is {short(first['against'][0]['ratio'])} times as fast as A \(<span[^>]*>95 %</span> interval ", headline), headline)
     page_holds(text, result)
     wrong = pages.faults("page.html")
     case("the page: on a phone, a tablet and a desk, no text is cut, small or over another", not wrong, wrong)
@@ -70,7 +87,7 @@ def outputs():
 
 def page_holds(text, result):
     """Each value of each round with its separators, a bar for each row, and the circumstances."""
-    case("the page: targets are named in its headings", "<h1><bdi>bonnie: B, memory:, against A, a</bdi></h1>" in text
+    case("the page: targets are named in its headings", "<h1>bonnie: B, memory:, against A, a</h1>" in text
          and '<h2 id="against-B-h">B, memory: against A, a</h2>' in text, text[:600])
     bars = re.findall(r'<rect class="box [a-z]+" x="([0-9.]+)"[^>]* width="([0-9.]+)"', text)
     case("the page: a bar for each row, within the picture", len(bars) == len(result["rows"]) and all(float(x) + float(w) <= 100.11 for x, w in bars), bars)
@@ -82,7 +99,7 @@ def page_holds(text, result):
     dom, _ = pages.browser("probe.html", "--dump-dom")
     faint = re.search("<title>(.*?)</title>", dom)[1]
     case("the page: each bar has an outline, and the verdict is not faint", "true" not in faint and faint.count("false") > len(bars), faint)
-    cells = re.findall(r"<td[^>]*><bdi>([^<]*)</bdi></td>", text)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
     values = [f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for row in result["rows"] for rates in row["rates"] for v in rates if v >= 1]
     case("the page: the values of each round", all(value in cells for value in values), [v for v in values if v not in cells])
     where = result["environment"]

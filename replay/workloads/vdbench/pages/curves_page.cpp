@@ -87,7 +87,7 @@ void CurvesPage::finish() {
     auto time = [&](double quantile) { return all.response.quantile(quantile); };
     std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(
         std::vector<HtmlPage::Cell>{drawn.title, rate_cell(achieved), fmt::format("{:.2f}", mebibytes(all, drawn.averaged))});
-    row[1].below = drawn.asked > 0 ? count_text(drawn.asked) + " asked" : "as fast as possible";
+    row[1].below = drawn.asked > 0 ? count_text(drawn.asked) + " asked" : "max";
     for (double quantile : {0.5, 0.9, 0.99, 0.999, 0.9999, 1.0}) row.push_back(duration_cell(time(quantile)));
     row.insert(row.end(), {duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
     if (drawn.is_drawn())
