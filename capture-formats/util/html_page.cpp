@@ -20,13 +20,14 @@ namespace {
 
 constexpr size_t kWorthFolding = 3;  // rows
 constexpr size_t kLongest = 120;     // characters of a name that are shown
+constexpr size_t kUnfolded = 500;    // bytes of a fact, at most, that is shown without being unfolded
 constexpr uint8_t kHebrew = 0xd6;    // first byte of UTF-8 that a character from right to left or a mark for it can begin with
 constexpr size_t kKept = 24;         // bytes of a text in a table, at most, that is kept on one line
 
 // Returns a text as markup. A long one, such as a path, loses its middle, and a browser shows it whole under the pointer. Text of
 // unknown direction must not turn around what stands beside it.
-std::string isolated(const std::string& text) {
-  const std::string shown = shortened(text, kLongest);
+std::string isolated(const std::string& text, size_t most = kLongest) {
+  const std::string shown = shortened(text, most);
   if (shown.size() < text.size()) return "<bdi title=\"" + xml_text(text) + "\">" + xml_text(shown) + "</bdi>";
   const bool left_to_right = std::all_of(text.begin(), text.end(), [](char c) { return uint8_t(c) < kHebrew; });
   return left_to_right ? xml_text(text) : "<bdi>" + xml_text(text) + "</bdi>";
@@ -100,15 +101,15 @@ void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std:
 
 void HtmlPage::list(std::string_view attributes, const Values& values, bool sentences) {
   fmt::format_to(std::back_inserter(body_), "<dl{}>\n", attributes);
-  for (const auto& [what, value] : values)
-    if (!value.text.empty()) {
-      const std::string text = cell_text(value);
-      const bool whole = value.text.size() <= kLongest;  // else it is folded, as it may be a command to copy
-      fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what),
-                     !whole ? fmt::format("<details><summary>{}</summary>{}</details>", text, xml_text(value.text))
-                     : value.value.empty() && !sentences ? text
-                                                         : unbroken(text));
-    }
+  for (const auto& [what, value] : values) {
+    if (value.text.empty()) continue;
+    const std::string text = !value.value.empty()             ? unbroken(cell_text(value))
+                             : sentences                      ? sentence(value.text)
+                             : value.text.size() <= kUnfolded ? isolated(value.text, kUnfolded)  // may be a command to copy
+                                                              : fmt::format("<details><summary>{}</summary>{}</details>",
+                                                                            isolated(value.text), xml_text(value.text));
+    fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), text);
+  }
   body_ += "</dl>\n";
 }
 void HtmlPage::facts(std::string_view id, const Values& facts, bool sentences) {
