@@ -57,7 +57,8 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
     for (size_t i = first; i < names.size(); ++i) {
       ChartSeries line{.name = names[i] + (apart ? ", " + shortened(groups[group], kKeyRoom) : ""),
                        .thin = i == 0 && names.size() > 1};
-      line.colour = apart ? int(group) : std::max(0, int(i) - 1);
+      line.colour = apart ? int(groups.size() == 2 ? 1 - group : group)  // of two, the second is blue
+                          : std::max(0, int(i) - 1);
       for (auto& [name, series] : all) {
         std::stable_sort(series.begin(), series.end(), [](const LoadRun* a, const LoadRun* b) { return a->load < b->load; });
         if (apart && series[0]->group != groups[group]) continue;

@@ -91,10 +91,11 @@ void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + sentence(text
 
 void HtmlPage::note(std::string_view text) { body_ += "<p class=\"note\">" + sentence(text) + "</p>\n"; }
 
-void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences) {
+void HtmlPage::verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences, Link link) {
   constexpr const char *kNames[] = {"good", "bad", "open"}, *kSigns[] = {"✓", "✗", "∼"};
-  fmt::format_to(std::back_inserter(body_), "<div class=\"verdict {}\"><p class=\"v\">{} {}</p>\n", kNames[int(mark)],
-                 kSigns[int(mark)], sentence(words));
+  fmt::format_to(std::back_inserter(body_), "<div class=\"verdict {}\"><p class=\"v\">{} {}{}</p>\n", kNames[int(mark)],
+                 kSigns[int(mark)], sentence(words),
+                 link.first ? fmt::format(" <a href=\"#{}\">{}</a>", link.first, link.second) : "");
   for (const std::string& sentence : sentences) paragraph(sentence);
   body_ += "</div>\n";
 }

@@ -21,8 +21,10 @@ class HtmlPage {
   void paragraph(std::string_view text);
   void note(std::string_view text);  // a paragraph in small letters that says how to read a picture
   // Adds a box that says how it went, first by a sign and in words, so that no colour is needed.
+  // `link`: the id of a section that tells more, and its name; null: none.
   enum class Mark : unsigned char { good, bad, open };
-  void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences);
+  using Link = std::pair<const char*, const char*>;
+  void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences, Link link = {});
   // Adds markup whose texts are escaped already.
   void markup(std::string_view html);
   // Adds a heading, an entry in the list of contents, and a note below the heading if it is not empty.

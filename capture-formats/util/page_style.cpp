@@ -9,7 +9,7 @@ const std::string_view kDrawingStyle =
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 
 const std::string_view kPageStyle = R"(
-:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--shade:#0005;
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#535d68;--line:#d4d9df;--tile:#f4f6f8;--shade:#0005;
 --c0:#0b62b0;--c1:#b3410e;--c2:#0a7358;--c3:#8a4aa0;--c4:#707a85;--c5:#e3aa2c;--o5:#8a6200;--c6:#93300a;--good:#0a7358;
 --h0:#afd0ec;--h1:#7fb2df;--h2:#4f90cb;--h3:#2c6fb0;--h4:#154a87;--h5:#062a57}
 @media screen and (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--shade:#fff6;
@@ -59,7 +59,7 @@ figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th sv
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
 .hit>:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--c5)}.l.s6{stroke:var(--c6)}path.l{fill:none}rect[class]:not(.box){stroke:none}rect.s5{stroke:var(--o5)}
+.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--o5)}.l.s6{stroke:var(--c6)}path.l{fill:none}rect[class]:not(.box){stroke:none}rect.s5{stroke:var(--o5)}
 .h0{fill:var(--h0);stroke:var(--h0)}.h1{fill:var(--h1);stroke:var(--h1)}.h2{fill:var(--h2);stroke:var(--h2)}
 .h3{fill:var(--h3);stroke:var(--h3)}.h4{fill:var(--h4);stroke:var(--h4)}.h5{fill:var(--h5);stroke:var(--h5)}
 .phone{display:none}.b{fill:var(--c0)}

@@ -58,7 +58,10 @@ class RunPart {
     limit(sentences);
     if (!of_.is_clean())
       page_.verdict(HtmlPage::Mark::bad, (running_ ? "Still running. Not clean so far: " : "Not clean: ") + of_.reasons() + ".",
-                    sentences);
+                    sentences,
+                    running_ || !replayed_        ? HtmlPage::Link{}
+                    : run_.number("differed") > 0 ? HtmlPage::Link{"mismatches", "What differed"}
+                                                  : HtmlPage::Link{"limits", "What delayed the run"});
     else if (running_)
       page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
     else

@@ -17,6 +17,7 @@ namespace fsr::page {
 namespace {
 
 constexpr size_t kMostCases = 8;       // columns of the table of kinds
+constexpr size_t kMostDecided = 4;     // sentences about differences between cases
 constexpr size_t kMostReasons = 10;    // sentences about runs that were not clean
 constexpr double kShownStep = 0.0005;  // of ratios, which have three digits after 1; finer differences are not shown
 
@@ -74,9 +75,10 @@ class Page {
   Page(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs), cases_(cases_of(runs)) {}
 
   void write() {
+    const HtmlPage::Table ratios = ratios_of_cases();
     verdict();
     cases();
-    ratios();
+    if (!ratios.rows.empty()) write_ratios(ratios);
     write_load_curve(page_, runs_);
     write_distributions(page_, cases_);
     kinds();
@@ -103,9 +105,10 @@ class Page {
     if (running)
       page_.verdict(bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
     else if (bad)
-      page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons);
+      page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons,
+                    {"runs", "Every run"});
     else
-      page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), reasons);
+      page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
   }
 
   void cases() {
@@ -126,8 +129,8 @@ class Page {
     page_.table(t);
   }
 
-  // Compares cases of one load with the first of them, where both have enough runs.
-  void ratios() {
+  // Compares cases of one load with the first of them, where both have enough runs. What is decided is said in the verdict.
+  HtmlPage::Table ratios_of_cases() {
     auto load_of = [](const Case& one) {
       const ResultRow& run = one.runs[0]->row;
       return std::tuple(run.text("input"), load_text(run), run.text("ordering"), run.number("streams"));
@@ -141,16 +144,23 @@ class Page {
       if (&*first == &one) continue;
       std::vector<Cell> row = {one.name, first->name};
       bool any = false;
+      std::string decided;
       for (const Figure& figure : kFigures) {
         const auto found = ratio_of(*first, one, figure);
         row.push_back(found && is_clean(*first) && is_clean(one) ? against(*found, figure.what != nullptr) : "-");
         any = any || found;
+        if (const Cell& cell = row.back(); cell.looks == "better" || cell.looks == "worse")
+          decided += fmt::format("{} {} {} ({})", decided.empty() ? "" : ";", figure.name, cell.text, cell.below);
       }
       if (any) t.rows.push_back(std::move(row));
+      if (!decided.empty() && decided_.size() < kMostDecided)
+        decided_.push_back(fmt::format("{} beside {}:{}. 95 % intervals.", one.name, first->name, decided));
     }
-    if (t.rows.empty()) return;
+    return t;
+  }
+  void write_ratios(const HtmlPage::Table& t) {
     page_.note(
-        "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (red), as "
+        "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (orange), as "
         "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
     page_.table(t);
   }
@@ -257,6 +267,7 @@ class Page {
   HtmlPage& page_;
   const std::vector<ShownRun>& runs_;
   const std::vector<Case> cases_;
+  std::vector<std::string> decided_;  // sentences
 };
 
 }  // namespace

@@ -139,7 +139,8 @@ class PageOfComparison {
       if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
     if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
     page_.verdict(mark, (c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words)) + first[first[0].empty()],
-                  sentences);
+                  sentences,
+                  c_.complaints.empty() ? HtmlPage::Link{} : HtmlPage::Link{"complaints", "Runs that did not end well"});
   }
 
   void medians() {

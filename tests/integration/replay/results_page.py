@@ -72,7 +72,7 @@ def at_a_glance():
                        [(1234567 + i, path) for i in range(3)])
         db.execute("""insert into differences (run, kind, expected, got, count, first_ns, last_ns, first_seq, example)
             values (1, 'copy_file_range', '1,048,576 bytes', '1,044,480 bytes', 3, 2500000000, 2600000000, 1234567, ?)""", [path])
-        db.execute("update run set differed = 3, limited_by = 'the schedule was kept (lateness p99 1.00 ms)', command = 'fsreplay --workers 4 B.zst'")
+        db.execute("update run set differed = 3, not_clean = '3 outcomes differed', limited_by = 'the schedule was kept (lateness p99 1.00 ms)', command = 'fsreplay --workers 4 B.zst'")
     done = run("fsreplay", "report", "differed.sqlite", "--run", "1", "-o", "differed.html")
     cases.case("a page of a run with differences", done.returncode == 0, done.stderr)
     for width in (390, 600, 768, 1280):
@@ -87,6 +87,7 @@ def at_a_glance():
         text = file.read()
     matched = rows("select matched from run where id = 1")[0][0]
     cases.case("the verdict says how many outcomes differed, and since when", f"Outcomes that differed: 3 of {matched + 3:,}, the first one issued after <span class=\"u\">2.50 s</span>." in text)
+    cases.case("and leads to them", '. <a href="#mismatches">What differed</a></p>' in text)
     cases.case("commands stay as they are", ">fsreplay --workers 4 B.zst</dd>" in text)
     cases.case("a gap is said to be a zero on logarithmic axes too", "or on a logarithmic axis a zero." in text)
     group = re.search(r'id="difference-table".*?</table>', text, re.S)[0]
@@ -186,7 +187,7 @@ def colours():
     for name, scheme in zip(("in the light", "in the dark", "on paper"), schemes):
         text = {(a, b): contrast(scheme[a], scheme[b]) for a in ("fg", "soft", "good", "c0", "c1") for b in ("bg", "tile") if a in scheme}
         drawn = {a: contrast(scheme[a], scheme["bg"]) for a in ("c0", "c1", "c2", "c3", "c4", "o5", "c6")}
-        cases.case(f"texts and lines stand out {name}", min(text.values()) >= 4.5 and min(drawn.values()) >= 3, (text, drawn))
+        cases.case(f"texts and lines stand out {name}", min(text.values()) >= 5 and min(drawn.values()) >= 3 and contrast(scheme["soft"], scheme["tile"]) >= 6, (text, drawn))
 
 
 def paper():
@@ -229,9 +230,13 @@ def many():
             db.execute("update run set " + change)
         run("fsreplay", "report", "marks.sqlite", "-o", "marks.html", "--force")
         with open("marks.html", encoding="utf-8") as file:
-            marks[name] = re.search(r'id="ratio-table".*?</th><td[^>]*>.*?</td>(<td.*?</td>)', file.read(), re.S)[1]
+            shown = file.read()
+            marks[name] = re.search(r'id="ratio-table".*?</th><td[^>]*>.*?</td>(<td.*?</td>)', shown, re.S)[1]
+            marks[name] += " verdict: " + re.search(r'<div class="verdict.*?</div>', shown, re.S)[0]
     cases.case("a ratio is better if its interval is shown above 1, and both cases were clean", 'class="open"' in marks["as they are shown"]
                and 'class="better"' in marks["clear"] and "1.009 to 1.011" in marks["clear"] and ">-<" in marks["not clean"], marks)
+    cases.case("and the verdict says so", "achieved/s ×" not in marks["as they are shown"] and "odd, 1x beside even, 1x: achieved/s ×1.01 (1.009 to 1.011)" in marks["clear"]
+               and 'href="#runs"' in marks["not clean"], marks)
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
         groups = db.execute("select run_group, group_concat(round) from run group by run_group").fetchall()
     cases.case("the database knows the groups, and the rounds of each", groups == [(first, "1,2,3,4,5,6") for first in (1, 2, 13, 14, 25, 26)], groups)
