@@ -126,7 +126,9 @@ class Drawing {
   void lines(size_t number) {
     const ChartSeries& series = chart_.series[number];
     const bool steps = chart_.style == ChartStyle::areas;
-    auto text = [&](double at) { return fmt::format("{:.{}f}", at, steps ? 0 : 1); };  // no slope shows steps that are rounded
+    auto text = [&](double at) {
+      return fmt::format("{:.{}f}", at, steps ? 0 : 1);
+    };  // steps have no slopes, which rounding would bend
     // Returns the height of a point; empty: a gap, as is a zero on a logarithmic axis.
     auto height = [&](size_t i) {
       const double value = i < series.points.size() ? series.points[i].y : kGap;

@@ -129,7 +129,7 @@ class Page {
     page_.table(t);
   }
 
-  // Compares cases of one load with the first of them, where both have enough runs. What is decided is said in the verdict.
+  // Compares cases of one load with the first of them, where both have enough runs. Keeps what is decided for the verdict.
   HtmlPage::Table ratios_of_cases() {
     auto load_of = [](const Case& one) {
       const ResultRow& run = one.runs[0]->row;

@@ -91,6 +91,9 @@ TEST_CASE("a heat map has the share of each row beside it, and runs of equal fie
   share_scales(maps, 5);
   CHECK(maps[0].stretch == 2);
   CHECK(maps[0].cells[0].count == 4);
+  std::vector<HeatMap> last = {{.title = "T", .cells = {{10, 20, 1}}, .end = 10}};
+  share_scales(last, 150);
+  CHECK(heat_map_svg(last[0]).find("h0.5\"/>") != svg.npos);  // a field that begins at the end is seen
 }
 
 TEST_CASE("a logarithmic axis has no place for a zero, but its text has one") {
