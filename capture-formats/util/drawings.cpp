@@ -84,7 +84,7 @@ class Fields {
     if (from_ == to_) return;
     Path& path = paths_[size_t(class_)];
     path.d += path.y == y_ ? fmt::format("m{} 0", from_ - path.column) : fmt::format("M{} {:g}", from_, y_);
-    // What began at the very end is seen, too.
+    // Half a column stands for a field that begins at the very end.
     path.d += fmt::format("h{:.4g}", std::max(0.5, std::min<double>(to_, end_ / stretch_) - from_));
     path.y = y_, path.column = to_, from_ = to_;
   }
