@@ -137,6 +137,7 @@ struct Storage {
   std::vector<size_t> parts{};       // numbers of the SDs that this one consists of, in their order
   std::vector<Parameter> content{};  // general parameters that hold for the content of this SD alone
   HostNumbers hosts{};
+  bool flawed = false;                                      // true: a mistake is in it, so that others may follow from it
   std::vector<std::pair<HostNumbers, std::string>> luns{};  // names on hosts; empty: `lun` on all hosts
 };
 
@@ -159,6 +160,7 @@ struct Workload {
   unsigned streams = 0, threads = 0;
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct FileSystem {
@@ -175,6 +177,7 @@ struct FileSystem {
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
   std::vector<Parameter> content{};       // as of a Storage
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -208,6 +211,7 @@ struct FileWorkload {
   unsigned threads = 1;
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Format {
@@ -264,6 +268,7 @@ struct Run {
   Commands start, end;
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Definitions {
@@ -276,6 +281,7 @@ struct Definitions {
   std::vector<FileWorkload> file_workloads;
   FileWorkload default_file_workload, format_workload;  // fwd=default, for RDs with FSDs only; fwd=format
   std::vector<Run> runs;
+  bool flawed = false;  // true: a mistake is in what all runs depend on
   bool files() const { return !systems.empty(); }
 };
 

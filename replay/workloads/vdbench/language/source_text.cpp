@@ -38,7 +38,7 @@ ParameterError::ParameterError(const SourcePosition& position, const std::string
 StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
     : substitutions_(std::move(substitutions)), open_(std::move(open)) {}
 
-std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts, std::vector<std::string>* mistakes) {
+std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts, Mistakes* mistakes) {
   mistakes_ = mistakes;
   for (const SourceText& text : texts) take(text, 0);
   // Texts follow one another as one. The original accepts a comma at their end, too.
@@ -112,7 +112,7 @@ void StatementReader::cut() {
     std::ranges::move(cut_statements(text.characters, text.positions), std::back_inserter(statements_));
   } catch (const ParameterError& e) {
     if (!mistakes_) throw;
-    mistakes_->emplace_back(e.what());
+    mistakes_->add(e.what());
   }
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/vdbench/language/mistakes.hpp"
+
 namespace fsr::vdbench {
 
 // Position in a parameter file; line and column count from 1.
@@ -57,7 +59,7 @@ class StatementReader {
   StatementReader(std::map<std::string, std::string> substitutions, Open open);
   // Returns the statements of the texts, in order. Throws ParameterError, and std::runtime_error for a substitution that is not
   // used. `mistakes`: gets mistakes of single lines instead, if it is not null.
-  std::vector<Statement> read(const std::vector<SourceText>& texts, std::vector<std::string>* mistakes = nullptr);
+  std::vector<Statement> read(const std::vector<SourceText>& texts, Mistakes* mistakes = nullptr);
   // Returns all lines read, as typed, for the report.
   const std::vector<std::string>& lines() const { return lines_; }
 
@@ -80,7 +82,7 @@ class StatementReader {
   std::map<std::string, bool> used_;
   Text pending_;  // statement that goes on in the next line
   std::vector<Statement> statements_;
-  std::vector<std::string>* mistakes_ = nullptr;
+  Mistakes* mistakes_ = nullptr;
   std::vector<std::string> lines_;
 };
 

@@ -14,17 +14,28 @@ namespace {
 
 class Planner {
  public:
-  explicit Planner(const Definitions& all) : all_(all) {}
+  Planner(const Definitions& all, Mistakes& mistakes) : all_(all), mistakes_(mistakes) {}
 
   std::vector<PlannedRun> plan() {
     for (const Run& run : all_.runs) {
       formatted_ = false;
-      each_round(run.loops, [&](const std::vector<size_t>& at) { round(run, at); });
+      if (is_flawed(run)) continue;
+      each_round(run.loops, [&](const std::vector<size_t>& at) { mistakes_.attempt([&] { round(run, at); }); });
     }
     return std::move(runs_);
   }
 
  private:
+  // True if a mistake is in the run, or in what it uses.
+  bool is_flawed(const Run& run) const {
+    auto any = [](const auto& list, const std::vector<size_t>& used) {
+      return std::ranges::any_of(used, [&](size_t i) { return list[i].flawed; });
+    };
+    auto any_of_all = [](const auto& list) { return std::ranges::any_of(list, [](const auto& one) { return one.flawed; }); };
+    return all_.flawed || run.flawed || any(all_.workloads, run.workloads) || any(all_.file_workloads, run.file_workloads) ||
+           any_of_all(all_.storages) || any_of_all(all_.systems);
+  }
+
   void round(const Run& run, const std::vector<size_t>& at) {
     PlannedRun planned;
     planned.run = &run;
@@ -274,12 +285,15 @@ class Planner {
   }
 
   const Definitions& all_;
+  Mistakes& mistakes_;
   std::vector<PlannedRun> runs_;
   bool formatted_ = false;
 };
 
 }  // namespace
 
-std::vector<PlannedRun> plan_runs(const Definitions& definitions) { return Planner(definitions).plan(); }
+std::vector<PlannedRun> plan_runs(const Definitions& definitions, Mistakes& mistakes) {
+  return Planner(definitions, mistakes).plan();
+}
 
 }  // namespace fsr::vdbench
