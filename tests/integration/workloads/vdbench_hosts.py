@@ -95,6 +95,19 @@ def on_localhost():
     done = vdbench("point", text, "--allow-mount")
     case("the mount point is made", done.returncode == 0 and os.path.ismount("point/deep"), done)
     run("umount", "point/deep")
+    look = 'endcmd="grep remounted /proc/self/mounts >{}"'
+    text = "hd=hd1,system=localhost,mount=\"mount -t tmpfs none remounted\"\nsd=sd1,lun=remounted/disk,size=1m\nwd=w,sd=sd1\n" + "".join(
+        f"rd={name},wd=w,iorate=50,elapsed=2,{look.format('seen.' + name)}{mount}\n"
+        for name, mount in (("a", ""), ("b", ',mount="-t tmpfs -o size=3m"'), ("c", ",mount=reset")))
+    remounted = vdbench("remount", text, "--allow-mount")
+    run("umount", "remounted")
+    seen = [content(f"seen.{name}") for name in "abc"]
+    case("mount= of an RD: other options, and those of hd= again", remounted.returncode == 0 and [text.count("\n") for text in seen] == [1, 1, 1]
+         and ["size=3072k" in text for text in seen] == [False, True, False] and remounted.stdout.count("Starting RD=SD_format") == 3, (remounted, seen))
+    wrong = [vdbench("remount", *how) for how in ((text.replace("mount=reset", "mount=\"mount -t tmpfs\""),), (text[text.index("\n") + 1:],),
+                                                  (text, "--allow-mount", "-v"))]
+    case("mount= of an RD: with the command, without hd=, with data validation: refused", all(done.returncode == 2 and why in done.stderr for done, why in
+         zip(wrong, ("expected only options of mount(8)", "rd=b: mount= has options for mount= of an hd=", "not possible with mount="))), wrong)
     case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
     idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
     done = vdbench("idle", idle, "--ranks", "2")

@@ -139,6 +139,11 @@ void set_limit(Run& run, const Parameter& p) {
   run.*Bytes = n.value;
 }
 
+void set_mount(Run& run, const Parameter& p) {
+  run.mount = single(p).text;
+  if (run.mount.starts_with("mount")) throw ParameterError(p.values[0].position, "expected only options of mount(8)");
+}
+
 constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdpct", kRhpct[] = "rhpct", kWhpct[] = "whpct",
                kHitarea[] = "hitarea", kCompratio[] = "compratio", kDepth[] = "depth", kWidth[] = "width", kFiles[] = "files",
                kSize[] = "size", kTotalsize[] = "totalsize", kWss[] = "wss";
@@ -206,7 +211,7 @@ const Keyword<Run> kRun[] = {
      }},
     {"format", set_format},
     {"openflags", [](Run& r, const Parameter& p) { r.flags = open_flags(p); }},
-    {"mount", nullptr, "mount= of an hd= runs once, before everything is opened; startcmd= of an RD can mount something else"},
+    {"mount", set_mount},
 };
 
 // Reads iorate=(rate,seconds,rate,seconds,...). Rates may be percentages of the highest rate, and seconds percentages of

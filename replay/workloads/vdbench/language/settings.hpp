@@ -266,6 +266,7 @@ struct Run {
   std::vector<Operation> operations;
   std::vector<Loop> loops;
   Commands start, end;
+  std::string mount;  // options for the mount= of all hosts, or "reset"; empty: nothing is mounted
   OpenFlags flags;
   HostNumbers hosts{};
   bool flawed = false;  // true: a mistake is in it, so that others may follow from it

@@ -133,6 +133,10 @@ class PlanReader {
     const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
     if (run.content.pattern && run.content.compression > 1)
       throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+    if (validates && !run.run->mount.empty())
+      throw ParameterError(
+          run.run->position,
+          fmt::format("rd={}: data validation: not possible with mount=, which forgets what was written", run.name));
     auto has_own = [](const auto& storage) { return !storage.content.empty(); };
     if (validates &&
         (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
