@@ -138,6 +138,13 @@ def trees_of_hosts():
                    each + rd.format("(yes,directories)").replace("fwdrate=100", "fwdrate=max"), "--ranks", "4")
     made = sum(name.startswith("vdb_f") for _, _, files in os.walk("few") for name in files)
     case("ranks without a thread keep no files", done.returncode == 0 and made == 24, (made, done))
+    turns = hds(["localhost"] * 2) + fsd.format("").replace("both", "turns") + "".join(
+        f"fwd={name},host=hd{host},operation={what}\n" for name, host, what in (("d", 1, "mkdir"), ("c", 1, "create"), ("w", 1, "write"), ("r", 2, "read")))
+    done = vdbench("turns", turns + "".join(f"rd={name},fwd={name},fwdrate={rate},elapsed=2\n" for name, rate in (("d", "max"), ("c", "max"), ("w", 200), ("r", 100))), "--ranks", "2")
+    counts = [int(n.replace(",", "")) for n in re.findall(r"rank 1 .*: ([\d,]+) operations", done.stdout)]
+    made = re.findall(r"Files created: +(\d+)", done.stdout)
+    case("files that one host makes are found by another in a later run", done.returncode == 0 and made == ["24"] and counts[:3] == [0, 0, 0]
+         and abs(counts[3] - 200) <= 6, (counts, made, done))
     part = hds(["localhost"] * 3) + fsd.format("") + "fwd=w1,host=(hd1,hd3)\n" + rd.format("yes")
     done = vdbench("part", part, "--ranks", "3")
     counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
