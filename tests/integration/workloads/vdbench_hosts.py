@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from hosts import NAMES, Hosts  # noqa: E402
@@ -168,6 +169,16 @@ def trees_of_hosts():
          all(abs(n - 150) <= 6 for n in counts[2:]), (sizes, counts, done))
     left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
     case("and leave nothing else there", left == [], left)
+    now = time.time_ns()
+    old, kept = [f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5"], [f"vdb_rank0.{now}", "vdb_rank1.7.txt", "vdb_rank3.6"]
+    for name in old + kept:
+        with open(f"both/{name}", "w", encoding="ascii") as file:
+            file.write("mine" * (name == kept[2]))
+    done = vdbench("part", part, "--ranks", "3")
+    left = sorted(name for name in os.listdir("both") if not name.endswith(".dir"))
+    case("what ranks left that died while trees were compared is removed by the next run", done.returncode == 0 and left == sorted(kept), (left, done))
+    for name in kept:
+        os.unlink(f"both/{name}")
     own = [os.path.abspath(f"{where}/own") for where in "ab"]
     for tree in own:
         subprocess.run(["mount", "--bind", tree, tree], check=True)
