@@ -64,9 +64,8 @@ Task FileThread::work(SimContext& sim) {
       return transfer(sim, reads);
     }
     case Operation::mkdir:
-      return make_directory(sim);
     case Operation::rmdir:
-      return remove_directory(sim);
+      return change_directory(sim, settings().operation == Operation::mkdir);
     case Operation::create:
       return create(sim);
     case Operation::remove:

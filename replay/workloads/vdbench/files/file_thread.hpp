@@ -39,8 +39,11 @@ class FileThread final : public SimThread {
   // on.
   static constexpr int kOver = -1;
   using Steps = Task(SimContext& sim);
-  Steps work, turn, create, remove, make_directory, remove_directory, copy;
+  Steps work, turn, create, remove, copy;
   Steps inspect;  // access, getattr, setattr, open and close
+  Task change_directory(SimContext& sim, bool makes);
+  Event claim_to_make(uint64_t directory, bool* in_vain);
+  Event claim_to_remove(uint64_t directory, bool* in_vain);
   Task transfer(SimContext& sim, bool reads);
   Task transfer_some(SimContext& sim, const Op& op);
   Task transfer_unchecked(SimContext& sim, const Op& op, Row its_row);

@@ -57,101 +57,72 @@ Task FileThread::remove(SimContext& sim) {
   co_return 0;
 }
 
-Task FileThread::make_directory(SimContext& sim) {
+// Claims a directory that can be made, and its parent. Else returns why not. `in_vain`: no thread will change that.
+Event FileThread::claim_to_make(uint64_t directory, bool* in_vain) {
+  if (!anchor_->claim_directory(directory)) return kDirBusyMkdir;
+  const uint64_t parent = anchor_->structure().parent_of(directory);
+  Event why = kEvents;
+  if (anchor_->exists(directory)) {
+    why = kDirExists;
+    *in_vain = anchor_->all_directories_exist() && !context_.run.expects.removes_directories;
+  } else if (!anchor_->claim_directory(parent)) {
+    why = kParentDirBusy;
+  } else if (!anchor_->exists(parent)) {
+    anchor_->release_directory(parent);
+    why = kMissingParent;
+  }
+  if (why != kEvents) anchor_->release_directory(directory);
+  return why;
+}
+
+// Claims a directory that can be removed, as claim_to_make().
+Event FileThread::claim_to_remove(uint64_t directory, bool* in_vain) {
+  const Expectations& expects = context_.run.expects;
+  if (!anchor_->claim_directory(directory)) return kDirBusyRmdir;
+  Event why = kEvents;
+  if (!anchor_->exists(directory)) {
+    why = kDirDoesNotExist;
+    *in_vain = anchor_->existing_directories() == 0 && !expects.makes_directories;
+  } else if (anchor_->has_directories(directory)) {
+    why = kDirStillHasChild;
+  } else if (anchor_->has_files(directory)) {
+    why = kDirStillHasFiles;
+    *in_vain = !expects.deletes;
+  }
+  if (why != kEvents) anchor_->release_directory(directory);
+  return why;
+}
+
+Task FileThread::change_directory(SimContext& sim, bool makes) {
   const Structure& structure = anchor_->structure();
   for (;;) {
     if (sim.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
     const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
     if (!chosen) co_return kOver;
     const uint64_t directory = *chosen, parent = structure.parent_of(directory);
-    Event why = kEvents;
-    if (!anchor_->claim_directory(directory)) {
-      if (co_await blocked(sim, kDirBusyMkdir)) co_return kOver;
+    bool in_vain = false;
+    if (const Event why = makes ? claim_to_make(directory, &in_vain) : claim_to_remove(directory, &in_vain); why != kEvents) {
+      if (in_vain) context_.over = true;
+      if (in_vain || co_await blocked(sim, why)) co_return kOver;
       continue;
     }
-    if (anchor_->exists(directory)) {
-      anchor_->release_directory(directory);
-      if (anchor_->all_directories_exist() && !context_.run.expects.removes_directories) {
-        context_.over = true;
-        co_return kOver;
-      }
-      if (co_await blocked(sim, kDirExists)) co_return kOver;
-      continue;
-    }
-    if (!anchor_->claim_directory(parent)) {
-      why = kParentDirBusy;
-    } else if (!anchor_->exists(parent)) {
-      anchor_->release_directory(parent);
-      why = kMissingParent;
-    }
-    if (why != kEvents) {
-      anchor_->release_directory(directory);
-      if (co_await blocked(sim, why)) co_return kOver;
-      continue;
-    }
-    int error = co_await look_up_directory(sim, *anchor_, parent);
+    int error = co_await look_up_directory(sim, *anchor_, makes ? parent : directory);
     const std::string name = structure.directory_name(directory);
-    Op op{.kind = OpKind::mkdir, .mode = 0777 & ~context_.run.umask};
-    op.object = sim.new_object();
+    Op op{.kind = makes ? OpKind::mkdir : OpKind::rmdir, .mode = makes ? 0777 & ~context_.run.umask : 0};
+    op.object = makes ? sim.new_object() : anchor_->directory(directory).object;
     op.parent = anchor_->object_of_directory(parent);
     op.name = name;
-    if (error == 0) error = (co_await sim.perform(op, row(Operation::mkdir), {.due = due_})).error;
+    if (error == 0) error = (co_await sim.perform(op, row(settings().operation), {.due = due_})).error;
     if (error) {
-      failed("mkdir", *anchor_, structure.directory_path(directory), error);
-    } else {
+      failed(kOperationNames[unsigned(settings().operation)], *anchor_, structure.directory_path(directory), error);
+    } else if (makes) {
       anchor_->made_directory(directory, op.object);
       ++events_[kDirectoryCreates];
-    }
-    anchor_->release_directory(parent);
-    anchor_->release_directory(directory);
-    co_return 0;
-  }
-}
-
-Task FileThread::remove_directory(SimContext& sim) {
-  const Structure& structure = anchor_->structure();
-  for (;;) {
-    if (sim.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
-    const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
-    if (!chosen) co_return kOver;
-    const uint64_t directory = *chosen;
-    const Expectations& expects = context_.run.expects;
-    if (!anchor_->claim_directory(directory)) {
-      if (co_await blocked(sim, kDirBusyRmdir)) co_return kOver;
-      continue;
-    }
-    Event why = kEvents;
-    bool in_vain = false;
-    if (!anchor_->exists(directory)) {
-      why = kDirDoesNotExist;
-      in_vain = anchor_->existing_directories() == 0 && !expects.makes_directories;
-    } else if (anchor_->has_directories(directory)) {
-      why = kDirStillHasChild;
-    } else if (anchor_->has_files(directory)) {
-      why = kDirStillHasFiles;
-      in_vain = !expects.deletes;
-    }
-    if (why != kEvents) {
-      anchor_->release_directory(directory);
-      if (in_vain) {
-        context_.over = true;
-        co_return kOver;
-      }
-      if (co_await blocked(sim, why)) co_return kOver;
-      continue;
-    }
-    int error = co_await look_up_directory(sim, *anchor_, directory);
-    const std::string name = structure.directory_name(directory);
-    Op op{.kind = OpKind::rmdir, .object = anchor_->directory(directory).object};
-    op.parent = anchor_->object_of_directory(structure.parent_of(directory));
-    op.name = name;
-    if (error == 0) error = (co_await sim.perform(op, row(Operation::rmdir), {.due = due_})).error;
-    if (error) {
-      failed("rmdir", *anchor_, structure.directory_path(directory), error);
     } else {
       anchor_->removed_directory(directory);
       ++events_[kDirectoryDeletes];
     }
+    if (makes) anchor_->release_directory(parent);
     anchor_->release_directory(directory);
     co_return 0;
   }
