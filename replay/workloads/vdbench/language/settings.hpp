@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "util/random.hpp"
 #include "workloads/vdbench/language/source_text.hpp"
 #include "workloads/vdbench/language/values.hpp"
 
@@ -25,6 +26,7 @@ struct TransferSizes {
   uint64_t least = 0, most = 0, align = 0;  // align 0: `shares` are used instead
 
   uint64_t largest() const;
+  uint64_t draw(Random& random) const;
   uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several sizes
 };
 // Reads xfersize= of either kind, in multiples of `unit`. Throws ParameterError.

@@ -15,7 +15,7 @@
 #include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/keyword.hpp"
-#include "workloads/vdbench/pages/skew_page.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/host_mounts.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
