@@ -226,15 +226,12 @@ const Keyword<General> kGeneral[] = {
        g.content.pattern_file = single(p).text;
        g.pattern_position = g.content_position = p.values[0].position;
      }},
-    {"data_errors", set_data_errors},
-    {"dataerrors", set_data_errors},
+    {"data_errors dataerrors", set_data_errors},
     {"swat", nullptr, "Swat's format is not public"},
     {"validate", set_validation},
     {"journal", set_journal},
-    {"startcmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
-    {"start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
-    {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
-    {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
+    {"startcmd start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
+    {"endcmd end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"heartbeat_error", nullptr, "no command follows a lost rank; --patience says how long a rank may be silent"},
     {"debug",
      [](General&, const Parameter& p) {
