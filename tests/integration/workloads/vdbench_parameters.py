@@ -271,6 +271,9 @@ def told():
     done = vdbench("all", mistakes, "-s")
     case("every mistake, also beside an empty value", done.returncode == 2 and
          all(f"all.vdb:{at}:" in done.stderr for at in ("1:8", "2:19", "2:31", "3:11", "3:21", "4:10", "4:21", "4:1", "5:22")), done)
+    done = vdbench("lines", "sd=sd1,lun=$where,size=4m\ninclude=nowhere\nsd=sd2,lun=\"x,size=4m\nwd=wd1,sd=sd1,rdpct=200\nrd=r,wd=wd1,iorate=10\n", "-s", "other=1")
+    case("mistakes of several lines of text", done.returncode == 2 and len(done.stderr.splitlines()) >= 5 and
+         all(why in done.stderr for why in ("lines.vdb:1:", "lines.vdb:2:", "lines.vdb:3:", "lines.vdb:4:", "other=1: no parameter file has $other")), done)
     mistakes = ("sd=sd1,lun=missing/lun,size=1m\nsd=sd2,lun=/dev/no-such-disk9\nwd=wd1,sd=sd1,skew=30\nwd=wd2,sd=sd1,skew=abc\n"
                 "rd=a,wd=wd1,iorate=10,elapsed=2\nrd=b,wd=wd2,iorate=10,elapsed=2\nrd=c,wd=(wd1,wd1),iorate=10,elapsed=2,forrdpct=(10,20)\n")
     done = vdbench("plan", mistakes)

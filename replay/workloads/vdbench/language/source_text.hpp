@@ -58,7 +58,7 @@ class StatementReader {
   // `substitutions`: values of $NAME and !NAME.
   StatementReader(std::map<std::string, std::string> substitutions, Open open);
   // Returns the statements of the texts, in order. Throws ParameterError, and std::runtime_error for a substitution that is not
-  // used. `mistakes`: gets mistakes of single lines instead, if it is not null.
+  // used. `mistakes`: gets them instead, if it is not null.
   std::vector<Statement> read(const std::vector<SourceText>& texts, Mistakes* mistakes = nullptr);
   // Returns all lines read, as typed, for the report.
   const std::vector<std::string>& lines() const { return lines_; }
@@ -76,6 +76,7 @@ class StatementReader {
   void include(const Text& text, const std::string& directory, unsigned depth);
   Text substitute(const std::shared_ptr<const std::string>& file, const std::string& line, uint32_t number);
   void cut();  // pending_ into statements
+  void noting(const std::function<void()>& act);
 
   const std::map<std::string, std::string> substitutions_;
   const Open open_;
