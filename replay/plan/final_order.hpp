@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds pairs of changes by different threads whose order the final tree shows, though no outcome does: two writes of the same
-// bytes, a write and a truncation, two renames to one name, two changes of one object's attributes.
+// Finds pairs of changes by different threads whose order the final tree shows, though no outcome does. Examples are two writes
+// of the same bytes, a write and a truncation, two renames to one name, and two changes of one object's attributes.
 //
 // add() takes the operations in order of effect. A later change of a thread stands for its earlier ones, because a thread issues
 // one after another. Memory depends on the number of names, objects and byte ranges that were changed. Use from one thread.

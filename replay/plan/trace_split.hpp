@@ -5,7 +5,7 @@
 // open. No rank could issue the operations of one of them alone. Among the resulting groups, those that waited most for each
 // other are joined. The joined groups are assigned in order of load, the largest first. Each goes to the rank with which it
 // shares most waits, as long as that rank stays below kMostLoad of the mean load. Waits of one rank for another are cut: they are
-// counted and do not take place. Those whose order the final tree shows are listed, to be checked after the run. All ranks get
+// counted and do not take place. Changes whose order the final tree shows are listed, to be checked after the run. All ranks get
 // the same result without messages. Use from one thread.
 #pragma once
 

@@ -57,7 +57,7 @@ Task FileThread::remove(SimContext& sim) {
   co_return 0;
 }
 
-// Claims a directory that can be made, and its parent. Else returns why not. `in_vain`: no thread will change that.
+// Claims a directory that can be made, and its parent, or returns why that is not possible. `in_vain`: no thread will change it.
 Event FileThread::claim_to_make(uint64_t directory, bool* in_vain) {
   if (!anchor_.claim_directory(directory)) return kDirBusyMkdir;
   const uint64_t parent = anchor_.structure().parent_of(directory);

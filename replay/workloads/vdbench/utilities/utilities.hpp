@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the original's utilities print. No state. All but disks_text() throw std::runtime_error "FILE: why".
+// Texts that the original's utilities print. No state. All but disks_text() throw std::runtime_error "FILE: why".
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ std::string compression_text(const std::vector<std::string>& files, double perce
 // unit of a file may be shorter. Takes about 32 bytes of memory for each different unit.
 std::string dedup_text(const std::vector<std::string>& files, uint64_t unit);
 
-// Returns the number of blocks of each verdict that data validation reported in an errorlog.html, and a table of the blocks in
-// the order of their places. `lba`: instead, the whole reports on blocks that contain this byte. `input`: an errorlog, or its
-// directory.
+// Reads the wrong blocks in an errorlog.html. Returns the number of blocks of each verdict, and a table of them in the order of
+// their places. `lba`: instead, the whole reports on blocks that contain this byte. `input`: an errorlog, or its directory.
 std::string wrong_blocks_text(std::string input, std::optional<uint64_t> lba);
 
 }  // namespace fsr::vdbench
