@@ -29,6 +29,11 @@ constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &I
                                                   &ImageSummary::special,     &ImageSummary::open_files};
 constexpr uint64_t PrepareResult::*kPreparedSums[] = {&PrepareResult::operations, &PrepareResult::kept, &PrepareResult::bytes};
 
+// Moves times since the start of a rank's run to the common start. They become as long as the clocks' difference is uncertain.
+void move_to_common_start(RunResult& result, int64_t began, int64_t error) {
+  for (NotedTimes& noted : result.noted) noted.issued += began - error, noted.ended += began + error;
+}
+
 int64_t began_late(const RunResult& result, const RankClock& clock) { return result.began ? result.began - clock.start : 0; }
 
 void save_offset(ByteWriter& out, const ClockOffset& compared) {
@@ -212,6 +217,7 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
     if (!clients.merge(in.text(), rank) || !in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     share.add_part(part, same_wire);
+    move_to_common_start(rows.back().result, rows.back().began, rows.back().clock.before.error);
     if (report.aftermath.empty() && !aftermath.empty())
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
     merge_result(report.result, rows.back().result, report.options);
@@ -232,6 +238,7 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExch
                                 .began = began_late(report.result, clock)}};
   bool whole = lost.empty();
   RankClients clients(report, cluster.size());
+  move_to_common_start(report.result, rows[0].began, 0);
   if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, clients), std::back_inserter(rows));
   if (!whole) add_aftermath(report, fmt::format("{}: results are those of {} of {} ranks", lost, rows.size(), cluster.size()));
   try {

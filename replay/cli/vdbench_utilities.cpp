@@ -13,10 +13,7 @@
 #include "util/units.hpp"
 #include "workloads/vdbench/language/values.hpp"
 #include "workloads/vdbench/pages/flatfile_reader.hpp"
-#include "workloads/vdbench/utilities/block_text.hpp"
-#include "workloads/vdbench/utilities/disks.hpp"
-#include "workloads/vdbench/utilities/error_log_reader.hpp"
-#include "workloads/vdbench/utilities/estimates.hpp"
+#include "workloads/vdbench/utilities/utilities.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
 
 namespace fsr {

@@ -68,10 +68,11 @@ struct RunOptions {
   bool compare_data = true;        // compare content as well, if it was captured
   bool stop_on_error = false;      // end when an operation fails in another way than recorded; needs `compare`
   size_t mismatches = 20;          // number of mismatches that are described
-  const CredentialMap* credentials = nullptr;  // users to act as; null: the user of this process
-  ObjectSet* known = nullptr;                  // objects whose ids the target has mapped; the run adds those that it maps
-  KnockOnTracker* knock_on = nullptr;          // told of operations that other processes can't do; null: the run's own
-  Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
+  const CredentialMap* credentials = nullptr;    // users to act as; null: the user of this process
+  ObjectSet* known = nullptr;                    // objects whose ids the target has mapped; the run adds those that it maps
+  KnockOnTracker* knock_on = nullptr;            // told of operations that other processes can't do; null: the run's own
+  const std::vector<uint64_t>* noted = nullptr;  // operations whose times the result has, in ascending order; null: none
+  Recording* record = nullptr;                   // receives what is issued and its outcomes; must be started
   // Set for a source that waits for operations: the run then begins before the window is full. The planner's thread calls it with
   // a flag that is true once nothing more is to be issued; valid until the end of the run.
   std::function<void(const std::atomic<bool>& ended)> live;
@@ -118,6 +119,12 @@ struct Mismatch {
   ThreadId thread = 0;
   std::string expected, got;  // "ENOENT", "ok", "4096 bytes", "other content"
   int64_t issued = 0;         // ns since the start of the run
+};
+
+// When an operation was issued and completed, ns since the start of the run.
+struct NotedTimes {
+  uint64_t seq = 0;
+  int64_t issued = 0, ended = 0;
 };
 
 enum class Limit : uint8_t {
@@ -188,6 +195,7 @@ struct RunResult {
   Differences differences;  // all of them, in groups
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
+  std::vector<NotedTimes> noted;     // of RunOptions::noted, those that were issued
   bool stopped = false;              // ended early because of stop, duration or an error
   bool stopped_on_error = false;
   bool stopped_on_difference = false;  // true: an outcome without an error stopped it

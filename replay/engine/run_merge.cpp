@@ -206,6 +206,9 @@ void save_result(ByteWriter& out, const RunResult& r) {
   save_differences(out, r.differences);
   save_made_of(out, r.made_of);
   save_left_out(out, r.left_out);
+  out.varint(r.noted.size());
+  for (const NotedTimes& noted : r.noted)
+    for (uint64_t number : {noted.seq, uint64_t(noted.issued), uint64_t(noted.ended)}) out.varint(number);
   out.u8(r.cause.has_value());
   if (r.cause) save_cause(out, *r.cause);
 }
@@ -220,6 +223,11 @@ RunResult load_result(ByteReader& in) {
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.differences.add(load_difference(in));
   r.made_of = load_made_of(in);
   r.left_out = load_left_out(in);
+  for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) {
+    NotedTimes& noted = r.noted.emplace_back();
+    noted.seq = in.varint();
+    for (int64_t* time : {&noted.issued, &noted.ended}) *time = int64_t(in.varint());
+  }
   if (in.u8()) r.cause = load_cause(in);
   return r;
 }
@@ -250,6 +258,7 @@ void add_result(RunResult& into, const RunResult& part) {
   into.differences.merge(part.differences);
   into.made_of.merge(part.made_of);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
+  into.noted.insert(into.noted.end(), part.noted.begin(), part.noted.end());
   if (part.cause && (!into.cause || part.cause->seq < into.cause->seq)) into.cause = part.cause;
 }
 

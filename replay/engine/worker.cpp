@@ -375,6 +375,8 @@ void Worker::account(Node& node, int64_t due, int64_t stalled, bool failed) {
   result_.planned = std::max(result_.planned, due - run_.start);
   result_.recorded = std::max(result_.recorded, op.end() - run_.options.from);
   result_.auxiliary += outcome.auxiliary;
+  if (run_.options.noted && std::ranges::binary_search(*run_.options.noted, op.seq))
+    result_.noted.push_back({op.seq, node.issued - run_.start, node.ended - run_.start});
   node.each_edge([&](const Edge& e) { result_.violations += e.satisfied > node.issued; });
 
   uint64_t bytes = 0;

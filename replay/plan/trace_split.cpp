@@ -131,6 +131,8 @@ void SplitSurvey::add(const Op& op, const Linearizer& order) {
   }
   if (ok && (op.kind == OpKind::release || op.kind == OpKind::releasedir)) close(op.handle);
 
+  final_.add(op, thread);
+  if (entered_ % kUnfinished == 0) check_memory();
   // Objects that no operation made belong to the image, which each rank knows from the start.
   if (ok && op.object && !makes_object(op)) known_.insert(op.object);
   const auto slot = uint32_t(entered_++ % kUnfinished);
@@ -150,9 +152,13 @@ void SplitSurvey::wait_for(const Op& op, uint32_t thread, const Recent& earlier)
   pair.earlier = earlier.kind;
   pair.waiting = thread;
   pair.name = op.name.empty() ? op.name2 : op.name;
+  check_memory();
+}
+
+void SplitSurvey::check_memory() const {
   constexpr size_t kTaken = 64;  // bytes of the index entry of each, about
   if (pairs_.size() * (sizeof(Pair) + kTaken) + threads_.size() * (sizeof(Thread) + kTaken) +
-          (open_.size() + before_.size() + holders_.size() + lockers_.size()) * kTaken >
+          (open_.size() + before_.size() + holders_.size() + lockers_.size()) * kTaken + final_.memory() >
       memory_)
     throw std::length_error(fmt::format(
         "{} threads depend on each other in {} ways, whose list requires more than {} of memory; use one rank, or --clones",
@@ -208,6 +214,13 @@ TraceSplit SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
     const uint32_t a = uint32_t(key >> 32), b = uint32_t(key);
     split.first_cut.push_back(text(*pair, a == pair->waiting ? b : a));
   }
+  for (const FinalOrder::Pair& pair : final_.pairs()) {
+    if (rank_of_thread[pair.earlier_thread] == rank_of_thread[pair.later_thread]) continue;
+    split.ordered.push_back(pair);
+    split.noted.insert(split.noted.end(), {pair.earlier, pair.later});
+  }
+  std::ranges::sort(split.noted);
+  split.noted.erase(std::ranges::unique(split.noted).begin(), split.noted.end());
   return split;
 }
 

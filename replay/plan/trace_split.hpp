@@ -5,7 +5,8 @@
 // open. No rank could issue the operations of one of them alone. Among the resulting groups, those that waited most for each
 // other are joined. The joined groups are assigned in order of load, the largest first. Each goes to the rank with which it
 // shares most waits, as long as that rank stays below kMostLoad of the mean load. Waits of one rank for another are cut: they are
-// counted and do not take place. All ranks get the same result without messages. Use from one thread.
+// counted and do not take place. Changes whose order the final tree shows are listed, to be checked after the run. All ranks get
+// the same result without messages. Use from one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "op.hpp"
 #include "plan/dependencies.hpp"
+#include "plan/final_order.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -42,6 +44,9 @@ class TraceSplit {
   std::vector<Share> shares;           // by rank
   uint64_t waits = 0, cut = 0;         // waits of one operation for another
   std::vector<std::string> first_cut;  // "lookup a.o of thread 12 (ld) waits for create of thread 3 (cc1)"
+
+  std::vector<FinalOrder::Pair> ordered;  // changes of two ranks
+  std::vector<uint64_t> noted;            // the operations in `ordered`, in ascending order
 
   double cut_part() const { return waits ? double(cut) / double(waits) : 0; }
 
@@ -93,6 +98,7 @@ class SplitSurvey {
   void close(HandleId handle);
   void remove(ObjectId object, uint32_t thread);
   void wait_for(const Op& op, uint32_t thread, const Recent& earlier);
+  void check_memory() const;
   std::vector<unsigned> share_out(unsigned ranks);  // returns the rank of each thread
   std::string text(const Pair& pair, uint32_t earlier) const;
 
@@ -106,6 +112,7 @@ class SplitSurvey {
   std::vector<Recent> recent_;  // by slot of dependencies_
   ObjectSet known_;
   Dependencies dependencies_;
+  FinalOrder final_;
   std::vector<Wait> waits_;
   uint64_t entered_ = 0, all_waits_ = 0;
 };

@@ -18,12 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   try {
     StatementReader reader({{"v", "4k"}, {"w", "x,(\""}}, open);
-    const Definitions all = define(reader.read({{"input", text}}));
-    if (all.runs.empty()) abort();
+    Mistakes mistakes;
+    const Definitions all = define(reader.read({{"input", text}}), mistakes);
+    const bool fine = mistakes.count() == 0;
+    if (all.runs.empty() && fine) abort();
     uint64_t rounds = 1;  // planning all of them may take any time
     for (const Run& run : all.runs)
       for (const Loop& loop : run.loops) rounds *= loop.numbers.size();
-    if (rounds <= 1000 && simulate(plan_runs(all)).empty()) abort();
+    if (rounds <= 1000 && simulate(plan_runs(all, mistakes)).empty()) abort();
+    if (fine) mistakes.check();
   } catch (const ParameterError&) {
   } catch (const std::runtime_error& e) {
     if (std::string_view(e.what()).find(": ") == std::string_view::npos) abort();

@@ -486,3 +486,47 @@ TEST_CASE("a split trace on a shared directory has every recorded outcome") {
   CHECK(left == std::set<std::string>{".fsreplay", "d", "d/f", "old"});
   CHECK(std::filesystem::file_size(directory.path() + "/d/f") == 5000);
 }
+
+TEST_CASE("pairs of changes are found whose order the final tree shows") {
+  FinalOrder order;
+  uint64_t seq = 0;
+  auto after = [&](Op op) {  // returns the numbers of the operations that this one must follow
+    op.seq = ++seq;
+    const size_t known = order.pairs().size();
+    order.add(op, op.thread);
+    std::vector<uint64_t> earlier;
+    for (size_t i = known; i < order.pairs().size(); ++i) {
+      CHECK(order.pairs()[i].later == seq);
+      earlier.push_back(order.pairs()[i].earlier);
+    }
+    return earlier;
+  };
+  auto writes = [](ThreadId thread, uint64_t offset, uint64_t length) {
+    return io_op({0, 1, thread}, OpKind::write, 10, thread, offset, length);
+  };
+  using Numbers = std::vector<uint64_t>;
+  CHECK(after(writes(1, 0, 100)) == Numbers{});
+  CHECK(after(writes(1, 100, 100)) == Numbers{});
+  CHECK(after(writes(2, 200, 100)) == Numbers{});                    // other bytes
+  CHECK(after(writes(2, 150, 10)) == Numbers{2});                    // 2 stands for 1
+  CHECK(after(writes(2, 160, 10)) == Numbers{});                     // follows 4
+  CHECK(after(writes(1, 150, 5)) == Numbers{5});                     // 5 stands for 4
+  CHECK(after(io_op({0, 1, 3}, OpKind::read, 10, 3)) == Numbers{});  // its outcome shows the order
+  Attr size;
+  size.valid = kAttrSize;
+  Op cut = object_op({0, 1, 3}, OpKind::setattr, 10);
+  cut.set = &size;
+  Numbers all = after(cut);
+  std::ranges::sort(all);
+  CHECK(all == Numbers{3, 5, 6});
+  auto renames = [](ThreadId thread, std::string_view from) {
+    Op op = name_op({0, 1, thread}, OpKind::rename, 1, from, 20 + thread);
+    op.parent2 = 1;
+    op.name2 = "x";
+    return op;
+  };
+  CHECK(after(renames(1, "a")) == Numbers{});
+  CHECK(after(renames(2, "b")) == Numbers{9});
+  CHECK(after(name_op({0, 1, 3}, OpKind::unlink, 1, "x", 22)) == Numbers{10});
+  CHECK(after(name_op({0, 1, 4}, OpKind::unlink, 1, "x", 22, ENOENT)) == Numbers{});
+}

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/plan/planned_run.hpp"
+#include "vdbench_checked.hpp"
 
 using namespace fsr::vdbench;
 
@@ -23,18 +22,18 @@ std::string open_none(const std::string& name) {
 
 Definitions read(const std::string& text, std::map<std::string, std::string> names = {}) {
   StatementReader reader(std::move(names), open_none);
-  return define(reader.read({{"f", text}}));
+  return checked_define(reader.read({{"f", text}}));
 }
 
 std::string simulated(const std::string& text, std::map<std::string, std::string> names = {}) {
   const Definitions all = read(text, std::move(names));
-  return simulate(plan_runs(all));
+  return simulate(checked_plan(all));
 }
 
 std::string complaint(const std::string& text) {
   try {
     const Definitions all = read(text);
-    plan_runs(all);
+    checked_plan(all);
   } catch (const std::runtime_error& e) {
     return e.what();
   }
@@ -83,7 +82,7 @@ TEST_CASE("vdbench's loops of seekpct and operations replace those of the defaul
       "sd=sd1,lun=/x,size=16m,openflags=0x1000\nwd=wd1,sd=sd1\nrd=default,forseekpct=(0,50),io=max\n"
       "rd=rd1,wd=wd1,forseekpct=(eof,100,seqnz)\nrd=rd2,wd=wd1\n");
   REQUIRE(all.storages[0].flags.flags == O_DSYNC);
-  const std::vector<PlannedRun> runs = plan_runs(all);
+  const std::vector<PlannedRun> runs = checked_plan(all);
   REQUIRE(runs.size() == 5);
   REQUIRE(runs[0].workloads[0].seek == Seek::once);
   REQUIRE(runs[1].workloads[0].seek_percent == 100);
@@ -106,7 +105,7 @@ TEST_CASE("vdbench's parser reads numbers, times and percentages") {
   REQUIRE(all.runs[0].warmup == 3600);
   REQUIRE(all.runs[0].rates.size() == 3);
   // One format, then three rates in each of three rounds.
-  REQUIRE(plan_runs(all).size() == 10);
+  REQUIRE(checked_plan(all).size() == 10);
 }
 
 TEST_CASE("vdbench's parser substitutes variables and includes files") {
@@ -171,7 +170,7 @@ TEST_CASE("vdbench divides threads and rates among FSDs and operations") {
   const Definitions all = read(
       "fsd=fsd,anchor=/d,count=(1,2)\nfwd=default,threads=9\nfwd=a,fsd=fsd*,skew=60\nfwd=b,fsd=fsd1\n"
       "rd=rd1,fwd=*,fwdrate=100,operations=(read,create)\n");
-  const PlannedRun run = plan_runs(all).at(0);
+  const PlannedRun run = checked_plan(all).at(0);
   REQUIRE(run.file_works.size() == 6);
   REQUIRE(run.file_works[0].workload.threads == 2);
   REQUIRE(run.file_works[0].share == 15);
@@ -314,7 +313,7 @@ TEST_CASE("vdbench's parser reads rates and priorities of WDs, and the number of
                                "rd=rd1,wd=wd*,iorate=(500,max)\nrd=rd2,wd=wd1,iorate=max\n");
   REQUIRE(all.general.repeats.times == 0);
   REQUIRE(all.general.repeats.seconds == 7200);
-  const std::vector<PlannedRun> runs = plan_runs(all);
+  const std::vector<PlannedRun> runs = checked_plan(all);
   REQUIRE(runs.size() == 3);
   REQUIRE(runs[0].raw_works[0].rate == 100);
   REQUIRE(runs[0].raw_works[0].share == Approx(20));
@@ -338,7 +337,7 @@ TEST_CASE("vdbench's parser reads concatenated SDs") {
   const Definitions all = read(three +
                                "wd=wd1,sd=(sd1,sd3)\nwd=wd2,sd=*,threads=3\nrd=rd1,wd=*,iorate=10\nrd=rd2,wd=wd1,iorate=10,"
                                "forthreads=7\n");
-  const std::vector<PlannedRun> runs = plan_runs(all);
+  const std::vector<PlannedRun> runs = checked_plan(all);
   REQUIRE(runs[0].raw_works.size() == 2);
   const Storage& first = runs[0].storages[runs[0].raw_works[0].storage];
   REQUIRE(first.name == "wd1_sds");

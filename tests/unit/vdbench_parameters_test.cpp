@@ -6,10 +6,9 @@
 #include <string>
 
 #include "catch.hpp"
+#include "vdbench_checked.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/language/checks.hpp"
-#include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/plan/planned_run.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 
 using namespace fsr::vdbench;
@@ -18,7 +17,7 @@ namespace {
 
 Definitions read(const std::string& text) {
   StatementReader reader({}, [](const std::string& name) -> std::string { throw std::runtime_error(name); });
-  return define(reader.read({{"f", text}}));
+  return checked_define(reader.read({{"f", text}}));
 }
 
 const std::string kSd = "sd=sd1,lun=/x,size=16m\n", kWd = "wd=wd1,sd=sd1\n";
@@ -54,13 +53,13 @@ TEST_CASE("vdbench's parser takes a comma at the end of all files, and goes on i
   const std::string complete = kSd + kWd + "rd=rd1,wd=wd1,iorate=10,elapsed=20";
   for (const char* end : {",", ",\n", ",\n\n* more\n", ", elapsed=10\n"}) REQUIRE(read(complete + end).runs.at(0).elapsed == 20);
   StatementReader reader({}, [](const std::string& name) -> std::string { throw std::runtime_error(name); });
-  const Definitions all = define(reader.read({{"f", complete + ",\n"}, {"g", "warmup=4\n"}}));
+  const Definitions all = checked_define(reader.read({{"f", complete + ",\n"}, {"g", "warmup=4\n"}}));
   REQUIRE(all.runs.at(0).warmup == 4);
 }
 
 TEST_CASE("vdbench's RD without a WD has the defaults of WDs") {
   const Definitions all = read(kSd + "wd=default,xfersize=8k,rdpct=0\nrd=rd1,sd=sd1,iorate=max\n");
-  const PlannedRun run = plan_runs(all).at(0);
+  const PlannedRun run = checked_plan(all).at(0);
   REQUIRE(run.raw_works.at(0).workload.transfers.only() == 8192);
   REQUIRE(run.raw_works.at(0).workload.read_percent == 0);
 }
@@ -92,7 +91,7 @@ TEST_CASE("vdbench's parser reads all forms of values") {
   REQUIRE(all.systems[0].anchor == "/d");
   REQUIRE(all.file_workloads[0].transfers.only() == 1000);
   REQUIRE(!all.runs[0].format.any());
-  const std::vector<PlannedRun> runs = plan_runs(all);
+  const std::vector<PlannedRun> runs = checked_plan(all);
   REQUIRE(runs.size() == 4);
   REQUIRE(runs[0].systems[0].depth == 2);
   REQUIRE(runs[0].systems[0].sizes[0].first == 1536);
@@ -100,7 +99,7 @@ TEST_CASE("vdbench's parser reads all forms of values") {
   REQUIRE(runs[0].content.compression == 2.5);
   const Definitions raw =
       read(kSd + "wd=wd1,sd=sd1,xfersize=(4k,33.3,8k,33.3,16k,33.3)\nrd=rd1,wd=wd1,iorate=1,forseekpct=(0-100,50),maxdata=2\n");
-  REQUIRE(plan_runs(raw).at(1).workloads[0].seek_percent == 50);
+  REQUIRE(checked_plan(raw).at(1).workloads[0].seek_percent == 50);
   REQUIRE(raw.runs[0].max_data == 2);
 }
 
@@ -108,7 +107,7 @@ TEST_CASE("vdbench's range over the end continues at the beginning") {
   constexpr uint64_t kSize = 1 << 20, kQuarter = kSize / 4;
   for (const char* seek : {"0", "100"}) {
     const PlannedRun run =
-        plan_runs(read(kSd + "wd=wd1,sd=sd1,range=(75,125),seekpct=" + seek + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+        checked_plan(read(kSd + "wd=wd1,sd=sd1,range=(75,125),seekpct=" + seek + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
     const RawWork& work = run.raw_works.at(0);
     const Areas areas(work, run.storages[0], kSize, true);
     Cursors cursors(1);
@@ -127,7 +126,7 @@ TEST_CASE("vdbench's range over the end continues at the beginning") {
 TEST_CASE("vdbench rounds the ends of a range down to the largest transfer, and a WD's range replaces its SD's") {
   auto offsets = [](const std::string& sd, const std::string& wd, uint64_t size, bool device) {
     const PlannedRun run =
-        plan_runs(read("sd=sd1,lun=/x,size=16m" + sd + "\nwd=wd1,sd=sd1,rdpct=0" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+        checked_plan(read("sd=sd1,lun=/x,size=16m" + sd + "\nwd=wd1,sd=sd1,rdpct=0" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
     const RawWork& work = run.raw_works.at(0);
     const Areas areas(work, run.storages[0], size, device);
     Cursors cursors(1);
@@ -160,7 +159,7 @@ TEST_CASE("vdbench rounds the ends of a range down to the largest transfer, and 
 }
 
 TEST_CASE("vdbench's format writes an SD from end to end") {
-  PlannedRun run = plan_runs(read(kSd + "wd=wd1,sd=sd1,rdpct=0,seekpct=eof,xfersize=1000k\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+  PlannedRun run = checked_plan(read(kSd + "wd=wd1,sd=sd1,rdpct=0,seekpct=eof,xfersize=1000k\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
   RawWork& work = run.raw_works.at(0);
   auto written = [&] {
     const Areas areas(work, run.storages[0], 5 << 20, false);
@@ -212,15 +211,15 @@ TEST_CASE("clients of a vdbench host are hosts of its machine, the first in its 
 
 TEST_CASE("vdbench's ranges of numbers go up, and its titles have the warmup, as in 5.04") {
   const std::string text =
-      simulate(plan_runs(read("\xEF\xBB\xBF" + kSd + kWd + "rd=rd1,wd=wd1,iorate=10,warmup=15,forrdpct=(100-0,10)\n")));
+      simulate(checked_plan(read("\xEF\xBB\xBF" + kSd + kWd + "rd=rd1,wd=wd1,iorate=10,warmup=15,forrdpct=(100-0,10)\n")));
   CHECK(text.starts_with("Simulating RD=rd1; I/O rate: 10; elapsed=30 warmup=15; For loops: rdpct=100\n1 runs, 45 seconds"));
 }
 
 TEST_CASE("vdbench notes threads that can't be divided among FSDs and operations") {
   const std::string fsds = "fsd=fsd,anchor=/d,count=(1,3)\nfwd=fwd1,fsd=fsd*,threads=";
   const std::string rd = "rd=rd1,fwd=fwd1,fwdrate=10,operations=(read,write)\n";
-  CHECK(plan_runs(read(fsds + "12\n" + rd)).at(0).notes.empty());
-  CHECK(plan_runs(read(fsds + "20\n" + rd)).at(0).notes ==
+  CHECK(checked_plan(read(fsds + "12\n" + rd)).at(0).notes.empty());
+  CHECK(checked_plan(read(fsds + "20\n" + rd)).at(0).notes ==
         std::vector<std::string>{"rd=rd1,fwd=fwd1: Mismatch between threads requested (20) and used (18)"});
 }
 
@@ -257,7 +256,7 @@ TEST_CASE("vdbench makes one level of directories for depth=0, too") {
 }
 
 TEST_CASE("vdbench passes over format= of a run on SDs") {
-  const std::vector<PlannedRun> runs = plan_runs(read(kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=(restart,only)\n"));
+  const std::vector<PlannedRun> runs = checked_plan(read(kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=(restart,only)\n"));
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].notes == std::vector<std::string>{"rd=rd1: format= has no effect on SDs"});
 }
@@ -265,7 +264,7 @@ TEST_CASE("vdbench passes over format= of a run on SDs") {
 TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   auto areas = [](const std::string& sd, const std::string& wd, bool device) {
     const PlannedRun run =
-        plan_runs(read("sd=sd1,lun=/x,size=1m" + sd + "\nwd=wd1,sd=sd1" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+        checked_plan(read("sd=sd1,lun=/x,size=1m" + sd + "\nwd=wd1,sd=sd1" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
     Areas(run.raw_works.at(0), run.storages[0], 1 << 20, device);
   };
   const std::string hits = ",hitarea=4k", all_hits = ",rhpct=50";

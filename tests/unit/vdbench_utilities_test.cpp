@@ -8,8 +8,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "workloads/vdbench/utilities/error_log_reader.hpp"
-#include "workloads/vdbench/utilities/estimates.hpp"
+#include "workloads/vdbench/utilities/utilities.hpp"
 
 using namespace fsr::vdbench;
 

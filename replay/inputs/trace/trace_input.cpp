@@ -119,6 +119,7 @@ class TraceInput final : public Input {
     if (!split_) return &whole;
     const SplitTimes times{.from = run.from, .to = run.to, .scale = run.timing == Timing::original ? run.scale : 0};
     run.knock_on = &knock_on_.emplace();
+    run.noted = &split_->noted;
     own_ = std::make_unique<SplitSource>(whole, *split_, rank_, *run.known, times, [this](const Op& op) {
       if (leads_out(op) || target_->fidelity(op) == Fidelity::impossible) knock_on_->not_done_elsewhere(op);
     });
@@ -161,12 +162,12 @@ class TraceInput final : public Input {
     section->order = order_of(options_.order);
     section->scale = scale();
     section->clones = options_.clones.all;
+    section->split = split_;
     section->add_run(report.result);
     if (!header().filter.empty()) section->warnings = {what_was_filtered()};
     const TraceClosing* closing = trace_.closing();
     if (const std::string names = unseen_names(header(), closing); !names.empty())
       section->warnings.push_back("the capture did not see " + names + "; operations that need them fail or differ");
-    section->split = split_;
     section->learnt = counted_.learnt + (own_ ? own_->learnt() : 0);
     report.sections = {section};
   }

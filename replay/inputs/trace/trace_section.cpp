@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "engine/limit.hpp"
 #include "report/report.hpp"
@@ -16,11 +18,24 @@ namespace fsr {
 // second for an object that another rank was to make, and a busy machine adds to that.
 constexpr int64_t kLate = 2'000'000'000, kLatePart = 10;
 
+// Returns the ordered changes of two ranks that were both issued, and not surely one after the other.
+static std::vector<FinalOrder::Pair> swapped_in(const RunResult& run, const TraceSplit& split) {
+  std::unordered_map<uint64_t, const NotedTimes*> times;
+  for (const NotedTimes& noted : run.noted) times[noted.seq] = &noted;
+  std::vector<FinalOrder::Pair> swapped;
+  std::ranges::copy_if(split.ordered, std::back_inserter(swapped), [&](const FinalOrder::Pair& pair) {
+    const auto earlier = times.find(pair.earlier), later = times.find(pair.later);
+    return earlier != times.end() && later != times.end() && later->second->issued < earlier->second->ended;
+  });
+  return swapped;
+}
+
 void TraceSection::add_run(const RunResult& run) {
   planned = run.planned;
   recorded = run.recorded;
   elapsed = run.elapsed;
   missed = late_at_end(run) > std::max(kLate, run.planned / kLatePart);
+  if (split) swapped = swapped_in(run, *split);
 }
 
 std::string TraceSection::heading() const {
@@ -69,8 +84,9 @@ void TraceSection::json(nlohmann::json& document) const {
     shares.push_back({{"operations", share.operations}, {"streams", share.streams}, {"load", share.load}});
   nlohmann::json first = nlohmann::json::array();
   for (const std::string& cut : split->first_cut) first.push_back(json_text(cut));
-  document["split"] = {
-      {"waits", split->waits}, {"cut", split->cut}, {"first_cut", first}, {"looked_up", learnt}, {"shares", shares}};
+  document["split"] = {{"waits", split->waits},         {"cut", split->cut}, {"first_cut", first},
+                       {"looked_up", learnt},           {"shares", shares},  {"ordered", split->ordered.size()},
+                       {"not_in_order", swapped.size()}};
 }
 
 void TraceSection::facts(Facts& of_run) const {
@@ -82,6 +98,14 @@ std::vector<std::string> TraceSection::reasons() const {
   std::vector<std::string> reasons;
   if (!complete) reasons.push_back("the trace is incomplete");
   if (!damage.empty()) reasons.push_back(format_count(damage.size()) + " damaged or missing parts of the trace");
+  if (!swapped.empty()) {
+    const FinalOrder::Pair& first = swapped.front();
+    reasons.push_back(fmt::format(
+        "{} changes did not surely follow an earlier change of another rank, so the trees may differ: operation {} ({}) "
+        "after {} ({}){}",
+        format_count(swapped.size()), first.later, op_name(first.later_kind), first.earlier, op_name(first.earlier_kind),
+        swapped.size() > 1 ? ", …" : ""));
+  }
   if (missed)
     reasons.push_back(
         fmt::format("the schedule was missed: it took {} instead of {}", format_duration(elapsed), format_duration(planned)));

@@ -27,6 +27,7 @@ class TraceSection final : public ReportSection {
   int64_t planned = 0, recorded = 0;  // lengths of the schedule and of the replayed part of the trace, ns; 0: there was no run
   int64_t elapsed = 0;                // ns that the schedule took
   bool missed = false;                // true: that was far longer than planned
+  std::vector<FinalOrder::Pair> swapped;  // of split->ordered: the later one may have begun before the earlier one ended
 
   void add_run(const RunResult& run);
   std::string heading() const override;

@@ -121,6 +121,23 @@ def work(d, other):
 for pid in [child(work, "e" + str(i), "e" + str((i + 1) % 4)) for i in range(4)]:
     os.waitpid(pid, 0)
 """
+# Two processes that write to one file and rename to one name, the second after the first.
+OVERWRITES = HANDS + """
+def over(text, first):
+    if first:
+        for k in range(300):
+            put(text + str(k), text)
+    for name, at in ("x", 0), ("y", 4000):
+        fd = os.open(name, os.O_WRONLY)
+        os.pwrite(fd, text.encode() * 100, at)
+        os.close(fd)
+    put(text, text)
+    os.rename(text, "z")
+first = child(over, "first", True)
+os.waitpid(first, 0)
+time.sleep(0.5)
+os.waitpid(child(over, "later", False), 0)
+"""
 
 
 def captured(trace, script, *interpreter):
@@ -214,11 +231,30 @@ def left_out():
          and "mknod device" in one["followed_from"], (one, four))
 
 
+def swapped():
+    """Changes that the final tree shows and no outcome does: told when ranks made them in another order."""
+    os.makedirs("share", exist_ok=True)
+    for name in "x", "y":
+        with open(f"share/{name}", "wb") as file:
+            file.write(bytes(8192))
+    captured("over.zst", OVERWRITES, sys.executable, "-c")
+    kept = document(done := replay("over.zst", "kept", "--scale", "0.5x", "--ranks", "2", "--force", "--json"))
+    case("changes of two ranks that the schedule keeps in order", done.returncode == 0 and kept["split"]["ordered"] == 3
+         and kept["split"]["not_in_order"] == 0, (kept.get("not_clean"), kept.get("split")))
+    lost = document(done := replay("over.zst", "lost", "--ranks", "2", "--force", "--timing", "asap", "--json"))
+    case("changes of two ranks in another order: told, status 1", done.returncode == 1 and lost["split"]["not_in_order"] >= 2
+         and lost["matched"] == lost["issued"]
+         and any(re.fullmatch(r"[23] changes did not surely follow an earlier change of another rank, so the trees may differ: operation \d+ "
+                              r"\(\w+\) after \d+ \(\w+\), …", why) for why in lost["not_clean"]), (done.returncode, lost.get("not_clean"), lost.get("split")))
+    differ = run(f"{SOURCE}/tests/apps/compare-trees", "--content", "--ignore", ".fsreplay", "kept", "lost")
+    case("changes of two ranks in another order: the trees do differ", differ.returncode != 0, differ.stdout)
+
+
 def compiled():
     """A parallel make, whose linker reads what all compilers wrote."""
     run(f"{SOURCE}/tests/apps/make-input", "input")
     run("sh", "-c", "mkdir -p share && cp -a input/src/lib input/src/main.c input/src/Makefile share")
-    captured("make.zst", "make -s -j3 main.o $(ls lib/*.c | sed s/c$/o/); sleep 0.5; make -s prog && ./prog >printed")
+    captured("make.zst", "make -s -j3 main.o $(ls lib/*.c | sed s/c$/o/); sleep 0.5; make -s prog && sleep 0.5 && ./prog >printed")
     one = document(replay("make.zst", "made", "--scale", "0.5x", "--json"))
     split_well("make -j3, split over four ranks", replay("make.zst", "remade", "--scale", "0.5x", "--ranks", "4", "--json"), one, 4)
     alike("make -j3: the tree of one process", "made", "remade")
@@ -329,6 +365,7 @@ def main():
         split()
         moved()
         left_out()
+        swapped()
         compiled()
         followed()
         several_runs()

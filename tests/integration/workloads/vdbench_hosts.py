@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from hosts import NAMES, Hosts  # noqa: E402
@@ -95,6 +96,19 @@ def on_localhost():
     done = vdbench("point", text, "--allow-mount")
     case("the mount point is made", done.returncode == 0 and os.path.ismount("point/deep"), done)
     run("umount", "point/deep")
+    look = 'endcmd="grep remounted /proc/self/mounts >{}"'
+    text = "hd=hd1,system=localhost,mount=\"mount -t tmpfs none remounted\"\nsd=sd1,lun=remounted/disk,size=1m\nwd=w,sd=sd1\n" + "".join(
+        f"rd={name},wd=w,iorate=50,elapsed=2,{look.format('seen.' + name)}{mount}\n"
+        for name, mount in (("a", ""), ("b", ',mount="-t tmpfs -o size=3m"'), ("c", ",mount=reset")))
+    remounted = vdbench("remount", text, "--allow-mount")
+    run("umount", "remounted")
+    seen = [content(f"seen.{name}") for name in "abc"]
+    case("mount= of an RD: other options, and those of hd= again", remounted.returncode == 0 and [text.count("\n") for text in seen] == [1, 1, 1]
+         and ["size=3072k" in text for text in seen] == [False, True, False] and remounted.stdout.count("Starting RD=SD_format") == 3, (remounted, seen))
+    wrong = [vdbench("remount", *how) for how in ((text.replace("mount=reset", "mount=\"mount -t tmpfs\""),), (text[text.index("\n") + 1:],),
+                                                  (text, "--allow-mount", "-v"))]
+    case("mount= of an RD: with the command, without hd=, with data validation: refused", all(done.returncode == 2 and why in done.stderr for done, why in
+         zip(wrong, ("expected only options of mount(8)", "rd=b: mount= has options for mount= of an hd=", "not possible with mount="))), wrong)
     case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
     idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
     done = vdbench("idle", idle, "--ranks", "2")
@@ -125,6 +139,13 @@ def trees_of_hosts():
                    each + rd.format("(yes,directories)").replace("fwdrate=100", "fwdrate=max"), "--ranks", "4")
     made = sum(name.startswith("vdb_f") for _, _, files in os.walk("few") for name in files)
     case("ranks without a thread keep no files", done.returncode == 0 and made == 24, (made, done))
+    turns = hds(["localhost"] * 2) + fsd.format("").replace("both", "turns") + "".join(
+        f"fwd={name},host=hd{host},operation={what}\n" for name, host, what in (("d", 1, "mkdir"), ("c", 1, "create"), ("w", 1, "write"), ("r", 2, "read")))
+    done = vdbench("turns", turns + "".join(f"rd={name},fwd={name},fwdrate={rate},elapsed=2\n" for name, rate in (("d", "max"), ("c", "max"), ("w", 200), ("r", 100))), "--ranks", "2")
+    counts = [int(n.replace(",", "")) for n in re.findall(r"rank 1 .*: ([\d,]+) operations", done.stdout)]
+    made = re.findall(r"Files created: +(\d+)", done.stdout)
+    case("files that one host makes are found by another in a later run", done.returncode == 0 and made == ["24"] and counts[:3] == [0, 0, 0]
+         and abs(counts[3] - 200) <= 6, (counts, made, done))
     part = hds(["localhost"] * 3) + fsd.format("") + "fwd=w1,host=(hd1,hd3)\n" + rd.format("yes")
     done = vdbench("part", part, "--ranks", "3")
     counts = [int(n) for n in re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)]
@@ -148,6 +169,16 @@ def trees_of_hosts():
          all(abs(n - 150) <= 6 for n in counts[2:]), (sizes, counts, done))
     left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
     case("and leave nothing else there", left == [], left)
+    now = time.time_ns()
+    old, kept = [f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5"], [f"vdb_rank0.{now}", "vdb_rank1.7.txt", "vdb_rank3.6"]
+    for name in old + kept:
+        with open(f"both/{name}", "w", encoding="ascii") as file:
+            file.write("mine" * (name == kept[2]))
+    done = vdbench("part", part, "--ranks", "3")
+    left = sorted(name for name in os.listdir("both") if not name.endswith(".dir"))
+    case("what ranks left that died while trees were compared is removed by the next run", done.returncode == 0 and left == sorted(kept), (left, done))
+    for name in kept:
+        os.unlink(f"both/{name}")
     own = [os.path.abspath(f"{where}/own") for where in "ab"]
     for tree in own:
         subprocess.run(["mount", "--bind", tree, tree], check=True)

@@ -14,8 +14,8 @@ namespace fsr::vdbench {
 Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
   Anchor& target = *context_.target;
   Open in, out;
-  if (int error = co_await open(sim, *anchor_, from, true, false, &in)) {
-    anchor_->release(from);
+  if (int error = co_await open(sim, anchor_, from, true, false, &in)) {
+    anchor_.release(from);
     target.release(to);
     co_return error;
   }
@@ -24,17 +24,17 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
   if (target.file(to).exists) error = co_await unlink(sim, target, to, 0);
   if (error == 0) error = co_await open(sim, target, to, false, false, &out);
   const bool opened = error == 0;
-  co_await sim.move_to(anchor_->target_index());
-  const uint64_t size = anchor_->file(from).current;
+  co_await sim.move_to(anchor_.target_index());
+  const uint64_t size = anchor_.file(from).current;
   for (uint64_t offset = 0; error == 0 && offset < size;) {
-    const uint64_t length = std::min(draw_size(), size - offset);
+    const uint64_t length = std::min(settings().transfers.draw(random_), size - offset);
     const Op read{
-        .kind = OpKind::read, .object = anchor_->file(from).object, .handle = in.handle, .offset = offset, .length = length};
+        .kind = OpKind::read, .object = anchor_.file(from).object, .handle = in.handle, .offset = offset, .length = length};
     const Outcome& got = co_await sim.perform(read, row(Operation::read), {.want_data = true});
     error = got.error ? got.error : got.result != length ? EIO : 0;
     if (error == 0) scratch_.assign(got.data);
     if (error) {
-      failed(fmt::format("read lba={} size={}", offset, length), *anchor_, anchor_->structure().file_path(from), error, offset,
+      failed(fmt::format("read lba={} size={}", offset, length), anchor_, anchor_.structure().file_path(from), error, offset,
              length);
       break;
     }
@@ -46,15 +46,15 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
     if (error)
       failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error, offset,
              length);
-    co_await sim.move_to(anchor_->target_index());
+    co_await sim.move_to(anchor_.target_index());
     offset += length;
   }
-  co_await close(sim, *anchor_, in);
+  co_await close(sim, anchor_, in);
   if (opened) {
     co_await sim.move_to(target.target_index());
     if (error == 0) target.resized(to, size);
     co_await close(sim, target, out);
-    co_await sim.move_to(anchor_->target_index());
+    co_await sim.move_to(anchor_.target_index());
   } else {
     target.release(to);
   }
@@ -65,20 +65,20 @@ Task FileThread::copy(SimContext& sim) {
   for (;;) {
     if (co_await find(sim, Wanted::with_data, true)) co_return kOver;
     const uint32_t file = found_;
-    File& source = anchor_->file(file);
+    File& source = anchor_.file(file);
     // A file that is not chosen at random is copied only once.
     if (!settings().random_files && source.copied) {
-      anchor_->release(file);
+      anchor_.release(file);
       co_return kOver;
     }
     if (file >= context_.target->structure().files() ||
         !context_.target->exists(context_.target->structure().directory_of(file))) {
-      anchor_->release(file);
+      anchor_.release(file);
       if (co_await blocked(sim, kMissingParent)) co_return kOver;
       continue;
     }
     if (!context_.target->claim(file, true)) {
-      anchor_->release(file);
+      anchor_.release(file);
       if (co_await blocked(sim, kFileBusy)) co_return kOver;
       continue;
     }

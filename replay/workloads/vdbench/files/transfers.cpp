@@ -9,21 +9,10 @@
 
 namespace fsr::vdbench {
 
-uint64_t FileThread::draw_size() {
-  const auto& shares = settings().transfers.shares;
-  if (shares.size() == 1) return shares[0].first;
-  double at = random_.unit() * 100;
-  for (const auto& [size, share] : shares) {
-    if (at < share) return size;
-    at -= share;
-  }
-  return shares.back().first;
-}
-
 // True if the thread has transferred as much as it has to before it closes this file.
 bool FileThread::enough(const Open& open) const {
   const FileWorkload& s = settings();
-  const uint64_t size = anchor_->structure().size_of(open.file);
+  const uint64_t size = anchor_.structure().size_of(open.file);
   if (s.stop_after_percent) return open.bytes >= size * s.stop_after / 100;
   if (s.stop_after && open.blocks >= s.stop_after) return true;
   return s.random_io ? open.bytes >= size : s.stop_after == 0 && open.bytes >= size;
@@ -31,9 +20,9 @@ bool FileThread::enough(const Open& open) const {
 
 // Chooses offset and length of a transfer. False: the end of the file is reached.
 bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length) {
-  const File& file = anchor_->file(open.file);
-  const uint64_t end = reads ? file.current : anchor_->structure().size_of(open.file);
-  *length = draw_size();
+  const File& file = anchor_.file(open.file);
+  const uint64_t end = reads ? file.current : anchor_.structure().size_of(open.file);
+  *length = settings().transfers.draw(random_);
   if (settings().random_io) {
     const uint64_t blocks = end / *length;
     *offset = random_.below(blocks) * *length;
@@ -45,80 +34,65 @@ bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, 
   return true;
 }
 
-// Returns an errno, EIO for a short transfer, or kOver.
-Task FileThread::transfer_some(SimContext& sim, const Op& op) {
-  const bool reads = op.kind == OpKind::read;
-  const Row its_row = row(reads ? Operation::read : Operation::write);
-  if (validator_) return validator_->perform(sim, op, its_row, due_, anchor_->base_of(open_->file));
-  return transfer_unchecked(sim, op, its_row);
-}
-
-Task FileThread::transfer_unchecked(SimContext& sim, const Op& op, Row its_row) {
-  PerformOptions how{.due = due_};
-  if (op.kind == OpKind::write) how.payload = payload(open_->file, op.offset, op.length);
-  const Outcome& outcome = co_await sim.perform(op, its_row, how);
-  if (outcome.error) co_return outcome.error;
-  co_return outcome.result == op.length ? 0 : EIO;
-}
-
 Task FileThread::transfer(SimContext& sim, bool reads) {
   const FileWorkload& s = settings();
   uint64_t offset = 0, length = 0;
   if (open_ && (enough(*open_) || !place_transfer(*open_, reads, &offset, &length))) {
     // If a file is read or written in parts, the next use goes on there. After the end, it starts again.
-    const uint64_t size = anchor_->structure().size_of(open_->file);
-    anchor_->file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
+    const uint64_t size = anchor_.structure().size_of(open_->file);
+    anchor_.file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
     Open done = *open_;
     open_.reset();
-    co_await close(sim, *anchor_, done);
+    co_await close(sim, anchor_, done);
   }
   while (!open_) {
     const bool mixes = s.read_percent && *s.read_percent != 100;
     const bool for_read = reads && !mixes;
     const Wanted wanted = reads ? Wanted::with_data : s.random_io ? Wanted::existing : Wanted::either;
     if (co_await find(sim, wanted, !s.shared)) co_return kOver;
-    File& file = anchor_->file(found_);
+    File& file = anchor_.file(found_);
     const uint32_t chosen = found_;
-    if (!reads && s.deletes_first && file.exists && (s.stop_after == 0 || file.current == anchor_->structure().size_of(chosen)))
-      co_await unlink(sim, *anchor_, chosen, 0);
+    if (!reads && s.deletes_first && file.exists && (s.stop_after == 0 || file.current == anchor_.structure().size_of(chosen)))
+      co_await unlink(sim, anchor_, chosen, 0);
     Open opened;
-    if (co_await open(sim, *anchor_, chosen, for_read, false, &opened)) {
-      anchor_->release(chosen);
+    if (co_await open(sim, anchor_, chosen, for_read, false, &opened)) {
+      anchor_.release(chosen);
       co_return 0;
     }
     if (!s.random_io) {
       opened.next = s.stop_after ? file.position : 0;
-      const uint64_t size = anchor_->structure().size_of(chosen);
+      const uint64_t size = anchor_.structure().size_of(chosen);
       if (s.starts_anywhere && s.stop_after == 0)
-        opened.next = random_.below(std::max<uint64_t>(1, size / draw_size())) * draw_size();
+        opened.next =
+            random_.below(std::max<uint64_t>(1, size / settings().transfers.draw(random_))) * settings().transfers.draw(random_);
     }
     if (!place_transfer(opened, reads, &offset, &length)) {
       file.position = 0;
       opened.next = 0;
       if (!place_transfer(opened, reads, &offset, &length)) {  // the file is empty
-        co_await close(sim, *anchor_, opened);
+        co_await close(sim, anchor_, opened);
         if (co_await blocked(sim, kFileIsFull)) co_return kOver;
         continue;
       }
     }
     open_ = opened;
   }
-  const File& file = anchor_->file(open_->file);
+  const File& file = anchor_.file(open_->file);
   Op op{.kind = reads ? OpKind::read : OpKind::write};
   op.object = file.object;
   op.handle = open_->handle;
   op.offset = offset;
   op.length = length;
   op.result = length;
-  const int error = co_await transfer_some(sim, op);
+  const int error = co_await transfer_some(sim, op, open_->file, due_);
   if (error == kOver) co_return kOver;
   if (error)
-    failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), *anchor_,
-           anchor_->structure().file_path(open_->file), error, offset, length);
+    failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), anchor_,
+           anchor_.structure().file_path(open_->file), error, offset, length);
   open_->next = offset + length;
   open_->bytes += length;
   ++open_->blocks;
-  if (!reads && error == 0 && offset + length > file.current) anchor_->resized(open_->file, offset + length);
+  if (!reads && error == 0 && offset + length > file.current) anchor_.resized(open_->file, offset + length);
   co_return 0;
 }
 

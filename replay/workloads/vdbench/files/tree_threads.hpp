@@ -13,8 +13,7 @@
 #include "base/task.hpp"
 #include "threads/barrier.hpp"
 #include "threads/sim_context.hpp"
-#include "workloads/vdbench/files/blocked.hpp"
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 
@@ -58,7 +57,7 @@ class CleanThread final : public SimThread {
 
 // One thread of a format: makes directories by depth, then files with their content. With several ranks, only one makes the
 // directories.
-class FormatThread final : public SimThread {
+class FormatThread final : public TreeThread {
  public:
   struct Shared {
     const unsigned threads;  // number of threads on this rank
@@ -73,26 +72,16 @@ class FormatThread final : public SimThread {
   };
   // `number`: of this thread among those of all ranks. `turn`: of this thread among those of this rank.
   FormatThread(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned turn)
-      : context_(context), shared_(shared), format_(format), turn_(turn), writer_(number), validator_(context.validator()) {}
+      : TreeThread(context, number, true), shared_(shared), format_(format), turn_(turn) {}
   SimTask run(SimContext& sim) override;
-
-  const Events& events() const { return events_; }
 
  private:
   Task make_directories(SimContext& sim);  // returns 0, or ECANCELED if the run ends early
-  Task make_directory(SimContext& sim, uint64_t directory);
   Task make_file(SimContext& sim, uint32_t file);
-  Task write(SimContext& sim, const Op& op, uint32_t file);
-  void failed(const std::string& what, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
 
-  WorkContext& context_;
   Shared& shared_;
   const Format& format_;
   const unsigned turn_;
-  Events events_{};
-  std::string scratch_;
-  ContentWriter writer_;
-  const std::unique_ptr<Validator> validator_;  // may be null
 };
 
 }  // namespace fsr::vdbench

@@ -102,20 +102,26 @@ void check_run(const Run& run, bool files) {
       fail(run, "expected maxdata= in bytes: a multiple of the size is possible only with SDs");
 }
 
-void check_all(const Definitions& all, const SourcePosition& last) {
-  if (all.runs.empty()) throw ParameterError(last, "no run is defined, expected rd=");
-  for (const Storage& s : all.storages)
-    if (s.lun.empty()) throw ParameterError(s.position, fmt::format("sd={}: expected lun=", s.name));
-  check_content(all.general);
-  for (const Storage& s : all.storages) check_own_content(all.general, s);
-  for (const FileSystem& f : all.systems) check_own_content(all.general, f);
-  for (const FileSystem& f : all.systems)
-    if (f.anchor.empty()) throw ParameterError(f.position, fmt::format("fsd={}: expected anchor=", f.name));
-  for (const FileSystem& a : all.systems)
-    for (const FileSystem& b : all.systems) check_anchors(a, b);
-  check_targets(all);
+void check_all(const Definitions& all, const SourcePosition& last, Mistakes& mistakes) {
+  auto attempt = [&](auto check, const auto&... on) { mistakes.attempt([&] { check(on...); }); };
+  if (all.runs.empty() && !mistakes.count()) mistakes.add(ParameterError(last, "no run is defined, expected rd=").what());
+  attempt(check_content, all.general);
+  for (const Storage& s : all.storages) {
+    if (s.flawed) continue;
+    if (s.lun.empty()) mistakes.add(ParameterError(s.position, fmt::format("sd={}: expected lun=", s.name)).what());
+    attempt(check_own_content<Storage>, all.general, s);
+  }
+  for (const FileSystem& f : all.systems) {
+    if (f.flawed) continue;
+    if (f.anchor.empty()) mistakes.add(ParameterError(f.position, fmt::format("fsd={}: expected anchor=", f.name)).what());
+    attempt(check_own_content<FileSystem>, all.general, f);
+    for (const FileSystem& other : all.systems)
+      if (!other.flawed) attempt(check_anchors, f, other);
+  }
+  if (!mistakes.count()) attempt(check_targets, all);
   if (all.general.removes && all.files())
-    throw ParameterError(all.general.removes_position, "data_errors=remove: expected SDs, because only SDs can be removed");
+    mistakes.add(
+        ParameterError(all.general.removes_position, "data_errors=remove: expected SDs, because only SDs can be removed").what());
 }
 
 }  // namespace fsr::vdbench

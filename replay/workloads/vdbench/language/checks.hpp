@@ -9,10 +9,11 @@
 
 namespace fsr::vdbench {
 
-// `last`: position for a message on something that is missing. All throw ParameterError.
+// Throw ParameterError.
 void check_times(const Run& run);
 void check_run(const Run& run, bool files);
-void check_all(const Definitions& all, const SourcePosition& last);
+// `last`: position for a message on something that is missing.
+void check_all(const Definitions& all, const SourcePosition& last, Mistakes& mistakes);
 // Returns the steps of distribution=variable as rates with seconds, which may depend on elapsed=. Throws ParameterError.
 std::vector<std::pair<double, double>> timed_steps(const Run& run);
 

@@ -2,10 +2,8 @@
 #include "workloads/vdbench/language/definitions.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/hosts.hpp"
@@ -35,26 +33,33 @@ std::string without_slash(std::string anchor) {
 
 class Reader {
  public:
-  explicit Reader(std::vector<std::string> mistakes) : mistakes_(std::move(mistakes)) {}
+  explicit Reader(Mistakes& mistakes) : mistakes_(mistakes) {}
   Definitions read(const std::vector<Statement>& statements) {
+    all_.flawed = mistakes_.count() > 0;  // a statement is missing
     for (const Statement& statement : join_lines(statements))
-      for (const Statement& one : hosts_.repeat(statement)) attempt([&] { section(one); });
-    if (!mistakes_.empty()) throw std::runtime_error(fmt::format("{}", fmt::join(mistakes_, "\n")));
+      for (const Statement& one : hosts_.repeat(statement)) {
+        const size_t known = mistakes_.count(), storages = all_.storages.size(), workloads = all_.workloads.size(),
+                     systems = all_.systems.size(), works = all_.file_workloads.size(), runs = all_.runs.size();
+        mistakes_.attempt([&] { section(one); });
+        if (mistakes_.count() == known) continue;
+        const bool marked = mark_from(all_.storages, storages) + mark_from(all_.workloads, workloads) +
+                            mark_from(all_.systems, systems) + mark_from(all_.file_workloads, works) + mark_from(all_.runs, runs);
+        all_.flawed |= !marked && (section_ != Section::runs || same_word(one.parameters[0].values[0].text, "default"));
+      }
     finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].position);
     return std::move(all_);
   }
 
  private:
-  // Notes a mistake, so that those behind it are found, too. False: there was one.
+  // Marks the definitions of a statement with a mistake. False: there is none.
+  template <class List>
+  static bool mark_from(List& list, size_t first) {
+    for (size_t i = first; i < list.size(); ++i) list[i].flawed = true;
+    return first < list.size();
+  }
   template <class Act>
   bool attempt(Act act) {
-    try {
-      act();
-      return true;
-    } catch (const ParameterError& e) {
-      mistakes_.emplace_back(e.what());
-      return false;
-    }
+    return mistakes_.attempt(act);
   }
 
   void enter(Section section, const Parameter& p) {
@@ -252,6 +257,8 @@ class Reader {
       return;
     }
     if (timed) attempt([&] { check_times(run); });
+    if (!run.mount.empty() && std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
+      throw ParameterError(run.position, fmt::format("rd={}: mount= has options for mount= of an hd=, expected one", run.name));
     if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
       all_.runs.push_back(run);
@@ -261,9 +268,9 @@ class Reader {
   }
 
   void finish(const SourcePosition& last) {
-    if (!kind_) throw ParameterError(last, "no storage is defined, expected sd= or fsd=");
+    if (!kind_ && !all_.flawed) mistakes_.add(ParameterError(last, "no storage is defined, expected sd= or fsd=").what());
     for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
-    check_all(all_, last);
+    check_all(all_, last, mistakes_);
     all_.hosts = hosts_.all();
     all_.default_workload = workload_default_;
     all_.default_file_workload = file_workload_default_;
@@ -278,7 +285,7 @@ class Reader {
   }
 
   Definitions all_;
-  std::vector<std::string> mistakes_;
+  Mistakes& mistakes_;
   Section section_ = Section::general;
   std::optional<bool> kind_;  // true: trees of files
   Hosts hosts_;
@@ -291,8 +298,6 @@ class Reader {
 
 }  // namespace
 
-Definitions define(const std::vector<Statement>& statements, std::vector<std::string> mistakes) {
-  return Reader(std::move(mistakes)).read(statements);
-}
+Definitions define(const std::vector<Statement>& statements, Mistakes& mistakes) { return Reader(mistakes).read(statements); }
 
 }  // namespace fsr::vdbench

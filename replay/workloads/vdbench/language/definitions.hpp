@@ -10,8 +10,7 @@
 
 namespace fsr::vdbench {
 
-// Also checks whether the definitions fit together. Throws ParameterError, or std::runtime_error with a line for each mistake.
-// `mistakes`: those found before.
-Definitions define(const std::vector<Statement>& statements, std::vector<std::string> mistakes = {});
+// Also checks whether the definitions fit together. `mistakes`: gets those found. A definition that has one is flawed.
+Definitions define(const std::vector<Statement>& statements, Mistakes& mistakes);
 
 }  // namespace fsr::vdbench

@@ -72,10 +72,8 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"depth", [](FileSystem& f, const Parameter& p) { f.depth = std::max<uint64_t>(whole(p, 0, 64), 1); }},
     {"sizes", set_sizes},
     {"shared", [](FileSystem& f, const Parameter& p) { f.shared = yes_or_no(p); }},
-    {"wss", set_working_set},
-    {"workingsetsize", set_working_set},
-    {"totalsize", set_total},
-    {"total_size", set_total},
+    {"wss workingsetsize", set_working_set},
+    {"totalsize total_size", set_total},
     {"files", [](FileSystem& f, const Parameter& p) { f.files = whole(p, 1, kMostInDirectory); }},
     {"distribution",
      [](FileSystem& f, const Parameter& p) {
@@ -85,11 +83,8 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"openflags", [](FileSystem& f, const Parameter& p) { f.flags = open_flags(p); }},
     {"log", nullptr, kShown},
     {"mask", set_mask},
-    {"dedupratio", add_content<FileSystem>},
+    {"dedupratio dedupsets deduphotsets dedupflipflop", add_content<FileSystem>},
     {"dedupunit", nullptr, kForAll},
-    {"dedupsets", add_content<FileSystem>},
-    {"deduphotsets", add_content<FileSystem>},
-    {"dedupflipflop", add_content<FileSystem>},
 };
 
 void set_file_io(FileWorkload& w, const Parameter& p) {
@@ -155,8 +150,7 @@ void set_transfers(FileWorkload& w, const Parameter& p) {
 }
 
 const Keyword<FileWorkload> kFileWorkload[] = {
-    {"readpct", [](FileWorkload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
-    {"rdpct", [](FileWorkload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
+    {"readpct rdpct", [](FileWorkload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
     {"stopafter", set_stop_after},
     {"operation", [](FileWorkload& w, const Parameter& p) { w.operation = operation_of(single(p)); }},
     {"fileselect", set_file_select},

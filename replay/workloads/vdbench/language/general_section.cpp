@@ -96,54 +96,48 @@ bool is_no(const Parameter& p) {
                      [](const Value& v) { return same_word(v.text, "n") || same_word(v.text, "no"); });
 }
 
-void set_validation(General& g, const Parameter& p) {
-  Validation& v = g.validation;
-  v.on = !is_no(p);
-  refuse(p, "reportdedupsets", "dsim reports the duplicates of a file or device");
-  refuse(p, "ignore_zero_reads", "zeros in place of written data are a lost write");
+// A word of validate= or journal= that sets something to `value`; null: it sets nothing.
+struct Setting {
+  const char* word;
+  bool Validation::*part = nullptr;
+  bool value = true;
+};
+
+void set_words(Validation& v, const Parameter& p, std::span<const Setting> settings) {
+  std::vector<const char*> words;
+  for (const Setting& setting : settings) words.push_back(setting.word);
   for (const Value& value : p.values) {
-    switch (one_of(value, {"no", "yes", "read_after_write", "no_preread", "time"})) {
-      case 2:
-        v.reads_after = true;
-        break;
-      case 3:
-        v.reads_before = false;
-        break;
-      default:  // time: sectors always contain it
-        break;
-    }
+    const Setting& setting = settings[one_of(value, words)];
+    if (setting.part) v.*setting.part = setting.value;
+    v.recovers |= v.only_recovers;
   }
 }
 
+void set_validation(General& g, const Parameter& p) {
+  static const Setting kWords[] = {{"no"},
+                                   {"yes"},
+                                   {"read_after_write", &Validation::reads_after},
+                                   {"no_preread", &Validation::reads_before, false},
+                                   {"time"}};  // sectors always contain it
+  g.validation.on = !is_no(p);
+  refuse(p, "reportdedupsets", "dsim reports the duplicates of a file or device");
+  refuse(p, "ignore_zero_reads", "zeros in place of written data are a lost write");
+  set_words(g.validation, p, kWords);
+}
+
 void set_journal(General& g, const Parameter& p) {
-  Validation& v = g.validation;
-  v.journal = !is_no(p);
-  v.on |= v.journal;
+  static const Setting kWords[] = {{"yes"},
+                                   {"recover", &Validation::recovers},
+                                   {"only", &Validation::only_recovers},
+                                   {"noflush", &Validation::flushes, false},
+                                   {"maponly", &Validation::maps_only},
+                                   {"skip_read_all", &Validation::reads_all, false},
+                                   {"ignore_pending", &Validation::ignores_pending},
+                                   {"no"}};
+  g.validation.journal = !is_no(p);
+  g.validation.on |= g.validation.journal;
   refuse(p, "max=", "the journal grows as it needs to");
-  for (const Value& value : p.values) {
-    switch (one_of(value, {"yes", "recover", "only", "noflush", "maponly", "skip_read_all", "ignore_pending", "no"})) {
-      case 1:
-        v.recovers = true;
-        break;
-      case 2:
-        v.recovers = v.only_recovers = true;
-        break;
-      case 3:
-        v.flushes = false;
-        break;
-      case 4:
-        v.maps_only = true;
-        break;
-      case 5:
-        v.reads_all = false;
-        break;
-      case 6:
-        v.ignores_pending = true;
-        break;
-      default:
-        break;
-    }
-  }
+  set_words(g.validation, p, kWords);
 }
 
 }  // namespace
@@ -232,15 +226,12 @@ const Keyword<General> kGeneral[] = {
        g.content.pattern_file = single(p).text;
        g.pattern_position = g.content_position = p.values[0].position;
      }},
-    {"data_errors", set_data_errors},
-    {"dataerrors", set_data_errors},
+    {"data_errors dataerrors", set_data_errors},
     {"swat", nullptr, "Swat's format is not public"},
     {"validate", set_validation},
     {"journal", set_journal},
-    {"startcmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
-    {"start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
-    {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
-    {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
+    {"startcmd start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
+    {"endcmd end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"heartbeat_error", nullptr, "no command follows a lost rank; --patience says how long a rank may be silent"},
     {"debug",
      [](General&, const Parameter& p) {

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "workloads/vdbench/language/source_text.hpp"
 #include "workloads/vdbench/language/values.hpp"
@@ -21,13 +23,13 @@ inline constexpr const char
     *kShown = "fsshim capture records every operation instead";
 
 // True if the keyword of `parameter` is short for `name`, as "th" is for "threads".
-inline bool is_short_for(const Parameter& parameter, const char* name) {
+inline bool is_short_for(const Parameter& parameter, std::string_view name) {
   return parameter.keyword.size() >= 2 && begins_word(name, parameter.keyword);
 }
 
 template <class Settings>
 struct Keyword {
-  const char* name;
+  const char* names;                                            // separated by blanks; they mean the same
   void (*set)(Settings& settings, const Parameter& parameter);  // throws ParameterError; null: the keyword is refused
   const char* why = "";                                         // reason of a refusal
 };
@@ -36,15 +38,16 @@ struct Keyword {
 template <class Settings>
 void apply(std::span<const Keyword<Settings>> table, Settings& settings, const Parameter& parameter, const char* section) {
   const Keyword<Settings>* found = nullptr;
-  for (const Keyword<Settings>& keyword : table) {
-    const bool same = same_word(keyword.name, parameter.keyword);
-    if (same || (!found && is_short_for(parameter, keyword.name))) found = &keyword;
-    if (same) break;
+  bool same = false;
+  for (auto keyword = table.begin(); keyword != table.end() && !same; ++keyword) {
+    std::istringstream names(keyword->names);
+    for (std::string name; !same && names >> name;)
+      if ((same = same_word(name, parameter.keyword)) || (!found && is_short_for(parameter, name))) found = &*keyword;
   }
   if (!found)
     throw ParameterError(parameter.position,
                          fmt::format("'{}' is not known here, expected a parameter of {}", parameter.keyword, section));
-  if (!found->set) throw ParameterError(parameter.position, fmt::format("{}= is refused: {}", found->name, found->why));
+  if (!found->set) throw ParameterError(parameter.position, fmt::format("{}= is refused: {}", found->names, found->why));
   found->set(settings, parameter);
 }
 

@@ -139,6 +139,11 @@ void set_limit(Run& run, const Parameter& p) {
   run.*Bytes = n.value;
 }
 
+void set_mount(Run& run, const Parameter& p) {
+  run.mount = single(p).text;
+  if (run.mount.starts_with("mount")) throw ParameterError(p.values[0].position, "expected only options of mount(8)");
+}
+
 constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdpct", kRhpct[] = "rhpct", kWhpct[] = "whpct",
                kHitarea[] = "hitarea", kCompratio[] = "compratio", kDepth[] = "depth", kWidth[] = "width", kFiles[] = "files",
                kSize[] = "size", kTotalsize[] = "totalsize", kWss[] = "wss";
@@ -160,44 +165,25 @@ const Keyword<Run> kRun[] = {
     {"warmup", set_time<&Run::warmup, 0>},
     {"replay", nullptr, kReplay},
     {"pause", set_time<&Run::pause, 0>},
-    {"forxfersize", loop<kXfersize>},
-    {"forthreads", loop<kThreads>},
-    {"forrdpct", loop<kRdpct>},
-    {"forrhpct", loop<kRhpct>},
-    {"forwhpct", loop<kWhpct>},
-    {"forseekpct", loop_seek},
-    {"forhitarea", loop<kHitarea>},
-    {"forcompratio", loop<kCompratio>},
-    {"forcompression", loop_old_compression},
-    {"fordepth", loop<kDepth>},
-    {"forwidth", loop<kWidth>},
-    {"forfiles", loop<kFiles>},
-    {"forsizes", loop<kSize>},
-    {"fortotalsize", loop<kTotalsize>},
-    {"forwss", loop<kWss>},
-    {"forworkingsetsize", loop<kWss>},
+    {"forxfersize xfersize", loop<kXfersize>},
+    {"forthreads threads", loop<kThreads>},
+    {"forrdpct rdpct", loop<kRdpct>},
+    {"forrhpct rhpct", loop<kRhpct>},
+    {"forwhpct whpct", loop<kWhpct>},
+    {"forseekpct seekpct", loop_seek},
+    {"forhitarea hitarea", loop<kHitarea>},
+    {"forcompratio compratio", loop<kCompratio>},
+    {"forcompression compression", loop_old_compression},
+    {"fordepth depth", loop<kDepth>},
+    {"forwidth width", loop<kWidth>},
+    {"forfiles files", loop<kFiles>},
+    {"forsizes sizes", loop<kSize>},
+    {"fortotalsize totalsize", loop<kTotalsize>},
+    {"forwss wss forworkingsetsize workingsetsize", loop<kWss>},
     {"foroperations", loop_operations},
-    {"xfersize", loop<kXfersize>},
-    {"threads", loop<kThreads>},
-    {"rdpct", loop<kRdpct>},
-    {"rhpct", loop<kRhpct>},
-    {"whpct", loop<kWhpct>},
-    {"seekpct", loop_seek},
-    {"hitarea", loop<kHitarea>},
-    {"compratio", loop<kCompratio>},
-    {"compression", loop_old_compression},
-    {"depth", loop<kDepth>},
-    {"width", loop<kWidth>},
-    {"files", loop<kFiles>},
-    {"sizes", loop<kSize>},
-    {"totalsize", loop<kTotalsize>},
-    {"wss", loop<kWss>},
-    {"workingsetsize", loop<kWss>},
     {"distribution", set_distribution},
-    {"startcmd", [](Run& r, const Parameter& p) { r.start = commands_of(p); }},
-    {"start_cmd", [](Run& r, const Parameter& p) { r.start = commands_of(p); }},
-    {"endcmd", [](Run& r, const Parameter& p) { r.end = commands_of(p); }},
-    {"end_cmd", [](Run& r, const Parameter& p) { r.end = commands_of(p); }},
+    {"startcmd start_cmd", [](Run& r, const Parameter& p) { r.start = commands_of(p); }},
+    {"endcmd end_cmd", [](Run& r, const Parameter& p) { r.end = commands_of(p); }},
     {"fwdrate", set_rates},
     {"operations",
      [](Run& r, const Parameter& p) {
@@ -206,7 +192,7 @@ const Keyword<Run> kRun[] = {
      }},
     {"format", set_format},
     {"openflags", [](Run& r, const Parameter& p) { r.flags = open_flags(p); }},
-    {"mount", nullptr, "mount= of an hd= runs once, before everything is opened; startcmd= of an RD can mount something else"},
+    {"mount", set_mount},
 };
 
 // Reads iorate=(rate,seconds,rate,seconds,...). Rates may be percentages of the highest rate, and seconds percentages of

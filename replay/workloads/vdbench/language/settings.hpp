@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "util/random.hpp"
 #include "workloads/vdbench/language/source_text.hpp"
 #include "workloads/vdbench/language/values.hpp"
 
@@ -25,6 +26,7 @@ struct TransferSizes {
   uint64_t least = 0, most = 0, align = 0;  // align 0: `shares` are used instead
 
   uint64_t largest() const;
+  uint64_t draw(Random& random) const;
   uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several sizes
 };
 // Reads xfersize= of either kind, in multiples of `unit`. Throws ParameterError.
@@ -137,6 +139,7 @@ struct Storage {
   std::vector<size_t> parts{};       // numbers of the SDs that this one consists of, in their order
   std::vector<Parameter> content{};  // general parameters that hold for the content of this SD alone
   HostNumbers hosts{};
+  bool flawed = false;                                      // true: a mistake is in it, so that others may follow from it
   std::vector<std::pair<HostNumbers, std::string>> luns{};  // names on hosts; empty: `lun` on all hosts
 };
 
@@ -159,6 +162,7 @@ struct Workload {
   unsigned streams = 0, threads = 0;
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct FileSystem {
@@ -175,6 +179,7 @@ struct FileSystem {
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
   std::vector<Parameter> content{};       // as of a Storage
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -208,6 +213,7 @@ struct FileWorkload {
   unsigned threads = 1;
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Format {
@@ -262,8 +268,10 @@ struct Run {
   std::vector<Operation> operations;
   std::vector<Loop> loops;
   Commands start, end;
+  std::string mount;  // options for the mount= of all hosts, or "reset"; empty: nothing is mounted
   OpenFlags flags;
   HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Definitions {
@@ -276,6 +284,7 @@ struct Definitions {
   std::vector<FileWorkload> file_workloads;
   FileWorkload default_file_workload, format_workload;  // fwd=default, for RDs with FSDs only; fwd=format
   std::vector<Run> runs;
+  bool flawed = false;  // true: a mistake is in what all runs depend on
   bool files() const { return !systems.empty(); }
 };
 

@@ -33,6 +33,17 @@ uint64_t TransferSizes::largest() const {
   return largest;
 }
 
+uint64_t TransferSizes::draw(Random& random) const {
+  if (align) return least + random.below((most - least) / align + 1) * align;
+  if (shares.size() == 1) return shares[0].first;
+  double at = random.unit() * 100;
+  for (const auto& [size, share] : shares) {
+    if (at < share) return size;
+    at -= share;
+  }
+  return shares.back().first;
+}
+
 TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit) {
   const std::vector<Value>& v = parameter.values;
   TransferSizes sizes;

@@ -38,7 +38,7 @@ ParameterError::ParameterError(const SourcePosition& position, const std::string
 StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
     : substitutions_(std::move(substitutions)), open_(std::move(open)) {}
 
-std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts, std::vector<std::string>* mistakes) {
+std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts, Mistakes* mistakes) {
   mistakes_ = mistakes;
   for (const SourceText& text : texts) take(text, 0);
   // Texts follow one another as one. The original accepts a comma at their end, too.
@@ -46,9 +46,12 @@ std::vector<Statement> StatementReader::read(const std::vector<SourceText>& text
     pending_.characters.pop_back();
     pending_.positions.pop_back();
   }
-  if (!pending_.characters.empty()) cut();
-  for (const auto& [name, value] : substitutions_)
-    if (!used_[name]) throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", name, value, name));
+  if (!pending_.characters.empty()) noting([&] { cut(); });
+  for (const auto& its : substitutions_)
+    noting([&] {
+      if (!used_[its.first])
+        throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", its.first, its.second, its.first));
+    });
   return std::move(statements_);
 }
 
@@ -58,7 +61,9 @@ void StatementReader::take(const SourceText& source, unsigned depth) {
   size_t at = source.text.starts_with("\xEF\xBB\xBF") ? 3 : 0;  // after a byte order mark
   while (at < source.text.size()) {
     const size_t end = std::min(source.text.find('\n', at), source.text.size());
-    if (!take_line(file, directory_of(source.name), source.text.substr(at, end - at), ++number, depth)) break;
+    bool goes_on = true;
+    noting([&] { goes_on = take_line(file, directory_of(source.name), source.text.substr(at, end - at), ++number, depth); });
+    if (!goes_on) break;
     at = end + 1;
   }
 }
@@ -108,12 +113,15 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 
 void StatementReader::cut() {
   const Text text = std::exchange(pending_, {});
-  try {
-    std::ranges::move(cut_statements(text.characters, text.positions), std::back_inserter(statements_));
-  } catch (const ParameterError& e) {
-    if (!mistakes_) throw;
-    mistakes_->emplace_back(e.what());
-  }
+  std::ranges::move(cut_statements(text.characters, text.positions), std::back_inserter(statements_));
+}
+
+// Notes the std::runtime_error of `act`, or throws it if mistakes are not noted.
+void StatementReader::noting(const std::function<void()>& act) {
+  if (mistakes_)
+    mistakes_->attempt(act);
+  else
+    act();
 }
 
 void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/vdbench/language/mistakes.hpp"
+
 namespace fsr::vdbench {
 
 // Position in a parameter file; line and column count from 1.
@@ -56,8 +58,8 @@ class StatementReader {
   // `substitutions`: values of $NAME and !NAME.
   StatementReader(std::map<std::string, std::string> substitutions, Open open);
   // Returns the statements of the texts, in order. Throws ParameterError, and std::runtime_error for a substitution that is not
-  // used. `mistakes`: gets mistakes of single lines instead, if it is not null.
-  std::vector<Statement> read(const std::vector<SourceText>& texts, std::vector<std::string>* mistakes = nullptr);
+  // used. `mistakes`: gets them instead, if it is not null.
+  std::vector<Statement> read(const std::vector<SourceText>& texts, Mistakes* mistakes = nullptr);
   // Returns all lines read, as typed, for the report.
   const std::vector<std::string>& lines() const { return lines_; }
 
@@ -74,13 +76,14 @@ class StatementReader {
   void include(const Text& text, const std::string& directory, unsigned depth);
   Text substitute(const std::shared_ptr<const std::string>& file, const std::string& line, uint32_t number);
   void cut();  // pending_ into statements
+  void noting(const std::function<void()>& act);
 
   const std::map<std::string, std::string> substitutions_;
   const Open open_;
   std::map<std::string, bool> used_;
   Text pending_;  // statement that goes on in the next line
   std::vector<Statement> statements_;
-  std::vector<std::string>* mistakes_ = nullptr;
+  Mistakes* mistakes_ = nullptr;
   std::vector<std::string> lines_;
 };
 

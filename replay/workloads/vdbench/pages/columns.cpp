@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "util/clock_ns.hpp"
-#include "workloads/vdbench/pages/file_columns.hpp"
-#include "workloads/vdbench/pages/raw_columns.hpp"
 
 namespace fsr::vdbench {
 
@@ -25,8 +23,7 @@ std::string clock_text(int64_t wall) {
 std::string date_text(int64_t wall) { return fmt::format("{:%b %d, %Y}", fmt::localtime(time_t(wall / kSecond))); }
 
 std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, Layout layout) {
-  if (!runs.empty() && runs[0].systems.empty()) return std::make_unique<RawColumns>(layout);
-  return std::make_unique<FileColumns>(runs);
+  return !runs.empty() && runs[0].systems.empty() ? raw_columns(layout) : file_columns(runs);
 }
 
 }  // namespace fsr::vdbench

@@ -27,6 +27,8 @@ class Columns {
   virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
 
+std::unique_ptr<Columns> raw_columns(Layout layout);  // of runs on SDs
+std::unique_ptr<Columns> file_columns(const std::vector<PlannedRun>& runs);
 // Makes the columns for trees of files or for SDs, whichever the runs use.
 std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, Layout layout);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace fsr::vdbench {
@@ -94,7 +95,10 @@ void add_response(Columns& all, const std::string& name, const std::string& word
   all.push_back(figure(name + "_std", words + " stddev", which, deviation_ms));
   all.push_back(figure(name + "_max", words + " max", which, max_ms));
 }
-void add_operation(Columns& all, const std::string& name, const std::string& plural, Operation operation, Layout layout) {
+void add_operation(Columns& all, Operation operation, Layout layout) {
+  std::string name = kOperationNames[index(operation)];
+  name[0] = char(std::toupper(name[0]));
+  const std::string plural = name.ends_with('y') ? "Copies" : name + (name.ends_with('s') ? "es" : "s");
   add_rate(all, name + "_rate", plural + " per second", index(operation), layout);
   add_response(all, name + "_resp", name + " response time", index(operation), layout);
 }
@@ -213,24 +217,17 @@ Columns file_columns(Layout layout) {
     all.push_back(megabytes("MB_write", "Megabytes written per second", Operation::write));
   };
   if (latest) add_megabytes();
-  add_operation(all, "Read", "Reads", Operation::read, layout);
-  add_operation(all, "Write", "Writes", Operation::write, layout);
+  add_operation(all, Operation::read, layout);
+  add_operation(all, Operation::write, layout);
   if (!latest) {
     add_megabytes();
     all.push_back(transfer_size("Xfersize"));
   }
-  add_operation(all, "Mkdir", "Mkdirs", Operation::mkdir, layout);
-  add_operation(all, "Rmdir", "Rmdirs", Operation::rmdir, layout);
-  add_operation(all, "Create", "Creates", Operation::create, layout);
-  add_operation(all, "Open", "Opens", Operation::open, layout);
-  add_operation(all, "Close", "Closes", Operation::close, layout);
-  add_operation(all, "Delete", "Deletes", Operation::remove, layout);
-  add_operation(all, "Getattr", "Getattrs", Operation::getattr, layout);
-  add_operation(all, "Setattr", "Setattrs", Operation::setattr, layout);
-  add_operation(all, "Access", "Accesses", Operation::access, layout);
-  if (!latest) {
-    add_operation(all, "Copy", "Copies", Operation::copy, layout);
-    add_operation(all, "Move", "Moves", Operation::move, layout);
+  using enum Operation;
+  for (const Operation operation : {mkdir, rmdir, create, Operation::open, Operation::close, Operation::remove, getattr, setattr,
+                                    Operation::access, copy, move}) {
+    if (latest && (operation == copy || operation == move)) continue;
+    add_operation(all, operation, layout);
   }
   add_ratios(all, name("compratio", "Compratio"), name("dedupratio", "Dedupratio"));
   return all;

@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/flatfile.hpp"
-
+// Writes flatfile.html: a line for each interval and average, in columns separated by blanks, for parseflat and users' scripts.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "workloads/vdbench/pages/columns.hpp"
+#include "workloads/vdbench/pages/flat_columns.hpp"
+#include "workloads/vdbench/pages/output_directory.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
 
 namespace fsr::vdbench {
+
+namespace {
+
+class FlatFile final : public RunPage {
+ public:
+  // `of_files`: adds the columns of runs on trees of files.
+  FlatFile(const std::string& directory, bool of_files, Layout layout);
+  void interval(const RunRecord& record) override;
+  void end(const RunRecord& record) override;
+
+ private:
+  void put(const RunRecord& record, const RunLine& line);
+  std::string cell(const FlatColumn& column, const std::string& text) const;
+
+  const Layout layout_;
+  const std::vector<FlatColumn> columns_;
+  Page page_;
+};
 
 FlatFile::FlatFile(const std::string& directory, bool of_files, Layout layout)
     : layout_(layout), columns_(flat_columns(of_files, layout)), page_(directory, "flatfile") {
@@ -39,5 +60,11 @@ void FlatFile::put(const RunRecord& record, const RunLine& line) {
 
 void FlatFile::interval(const RunRecord& record) { put(record, record.latest); }
 void FlatFile::end(const RunRecord& record) { put(record, record.average); }
+
+}  // namespace
+
+std::unique_ptr<RunPage> flatfile_page(const std::string& directory, bool of_files, Layout layout) {
+  return std::make_unique<FlatFile>(directory, of_files, layout);
+}
 
 }  // namespace fsr::vdbench

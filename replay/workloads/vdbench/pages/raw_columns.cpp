@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/raw_columns.hpp"
-
+// The columns of runs on SDs.
 #include <fmt/format.h>
+
+#include "workloads/vdbench/pages/columns.hpp"
 
 namespace fsr::vdbench {
 
@@ -20,42 +21,50 @@ std::string numbers(const Figures& f, double seconds, Layout layout) {
   return layout == Layout::v500 ? text : text + fmt::format("{:>6.1f}", depth);
 }
 
+class RawColumns final : public Columns {
+ public:
+  explicit RawColumns(Layout layout) : layout_(layout) {}
+  std::string heading(int64_t wall) const override {
+    if (layout_ == Layout::v500)
+      return date_text(wall) +
+             "  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%\n"
+             "                             rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys\n";
+    if (layout_ == Layout::v50406)
+      return date_text(wall) +
+             "  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%\n"
+             "                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u "
+             "  "
+             "sys\n";
+    return date_text(wall) +
+           "    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  "
+           "cpu%\n"
+           "                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  "
+           "depth "
+           "sys+u   sys\n";
+  }
+  std::string line(const RunLine& line) const override {
+    return fmt::format("{}{:>{}}{}{:>{}.1f}{:>6.1f}\n", clock_text(line.wall), line.label, layout_ == Layout::v50407 ? 12 : 10,
+                       numbers(line.all, line.seconds, layout_), line.cpu.busy(), layout_ == Layout::v500 ? 8 : 6,
+                       line.cpu.system);
+  }
+  std::string part_heading(const std::string& what) const override {
+    if (layout_ == Layout::v50407)
+      return "                     i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue \n" +
+             fmt::format("{:<20}rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth \n",
+                         what + ":");
+    return "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue \n" +
+           fmt::format("{:<20}rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth \n", what + ":");
+  }
+  std::string part_line(const std::string& name, const Figures& figures, double seconds) const override {
+    return fmt::format("{:<13}{} \n", name, numbers(figures, seconds, layout_ == Layout::v500 ? Layout::v50406 : layout_));
+  }
+
+ private:
+  const Layout layout_;
+};
+
 }  // namespace
 
-std::string RawColumns::heading(int64_t wall) const {
-  if (layout_ == Layout::v500)
-    return date_text(wall) +
-           "  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%\n"
-           "                             rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys\n";
-  if (layout_ == Layout::v50406)
-    return date_text(wall) +
-           "  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%\n"
-           "                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   "
-           "sys\n";
-  return date_text(wall) +
-         "    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  "
-         "cpu%\n"
-         "                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  "
-         "depth "
-         "sys+u   sys\n";
-}
-
-std::string RawColumns::line(const RunLine& line) const {
-  return fmt::format("{}{:>{}}{}{:>{}.1f}{:>6.1f}\n", clock_text(line.wall), line.label, layout_ == Layout::v50407 ? 12 : 10,
-                     numbers(line.all, line.seconds, layout_), line.cpu.busy(), layout_ == Layout::v500 ? 8 : 6, line.cpu.system);
-}
-
-std::string RawColumns::part_heading(const std::string& what) const {
-  if (layout_ == Layout::v50407)
-    return "                     i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue \n" +
-           fmt::format("{:<20}rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth \n",
-                       what + ":");
-  return "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue \n" +
-         fmt::format("{:<20}rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth \n", what + ":");
-}
-
-std::string RawColumns::part_line(const std::string& name, const Figures& figures, double seconds) const {
-  return fmt::format("{:<13}{} \n", name, numbers(figures, seconds, layout_ == Layout::v500 ? Layout::v50406 : layout_));
-}
+std::unique_ptr<Columns> raw_columns(Layout layout) { return std::make_unique<RawColumns>(layout); }
 
 }  // namespace fsr::vdbench

@@ -9,12 +9,8 @@
 #include "util/chart.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
-#include "workloads/vdbench/pages/curves_page.hpp"
-#include "workloads/vdbench/pages/detail_pages.hpp"
-#include "workloads/vdbench/pages/flatfile.hpp"
 #include "workloads/vdbench/pages/histogram_text.hpp"
 #include "workloads/vdbench/pages/run_links.hpp"
-#include "workloads/vdbench/pages/skew_page.hpp"
 
 namespace fsr::vdbench {
 
@@ -51,10 +47,10 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       scan.put(html_text(fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.position.file ? *p.position.file : "", p.position.line,
                                      p.keyword, values)));
     }
-  pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty(), options.layout));
-  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs), options_.hosts));
-  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general, options_.hosts));
-  pages_.push_back(std::make_unique<CurvesPage>(options.directory));
+  pages_.push_back(flatfile_page(options.directory, !runs.empty() && !runs[0].systems.empty(), options.layout));
+  pages_.push_back(skew_page(options.directory, *columns_, run_links(runs), options_.hosts));
+  pages_.push_back(detail_pages(options.directory, *columns_, options.general, options_.hosts));
+  pages_.push_back(curves_page(options.directory));
   if (options.json) {
     auto json = std::make_unique<JsonRuns>();
     json_ = json.get();

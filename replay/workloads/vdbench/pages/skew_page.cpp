@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/skew_page.hpp"
-
+// Writes skew.html: the figures of each slave, host, SD, FSD, WD and FWD in a run's average, and the requested share of the rate.
+// Returns the largest difference in percent between requested and achieved share of a workload. 0: the run keeps no shares.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "workloads/vdbench/pages/columns.hpp"
+#include "workloads/vdbench/pages/output_directory.hpp"
+#include "workloads/vdbench/pages/parts.hpp"
 #include "workloads/vdbench/pages/run_links.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
+#include "workloads/vdbench/plan/rank_hosts.hpp"
 
 namespace fsr::vdbench {
 
@@ -30,7 +35,28 @@ std::string with(const std::string& text, const std::string& more) { return text
 
 double percent(uint64_t part, uint64_t all) { return all ? 100 * double(part) / double(all) : 0; }
 
-}  // namespace
+class SkewPage final : public RunPage {
+ public:
+  // `columns` and `hosts` must outlive this. `links`: links to the runs.
+  SkewPage(const std::string& directory, const Columns& columns, const std::string& links, const std::vector<HostRanks>& hosts);
+  void begin(const RunRecord& record, const std::string& title) override;
+  void end(const RunRecord& record) override;
+
+ private:
+  // A row of a table. `share`: percent of the requested rate, in tables with shares.
+  struct Row {
+    std::string name;
+    Figures figures;
+    double share = 0;
+  };
+  void table(const RunRecord& record, const std::string& what, const std::vector<Row>& rows, bool with_shares);
+  static std::vector<Row> rows_of(const RunRecord& record, const std::vector<RunPart>& parts);
+  void shares(const RunRecord& record, const std::vector<RunPart>& parts);  // for runs on trees of files
+
+  const Columns& columns_;
+  const std::vector<HostRanks>& hosts_;
+  Page page_;
+};
 
 SkewPage::SkewPage(const std::string& directory, const Columns& columns, const std::string& links,
                    const std::vector<HostRanks>& hosts)
@@ -75,17 +101,6 @@ std::vector<SkewPage::Row> SkewPage::rows_of(const RunRecord& record, const std:
   return rows;
 }
 
-double worst_skew(const RunRecord& record) {
-  const PlannedRun& run = *record.run;
-  if (run.rate.kind != Rate::fixed && !run.keeps_shares()) return 0;
-  double worst = 0;
-  for (const RunPart& part : parts_of(run, PartKind::workload)) {
-    const double seen = percent(figures_of(part, record.average).requested.count, record.average.all.requested.count);
-    worst = std::max(worst, std::abs(part.share - seen));
-  }
-  return worst;
-}
-
 void SkewPage::shares(const RunRecord& record, const std::vector<RunPart>& parts) {
   const RunLine& average = record.average;
   std::string text = "\nFWD skew requested vs. actual\nFWD          ops/sec  requested  actual   delta\n";
@@ -123,6 +138,24 @@ void SkewPage::table(const RunRecord& record, const std::string& what, const std
   }
   if (rows.size() > 1) add("Total", average.all, asked);
   page_.put(html_text(timed(average.wall, text)));
+}
+
+}  // namespace
+
+std::unique_ptr<RunPage> skew_page(const std::string& directory, const Columns& columns, const std::string& links,
+                                   const std::vector<HostRanks>& hosts) {
+  return std::make_unique<SkewPage>(directory, columns, links, hosts);
+}
+
+double worst_skew(const RunRecord& record) {
+  const PlannedRun& run = *record.run;
+  if (run.rate.kind != Rate::fixed && !run.keeps_shares()) return 0;
+  double worst = 0;
+  for (const RunPart& part : parts_of(run, PartKind::workload)) {
+    const double seen = percent(figures_of(part, record.average).requested.count, record.average.all.requested.count);
+    worst = std::max(worst, std::abs(part.share - seen));
+  }
+  return worst;
 }
 
 }  // namespace fsr::vdbench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "workloads/vdbench/language/hosts.hpp"
 #include "workloads/vdbench/plan/loops.hpp"
@@ -14,17 +15,28 @@ namespace {
 
 class Planner {
  public:
-  explicit Planner(const Definitions& all) : all_(all) {}
+  Planner(const Definitions& all, Mistakes& mistakes) : all_(all), mistakes_(mistakes) {}
 
   std::vector<PlannedRun> plan() {
     for (const Run& run : all_.runs) {
       formatted_ = false;
-      each_round(run.loops, [&](const std::vector<size_t>& at) { round(run, at); });
+      if (is_flawed(run)) continue;
+      each_round(run.loops, [&](const std::vector<size_t>& at) { mistakes_.attempt([&] { round(run, at); }); });
     }
     return std::move(runs_);
   }
 
  private:
+  // True if a mistake is in the run, or in what it uses.
+  bool is_flawed(const Run& run) const {
+    auto any = [](const auto& list, const std::vector<size_t>& used) {
+      return std::ranges::any_of(used, [&](size_t i) { return list[i].flawed; });
+    };
+    auto any_of_all = [](const auto& list) { return std::ranges::any_of(list, [](const auto& one) { return one.flawed; }); };
+    return all_.flawed || run.flawed || any(all_.workloads, run.workloads) || any(all_.file_workloads, run.file_workloads) ||
+           any_of_all(all_.storages) || any_of_all(all_.systems);
+  }
+
   void round(const Run& run, const std::vector<size_t>& at) {
     PlannedRun planned;
     planned.run = &run;
@@ -123,19 +135,23 @@ class Planner {
     return all;
   }
 
+  // Returns the share of each workload that has no skew=, whose skew is 0 here. Throws if the others do not leave it.
+  static double share_without_skew(const Run& run, const std::vector<double>& skews) {
+    const double asked = std::accumulate(skews.begin(), skews.end(), 0.0);
+    const auto without = std::ranges::count(skews, 0.0);
+    if (asked > 100 + 1e-6 || (without == 0 && !skews.empty() && std::fabs(asked - 100) > 1e-6))
+      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+    return (100 - asked) / double(without);
+  }
+
   // Makes a work of each FWD for each of its operations on each of its FSDs. Threads and rates are divided among these works.
   void split(const Run& run, PlannedRun& planned) const {
     std::vector<FileWork> works;
-    double asked = 0;
-    size_t without = 0;
+    std::vector<double> skews;
+    for (const FileWork& work : planned.file_works) skews.push_back(work.workload.skew);
+    const double rest = share_without_skew(run, skews);
     for (const FileWork& work : planned.file_works) {
-      asked += work.workload.skew;
-      without += work.workload.skew == 0;
-    }
-    if (asked > 100 + 1e-6 || (without == 0 && !planned.file_works.empty() && std::fabs(asked - 100) > 1e-6))
-      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
-    for (const FileWork& work : planned.file_works) {
-      const double share = work.workload.skew > 0 ? work.workload.skew : (100 - asked) / double(without);
+      const double share = work.workload.skew > 0 ? work.workload.skew : rest;
       const std::vector<Operation> operations = run.operations.empty() ? std::vector{work.workload.operation} : run.operations;
       const std::vector<size_t>& systems = run.systems ? *run.systems : work.workload.systems;
       const size_t parts = operations.size() * systems.size();
@@ -204,23 +220,18 @@ class Planner {
 
   // Makes a work of each WD for each of its SDs. The threads of an SD are divided among its works.
   static void split_raw(const Run& run, PlannedRun& planned) {
-    double asked = 0;
-    size_t without = 0;
+    std::vector<double> skews;  // of WDs without rates of their own
     std::vector<unsigned> works(planned.storages.size()), given(planned.storages.size());
     check_priorities(run, planned.workloads);
     for (const Workload& w : planned.workloads) {
-      asked += w.rate > 0 ? 0 : w.skew;
-      without += w.skew == 0 && w.rate == 0;
+      if (w.rate == 0) skews.push_back(w.skew);
       for (size_t storage : w.storages) ++works[storage];
       if (w.streams && planned.workloads.size() > 1)
         throw ParameterError(w.position, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
     }
-    const bool all_own =
-        std::all_of(planned.workloads.begin(), planned.workloads.end(), [](const Workload& w) { return w.rate > 0; });
-    if (asked > 100 + 1e-6 || (without == 0 && !all_own && std::fabs(asked - 100) > 1e-6))
-      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+    const double rest = share_without_skew(run, skews);
     for (const Workload& w : planned.workloads) {
-      const double share = w.rate > 0 ? 0 : w.skew > 0 ? w.skew : (100 - asked) / double(without);
+      const double share = w.rate > 0 ? 0 : w.skew > 0 ? w.skew : rest;
       for (size_t storage : w.storages) {
         const auto hosts = hosts_of(planned.storages[storage].hosts, w.hosts, run.hosts);
         const unsigned threads = planned.storages[storage].threads, parts = works[storage];
@@ -274,12 +285,15 @@ class Planner {
   }
 
   const Definitions& all_;
+  Mistakes& mistakes_;
   std::vector<PlannedRun> runs_;
   bool formatted_ = false;
 };
 
 }  // namespace
 
-std::vector<PlannedRun> plan_runs(const Definitions& definitions) { return Planner(definitions).plan(); }
+std::vector<PlannedRun> plan_runs(const Definitions& definitions, Mistakes& mistakes) {
+  return Planner(definitions, mistakes).plan();
+}
 
 }  // namespace fsr::vdbench

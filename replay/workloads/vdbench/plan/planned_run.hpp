@@ -57,9 +57,9 @@ struct PlannedRun {
   std::string title() const;
 };
 
-// Plans all runs. A curve is one run here, because its points depend on the highest rate. Throws ParameterError if settings do
-// not fit together.
-std::vector<PlannedRun> plan_runs(const Definitions& definitions);
+// Plans all runs that do not depend on a flawed definition. A curve is one run here, because its points depend on the highest
+// rate. `mistakes`: gets those of settings that do not fit together.
+std::vector<PlannedRun> plan_runs(const Definitions& definitions, Mistakes& mistakes);
 // Returns the runs of a curve whose highest rate is known.
 std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate);
 // Returns the run with the rate that is a percentage of `observed`, the rate of the previous run that was no format. A run with

@@ -87,11 +87,29 @@ TreeRanks::Ranks TreeRanks::with_threads(const PlannedRun& run, const std::vecto
   return {found.begin(), found.end()};
 }
 
+// Returns the part of number `at` of the ranks of a tree, if all works on it are done by all of these ranks.
+std::optional<RankSlice> TreeRanks::common_part(const PlannedRun& run, const std::vector<Part>& parts,
+                                                const std::vector<std::vector<uint32_t>>& used, const Ranks& tree, unsigned at) {
+  PlannedRun same;
+  same.formats = run.formats;
+  same.rate = run.rate;
+  std::vector<std::vector<uint32_t>> its_files;
+  for (size_t w = 0; w < parts.size(); ++w) {
+    if (parts[w].tree != tree) continue;
+    if (parts[w].own != tree) return {};
+    FileWorkload& its_work = same.file_works.emplace_back(run.file_works[w]).workload;
+    its_work.threads = parts[w].threads_of(its_work.threads);
+    if (!used.empty()) its_files.push_back(used[w]);
+  }
+  return deal_files(same, its_files, at, unsigned(tree.size()));
+}
+
 std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used,
                                       unsigned rank) const {
   std::vector<Part> parts;
   for (const FileWork& work : run.file_works) parts.push_back(part_of(run, work, work.system, rank));
   std::vector<FileDeal> dealt(parts.size());
+  std::map<Ranks, std::optional<RankSlice>> common;  // by tree, because many works may have the same ranks
   for (size_t w = 0; w < parts.size(); ++w) {
     const FileWork& work = run.file_works[w];
     const Part& part = parts[w];
@@ -105,19 +123,10 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
       throw std::runtime_error(fmt::format("{}: expected an FSD and target= that the same hosts use", what));
     const Operation operation = work.workload.operation;
     FileDeal& its = dealt[w];
-    if (std::ranges::all_of(parts, [&](const Part& other) { return other.divided_alike(part); })) {
-      // All works on this tree are done by all ranks that use it.
-      PlannedRun same;
-      same.formats = run.formats;
-      same.rate = run.rate;
-      std::vector<std::vector<uint32_t>> its_files;
-      for (size_t v = 0; v < parts.size(); ++v) {
-        if (parts[v].tree != part.tree) continue;
-        FileWorkload& its_work = same.file_works.emplace_back(run.file_works[v]).workload;
-        its_work.threads = parts[v].threads_of(its_work.threads);
-        if (!used.empty()) its_files.push_back(used[v]);
-      }
-      its.files = its.threads = deal_files(same, its_files, at, unsigned(part.tree.size()));
+    const auto [known, first] = common.try_emplace(part.tree);
+    if (first) known->second = common_part(run, parts, used, part.tree, at);
+    if (known->second) {
+      its.files = its.threads = *known->second;
     } else if (part.tree.size() > 1 && (operation == Operation::mkdir || operation == Operation::rmdir)) {
       throw std::runtime_error(fmt::format("{}: several hosts use its tree, expected no host= for operation={}", what,
                                            kOperationNames[unsigned(operation)]));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,9 @@ class TreeRanks {
     unsigned number = 0, trees = 1;  // number of this tree among all trees of the anchor that the work uses
     // Returns how many of a work's threads use this tree.
     unsigned threads_of(unsigned threads) const { return trees == 0 ? 0 : (threads - number + trees - 1) / trees; }
-    bool divided_alike(const Part& other) const { return tree != other.tree || own == tree; }
   };
+  static std::optional<RankSlice> common_part(const PlannedRun& run, const std::vector<Part>& parts,
+                                              const std::vector<std::vector<uint32_t>>& used, const Ranks& tree, unsigned at);
   static Ranks with_threads(const PlannedRun& run, const std::vector<Part>& parts, const Ranks& tree);
   Part part_of(const PlannedRun& run, const FileWork& work, size_t system, unsigned rank) const;
 

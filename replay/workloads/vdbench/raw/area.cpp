@@ -99,18 +99,6 @@ Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas
   last_end_ = random_in(areas.misses, std::min(work.workload.transfers.largest(), areas.misses.width()));
 }
 
-uint64_t Chooser::draw_length() {
-  const TransferSizes& t = work_.workload.transfers;
-  if (t.align) return t.least + random_.below((t.most - t.least) / t.align + 1) * t.align;
-  if (t.shares.size() == 1) return t.shares[0].first;
-  double at = random_.unit() * 100;
-  for (const auto& [size, share] : t.shares) {
-    if (at < share) return size;
-    at -= share;
-  }
-  return t.shares.back().first;
-}
-
 uint64_t Chooser::hot(uint64_t blocks) {
   const auto bytes = double(areas_.misses.width());
   const double offset = hot_offset(random_.unit() * hot_share(bytes));
@@ -131,7 +119,7 @@ uint64_t Chooser::random_in(const Area& area, uint64_t length) {
 
 std::optional<Chooser::Next> Chooser::next() {
   const Workload& w = work_.workload;
-  Next next{0, draw_length(), w.read_percent == 100 || random_.unit() * 100 < w.read_percent};
+  Next next{0, w.transfers.draw(random_), w.read_percent == 100 || random_.unit() * 100 < w.read_percent};
   const double hits = next.reads ? w.read_hits : w.write_hits;
   const Area& all = areas_.misses;
   if (hits > 0 && random_.unit() * 100 < hits) {

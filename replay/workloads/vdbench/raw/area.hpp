@@ -49,7 +49,6 @@ class Chooser {
   std::optional<Next> next();  // none: the end is reached
 
  private:
-  uint64_t draw_length();
   uint64_t random_in(const Area& area, uint64_t length);
   uint64_t hot(uint64_t blocks);
 

@@ -18,6 +18,7 @@
 #include "workloads/vdbench/language/sections.hpp"
 #include "workloads/vdbench/language/values.hpp"
 #include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/run/luns.hpp"
 
 namespace fsr::vdbench {
 
@@ -39,39 +40,53 @@ class PlanReader {
     if (options_.text) texts.push_back({"command line", *options_.text});
     if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
     StatementReader reader(options_.substitutions, read_file);
-    std::vector<std::string> mistakes;
-    plan_->statements = reader.read(texts, &mistakes);
+    plan_->statements = reader.read(texts, &mistakes_);
     plan_->lines = reader.lines();
     add_to_runs();
-    all_ = define(plan_->statements, std::move(mistakes));
+    all_ = define(plan_->statements, mistakes_);
     override_runs();
     Validation& validation = all_.general.validation;
     if (options_.validation.on) validation = options_.validation;
     ContentSettings& content = all_.general.content;
-    if (!content.pattern_file.empty()) content.pattern = read_pattern();
+    if (!content.pattern_file.empty()) attempt([&] { content.pattern = read_pattern(); });
     if (validation.on && all_.general.concatenates)
-      throw ParameterError(all_.general.concatenates_position, "data validation: not possible with concatenatesds=");
-    know_hosts();
-    runs_ = plan_runs(all_);
-    for (const PlannedRun& run : runs_) refuse(run, validation.on);
-    begin_at(options_.first_run);
-    check_percentages();
+      mistakes_.add(
+          ParameterError(all_.general.concatenates_position, "data validation: not possible with concatenatesds=").what());
+    const bool hosts_known = attempt([&] { know_hosts(); });
+    runs_ = plan_runs(all_, mistakes_);
+    for (const PlannedRun& run : runs_) attempt([&] { refuse(run, validation.on); });
+    // A run that was not planned may be the one meant.
+    if (!mistakes_.count()) attempt([&] { begin_at(options_.first_run); });
+    if (!mistakes_.count()) attempt([&] { check_percentages(); });
     plan_->repeats = options_.repeats.value_or(all_.general.repeats);
-    refuse_ranks(plan_->hosts);
+    if (hosts_known) attempt([&] { refuse_ranks(plan_->hosts); });
     if (cluster_.size() == 1 && options_.simulate && other_machines(all_.hosts, cluster_.hosts()[0]))
-      refuse_ranks(RankHosts(all_.hosts, machines_of(all_.hosts), {}));
+      attempt([&] { refuse_ranks(RankHosts(all_.hosts, machines_of(all_.hosts), {})); });
     check_trees();
+    if (hosts_known && !options_.simulate) check_luns();
+    mistakes_.check();
     return std::move(plan_);
   }
 
  private:
-  // Throws for trees that are not possible, in any round of a loop, before anything is changed.
-  void check_trees() const {
+  template <class Act>
+  bool attempt(Act act) {
+    return mistakes_.attempt(act);
+  }
+  // Finds this rank's SDs that can't be opened, before anything is changed. With mount=, they may appear later.
+  void check_luns() {
+    if (std::ranges::any_of(all_.hosts, [](const Host& host) { return !host.mounts.empty(); })) return;
+    for (const Storage& storage : all_.storages)
+      if (!storage.flawed && !storage.lun.empty() && plan_->hosts.position(storage.hosts, cluster_.rank()))
+        attempt([&] { check_lun(storage); });
+  }
+  // Finds trees that are not possible, in any round of a loop, before anything is changed.
+  void check_trees() {
     std::vector<const FileSystem*> checked;
     auto check = [&](const FileSystem& system) {
       if (std::ranges::any_of(checked, [&](const FileSystem* other) { return other->same_files(system); })) return;
-      Structure(system).chosen_by(system);
       checked.push_back(&system);
+      attempt([&] { Structure(system).chosen_by(system); });
     };
     for (const PlannedRun& run : runs_)
       for (const FileWork& work : run.file_works) {
@@ -118,6 +133,10 @@ class PlanReader {
     const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
     if (run.content.pattern && run.content.compression > 1)
       throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+    if (validates && !run.run->mount.empty())
+      throw ParameterError(
+          run.run->position,
+          fmt::format("rd={}: data validation: not possible with mount=, which forgets what was written", run.name));
     auto has_own = [](const auto& storage) { return !storage.content.empty(); };
     if (validates &&
         (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
@@ -128,14 +147,17 @@ class PlanReader {
       if (options_.elapsed) run.elapsed = *options_.elapsed;
       if (options_.interval) run.interval = *options_.interval;
       if (options_.warmup) run.warmup = *options_.warmup;
-      if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
-        throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
-      timed_steps(run);
+      if (!run.flawed) attempt([&] { check_overridden(run); });
       if (options_.format) run.format.yes = *options_.format;
       if (options_.format && !*options_.format) run.format = {};
       run.format.only |= options_.format_only;
       run.format.yes |= options_.format_clean;
     }
+  }
+  static void check_overridden(const Run& run) {
+    if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
+      throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
+    timed_steps(run);
   }
 
   // Finds out which ranks work for which hosts, and takes the names that SDs have on this rank's host.
@@ -185,6 +207,7 @@ class PlanReader {
   std::unique_ptr<ProgramPlan> plan_ = std::make_unique<ProgramPlan>();
   Definitions& all_ = plan_->all;
   std::vector<PlannedRun>& runs_ = plan_->runs;
+  Mistakes mistakes_;
 };
 
 }  // namespace

@@ -15,7 +15,6 @@
 namespace fsr::vdbench {
 
 void RawRuns::open(const std::vector<PlannedRun>& runs) {
-  check_names();
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
     bool writes = false;
     for (const PlannedRun& run : runs)

@@ -37,7 +37,6 @@ class RawRuns final : public Runs {
   // True if this rank has the SD. An SD without host= is one that all ranks have.
   bool has(size_t storage) const;
   Target& target_of(size_t storage) const { return *targets_[storages_[storage].target_index]; }  // of an SD that this rank has
-  void check_names() const;
   void know_keys(const std::vector<PlannedRun>& runs);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
   void reopen(const PlannedRun& run);

@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
-#include <utility>
 
 #include "targets/blocking_session.hpp"
 #include "targets/file/direct_io.hpp"
+#include "workloads/vdbench/run/luns.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
 namespace fsr::vdbench {
@@ -23,39 +22,6 @@ namespace {
 constexpr ObjectId kStorageObject = 2;
 constexpr HandleId kStorageHandle = 1;
 constexpr uint64_t kMiB = 1 << 20;
-
-// Splits "nfs://host/export/big?port=1" into the target "nfs://host/export?port=1" and the name "big".
-std::pair<std::string, std::string> split_lun(const std::string& lun) {
-  const size_t query = std::min(lun.find('?'), lun.size());
-  const size_t slash = lun.rfind('/', query == 0 ? 0 : query - 1), colon = lun.find(':');
-  const bool url = colon != std::string::npos && colon < slash;
-  if (slash == std::string::npos) {
-    if (colon != std::string::npos)
-      return {lun.substr(0, colon + 1) + lun.substr(query), lun.substr(colon + 1, query - colon - 1)};
-    return {".", lun};
-  }
-  std::string directory = lun.substr(0, slash);
-  const std::string name = lun.substr(slash + 1, query - slash - 1);
-  if (directory.empty() || (url && directory.ends_with('/'))) directory += '/';
-  if (url && std::count(directory.begin(), directory.end(), '/') == 2) directory += '/';  // "9p://host/"
-  return {directory + lun.substr(query), name};
-}
-
-bool is_block_device(const std::string& lun) {
-  struct stat st;
-  return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
-}
-
-// Returns the path of a lun on this machine. A path that does not exist: the lun is elsewhere.
-std::string local_path(const std::string& lun) {
-  if (lun.starts_with("raw:")) return lun.substr(4);
-  return lun.starts_with("file:") ? lun.substr(5, lun.find('?') - 5) : lun;
-}
-
-bool is_below_dev(const std::string& lun) {
-  std::error_code error;
-  return std::filesystem::weakly_canonical(local_path(lun), error).string().starts_with("/dev/");
-}
 
 [[noreturn]] void fail_too_small(const Storage& storage, uint64_t size) {
   throw std::runtime_error(fmt::format("{} has {} bytes, but size= requires {}", storage.lun, size, storage.size));
@@ -77,24 +43,9 @@ std::string change_of(const RawWork& work, const Storage& storage, bool device, 
 
 }  // namespace
 
-// Refuses names of devices that do not exist, because a file of this name would be in memory.
-void RawRuns::check_names() const {
-  std::string missing;
-  for (size_t i = 0; i < definitions_.storages.size(); ++i) {
-    const Storage& storage = definitions_.storages[i];
-    if (!has(i)) continue;
-    if (storage.lun.find('\\') != std::string::npos)
-      missing += fmt::format("{}lun={}; Lun requested on a non-windows system contains a backslash. Please correct",
-                             missing.empty() ? "" : " ", storage.lun);
-    if (is_below_dev(storage.lun) && access(local_path(storage.lun).c_str(), F_OK) != 0)
-      missing += fmt::format("{}Raw device 'sd={},lun={}' does not exist, or no permissions.", missing.empty() ? "" : " ",
-                             storage.name, storage.lun);
-  }
-  if (!missing.empty()) throw std::runtime_error(missing);
-}
-
 void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
   opened.settings = &storage;
+  check_lun(storage);  // once more, because mount= may have made a directory
   const bool raw = is_block_device(storage.lun) || storage.lun.starts_with("raw:");
   if (raw) {
     const bool formats = definitions_.general.formats_storages == true;
@@ -109,8 +60,6 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     if (storage.size > opened.size) fail_too_small(storage, opened.size);
   } else {
     const auto [directory, name] = split_lun(storage.lun);
-    if (directory.find(':') == std::string::npos && !std::filesystem::exists(directory))
-      throw std::runtime_error(fmt::format("{}: the directory {} does not exist", storage.lun, directory));
     opened.target_index = add_target(directory);
     BlockingSession session(*targets_.back(), clock_);
     const Outcome& found =

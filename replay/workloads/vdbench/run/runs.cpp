@@ -20,6 +20,7 @@ Runs::Runs(const Program& program)
       hosts_(program.hosts),
       force_(program.force),
       runner_(clock_),
+      runs_(program.performed),
       recovery_(definitions_.general, clock_, reports_, [this](const ErrorLocation& location) { failed_at(location); }) {}
 
 unsigned Runs::add_target(const std::string& url, bool may_overwrite) {

@@ -29,7 +29,8 @@ class Runs {
     Reports& reports;
     RankGroup& ranks;
     const RankHosts& hosts;
-    bool force = false;  // overwrites devices that hold data
+    uint64_t& performed;  // number of runs so far, the seed of the present one
+    bool force = false;   // overwrites devices that hold data
   };
   explicit Runs(const Program& program);
   virtual ~Runs() = default;
@@ -94,7 +95,7 @@ class Runs {
   const bool force_;
   std::vector<std::unique_ptr<Target>> targets_;
   ThreadRunner runner_;  // declared after the targets, because it uses them
-  uint64_t runs_ = 0;    // number so far, the seed of the present one
+  uint64_t& runs_;       // Program::performed
 
  private:
   std::vector<PaceShare> shares_of(const PlannedRun& run, const std::vector<RankSlice>& dealt) const;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -14,6 +15,45 @@
 #include "workloads/vdbench/run/file_runs.hpp"
 
 namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kMarkTime = 600 * kSecond;  // ns after which no rank compares its anchors any more
+
+// Files that show a tree to other ranks for a moment. They are named by their rank and by the time of the comparison, in ns.
+class Marks {
+ public:
+  ~Marks() {
+    std::error_code error;
+    for (const std::string& name : names_) std::filesystem::remove(name, error);
+  }
+  static std::string name(const std::string& anchor, unsigned rank, const std::string& time) {
+    return fmt::format("{}/vdb_rank{}.{}", anchor, rank, time);
+  }
+  bool make(const std::string& name) {  // false: it could not be made
+    names_.push_back(name);
+    return bool(std::ofstream(name));
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// Removes the marks of ranks that died while they compared their anchors.
+void remove_old_marks(const std::string& anchor, int64_t now) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(anchor, error)) {
+    const std::string name = entry.path().filename();
+    unsigned rank = 0;
+    long long time = 0;
+    int end = 0;
+    if (sscanf(name.c_str(), "vdb_rank%u.%lld%n", &rank, &time, &end) != 2 || size_t(end) != name.size()) continue;
+    if (time + kMarkTime < now && entry.is_regular_file(error) && entry.file_size(error) == 0)
+      std::filesystem::remove(entry.path(), error);
+  }
+}
+
+}  // namespace
 
 bool FileRuns::is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
@@ -31,17 +71,22 @@ bool FileRuns::may_have_own(const FileSystem& system) const {
 
 // Finds out which ranks see the same trees, by a file that each rank makes in each anchor for a moment.
 void FileRuns::share() {
+  const int64_t now = clock_ns(CLOCK_REALTIME);
+  for (const auto& its_leaders : tree_ranks_.all())
+    if (is_directory_name(its_leaders.first) && leader(its_leaders.first) != TreeRanks::kNoRank)
+      remove_old_marks(its_leaders.first, now);
   if (!ranks_.several()) return;
   Cluster& cluster = ranks_.cluster();
-  const std::string token = cluster.broadcast(fmt::format("{}", clock_ns(CLOCK_REALTIME)));
-  auto mark = [&](const std::string& anchor, unsigned rank) { return fmt::format("{}/vdb_rank{}.{}", anchor, rank, token); };
+  const std::string token = cluster.broadcast(fmt::format("{}", now));
+  auto mark = [&](const std::string& anchor, unsigned rank) { return Marks::name(anchor, rank, token); };
+  Marks marks;
   std::vector<std::string> anchors;  // of this rank; other ranks may see other trees there
   for (const auto& [anchor, leaders] : tree_ranks_.all())
     if (is_directory_name(anchor) && leader(anchor) != TreeRanks::kNoRank && tree_ranks_.users(anchor).size() > 1)
       anchors.push_back(anchor);
   std::set<std::string> refused;  // anchors in which no file can be made
   for (const std::string& anchor : anchors)
-    if (!std::ofstream(mark(anchor, cluster.rank()))) refused.insert(anchor);
+    if (!marks.make(mark(anchor, cluster.rank()))) refused.insert(anchor);
   cluster.barrier();
   std::error_code error;
   std::string mine;
@@ -56,7 +101,6 @@ void FileRuns::share() {
     mine += fmt::format("{} {} ", its, refused.count(anchor));
   }
   std::istringstream all(cluster.broadcast(fmt::format("{}", fmt::join(cluster.gather(mine), ""))));
-  for (const std::string& anchor : anchors) std::filesystem::remove(mark(anchor, cluster.rank()), error);
   std::map<std::string, TreeRanks::Ranks> found = tree_ranks_.all();
   refused.clear();
   for (unsigned rank = 0; rank < cluster.size(); ++rank)

@@ -5,9 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 
@@ -17,8 +15,9 @@
 #include "util/clock_ns.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/keyword.hpp"
-#include "workloads/vdbench/pages/skew_page.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
+#include "workloads/vdbench/run/host_mounts.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -59,28 +58,15 @@ class VdbenchProgram {
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
     note_passed_over(reports);
-    std::unique_ptr<Runs> runs;
-    const Runs::Program program{plan_.all, clock_, stop_, reports, ranks_, plan_.hosts, options_.force};
-    if (plan_.all.files())
-      runs = std::make_unique<FileRuns>(program);
-    else
-      runs = std::make_unique<RawRuns>(program);
-    // The root goes first, then the first rank of each host, because they make missing files.
-    const unsigned rank = cluster_.rank(), own_turn = cluster_.root() ? 0 : plan_.hosts.first_of_host(rank) ? 1 : 2;
-    for (unsigned turn = 0; turn < 3; ++turn)
-      cluster_.on_all([&] {
-        if (turn != own_turn) return;
-        if (turn < 2) mount();
-        runs->open(plan_.runs);
-      });
-    cluster_.on_all([&] { runs->share(); });
+    reports_ = &reports;
+    open({});
     if (plan_.all.general.validation.only_recovers) plan_.runs.clear();
     std::string failure;
     try {
-      recover(*runs, reports);
+      recover(reports);
       commands(plan_.all.general.start, reports);
-      for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
-      all_rounds(*runs, reports);
+      for (const PlannedRun& planned : runs_->formats()) perform(planned);
+      all_rounds(reports);
       commands(plan_.all.general.end, reports);
     } catch (const std::runtime_error& e) {
       failure = e.what();
@@ -93,7 +79,7 @@ class VdbenchProgram {
       if (failure.empty()) failure = e.what();
     }
     if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    const uint64_t errors = runs->errors() + errors_of_others_;
+    const uint64_t errors = errors_before_ + runs_->errors() + errors_of_others_;
     if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
@@ -106,10 +92,10 @@ class VdbenchProgram {
 
  private:
   // Recovers on all ranks, and reports on the root what went wrong on any of them.
-  void recover(Runs& runs, Reports& reports) {
+  void recover(Reports& reports) {
     std::string failure;
     try {
-      runs.recover();
+      runs_->recover();
     } catch (const std::runtime_error& e) {
       failure = e.what();
     }
@@ -118,9 +104,9 @@ class VdbenchProgram {
       return;
     }
     ByteWriter mine;
-    mine.varint(runs.errors());
-    mine.varint(runs.recovery_notes().size());
-    for (const std::string& note : runs.recovery_notes()) mine.text(note);
+    mine.varint(runs_->errors());
+    mine.varint(runs_->recovery_notes().size());
+    for (const std::string& note : runs_->recovery_notes()) mine.text(note);
     for (const std::string& error : reports.take_errors()) mine.text(error);
     const std::vector<std::string> all = cluster_.gather(mine.view());
     for (unsigned rank = 1; rank < all.size(); ++rank) {
@@ -149,21 +135,32 @@ class VdbenchProgram {
     }
   }
 
-  // Runs the commands of mount= of this rank's host. Makes the mount point of a "mount ... DIRECTORY", as 5.04 does.
-  void mount() const {
-    const std::optional<size_t> own = plan_.hosts.host_of(cluster_.rank());
-    for (size_t h = 0; h < plan_.all.hosts.size(); ++h)
-      if (!own || h == *own)
-        for (const std::string& command : plan_.all.hosts[h].mounts) {
-          // The last word is the mount point, if it is no option and nothing is for the shell.
-          const std::string point = command.substr(command.rfind(' ') + 1);
-          std::error_code error;
-          if (command.starts_with("mount ") && !point.starts_with('-') && command.find_first_of("<>|;&$'\"") == command.npos)
-            std::filesystem::create_directories(point, error);
-          if (const int status = system(command.c_str()))
-            throw std::runtime_error(
-                fmt::format("hd={}: '{}' ended with status {}", plan_.all.hosts[h].name, command, WEXITSTATUS(status)));
-        }
+  // Opens everything on all ranks. `mount`: options for mount=, as of mount_on_host(). The root goes first, then the first rank
+  // of each host, because they mount, and make missing files.
+  void open(const std::string& mount) {
+    const Runs::Program program{plan_.all, clock_, stop_, *reports_, ranks_, plan_.hosts, performed_, options_.force};
+    if (plan_.all.files())
+      runs_ = std::make_unique<FileRuns>(program);
+    else
+      runs_ = std::make_unique<RawRuns>(program);
+    const unsigned rank = cluster_.rank(), own_turn = cluster_.root() ? 0 : plan_.hosts.first_of_host(rank) ? 1 : 2;
+    for (unsigned turn = 0; turn < 3; ++turn)
+      cluster_.on_all([&] {
+        if (turn != own_turn) return;
+        if (turn < 2) mount_on_host(plan_.all.hosts, plan_.hosts.host_of(rank), mount);
+        runs_->open(plan_.runs);
+      });
+    cluster_.on_all([&] { runs_->share(); });
+  }
+
+  // Closes everything, and opens it again with other options of mount=.
+  void remount(const std::string& mount) {
+    if (mount.empty()) return;
+    errors_before_ += runs_->errors();
+    runs_.reset();
+    cluster_.barrier();  // a host's ranks have closed what its first one unmounts
+    open(mount);
+    for (const PlannedRun& planned : runs_->formats()) perform(planned);
   }
 
   // Runs commands on the root, while the other ranks wait.
@@ -185,27 +182,29 @@ class VdbenchProgram {
 
   bool of_root(bool known) { return !cluster_.broadcast(known ? "y" : "").empty(); }
 
-  void all_rounds(Runs& runs, Reports& reports) {
+  void all_rounds(Reports& reports) {
     const int64_t end = clock_.now() + plan_.repeats.seconds * kSecond;
     for (uint64_t round = 1; !plan_.runs.empty(); ++round) {
       if (round > 1) reports.note(fmt::format("Loop {} of all runs", round));
-      for (const PlannedRun& planned : plan_.runs) perform(runs, planned, reports);
+      for (const PlannedRun& planned : plan_.runs) perform(planned);
       const bool enough = round == plan_.repeats.times || (plan_.repeats.seconds && clock_.now() >= end);
       if (of_root(enough) || !goes_on()) return;
     }
   }
 
-  void perform(Runs& runs, const PlannedRun& as_planned, Reports& reports) {
+  void perform(const PlannedRun& as_planned) {
     if (!goes_on()) return;
+    Reports& reports = *reports_;
     const PlannedRun planned = at_percentage(as_planned, achieved_);
     check_rest(planned);
     if (!std::exchange(first_, false)) pause(planned.run->pause);
     for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
-    const RunRecord record = runs.perform(planned, &ends_all_);
+    remount(planned.run->mount);
+    const RunRecord record = runs_->perform(planned, &ends_all_);
     if (!planned.formats) achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
     check_skew(record);
-    if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
+    if (planned.rate.kind == Rate::curve) curve(record);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
   }
 
@@ -238,13 +237,13 @@ class VdbenchProgram {
   }
 
   // Runs the points of a curve, whose rates are shares of the measured highest rate.
-  void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
+  void curve(const RunRecord& highest) {
     for (const PlannedRun& point : curve_runs(*highest.run, achieved_)) {
       if (!goes_on()) return;
-      const RunRecord record = runs.perform(point, &ends_all_);
+      const RunRecord record = runs_->perform(point, &ends_all_);
       const double stop_at = point.run->stop_curve;
       if (stop_at <= 0 || !of_root(mean_ms(record.average.all.requested) >= stop_at)) continue;
-      reports.note(fmt::format("rd={}: the response time reached stopcurve={:g}", point.name, stop_at));
+      reports_->note(fmt::format("rd={}: the response time reached stopcurve={:g}", point.name, stop_at));
       return;
     }
   }
@@ -265,6 +264,10 @@ class VdbenchProgram {
   const std::atomic<int>& stop_;
   RankGroup ranks_;
   MonotonicClock clock_;
+  Reports* reports_ = nullptr;  // of the present run()
+  std::unique_ptr<Runs> runs_;
+  uint64_t performed_ = 0;         // runs so far
+  uint64_t errors_before_ = 0;     // of Runs that were closed
   uint64_t errors_of_others_ = 0;  // that recovery found on other ranks
   double achieved_ = 0;            // operations per second of the previous run that was no format
   bool first_ = true, ends_all_ = false, stopped_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/utilities/disks.hpp"
+#include "workloads/vdbench/utilities/utilities.hpp"
 
 #include <fmt/format.h>
 
