@@ -167,11 +167,15 @@ static long climb_one(u32 index, struct climb* climb) {
   return 0;
 }
 
+inline_always int is_place(const struct witness_place* a, const struct witness_place* b) {
+  return a->number == b->number && a->generation == b->generation;
+}
+
 // Sends where a directory lies, unless that is known.
 inline_always void send_place_of(struct call* call, struct dentry* directory, const struct witness_place* place) {
   const u32 losses = places_lost;
   struct near* near = call ? &call->near[place->number % kNear] : 0;
-  if (near && near->place.number == place->number && near->place.generation == place->generation && near->losses == losses) return;
+  if (near && is_place(&near->place, place) && near->losses == losses) return;
   struct climb climb = {.at = directory};
   if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost(kWitnessTooDeep);
   if (!near) return;
