@@ -53,7 +53,7 @@ struct LiveState::Impl {
  private:
   [[noreturn]] void too_large() const;
   void discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
-  void forget_nameless(ObjectId id);
+  void forget_nameless(LiveObject& object);
   void point(LiveObject& object, std::string_view target);
   void drop_locks(ObjectId id);
   void bind(const NamePlace& at, ObjectId id, uint32_t type);

@@ -38,13 +38,11 @@ LiveObject& LiveState::Impl::take(ObjectId id) {
   return o;
 }
 
-void LiveState::Impl::forget_nameless(ObjectId id) {
-  LiveObject* o = find(id);
-  if (o && id != kRootObject && o->names == 0 && o->opens == 0) {
-    drop_locks(id);
-    text -= o->target.size();
-    objects.erase(id, *o);
-  }
+void LiveState::Impl::forget_nameless(LiveObject& o) {
+  if (o.id == kRootObject || o.names != 0 || o.opens != 0) return;
+  drop_locks(o.id);
+  text -= o.target.size();
+  objects.erase(o.id, o);
 }
 
 void LiveState::Impl::point(LiveObject& object, std::string_view target) {
@@ -105,7 +103,7 @@ void LiveState::Impl::drop_name_of(ObjectId id) {
   LiveObject* o = find(id);
   if (!o) return;
   if (o->names) --o->names;
-  forget_nameless(id);
+  forget_nameless(*o);
 }
 
 void LiveState::Impl::unbind(const NamePlace& at) {
@@ -216,8 +214,10 @@ void LiveState::Impl::closed(const Op& op) {
     lock_count -= std::erase_if(it->second, [&](const auto& l) { return l.second.handle == op.handle; });
     if (it->second.empty()) locks.erase(it);
   }
-  if (LiveObject* o = find(id); o && o->opens) --o->opens;
-  forget_nameless(id);
+  LiveObject* o = find(id);
+  if (!o) return;
+  if (o->opens) --o->opens;
+  forget_nameless(*o);
 }
 
 void LiveState::Impl::grow(ObjectId id, uint64_t end) {
@@ -338,8 +338,9 @@ void LiveState::Impl::renamed(const Op& op) {
   }
   for (ObjectId id : {moved, other})
     if (id) {
-      --take(id).opens;
-      forget_nameless(id);
+      LiveObject& o = take(id);
+      --o.opens;
+      forget_nameless(o);
     }
 }
 

@@ -299,7 +299,8 @@ const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
                  .pid = int32_t(r.pid),
                  .ppid = int32_t(r.parent_pid),
                  .start_ticks = r.task_start / kTick,
-                 .command = {thread.comm, strnlen(thread.comm, sizeof thread.comm)}};
+                 .command = {thread.comm, strnlen(thread.comm, sizeof thread.comm)},
+                 .edition = ++last_edition_};
   return thread.info;
 }
 

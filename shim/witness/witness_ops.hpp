@@ -124,6 +124,7 @@ class WitnessOps {
   ObjectId last_object_ = kRootObject;
   HandleId last_handle_ = 0;
   ThreadId last_thread_ = 0;
+  uint64_t last_edition_ = 0;  // of a ThreadInfo
   Slab<Node> nodes_;
   Key last_directory_;  // the last one that was asked for and shown; number 0: none
   ObjectId last_directory_id_ = kNoObject;
