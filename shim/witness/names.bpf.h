@@ -75,12 +75,11 @@ inline_always int change_ended(u32 kind, s64 result, int made) {
   return 1;
 }
 
-// The record of a directory that this thread made tells it where the directory lies. Other threads may use it before the call
-// that made it has ended; they send its place.
-inline_always void made_near(struct call* call) {
+// The record of a directory that was made tells where it lies.
+inline_always void place_told(struct call* call) {
   if (!call || !call->change.object.number) return;
   const struct witness_place made = {call->change.object.number, call->change.object.generation};
-  u64 losses;
+  u32 losses;
   if (is_place(&call->change.parent, &root_place)) {
     losses = places_lost;
   } else {
@@ -91,6 +90,7 @@ inline_always void made_near(struct call* call) {
   struct near* near = &call->near[made.number % kNear];
   near->place = made;
   near->losses = losses;
+  bpf_map_update_elem(&places, &made, &losses, BPF_ANY);
 }
 
 SEC("fentry/security_path_mkdir")
@@ -102,7 +102,7 @@ int BPF_PROG(mkdir_begins, const struct path* directory, struct dentry* dentry, 
 
 SEC("fexit/do_mkdirat")
 int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
-  if (change_ended(kWitnessMkdir, result, 0) && result == 0) made_near(call_if_any());
+  if (change_ended(kWitnessMkdir, result, 0) && result == 0) place_told(call_if_any());
   return 0;
 }
 
