@@ -128,6 +128,7 @@ struct ThreadInfo {
   int32_t ppid = 0;          // parent of the process
   uint64_t start_ticks = 0;  // start time of the thread, clock ticks since boot; 0: not known, or not yet
   std::string_view command;  // comm, at most 15 bytes
+  uint64_t edition = 0;      // two of one number have equal contents, in one recording; 0: they have to be compared
 };
 
 enum OpFlag : uint16_t {    // bits of Op::op_flags

@@ -14,7 +14,7 @@
 
 namespace fsr {
 
-constexpr size_t kOwnZstdBlock = 2048;  // bytes
+constexpr size_t kOwnZstdBlock = 4096;  // bytes
 
 struct BlockEncoder::Impl {
   Impl(uint32_t unit, bool attrs, BlockFill& filled) : clock_unit(unit), attributes(attrs), fill(filled) {}
@@ -164,6 +164,7 @@ struct BlockEncoder::Impl {
 
   uint32_t thread(const Op& op, uint32_t expected) {
     const ThreadContext& last = x.threads[expected];
+    if (op.who && op.who->edition && op.who->edition == last.who.edition) return expected;
     auto same = [&](const ThreadContext& t) {
       if (!op.who) return true;
       return t.has_who && t.who.pid == op.who->pid && t.who.tid == op.who->tid && t.who.start_ticks == op.who->start_ticks &&

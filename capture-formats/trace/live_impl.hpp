@@ -24,9 +24,9 @@ struct LiveState::Impl {
   using Locks = std::map<LockKey, LiveLock>;
 
   Discovered discovered;
-  LiveSlab<LiveObject> objects;
-  LiveSlab<LiveName> names;
-  LiveSlab<LiveOpen> opens;
+  Slab<LiveObject> objects;
+  Slab<LiveName> names;
+  Slab<LiveOpen> opens;
   std::unordered_map<ObjectId, Locks> locks;
   OpenListings listings;
   std::unordered_map<ObjectId, uint32_t> children;  // known names in a directory
@@ -53,11 +53,13 @@ struct LiveState::Impl {
  private:
   [[noreturn]] void too_large() const;
   void discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
-  void forget_nameless(ObjectId id);
+  void forget_nameless(LiveObject& object);
   void point(LiveObject& object, std::string_view target);
   void drop_locks(ObjectId id);
   void bind(const NamePlace& at, ObjectId id, uint32_t type);
+  void name_new(const NamePlace& at, ObjectId id, uint32_t type);
   void unbind(const NamePlace& at);
+  void unbind(const NamePlace& at, LiveName& name);
   void drop_name_of(ObjectId id);
   void learn(ObjectId id, const Attr* attr);
   uint32_t type_of(const Op& op, ObjectId id);

@@ -33,16 +33,16 @@ LiveObject* LiveState::Impl::find(ObjectId id) {
 LiveObject& LiveState::Impl::take(ObjectId id) {
   highest = std::max(highest, id);
   if (LiveObject* o = find(id)) return *o;
-  return objects.insert(id, {.id = id});
+  LiveObject& o = objects.add(id);
+  o.id = id;
+  return o;
 }
 
-void LiveState::Impl::forget_nameless(ObjectId id) {
-  LiveObject* o = find(id);
-  if (o && id != kRootObject && o->names == 0 && o->opens == 0) {
-    drop_locks(id);
-    text -= o->target.size();
-    objects.erase(id, *o);
-  }
+void LiveState::Impl::forget_nameless(LiveObject& o) {
+  if (o.id == kRootObject || o.names != 0 || o.opens != 0) return;
+  drop_locks(o.id);
+  text -= o.target.size();
+  objects.erase(o.id, o);
 }
 
 void LiveState::Impl::point(LiveObject& object, std::string_view target) {
@@ -84,8 +84,17 @@ void LiveState::Impl::bind(const NamePlace& at, ObjectId id, uint32_t type) {
     drop_name_of(old);
     return;
   }
+  name_new(at, id, type);
+}
+
+// The name is not known.
+void LiveState::Impl::name_new(const NamePlace& at, ObjectId id, uint32_t type) {
   text += at.name.size();
-  names.insert(at.hash, {.parent = at.parent, .object = id, .type = type, .name = std::string(at.name)});
+  LiveName& n = names.add(at.hash);
+  n.parent = at.parent;
+  n.object = id;
+  n.type = type;
+  n.name = at.name;
   ++children[at.parent];
   if (id) ++take(id).names;
 }
@@ -94,15 +103,17 @@ void LiveState::Impl::drop_name_of(ObjectId id) {
   LiveObject* o = find(id);
   if (!o) return;
   if (o->names) --o->names;
-  forget_nameless(id);
+  forget_nameless(*o);
 }
 
 void LiveState::Impl::unbind(const NamePlace& at) {
-  LiveName* n = find_name(at);
-  if (!n) return;
-  const ObjectId id = n->object;
+  if (LiveName* n = find_name(at)) unbind(at, *n);
+}
+
+void LiveState::Impl::unbind(const NamePlace& at, LiveName& name) {
+  const ObjectId id = name.object;
   text -= at.name.size();
-  names.erase(at.hash, *n);
+  names.erase(at.hash, name);
   if (auto parent = children.find(at.parent); --parent->second == 0) children.erase(parent);
   drop_name_of(id);
 }
@@ -168,7 +179,7 @@ void LiveState::Impl::made(const Op& op, uint32_t type) {
   if (!op.parent || op.name.empty()) return;
   const NamePlace at(op.parent, op.name);
   unbind(at);
-  bind(at, op.object, type);
+  name_new(at, op.object, type);
   fresh(op, type);
 }
 
@@ -188,9 +199,8 @@ void LiveState::Impl::opened(const Op& op, bool directory) {
     o.attr.size = 0;
   if (opens.find(op.handle, [&](const LiveOpen& h) { return h.handle == op.handle; })) return;
   ++o.opens;
-  opens.insert(
-      op.handle,
-      {.handle = op.handle, .object = op.object, .open_flags = op.open_flags, .thread = op.thread, .directory = directory});
+  opens.add(op.handle) = {
+      .handle = op.handle, .object = op.object, .open_flags = op.open_flags, .thread = op.thread, .directory = directory};
 }
 
 void LiveState::Impl::closed(const Op& op) {
@@ -204,8 +214,10 @@ void LiveState::Impl::closed(const Op& op) {
     lock_count -= std::erase_if(it->second, [&](const auto& l) { return l.second.handle == op.handle; });
     if (it->second.empty()) locks.erase(it);
   }
-  if (LiveObject* o = find(id); o && o->opens) --o->opens;
-  forget_nameless(id);
+  LiveObject* o = find(id);
+  if (!o) return;
+  if (o->opens) --o->opens;
+  forget_nameless(*o);
 }
 
 void LiveState::Impl::grow(ObjectId id, uint64_t end) {
@@ -326,16 +338,20 @@ void LiveState::Impl::renamed(const Op& op) {
   }
   for (ObjectId id : {moved, other})
     if (id) {
-      --take(id).opens;
-      forget_nameless(id);
+      LiveObject& o = take(id);
+      --o.opens;
+      forget_nameless(o);
     }
 }
 
 void LiveState::Impl::removed(const Op& op, uint32_t type) {
   const NamePlace at(op.parent, op.name);
   LiveName* n = find_name(at);
-  if (!n || (n->object == kNoObject && op.object)) found(op.parent, op.name, op.object, op, type ? type : type_of(op, op.object));
-  unbind(at);
+  if (!n || (n->object == kNoObject && op.object)) {
+    found(op.parent, op.name, op.object, op, type ? type : type_of(op, op.object));
+    n = find_name(at);
+  }
+  if (n) unbind(at, *n);
   listings.changed(op.parent, op.name);
 }
 

@@ -2,76 +2,14 @@
 // The tables of LiveState: objects, names and open instances in slabs with hash tables over them. Not thread-safe.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "live_state.hpp"
-#include "slot_table.hpp"
+#include "slab.hpp"
 #include "util/name_hash.hpp"
 
 namespace fsr {
-
-// Entries of type T, found by their key, in a slab that reuses what was erased and grows without being copied. References are
-// valid until the entry is erased.
-template <class T>
-class LiveSlab {
- public:
-  template <class Equal>
-  T* find(uint64_t hash, Equal equal) {
-    uint32_t i = table_.find(hash, [&](uint32_t k) { return equal(at(k)); });
-    return i == SlotTable::kAbsent ? nullptr : &at(i);
-  }
-  T& insert(uint64_t hash, T value) {
-    uint32_t i;
-    if (free_.empty()) {
-      i = uint32_t(live_.size());
-      if (i % kChunk == 0) slab_.emplace_back(new T[kChunk]);
-      at(i) = std::move(value);
-      live_.push_back(true);
-    } else {
-      i = free_.back();
-      free_.pop_back();
-      at(i) = std::move(value);
-      live_[i] = true;
-    }
-    table_.insert(hash, i);
-    return at(i);
-  }
-  void erase(uint64_t hash, T& entry) {
-    uint32_t i = table_.find(hash, [&](uint32_t k) { return &at(k) == &entry; });
-    table_.erase(hash, i);
-    entry = {};
-    live_[i] = false;
-    free_.push_back(i);
-  }
-  template <class Visit>
-  void each(Visit visit) const {
-    for (size_t i = 0; i < live_.size(); ++i)
-      if (live_[i]) visit(at(uint32_t(i)));
-  }
-  // The entry at or after `place`, which then stands behind it; begins anew at the end. Null: there is none up to the end.
-  T* next(uint32_t& place) const {
-    while (place < live_.size())
-      if (uint32_t i = place++; live_[i]) return &at(i);
-    place = 0;
-    return nullptr;
-  }
-  size_t size() const { return table_.size(); }
-  size_t in_use() const { return size() * (sizeof(T) + 28); }  // bytes, as memory() counts them
-  // Bytes, without what the entries point to: with their two to three slots in the table and their places in the lists.
-  size_t memory() const { return slab_.size() * kChunk * (sizeof(T) + 28); }
-
- private:
-  static constexpr uint32_t kChunk = 256;
-  T& at(uint32_t i) const { return slab_[i / kChunk][i % kChunk]; }
-
-  std::vector<std::unique_ptr<T[]>> slab_;
-  std::vector<bool> live_;
-  std::vector<uint32_t> free_;
-  SlotTable table_;
-};
 
 // A name in a directory, with its place in the table of names.
 struct NamePlace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "op.hpp"
-#include "trace/live_tables.hpp"
+#include "trace/slab.hpp"
 
 namespace fsr {
 
@@ -24,7 +24,7 @@ class Positions {
     if (p)
       place = p->next == op.offset ? Access::sequential : Access::elsewhere;
     else
-      p = &positions_.insert(key, {.key = key});
+      (p = &positions_.add(key))->key = key;
     p->next = op.offset + (op.error ? 0 : op.result);
     return place;
   }
@@ -39,7 +39,7 @@ class Positions {
   Position* find(uint64_t key) {
     return positions_.find(key, [&](const Position& at) { return at.key == key; });
   }
-  LiveSlab<Position> positions_;
+  Slab<Position> positions_;
 };
 
 }  // namespace fsr

@@ -30,13 +30,17 @@ class SlotTable {
     place({tag_of(hash), index});
     ++used_;
   }
-  void erase(uint64_t hash, uint32_t index) {
-    if (slots_.empty()) return;
-    size_t i = tag_of(hash) & mask();
-    while (slots_[i].index != index) {
-      if (slots_[i].index == kAbsent) return;
-      i = (i + 1) & mask();
+  // Erases the index for which equal(index) holds, and returns it. kAbsent: there is none.
+  template <class Equal>
+  uint32_t erase(uint64_t hash, Equal equal) {
+    if (slots_.empty()) return kAbsent;
+    const uint32_t tag = tag_of(hash);
+    size_t i = tag & mask();
+    for (;; i = (i + 1) & mask()) {
+      if (slots_[i].index == kAbsent) return kAbsent;
+      if (slots_[i].tag == tag && equal(slots_[i].index)) break;
     }
+    const uint32_t erased = slots_[i].index;
     // Close the gap: what follows moves up unless it already stands at or after its own place.
     for (size_t next = (i + 1) & mask(); slots_[next].index != kAbsent; next = (next + 1) & mask()) {
       size_t home = slots_[next].tag & mask();
@@ -46,6 +50,7 @@ class SlotTable {
     }
     slots_[i] = {};
     --used_;
+    return erased;
   }
   void clear() {
     slots_.clear();

@@ -30,7 +30,7 @@ enum { kSeats = 2048, kNear = 8 };  // powers of two
 // A directory whose place has been sent, as of `losses`.
 struct near {
   struct witness_place place;
-  u64 losses;
+  u32 losses;
 };
 
 // The call that a thread is in.

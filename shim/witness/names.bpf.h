@@ -53,25 +53,44 @@ inline_always struct witness_record* change_record(struct call* call, u32 kind, 
   return r;
 }
 
-// Sends the change that began in this call. `made`: the name stands for a new file now.
-inline_always void change_ended(u32 kind, s64 result, int made) {
+// Sends the change that began in this call. `made`: the name stands for a new file now. Returns whether a record was sent.
+inline_always int change_ended(u32 kind, s64 result, int made) {
   struct call* call = call_if_any();
-  if (!call || call->change.kind != kind) return;
+  if (!call || call->change.kind != kind) return 0;
   struct change* change = &call->change;
   change->kind = 0;
   struct witness_record* r;
   if (!change->name2_length && change->name_length < kWitnessShortName) {
     r = change_record(call, kind, kWitnessShort, result, made);
     if (r) send(r);
-    return;
+    return r != 0;
   }
   r = change_record(call, kind, kWitnessNames, result, made);
-  if (!r) return;
+  if (!r) return 0;
   if (change->name2_length) {
     r->text_length = change->name2_length;
     __builtin_memcpy(r->text + kWitnessName, change->name2, kWitnessName);
   }
   send(r);
+  return 1;
+}
+
+// The record of a directory that was made tells where it lies.
+inline_always void place_told(struct call* call) {
+  if (!call || !call->change.object.number) return;
+  const struct witness_place made = {call->change.object.number, call->change.object.generation};
+  u32 losses;
+  if (is_place(&call->change.parent, &root_place)) {
+    losses = places_lost;
+  } else {
+    const struct near* above = &call->near[call->change.parent.number % kNear];
+    if (!is_place(&above->place, &call->change.parent)) return;
+    losses = above->losses;
+  }
+  struct near* near = &call->near[made.number % kNear];
+  near->place = made;
+  near->losses = losses;
+  bpf_map_update_elem(&places, &made, &losses, BPF_ANY);
 }
 
 SEC("fentry/security_path_mkdir")
@@ -83,7 +102,7 @@ int BPF_PROG(mkdir_begins, const struct path* directory, struct dentry* dentry, 
 
 SEC("fexit/do_mkdirat")
 int BPF_PROG(mkdir_ended, int fd, struct filename* name, u16 mode, int result) {
-  change_ended(kWitnessMkdir, result, 0);
+  if (change_ended(kWitnessMkdir, result, 0) && result == 0) place_told(call_if_any());
   return 0;
 }
 

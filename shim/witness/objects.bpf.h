@@ -29,8 +29,7 @@ int BPF_PROG(getattr_begins, const struct path* path) {
     return 0;
   }
   if (bpf_get_current_pid_tgid() >> 32 == own_process) return 0;  // it looks at the directory at its end
-  struct witness_record* r = named_record(kWitnessGetattr, 0, path->dentry, kTyped);
-  if (r) send(r);
+  SEND_NAMED(kWitnessGetattr, 0, path->dentry, kTyped, {});
   return 0;
 }
 
@@ -42,15 +41,14 @@ int BPF_PROG(setattr_ended, void* ids, struct dentry* dentry, struct iattr* want
   // Open with O_TRUNC is one operation. A write that takes set-id bits away is one as well.
   if ((valid & ATTR_OPEN) || ((valid & ATTR_FORCE) && !(valid & ATTR_SIZE))) return 0;
   if (!below(dentry, dentry->d_sb, kTyped)) return 0;
-  struct witness_record* r = named_record(kWitnessSetattr, result, dentry, kTyped);
-  if (!r) return 0;
-  r->flags = valid;
-  r->mode = want->ia_mode;
-  r->owner = (u64)want->ia_uid.val << 32 | want->ia_gid.val;
-  r->offset = want->ia_size;
-  r->offset2 = ns(&want->ia_atime);
-  r->length = ns(&want->ia_mtime);
-  send(r);
+  SEND_NAMED(kWitnessSetattr, result, dentry, kTyped, {
+    r->flags = valid;
+    r->mode = want->ia_mode;
+    r->owner = (u64)want->ia_uid.val << 32 | want->ia_gid.val;
+    r->offset = want->ia_size;
+    r->offset2 = ns(&want->ia_atime);
+    r->length = ns(&want->ia_mtime);
+  });
   return 0;
 }
 
@@ -58,10 +56,8 @@ SEC("fexit/do_faccessat")
 int BPF_PROG(access_ended, int fd, const char* name, int mode, int flags, long result) {
   struct call* call = call_if_any();
   if (!call || !call->looked_up) return 0;
-  struct witness_record* r = named_record(kWitnessAccess, result, (struct dentry*)call->looked_up, kAddress);
-  if (!r) return 0;
-  r->mode = mode;
-  send(r);
+  struct dentry* dentry = (struct dentry*)call->looked_up;
+  SEND_NAMED(kWitnessAccess, result, dentry, kAddress, r->mode = mode);
   return 0;
 }
 
@@ -97,8 +93,7 @@ int BPF_PROG(follow_begins, struct dentry* dentry) {
 SEC("fentry/security_sb_statfs")
 int BPF_PROG(statfs_begins, struct dentry* dentry) {
   if (!below(dentry, dentry->d_sb, kTyped)) return 0;
-  struct witness_record* r = named_record(kWitnessStatfs, 0, dentry, kTyped);
-  if (r) send(r);
+  SEND_NAMED(kWitnessStatfs, 0, dentry, kTyped, {});
   return 0;
 }
 

@@ -14,23 +14,31 @@ inline_always int at_the_end(struct nameidata* walk) {
   return next != '/';
 }
 
-inline_always struct witness_record* missing_as(struct call* call, u32 kind, u32 layout, s64 result,
-                                                const struct witness_place* directory, const struct qstr* name) {
-  struct witness_record* r = record_in(call, kind, layout, result);
-  if (!r) return 0;
-  r->parent = *directory;
+// An operation on the last name of a walk, which ended in a directory that has no such file.
+struct missing {
+  u32 kind, flags, mode;
+  s64 result;
+  struct witness_place directory;
+};
+
+inline_always void send_missing_as(struct call* call, u32 layout, const struct missing* what, const struct qstr* name) {
+  struct witness_record* r = record_in(call, what->kind, layout, what->result);
+  if (!r) return;
+  r->flags = what->flags;
+  r->mode = what->mode;
+  r->parent = what->directory;
   r->name_length = copy_name(r->text, name, layout == kWitnessShort ? kWitnessShortName : kWitnessName, kTyped);
-  return r;
+  send(r);
 }
 
-// Makes a record of an operation on the last name of a walk, which ended in a directory that has no such file.
-inline_always struct witness_record* missing(u32 kind, s64 result, struct dentry* directory, struct nameidata* walk) {
+inline_always void send_missing(struct missing* what, struct dentry* directory, struct nameidata* walk) {
   struct call* call = call_if_any();
-  struct witness_place place = {};
-  place_of(walk->inode, &place, kTyped);
-  send_place_of(call, directory, &place);
-  if (walk->last.len < kWitnessShortName) return missing_as(call, kind, kWitnessShort, result, &place, &walk->last);
-  return missing_as(call, kind, kWitnessNames, result, &place, &walk->last);
+  place_of(walk->inode, &what->directory, kTyped);
+  send_place_of(call, directory, &what->directory);
+  if (walk->last.len < kWitnessShortName)
+    send_missing_as(call, kWitnessShort, what, &walk->last);
+  else
+    send_missing_as(call, kWitnessNames, what, &walk->last);
 }
 
 // `directory`: dentry of the inode at which a walk ended, mostly that of its path as well, whose type is known.
@@ -44,10 +52,7 @@ inline_always int ended_below(struct nameidata* walk, struct dentry* directory) 
 
 // A directory on the way may not be searched.
 inline_always void refused_way(struct dentry* directory, s64 result) {
-  struct witness_record* r = named_record(kWitnessAccess, result, directory, kAddress);
-  if (!r) return;
-  r->mode = 1;  // X_OK
-  send(r);
+  SEND_NAMED(kWitnessAccess, result, directory, kAddress, r->mode = 1);  // X_OK
 }
 
 inline_always int is_directory(struct inode* inode) { return (inode->i_mode & S_IFMT) == S_IFDIR; }
@@ -60,8 +65,8 @@ inline_always void walk_failed(struct nameidata* walk, s64 result) {
   struct dentry* directory = dentry_of(inode);
   if (!directory || !ended_below(walk, directory)) return;
   if (result == -EACCES) return refused_way(directory, result);
-  struct witness_record* r = missing(kWitnessLookup, result, directory, walk);
-  if (r) send(r);
+  struct missing what = {.kind = kWitnessLookup, .result = result};
+  send_missing(&what, directory, walk);
 }
 
 SEC("fexit/path_lookupat")
@@ -138,16 +143,15 @@ inline_always void open_failed(struct nameidata* walk, u32 flags, u32 mode, s64 
   struct dentry* dentry = dentry_of(inode);
   if (!dentry || !ended_below(walk, dentry) || result == -ECHILD || result == -ESTALE || result == -ENOTDIR || result == -ELOOP)
     return;
-  struct witness_record* r;
-  if (directory && (flags & O_CREAT))
-    r = missing(kWitnessCreate, result, dentry, walk);
-  else
-    r = named_record(kWitnessOpen, result, dentry, kAddress);
-  if (!r) return;
-  r->flags = flags;
-  if (r->kind == kWitnessCreate) r->mode = mode & ~BPF_CORE_READ(bpf_get_current_task_btf(), fs, umask);
-  if (directory && !(flags & O_CREAT)) r->marks = kWitnessOfDirectory;
-  send(r);
+  if (directory && (flags & O_CREAT)) {
+    struct missing what = {.kind = kWitnessCreate, .flags = flags, .result = result};
+    what.mode = mode & ~BPF_CORE_READ(bpf_get_current_task_btf(), fs, umask);
+    return send_missing(&what, dentry, walk);
+  }
+  SEND_NAMED(kWitnessOpen, result, dentry, kAddress, {
+    r->flags = flags;
+    if (directory) r->marks = kWitnessOfDirectory;
+  });
 }
 
 SEC("fexit/path_openat")
@@ -168,12 +172,11 @@ int BPF_PROG(open_ended, struct nameidata* walk, const struct open_flags* how, u
     kind = kWitnessTmpfile;
   else if (file->f_mode & FMODE_CREATED)
     kind = kWitnessCreate;
-  struct witness_record* r = named_record(kind, 0, file->f_path.dentry, kTyped);
-  if (!r) return 0;
-  r->file = (u64)file;
-  r->flags = flags;
-  r->mode = how->mode;
-  if ((r->object.mode & S_IFMT) == S_IFDIR) r->marks = kWitnessOfDirectory;
-  send(r);
+  SEND_NAMED(kind, 0, file->f_path.dentry, kTyped, {
+    r->file = (u64)file;
+    r->flags = flags;
+    r->mode = how->mode;
+    if ((r->object.mode & S_IFMT) == S_IFDIR) r->marks = kWitnessOfDirectory;
+  });
   return 0;
 }

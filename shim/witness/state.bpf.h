@@ -132,6 +132,12 @@ inline_always struct witness_record* record(u32 kind, u32 layout, s64 result) {
 
 inline_always void send(struct witness_record* r) { bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP); }
 
+// Whether the place of a directory has been sent, as of `losses`.
+inline_always int is_known(const struct witness_place* place, u32 losses) {
+  const u32* known = bpf_map_lookup_elem(&places, place);
+  return known && *known == losses;
+}
+
 struct climb {
   struct dentry* at;
 };
@@ -145,9 +151,8 @@ static long climb_one(u32 index, struct climb* climb) {
   struct inode* inode = BPF_CORE_READ(dentry, d_inode);
   struct witness_place place = {};
   place_of(inode, &place, kAddress);
-  const u32* known = bpf_map_lookup_elem(&places, &place);
   const u32 losses = places_lost;
-  if (known && *known == losses) return 1;
+  if (is_known(&place, losses)) return 1;
   struct witness_record* r = RESERVE(2 * kWitnessName);
   if (!r) {
     note_lost(kWitnessNoRoom);
@@ -167,13 +172,23 @@ static long climb_one(u32 index, struct climb* climb) {
   return 0;
 }
 
+inline_always int is_place(const struct witness_place* a, const struct witness_place* b) {
+  return a->number == b->number && a->generation == b->generation;
+}
+
+// As bpf_loop(). `directory`: the address of a dentry.
+static __noinline long climb_from(u64 directory, const struct witness_place* place, u32 losses) {
+  if (is_known(place, losses)) return 0;
+  struct climb climb = {.at = (struct dentry*)directory};
+  return bpf_loop(kDeepest, climb_one, &climb, 0);
+}
+
 // Sends where a directory lies, unless that is known.
 inline_always void send_place_of(struct call* call, struct dentry* directory, const struct witness_place* place) {
   const u32 losses = places_lost;
   struct near* near = call ? &call->near[place->number % kNear] : 0;
-  if (near && near->place.number == place->number && near->place.generation == place->generation && near->losses == losses) return;
-  struct climb climb = {.at = directory};
-  if (bpf_loop(kDeepest, climb_one, &climb, 0) == kDeepest) note_lost(kWitnessTooDeep);
+  if (near && is_place(&near->place, place) && near->losses == losses) return;
+  if (climb_from((u64)directory, place, losses) == kDeepest) note_lost(kWitnessTooDeep);
   if (!near) return;
   near->place = *place;
   near->losses = losses;
@@ -202,10 +217,23 @@ inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 r
   return r;
 }
 
-inline_always struct witness_record* named_record(u32 kind, s64 result, struct dentry* dentry, int how) {
-  if (MEMBER(how, dentry, d_name.len) < kWitnessShortName) return named_record_as(kind, kWitnessShort, result, dentry, how);
-  return named_record_as(kind, kWitnessNames, result, dentry, how);
-}
+#define SEND_NAMED_AS(layout, kind, result, dentry, how, ...)                            \
+  do {                                                                                   \
+    struct witness_record* r = named_record_as((kind), (layout), (result), (dentry), (how)); \
+    if (!r) break;                                                                       \
+    __VA_ARGS__;                                                                         \
+    send(r);                                                                             \
+  } while (0)
+
+// Sends such a record `r`, which the last arguments fill in. Older verifiers don't follow a record that comes from one of two places,
+// so that each layout is sent where it is made.
+#define SEND_NAMED(kind, result, dentry, how, ...)                               \
+  do {                                                                           \
+    if (MEMBER((how), (dentry), d_name.len) < kWitnessShortName)                 \
+      SEND_NAMED_AS(kWitnessShort, kind, result, dentry, how, __VA_ARGS__);      \
+    else                                                                         \
+      SEND_NAMED_AS(kWitnessNames, kind, result, dentry, how, __VA_ARGS__);      \
+  } while (0)
 
 // Makes a record of an operation on an open file.
 inline_always struct witness_record* file_record_in(struct call* call, u32 kind, s64 result, struct file* file) {

@@ -126,7 +126,7 @@ bool opens(const witness_record& r) {
 }  // namespace
 
 WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), epoch_(epoch) {
-  nodes_[root_] = {.id = kRootObject, .shown = true};
+  node(root_).shown = true;
 }
 
 bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
@@ -135,16 +135,21 @@ bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
     learn_place(r);
     return false;
   }
+  // An operation that began before may be in the directory.
+  if (r.kind == kWitnessMkdir && r.result == 0 && r.object.number) learn_place(r);
   if (opens(r)) {
     handles->first = ++last_handle_;
-    handles->second = std::exchange(open_[r.file], handles->first);
     last_open_ = {r.file, handles->first};
+    if (Open* const lost = find_open(r.file))
+      handles->second = std::exchange(lost->handle, handles->first);
+    else
+      open_.add(r.file) = last_open_;
     return true;
   }
   if (!r.file) return true;
   handles->first = open_at(r.file);
   if (r.kind == kWitnessRelease) {
-    open_.erase(r.file);
+    if (Open* const closed = find_open(r.file)) open_.erase(r.file, *closed);
     last_open_ = {};
   }
   if (r.file2) handles->second = open_at(r.file2);
@@ -156,25 +161,34 @@ void WitnessOps::learn_place(const witness_record& r) {
 }
 
 HandleId WitnessOps::open_at(uint64_t file) {
-  if (file == last_open_.first) return last_open_.second;
-  const auto at = open_.find(file);
-  if (at == open_.end()) return 0;
-  last_open_ = *at;
-  return at->second;
+  if (file == last_open_.file) return last_open_.handle;
+  const Open* const found = find_open(file);
+  if (!found) return 0;
+  last_open_ = *found;
+  return found->handle;
+}
+
+WitnessOps::Open* WitnessOps::find_open(uint64_t file) {
+  return open_.find(file, [&](const Open& o) { return o.file == file; });
 }
 
 WitnessOps::Instance* WitnessOps::instance(HandleId handle) {
-  if (last_instance_ && last_instance_->first == handle) return &last_instance_->second;
-  const auto at = instances_.find(handle);
-  if (at == instances_.end()) return nullptr;
-  last_instance_ = &*at;
-  return &at->second;
+  if (last_instance_ && last_instance_->handle == handle) return last_instance_;
+  Instance* const found = instances_.find(handle, [&](const Instance& i) { return i.handle == handle; });
+  if (found) last_instance_ = found;
+  return found;
+}
+
+WitnessOps::Node* WitnessOps::find(Key k) {
+  return nodes_.find(KeyHash()(k), [&](const Node& n) { return n.key == k; });
 }
 
 WitnessOps::Node& WitnessOps::node(Key k) {
-  Node& found = nodes_[k];
-  if (found.id == kNoObject) found.id = ++last_object_;
-  return found;
+  if (Node* const found = find(k)) return *found;
+  Node& n = nodes_.add(KeyHash()(k));
+  n.key = k;
+  n.id = k == root_ ? kRootObject : ++last_object_;
+  return n;
 }
 
 uint64_t WitnessOps::mark(ObjectId parent, std::string_view name) {
@@ -247,30 +261,30 @@ WitnessOps::Node* WitnessOps::bind(Key object, ObjectId parent, std::string_view
 }
 
 void WitnessOps::unbind(Key object, ObjectId parent, std::string_view name) {
-  if (const auto at = nodes_.find(object); at != nodes_.end()) at->second.lose(mark(parent, name));
+  if (Node* const n = find(object)) n->lose(mark(parent, name));
 }
 
 // A file system without generations may give the number to another file, of whose place the kernel may have told already.
 void WitnessOps::forget(Key object, uint64_t removed) {
   if (const auto place = places_.find(object); place != places_.end() && place->second.told < removed) places_.erase(place);
-  const auto at = nodes_.find(object);
-  if (at == nodes_.end()) return;
-  at->second.gone = true;
-  if (at->second.opens == 0) erase(at);
+  Node* const n = find(object);
+  if (!n) return;
+  n->gone = true;
+  if (n->opens == 0) erase(*n);
 }
 
-void WitnessOps::erase(Nodes::iterator node) {
-  if (node->first == last_directory_) last_directory_ = {};
-  nodes_.erase(node);
+void WitnessOps::erase(Node& node) {
+  if (node.key == last_directory_) last_directory_ = {};
+  nodes_.erase(KeyHash()(node.key), node);
 }
 
 void WitnessOps::close(HandleId handle) {
-  const Instance* const closed = instance(handle);
+  Instance* const closed = instance(handle);
   if (!closed) return;
-  const auto at = nodes_.find(closed->object);
-  instances_.erase(handle);
+  Node& n = *closed->node;
+  instances_.erase(handle, *closed);
   last_instance_ = nullptr;
-  if (at != nodes_.end() && --at->second.opens == 0 && at->second.gone) erase(at);
+  if (--n.opens == 0 && n.gone) erase(n);
 }
 
 const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
@@ -287,7 +301,8 @@ const ThreadInfo& WitnessOps::thread_of(const witness_record& r) {
                  .pid = int32_t(r.pid),
                  .ppid = int32_t(r.parent_pid),
                  .start_ticks = r.task_start / kTick,
-                 .command = {thread.comm, strnlen(thread.comm, sizeof thread.comm)}};
+                 .command = {thread.comm, strnlen(thread.comm, sizeof thread.comm)},
+                 .edition = ++last_edition_};
   return thread.info;
 }
 
@@ -311,6 +326,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       if (op.kind == OpKind::mknod) op.flags = uint32_t(device(uint32_t(r.offset)));
       if (!done) return;
       if (Node* const made = bind(object, op.parent, name)) {
+        if (op.kind == OpKind::mkdir) places_.erase(object);
         op.object = made->id;
         if (op.kind == OpKind::symlink) made->target = text;
       }
@@ -375,7 +391,7 @@ void WitnessOps::fill_open(const witness_record& r, HandleId handle, Op& op, OpS
   if (!n) return;
   op.object = n->id;
   if (!handle) return;
-  instances_[handle] = {.object = object, .id = op.object, .directory = op.kind == OpKind::opendir};
+  instances_.add(handle) = {.handle = handle, .node = n, .id = op.object, .directory = op.kind == OpKind::opendir};
   ++n->opens;
 }
 

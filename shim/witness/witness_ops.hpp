@@ -16,6 +16,7 @@
 #include "../ended_threads.hpp"
 #include "op.hpp"
 #include "op_sink.hpp"
+#include "trace/slab.hpp"
 #include "witness_record.h"
 
 namespace fsr::shim {
@@ -50,6 +51,7 @@ class WitnessOps {
     size_t operator()(const Key& k) const { return size_t(k.number * 0x9e3779b97f4a7c15u ^ k.generation); }
   };
   struct Node {
+    Key key;
     ObjectId id = kNoObject;
     bool shown = false;  // the trace has one of its names, or it is the root
     uint32_t opens = 0;
@@ -61,7 +63,6 @@ class WitnessOps {
     bool learn(uint64_t mark);  // false: it was known
     void lose(uint64_t mark);
   };
-  using Nodes = std::unordered_map<Key, Node, KeyHash>;
   // Where the kernel said that a directory lies.
   struct Place {
     Key parent;
@@ -79,8 +80,13 @@ class WitnessOps {
     }
   };
 
+  struct Open {
+    uint64_t file = 0;
+    HandleId handle = 0;
+  };
   struct Instance {
-    Key object;
+    HandleId handle = 0;
+    Node* node = nullptr;
     ObjectId id = kNoObject;
     bool directory = false;
     uint64_t cursor = 0;
@@ -88,7 +94,8 @@ class WitnessOps {
 
   static Key key(const witness_place& place) { return {place.number, place.generation}; }
   static Key key(const witness_inode& inode) { return {inode.number, inode.generation}; }
-  Node& node(Key key);
+  Node* find(Key key);
+  Node& node(Key key);  // finds or adds
   ObjectId id(Key key) { return key.number ? node(key).id : kNoObject; }
   static uint64_t mark(ObjectId parent, std::string_view name);
   // Returns the directory's number, kNoObject for none.
@@ -100,10 +107,11 @@ class WitnessOps {
   Node* bind(Key object, ObjectId parent, std::string_view name);
   void unbind(Key object, ObjectId parent, std::string_view name);
   void forget(Key object, uint64_t removed);
-  void erase(Nodes::iterator node);
+  void erase(Node& node);
   void learn_place(const witness_record& record);
   // Returns the open instance of the kernel's file, as of arrival. 0: not known.
   HandleId open_at(uint64_t file);
+  Open* find_open(uint64_t file);
   // Returns an open instance, until it is closed. Null: not known.
   Instance* instance(HandleId handle);
   void close(HandleId handle);
@@ -116,14 +124,15 @@ class WitnessOps {
   ObjectId last_object_ = kRootObject;
   HandleId last_handle_ = 0;
   ThreadId last_thread_ = 0;
-  Nodes nodes_;
+  uint64_t last_edition_ = 0;  // of a ThreadInfo
+  Slab<Node> nodes_;
   Key last_directory_;  // the last one that was asked for and shown; number 0: none
   ObjectId last_directory_id_ = kNoObject;
   std::unordered_map<Key, Place, KeyHash> places_;             // of directories that the trace has not shown
-  std::unordered_map<uint64_t, HandleId> open_;                // by the address of the kernel's open file; as of arrival
-  std::pair<uint64_t, HandleId> last_open_{};                  // that of the last record; 0: none
-  std::unordered_map<HandleId, Instance> instances_;           // as of the order of starts
-  decltype(instances_)::value_type* last_instance_ = nullptr;  // that of the last operation; null: none
+  Slab<Open> open_;                                 // by the address of the kernel's open file; as of arrival
+  Open last_open_;                                  // that of the last record; 0: none
+  Slab<Instance> instances_;                        // as of the order of starts
+  Instance* last_instance_ = nullptr;               // that of the last operation; null: none
   std::unordered_map<uint32_t, Thread> threads_;
   Thread* last_seen_ = nullptr;  // of the last operation; null: none, or it may be forgotten
   EndedThreads<std::unordered_map<uint32_t, Thread>> ended_;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPause = 10ms;            // between two looks at the ring; each costs as much as several operations
+constexpr auto kPause = 20ms;            // between two looks at the ring; each costs as much as several operations
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
 constexpr size_t kMostSpare = 32;        // chunks; kWindow of 200,000 records a second
 constexpr size_t kAskFull = 1000;        // operations after which the sink is asked whether it is full
