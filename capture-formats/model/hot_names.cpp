@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kHotShare = 0.002;  // of the operations that a hot name has, at least,
 constexpr uint64_t kHotUses = 6;     // and uses in each trace
+constexpr uint64_t kCourseUses = 3;  // of a name that courses know, in all traces
 constexpr size_t kMostDepth = 256;   // of a path; deeper ones are not known
 
 bool makes(OpKind kind) {
@@ -70,19 +71,21 @@ bool HotNames::comes(ThreadId thread, uint64_t key) {
   return std::exchange(at, key) != key;
 }
 
-void HotNames::use(uint64_t key, uint64_t parent, bool exists, const Op& op) {
+void HotNames::use(ObjectId parent, std::string_view name, bool exists, const Op& op) {
+  const uint64_t key = keys_.of(parent, name);
   if (!key || key == 1) return;
   auto [path, first] = paths_.try_emplace(key);
   path->second.uses += comes(op.thread, key);
   if (first) {
-    path->second.parent = parent;
+    path->second.parent = keys_.of(parent);
+    path->second.leaf = PathKeys::name_of(parent, name).hash;
     path->second.first.existed = exists;
   }
-  OftenUsedName& name = path->second.first;
+  OftenUsedName& start = path->second.first;
   if (!exists || !op.attr) return;
-  if (op.attr->valid & kAttrMode) name.type = uint8_t((op.attr->mode & 0170000) >> 12);
-  if (!(op.attr->valid & kAttrSize) || name.type == kDirectoryType) return;
-  if (first) name.size = op.attr->size;
+  if (op.attr->valid & kAttrMode) start.type = uint8_t((op.attr->mode & 0170000) >> 12);
+  if (!(op.attr->valid & kAttrSize) || start.type == kDirectoryType) return;
+  if (first) start.size = op.attr->size;
   path->second.largest = std::max(path->second.largest, op.attr->size);
 }
 
@@ -91,8 +94,8 @@ void HotNames::add(const Op& op) {
   ++operations_;
   if (op.parent && !op.name.empty()) {
     const bool exists = !makes(op.kind) ? !op.error : !op.error ? op.kind == OpKind::create && !op.has(kOpCreated) : true;
-    use(keys_.of(op.parent, op.name), keys_.of(op.parent), exists, op);
-    if (op.kind == OpKind::rename) use(keys_.of(op.parent2, op.name2), keys_.of(op.parent2), op.object2 != kNoObject, op);
+    use(op.parent, op.name, exists, op);
+    if (op.kind == OpKind::rename) use(op.parent2, op.name2, op.object2 != kNoObject, op);
   } else if (op.object && (!op.handle || op.kind == OpKind::open || op.kind == OpKind::opendir)) {
     if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end()) {
       known->second.uses += comes(op.thread, known->first);
@@ -124,14 +127,16 @@ void HotNames::end_trace() {
   ++traces_;
 }
 
-void HotNames::choose() {
+void HotNames::choose(ModelForm form) {
   const double least = std::max(double(kHotUses * std::max(1u, traces_)), double(operations_) * kHotShare);
   std::vector<std::pair<uint64_t, uint64_t>> most;  // uses and key
   for (const auto& [key, path] : paths_)
-    if (double(path.uses) >= least) most.emplace_back(path.uses, key);
+    if (form == ModelForm::courses ? path.uses >= kCourseUses : double(path.uses) >= least) most.emplace_back(path.uses, key);
   std::sort(most.rbegin(), most.rend());
-  if (most.size() > kMostHotNames) most.resize(kMostHotNames);
+  const size_t limit = form == ModelForm::courses ? kMostHotNames : kListedNames;
+  if (most.size() > limit) most.resize(limit);
   std::vector<uint64_t> left;
+  std::unordered_map<uint64_t, uint32_t> leaves;  // number of the first name, from 1
   for (const auto& [uses, key] : most) left.push_back(key);
   // Directories first: a name follows the one of its directory, if that is hot.
   while (!left.empty()) {
@@ -143,7 +148,12 @@ void HotNames::choose() {
         continue;
       }
       OftenUsedName name = path.first;
-      if (auto parent = numbers_.find(path.parent); parent != numbers_.end()) name.parent = uint32_t(parent->second) + 1;
+      if (auto parent = numbers_.find(path.parent); parent != numbers_.end()) {
+        name.parent = uint32_t(parent->second) + 1;
+        if (form == ModelForm::courses) names_[size_t(parent->second)].type = kDirectoryType;
+      }
+      if (form == ModelForm::courses)
+        if (auto [same, first] = leaves.try_emplace(path.leaf, uint32_t(names_.size() + 1)); !first) name.same = same->second;
       numbers_[key] = int(names_.size());
       names_.push_back(name);
       largest_.push_back(path.largest);

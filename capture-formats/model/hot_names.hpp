@@ -37,7 +37,7 @@ class HotNames {
  public:
   void add(const Op& op);  // of all traces, before the first use of number()
   void end_trace();
-  void choose();
+  void choose(ModelForm form);
   // Returns the number of a path, from 0. -1: it is not used often.
   int number(uint64_t key) const;
   const std::vector<OftenUsedName>& names() const { return names_; }
@@ -46,12 +46,13 @@ class HotNames {
 
  private:
   struct Path {
-    uint64_t uses = 0, parent = 0;  // uses: times that a thread came to it from another name
+    uint64_t uses = 0;              // times that a thread came to it from another name
+    uint64_t parent = 0, leaf = 0;  // keys of its directory, and of the name alone
     uint64_t largest = 0;           // bytes, of all times
     OftenUsedName first;            // as it was at the start of the first trace
   };
   void list(const Op& op);
-  void use(uint64_t key, uint64_t parent, bool exists, const Op& op);
+  void use(ObjectId parent, std::string_view name, bool exists, const Op& op);
   bool comes(ThreadId thread, uint64_t key);
   PathKeys keys_;
   std::unordered_map<ThreadId, uint64_t> at_;  // name that the thread used last

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "model/context_tree.hpp"
+#include "model/courses.hpp"
 #include "model/model_file.hpp"
 #include "model/observer.hpp"
 #include "model/process_links.hpp"
@@ -22,9 +23,19 @@ constexpr uint64_t kRare = 3;          // what occurred less often is not kept
 constexpr size_t kFewGaps = 8;         // a pair of kinds with fewer gaps has those of its phase
 constexpr uint32_t kPhaseLength = 16;  // steps of a process for each phase, at least
 
+constexpr int kExactDigits = 7;  // binary, of a rare size
+uint64_t inexact(uint64_t size) {
+  const int rest = std::max(0, digits(size) - kExactDigits);
+  return size >> rest << rest;
+}
+
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
-constexpr int kLevels = 4;
+constexpr int kInexact = 1, kSizeless = 2;  // levels
+constexpr int kLevels = 6;
 Symbol coarser(Symbol s, int level) {
+  if (level >= kInexact) s.offset = 0;
+  if (level >= kInexact) s.bytes = level >= kSizeless ? 0 : inexact(s.bytes);
+  level -= kSizeless;
   if (level >= 1) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
       if (r->relation == Relation::known) r->bucket = uint8_t(r->bucket / 3 * 3 + 1);
@@ -44,7 +55,12 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
-constexpr int kExactDigits = 7;  // binary, of a rare size
+// A symbol without what each name and each size has of its own.
+Symbol anonymous(Symbol s) {
+  for (Reference* r : {&s.object, &s.parent, &s.second})
+    if (r->relation == Relation::hot || r->relation == Relation::name) r->bucket = 0;
+  return coarser(s, kSizeless);
+}
 
 // Values that occurred less than `rare` times lose all but their first digits, so that no file is known by its size.
 Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint64_t rare) {
@@ -52,8 +68,7 @@ Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint64_t rare) 
   std::sort(samples.begin(), samples.end());
   for (auto from = samples.begin(); from != samples.end();) {
     const auto to = std::upper_bound(from, samples.end(), *from);
-    const int inexact = std::max(0, digits(*from) - kExactDigits);
-    if (uint64_t(to - from) < rare) std::fill(from, to, *from >> inexact << inexact);
+    if (uint64_t(to - from) < rare) std::fill(from, to, inexact(*from));
     from = to;
   }
   return Quantiles::of_sizes(std::move(samples));
@@ -89,6 +104,8 @@ std::string cut_command(std::string command) {
 
 struct ModelLearner::Impl {
   bool keep_commands = false;
+  ModelForm form = ModelForm::contexts;
+  size_t pauses = 0;
   HotNames hot;
   bool surveyed = false;
   Observer observer{hot};
@@ -99,6 +116,7 @@ struct ModelLearner::Impl {
   std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
   bool begun = false;
+  size_t typical = 0;                                                            // run whose courses a model keeps
   std::map<std::tuple<OpKind, uint8_t, SymbolId>, std::vector<uint64_t>> sizes;  // by kind, class and complete symbol
   uint64_t dropped = 0;
 
@@ -109,8 +127,9 @@ struct ModelLearner::Impl {
   std::vector<std::vector<size_t>> group(const std::vector<Symbol>& symbols);
   void cut_stalls(LoadModel& model);
   void join_rare(std::vector<std::vector<size_t>>& classes);
-  ProcessClass describe(const std::vector<size_t>& members, const LoadModel& model);
-  void times(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
+  ProcessClass describe(const std::vector<size_t>& members, size_t of_runs, const LoadModel& model);
+  void learn_contexts(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
+  void times(const std::vector<size_t>& members, uint32_t number, int64_t most, LoadModel& model);
 };
 
 void ModelLearner::Impl::add(const Op& op) {
@@ -119,12 +138,17 @@ void ModelLearner::Impl::add(const Op& op) {
     ++dropped;
     return;
   }
+  Symbol symbol = seen->symbol;
+  if (form == ModelForm::courses) {
+    if (seen->size && !is_listing(op.kind)) symbol.bytes = std::min(*seen->size, kMostBytes);
+    if (symbol.place >= Place::elsewhere) symbol.offset = std::min(op.offset + 1, kMostBytes);
+  }
   if (!begun) runs.emplace_back(op.start, op.end());
   begun = true;
   runs.back().second = std::max(runs.back().second, op.end());
-  auto [number, first] = numbers.try_emplace(seen->symbol, SymbolId(all.size()));
+  auto [number, first] = numbers.try_emplace(symbol, SymbolId(all.size()));
   if (first) {
-    all.push_back(seen->symbol);
+    all.push_back(symbol);
     counts.push_back(0);
   }
   ++counts[number->second];
@@ -150,6 +174,8 @@ void ModelLearner::Impl::add(const Op& op) {
 
 // Returns for each complete symbol its number in the model, or kEndOfProcess if even its coarsest form is rare.
 std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
+  std::map<Symbol, uint64_t> occurrences;
+  for (SymbolId i = 0; i < all.size(); ++i) occurrences[anonymous(all[i])] += counts[i];
   std::vector<SymbolId> kept(all.size(), kEndOfProcess);
   std::vector<bool> settled(all.size());
   for (int level = 0; level < kLevels; ++level) {
@@ -159,6 +185,7 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
     for (const auto& [symbol, members] : groups) {
       uint64_t n = 0;
       for (SymbolId i : members) n += counts[i];
+      if (level == kInexact && form == ModelForm::courses) n = occurrences[anonymous(symbol)];
       if (n < kRare) continue;
       model.symbols.push_back(symbol);
       for (SymbolId i : members) {
@@ -218,6 +245,12 @@ std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Sym
   for (const auto& [key, members] : groups)
     for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) out.push_back(std::move(alike));
   join_rare(out);
+  if (form == ModelForm::courses) {  // a class has a course at least
+    typical = typical_run(threads, runs);
+    std::erase_if(out, [&](const auto& members) {
+      return std::none_of(members.begin(), members.end(), [&](size_t i) { return threads[i].run == typical; });
+    });
+  }
   for (size_t c = 0; c < out.size(); ++c)
     for (size_t i : out[c]) threads[i].number = uint32_t(c);
   return out;
@@ -268,7 +301,8 @@ void ModelLearner::Impl::cut_stalls(LoadModel& model) {
   model.stalls.times = Quantiles::of_times(std::move(lengths));
 }
 
-ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, const LoadModel& model) {
+// `of_runs`: number of runs that have these members.
+ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, size_t of_runs, const LoadModel& model) {
   ProcessClass c;
   std::vector<uint64_t> starts, lengths;
   std::map<std::pair<size_t, int64_t>, int> changes;  // of the number that run, by run and time
@@ -285,7 +319,7 @@ ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, co
   }
   int at_once = 0;
   for (const auto& [when, change] : changes) c.at_once = std::max(c.at_once, uint32_t(std::max(1, at_once += change)));
-  const double n = double(runs.size());
+  const auto n = double(of_runs);
   c.operations /= n;
   c.steps /= n;
   c.processes = double(members.size()) / n;
@@ -295,7 +329,27 @@ ProcessClass ModelLearner::Impl::describe(const std::vector<size_t>& members, co
   return c;
 }
 
-void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t number, LoadModel& model) {
+void ModelLearner::Impl::learn_contexts(const std::vector<size_t>& members, uint32_t number, LoadModel& model) {
+  ProcessClass& of = model.classes[number];
+  std::vector<std::vector<SymbolId>> sequences;
+  for (size_t i : members) {
+    std::vector<SymbolId>& s = sequences.emplace_back();
+    for (const LearnedStep& step : threads[i].steps) s.push_back(step.symbol);
+  }
+  ContextTree best = grow_tree(sequences, 1);
+  for (uint32_t phases : {4u, kMostPhases}) {
+    if (of.steps / of.processes < phases * kPhaseLength) break;
+    if (ContextTree tree = grow_tree(sequences, phases); tree.bits < best.bits) best = std::move(tree);
+  }
+  of.phases = best.phases;
+  for (ModelContext& context : best.contexts) {
+    context.phase += number * kMostPhases;
+    model.contexts.push_back(std::move(context));
+  }
+}
+
+// `most`: ns of a pause that counts.
+void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t number, int64_t most, LoadModel& model) {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<uint64_t>> gaps;
   const uint32_t phases = model.classes[number].phases;
   for (size_t i : members) {
@@ -306,7 +360,8 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
       const uint32_t before = step_kind(model.symbols[steps[k - 1].symbol - 1]),
                      kind = step_kind(model.symbols[steps[k].symbol - 1]);
       // How long a wait takes follows from the process for whose end it waits.
-      if (kind != kWaitsKind) gaps[{phase, before, kind}].push_back(uint64_t(std::max<int64_t>(0, steps[k].start - end)));
+      const int64_t pause = std::max<int64_t>(0, steps[k].start - end);
+      if (kind != kWaitsKind && pause < most) gaps[{phase, before, kind}].push_back(uint64_t(pause));
     }
   }
   auto keep = [&](const auto& key, const std::vector<uint64_t>& samples) {
@@ -339,13 +394,17 @@ static void mend_hot_names(LoadModel& model, const HotNames& hot) {
   }
 }
 
-ModelLearner::ModelLearner(bool keep_commands) : impl_(std::make_unique<Impl>()) { impl_->keep_commands = keep_commands; }
+ModelLearner::ModelLearner(bool keep_commands, ModelForm form, size_t pauses) : impl_(std::make_unique<Impl>()) {
+  impl_->pauses = pauses;
+  impl_->keep_commands = keep_commands;
+  impl_->form = form;
+}
 ModelLearner::~ModelLearner() = default;
 
 void ModelLearner::survey(const Op& op) { impl_->hot.add(op); }
 
 void ModelLearner::add(const Op& op) {
-  if (!impl_->surveyed) impl_->hot.choose();
+  if (!impl_->surveyed) impl_->hot.choose(impl_->form);
   impl_->surveyed = true;
   impl_->add(op);
 }
@@ -373,12 +432,13 @@ LoadModel ModelLearner::finish() {
   model.files = sizes_of(std::move(in.observer.files()), kMostBytes, kRare * in.runs.size());
   model.hot = in.hot.names();
   model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
-  mend_hot_names(model, in.hot);
+  if (in.form == ModelForm::contexts) mend_hot_names(model, in.hot);
   for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
-  link_processes(in.threads, kRare * in.runs.size());
-  in.cut_stalls(model);
-  const std::vector<std::vector<size_t>> classes = in.group(model.symbols);
+  const bool courses = in.form == ModelForm::courses;
+  link_processes(in.threads, kRare * (courses ? 1 : in.runs.size()));
+  if (!courses) in.cut_stalls(model);
+  std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
     SymbolId& id = process_steps[{step, number}];
@@ -388,26 +448,25 @@ LoadModel ModelLearner::finish() {
     }
     return id;
   });
+  const int64_t most = courses ? long_pause(in.threads, in.typical, model.span, in.pauses) : INT64_MAX;
   for (uint32_t c = 0; c < classes.size(); ++c) {
-    model.classes.push_back(in.describe(classes[c], model));
+    std::vector<size_t> members = classes[c];
+    if (courses) std::erase_if(members, [&](size_t i) { return in.threads[i].run != in.typical; });
+    model.classes.push_back(in.describe(members, courses ? 1 : in.runs.size(), model));
     const std::string& command = in.threads[classes[c].front()].command;
     model.classes[c].command = in.keep_commands && !command.empty() ? cut_command(command) : "class " + std::to_string(c + 1);
-    std::vector<std::vector<SymbolId>> sequences;
-    for (size_t i : classes[c]) {
-      std::vector<SymbolId>& s = sequences.emplace_back();
-      for (const LearnedStep& step : in.threads[i].steps) s.push_back(step.symbol);
-    }
-    ContextTree best = grow_tree(sequences, 1);
-    for (uint32_t phases : {4u, kMostPhases}) {
-      if (model.classes[c].steps / model.classes[c].processes < phases * kPhaseLength) break;
-      if (ContextTree tree = grow_tree(sequences, phases); tree.bits < best.bits) best = std::move(tree);
-    }
-    model.classes[c].phases = best.phases;
-    for (ModelContext& context : best.contexts) {
-      context.phase += c * kMostPhases;
-      model.contexts.push_back(std::move(context));
-    }
-    in.times(classes[c], c, model);
+    if (courses)
+      model.classes[c].courses = courses_of(in.threads, members, in.runs[in.typical].first, most);
+    else
+      in.learn_contexts(members, c, model);
+    in.times(classes[c], c, most, model);
+  }
+  if (courses) {
+    double sum = 0;
+    for (const ProcessClass& c : model.classes) sum += c.operations;
+    model.operations = uint64_t(sum);
+    model.span = in.runs[in.typical].second - in.runs[in.typical].first;
+    keep_used(model);
   }
   check_model(model);
   return model;

@@ -15,7 +15,8 @@ namespace fsr {
 class ModelLearner {
  public:
   // `keep_commands`: classes of processes have the names of their commands.
-  explicit ModelLearner(bool keep_commands);
+  // `pauses`: long ones of a run, whose times courses keep, at most.
+  explicit ModelLearner(bool keep_commands, ModelForm form = ModelForm::contexts, size_t pauses = 2000);
   ~ModelLearner();
   // Each trace is read twice: first all of them by survey(), then all by add(). Operations come in order of start.
   void survey(const Op& op);

@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 4;
+constexpr uint32_t kModelVersion = 5;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
@@ -28,17 +28,27 @@ constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
 constexpr size_t kMostCommand = 64;                 // bytes of the command of a class
 constexpr size_t kMostHistory = 8;                  // symbols before the next one that a context may know
 
+// Steps that a process did, in their order.
+struct Course {
+  bool root = false;   // no step of another process starts it
+  uint64_t start = 0;  // microseconds of the run
+  std::vector<SymbolId> steps;
+  std::vector<std::pair<uint32_t, uint64_t>>
+      pauses;  // long ones: number of the step after it, from 1, and its microsecond of the run
+};
+
 // Processes of one command, whose numbers of operations are similar.
 struct ProcessClass {
-  std::string command;    // "class 3", or the command if the user keeps commands
-  double processes = 0;   // threads in one run
-  double roots = 0;       // of `processes`, those that no step of another one starts
-  double operations = 0;  // in one run, of all of them
-  double steps = 0;       // these, and steps that start processes or wait for them
-  uint32_t at_once = 1;   // most that run at the same time
-  uint32_t phases = 1;    // equal parts of a process with contexts of their own
-  Quantiles start;        // of roots: millionths of the run
-  Quantiles length;       // steps of a process
+  std::string command;          // "class 3", or the command if the user keeps commands
+  double processes = 0;         // threads in one run
+  double roots = 0;             // of `processes`, those that no step of another one starts
+  double operations = 0;        // in one run, of all of them
+  double steps = 0;             // these, and steps that start processes or wait for them
+  uint32_t at_once = 1;         // most that run at the same time
+  uint32_t phases = 1;          // equal parts of a process with contexts of their own
+  Quantiles start;              // of roots: millionths of the run
+  Quantiles length;             // steps of a process
+  std::vector<Course> courses;  // in order of start; empty: the model has contexts
 };
 
 struct ModelContext {
@@ -55,6 +65,7 @@ struct OftenUsedName {
   uint8_t type = 0;      // S_IFMT bits of the object, shifted by 12
   bool existed = false;  // before the run
   uint64_t size = 0;     // at the start: bytes of a file, entries of a directory
+  uint32_t same = 0;     // number of the first name that is equal in another directory, from 1; 0: none comes before
 };
 
 // Pauses of processes between two operations.
@@ -86,6 +97,24 @@ struct LoadModel {
 
 // Returns the lengths of the stalls of one run, in ns.
 std::vector<int64_t> stalls_of(const LoadModel& model);
+
+// How a model knows what its processes do: what follows what, or what each of them did in one of the traces.
+enum class ModelForm { contexts, courses };
+
+inline ModelForm form_of(const LoadModel& m) {
+  return m.classes.empty() || m.classes[0].courses.empty() ? ModelForm::contexts : ModelForm::courses;
+}
+
+// Calls `visit` with number of a class, symbol, and how often it occurs in one run.
+template <class Visit>
+void each_symbol(const LoadModel& model, Visit visit) {
+  for (const ModelContext& c : model.contexts)
+    for (const auto& [symbol, n] : c.next)
+      if (symbol != kEndOfProcess) visit(c.phase / kMostPhases, symbol, double(n) / double(model.runs));
+  for (uint32_t number = 0; number < model.classes.size(); ++number)
+    for (const Course& course : model.classes[number].courses)
+      for (SymbolId symbol : course.steps) visit(number, symbol, 1.0);
+}
 
 inline bool is_listing(OpKind kind) { return kind == OpKind::readdir || kind == OpKind::readdirplus; }
 

@@ -35,6 +35,7 @@ constexpr double kMostOperations = 1e12;
 constexpr double kLeast = 1e-6;                                     // processes or steps of a class in a run, on average
 constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
 constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
+constexpr uint64_t kMostMicroseconds = kLongest / 1000;
 constexpr int kLevel = 19;
 
 struct Invalid : std::runtime_error {
@@ -88,6 +89,24 @@ const json& array_of(const json& in, size_t n, const char* what) {
   return in;
 }
 
+json courses(const LoadModel& m) {
+  json out = json::array();
+  for (const ProcessClass& c : m.classes) {
+    json& of_class = out.emplace_back(json::array());
+    for (const Course& course : c.courses) {
+      json pauses = json::array();
+      std::pair<uint32_t, uint64_t> before(0, course.start);
+      for (const auto& pause : course.pauses) {
+        pauses.push_back(pause.first - before.first);
+        pauses.push_back(pause.second - before.second);
+        before = pause;
+      }
+      of_class.push_back(json::array({int(course.root), course.start, course.steps, std::move(pauses)}));
+    }
+  }
+  return out;
+}
+
 json document(const LoadModel& m) {
   json d;
   d["format"] = "fsmodel";
@@ -101,7 +120,7 @@ json document(const LoadModel& m) {
   for (const Symbol& s : m.symbols) {
     const auto fields = s.fields();
     json row = json::array({op_name(s.kind)});
-    for (size_t i = 1; i < fields.size(); ++i) row.push_back(fields[i]);
+    for (size_t i = 1; i < fields.size() - (!s.offset + !(s.offset + s.bytes)); ++i) row.push_back(fields[i]);
     symbols.push_back(std::move(row));
   }
   json& classes = d["classes"] = json::array();
@@ -124,6 +143,7 @@ json document(const LoadModel& m) {
     }
     contexts.push_back(json::array({c.phase, c.history, std::move(next), c.last}));
   }
+  if (form_of(m) == ModelForm::courses) d["courses"] = courses(m);
   json& gaps = d["gaps"] = json::array();
   for (const auto& [key, g] : m.gaps)
     gaps.push_back(json::array({std::get<0>(key), std::get<1>(key), std::get<2>(key), codes(g.times), g.count}));
@@ -135,7 +155,7 @@ json document(const LoadModel& m) {
   d["root_entries"] = m.root_entries;
   d["files"] = m.files.values;
   json& hot = d["hot"] = json::array();
-  for (const OftenUsedName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size}));
+  for (const OftenUsedName& h : m.hot) hot.push_back(json::array({h.parent, h.type, unsigned(h.existed), h.size, h.same}));
   json& ranges = d["ranges"] = json::array();
   for (const auto& [offset, length] : m.ranges) ranges.push_back(json::array({offset, length}));
   if (!m.between_runs.empty()) d["between_runs"] = m.between_runs;
@@ -144,13 +164,13 @@ json document(const LoadModel& m) {
 
 void parse_symbols(const json& in, LoadModel& m) {
   for (const json& row : in) {
-    array_of(row, Symbol::kFields, "a symbol has another number of fields");
-    std::array<uint32_t, Symbol::kFields> fields{};
+    require(row.is_array() && row.size() <= Symbol::kFields && row.size() + 2 >= Symbol::kFields,
+            "a symbol has another number of fields");
+    std::array<uint64_t, Symbol::kFields> fields{};
     OpKind kind = OpKind::null;
     require(row[0].is_string() && op_from_name(row[0].get<std::string>(), &kind), "a symbol has an unknown kind");
     fields[0] = uint32_t(kind);
-    for (size_t i = 1; i < fields.size(); ++i)
-      fields[i] = uint32_t(number(row[i], UINT32_MAX, "a symbol has a field that is no number"));
+    for (size_t i = 1; i < row.size(); ++i) fields[i] = number(row[i], kMostBytes, "a symbol has a field that is no number");
     Symbol s;
     require(Symbol::from_fields(fields, &s), "a symbol has a field that is out of range");
     m.symbols.push_back(s);
@@ -208,9 +228,35 @@ void parse_contexts(const json& in, LoadModel& m) {
             "a context leads nowhere");
     if (c.history.empty()) begun.insert(c.phase);
   }
-  for (uint32_t c = 0; c < m.classes.size(); ++c)
+  for (uint32_t c = 0; c < m.classes.size() && form_of(m) == ModelForm::contexts; ++c)
     for (uint32_t phase = 0; phase < m.classes[c].phases; ++phase)
       require(begun.contains(c * kMostPhases + phase), "a phase has no context");
+}
+
+void parse_courses(const json& in, LoadModel& m) {
+  array_of(in, m.classes.size(), "another number of classes has courses");
+  for (size_t c = 0; c < m.classes.size(); ++c) {
+    for (const json& row : in[c]) {
+      array_of(row, 4, "a course has another number of parts");
+      Course& course = m.classes[c].courses.emplace_back();
+      course.root = number(row[0], 1, "a course neither begins by itself nor not") != 0;
+      course.start = number(row[1], kMostMicroseconds, "a course begins too late");
+      for (const json& s : row[2]) {
+        course.steps.push_back(SymbolId(number(s, m.symbols.size(), "a course has an unknown symbol")));
+        require(course.steps.back() != kEndOfProcess, "a course has an unknown symbol");
+      }
+      require(!course.steps.empty(), "a course has no step");
+      require(row[3].is_array() && row[3].size() % 2 == 0, "a pause has no end");
+      std::pair<uint64_t, uint64_t> at(0, course.start);
+      for (size_t i = 0; i < row[3].size(); i += 2) {
+        at.first += number(row[3][i], course.steps.size(), "a pause comes before no step");
+        at.second += number(row[3][i + 1], kMostMicroseconds, "a pause is too long");
+        require(at.first < course.steps.size() && at.second <= kMostMicroseconds, "a pause is out of range");
+        course.pauses.emplace_back(uint32_t(at.first), at.second);
+      }
+    }
+    require(!m.classes[c].courses.empty(), "a class has no course");
+  }
 }
 
 LoadModel parse_document(const json& d, uint64_t version) {
@@ -225,6 +271,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
   parse_classes(d.at("classes"), m);
   for (const Symbol& s : m.symbols)
     require(!s.is_process_step() || s.argument < m.classes.size(), "a symbol has an unknown class of processes");
+  if (d.contains("courses")) parse_courses(d.at("courses"), m);
   parse_contexts(d.at("contexts"), m);
   for (const json& row : d.at("gaps")) {
     const bool counted = row.is_array() && row.size() != 4;  // older files have no counts
@@ -255,13 +302,16 @@ LoadModel parse_document(const json& d, uint64_t version) {
     m.sizes[{kind, uint32_t(number(row[1], 255, what))}] = values(row[2], is_listing(OpKind(kind)) ? kMostEntries : kMostBytes);
   }
   if (!d.at("files").empty()) m.files = values(d.at("files"), kMostBytes);
+  std::set<std::pair<uint32_t, uint32_t>> names;  // by directory and first equal name
   for (const json& row : d.at("hot")) {
-    array_of(row, 4, "a name has another number of parts");
+    array_of(row, version < 5 ? 4 : 5, "a name has another number of parts");
     OftenUsedName& h = m.hot.emplace_back();
     h.parent = uint32_t(number(row[0], m.hot.size() - 1, "a name comes before its directory"));
     h.type = uint8_t(number(row[1], 15, "a name has an unknown type"));
     h.existed = number(row[2], 1, "a name neither exists nor not") != 0;
     h.size = number(row[3], kMostBytes, "a size is too large");
+    if (version >= 5) h.same = uint32_t(number(row[4], m.hot.size() - 1, "a name is equal to a later one"));
+    require(names.emplace(h.parent, h.same ? h.same : uint32_t(m.hot.size())).second, "a name comes twice");
     require(m.hot.size() <= kMostHotNames, "there are too many names");
     if (version == 1 && h.type == kDirectoryType) h.size = 0;
   }

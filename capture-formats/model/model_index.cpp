@@ -11,20 +11,17 @@ static Symbol without_bucket(Symbol s) {
 }
 
 ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.classes.size()) {
-  std::map<std::pair<uint32_t, uint32_t>, double> starts;  // in all runs, by class and class of the child
-  for (const ModelContext& c : model.contexts) {
-    contexts_.emplace(context_key(c.phase, c.history), &c);
-    for (const auto& [symbol, n] : c.next) {
-      if (symbol == kEndOfProcess) continue;
-      const Symbol& s = model.symbols[symbol - 1];
-      if (step_kind(s) == kStartsKind) starts[{c.phase / kMostPhases, s.argument}] += n;
-      if (s.kind == OpKind::mkdir && s.parent.relation == Relation::name && !s.error)
-        makers_[{c.phase / kMostPhases, s.parent.bucket}].insert(symbol);
-      if (opens_object(s.kind) && !s.error) opens_[c.phase / kMostPhases][s.kind == OpKind::opendir].insert(symbol);
-    }
-  }
+  std::map<std::pair<uint32_t, uint32_t>, double> starts;  // in one run, by class and class of the child
+  for (const ModelContext& c : model.contexts) contexts_.emplace(context_key(c.phase, c.history), &c);
+  each_symbol(model, [&](uint32_t number, SymbolId symbol, double n) {
+    const Symbol& s = model.symbols[symbol - 1];
+    if (step_kind(s) == kStartsKind) starts[{number, s.argument}] += n;
+    if (s.kind == OpKind::mkdir && s.parent.relation == Relation::name && !s.error)
+      makers_[{number, s.parent.bucket}].insert(symbol);
+    if (opens_object(s.kind) && !s.error) opens_[number][s.kind == OpKind::opendir].insert(symbol);
+  });
   for (const auto& [classes, n] : starts) {
-    const double each = n / (model.classes[classes.first].processes * model.runs);
+    const double each = n / model.classes[classes.first].processes;
     if (each >= 1 && each < 2) children_[classes.first].push_back(classes.second);
   }
   for (SymbolId i = 1; i <= model.symbols.size(); ++i) {
@@ -44,7 +41,7 @@ std::span<const SymbolId> ModelIndex::twins(SymbolId symbol) const {
   return entries_.at(without_bucket(model_.symbols[symbol - 1]));
 }
 
-const std::set<SymbolId>& ModelIndex::makers(uint32_t number, uint8_t hot) const {
+const std::set<SymbolId>& ModelIndex::makers(uint32_t number, uint16_t hot) const {
   static const std::set<SymbolId> kNone;
   auto found = makers_.find({number, hot});
   return found == makers_.end() ? kNone : found->second;

@@ -29,7 +29,7 @@ class ModelIndex {
   // Returns the symbols that do so.
   const std::set<SymbolId>& open_symbols(uint32_t number, bool directories) const { return opens_[number][directories]; }
   // Returns the symbols by which a process of the class gives an often used name its object.
-  const std::set<SymbolId>& makers(uint32_t number, uint8_t hot) const;
+  const std::set<SymbolId>& makers(uint32_t number, uint16_t hot) const;
   // True: one of any class does.
   bool any_opens(bool directories) const;
   // Returns the classes of which each process of this class starts one.
@@ -40,8 +40,8 @@ class ModelIndex {
   std::unordered_map<uint64_t, const ModelContext*> contexts_;
   std::unordered_map<Symbol, std::vector<SymbolId>, SymbolHash> entries_;  // by the symbol of bucket 0
   std::map<uint32_t, std::vector<uint32_t>> children_;
-  std::map<std::pair<uint32_t, uint8_t>, std::set<SymbolId>> makers_;  // by class and name
-  std::vector<std::array<std::set<SymbolId>, 2>> opens_;               // by class: of files, of directories
+  std::map<std::pair<uint32_t, uint16_t>, std::set<SymbolId>> makers_;  // by class and name
+  std::vector<std::array<std::set<SymbolId>, 2>> opens_;                // by class: of files, of directories
 };
 
 }  // namespace fsr

@@ -8,7 +8,7 @@
 namespace fsr {
 
 // Returns its place in `processes`.
-uint32_t ModelSource::Impl::add_process(uint32_t copy, uint32_t number, double wanted) {
+uint32_t ModelSource::Impl::add_process(uint32_t copy, uint32_t number, double wanted, const Course* course) {
   uint32_t slot = uint32_t(processes.size());
   if (spare.empty()) {
     processes.emplace_back();
@@ -22,8 +22,35 @@ uint32_t ModelSource::Impl::add_process(uint32_t copy, uint32_t number, double w
   p.number = number;
   p.copy = copy;
   p.wanted = std::max<uint64_t>(1, uint64_t(std::llround(wanted)));
+  p.course = course;
+  p.home = copies[copy].home;
   ++copies[copy].left[number];
   return slot;
+}
+
+// Gives the next run its directory. Each run of courses has a new one, because it must find there what the trace found.
+void ModelSource::Impl::begin_home(Copy& copy) {
+  const bool courses = form_of(model) == ModelForm::courses;
+  if (!courses && copy.home) return;
+  const bool own = courses && cycles > 1;
+  const ObjectId root = own ? world.tree.add(kDirectoryType, copy.root, world.tree.new_name(), false) : copy.root;
+  copy.home = std::make_shared<Home>(Home{Realiser(model, world, root, random.next()), {}, double(model.operations) * copy.part});
+}
+
+// Starts the roots that have courses. A part of a run is its begin, because what comes later needs what was before.
+void ModelSource::Impl::begin_courses(uint32_t copy, int64_t offset) {
+  Home& home = *copies[copy].home;
+  home.children.resize(model.classes.size());
+  for (uint32_t number = 0; number < model.classes.size(); ++number)
+    for (const Course& course : model.classes[number].courses) {
+      if (!course.root) {
+        home.children[number].push_back(&course);
+        continue;
+      }
+      const uint32_t slot = add_process(copy, number, double(course.steps.size()), &course);
+      processes[slot]->begin = offset;
+      start(slot, offset + ns_of(course.start));
+    }
 }
 
 // Starts the roots of a class.
@@ -53,11 +80,21 @@ void ModelSource::Impl::begin_class(uint32_t copy, uint32_t number, int64_t offs
 
 void ModelSource::Impl::start_child(uint32_t process, uint32_t number, int64_t time) {
   const uint32_t copy = processes[process]->copy;
-  // A share of a run may start one more than its share.
-  if (copies[copy].to_start[number] <= -1) return;
-  --copies[copy].to_start[number];
-  const Quantiles& length = model.classes[number].length;
-  const uint32_t child = add_process(copy, number, double(length.step(draw_of(length).next())));
+  uint32_t child = 0;
+  if (processes[process]->course) {
+    std::deque<const Course*>& courses = processes[process]->home->children[number];
+    if (courses.empty()) return;
+    child = add_process(copy, number, double(courses.front()->steps.size()), courses.front());
+    courses.pop_front();
+  } else {
+    // A share of a run may start one more than its share.
+    if (copies[copy].to_start[number] <= -1) return;
+    --copies[copy].to_start[number];
+    const Quantiles& length = model.classes[number].length;
+    child = add_process(copy, number, double(length.step(draw_of(length).next())));
+  }
+  processes[child]->home = processes[process]->home;
+  processes[child]->begin = processes[process]->begin;
   processes[child]->parent = process;
   processes[child]->parent_serial = processes[process]->serial;
   Children& its = processes[process]->children[number];
@@ -69,6 +106,7 @@ void ModelSource::Impl::start_child(uint32_t process, uint32_t number, int64_t t
 
 // Starts the children that each process of the class starts once, and this one has not before its end.
 void ModelSource::Impl::start_missing_children(uint32_t process, int64_t time) {
+  if (processes[process]->course) return;
   for (uint32_t child : index.children(processes[process]->number))
     if (!processes[process]->children[child].started && copies[processes[process]->copy].to_start[child] >= 1)
       start_child(process, child, time);
@@ -112,6 +150,7 @@ void ModelSource::Impl::process_step(uint32_t process, int64_t time) {
 bool ModelSource::Impl::fill_up(int64_t time) {
   constexpr int kMostAtOnce = 100;  // of a class; others begin when these have ended
   bool lacked = false;
+  if (form_of(model) == ModelForm::courses) return false;  // each has been done
   for (uint32_t copy = 0; copy < copies.size(); ++copy)
     for (uint32_t number = 0; number < model.classes.size(); ++number) {
       const ProcessClass& c = model.classes[number];
@@ -127,8 +166,12 @@ bool ModelSource::Impl::fill_up(int64_t time) {
 void ModelSource::Impl::go_on(uint32_t process, int64_t time) {
   Process& p = *processes[process];
   plan(p);
-  const int64_t pause = p.planned == kEndOfProcess ? 0 : gap(p, step_kind(model.symbols[p.planned - 1]));
-  events.push({std::min(kLast, time + pause), order++, process});
+  if (const int64_t later = p.planned == kEndOfProcess ? 0 : after_pause(p)) {
+    time = std::max(time, later);
+  } else if (p.planned != kEndOfProcess) {
+    time += gap(p, step_kind(model.symbols[p.planned - 1]));
+  }
+  events.push({std::min(kLast, time), order++, process});
 }
 
 void ModelSource::Impl::end_by_signal() {
@@ -138,6 +181,11 @@ void ModelSource::Impl::end_by_signal() {
 void ModelSource::Impl::begin_cycle() {
   for (uint32_t copy = 0; copy < copies.size(); ++copy) {
     end_by_signal();
+    begin_home(copies[copy]);
+    if (form_of(model) == ModelForm::courses) {
+      begin_courses(copy, int64_t(cycle) * busy);
+      continue;
+    }
     for (uint32_t number = 0; number < model.classes.size(); ++number) begin_class(copy, number, int64_t(cycle) * busy);
   }
   ++cycle;

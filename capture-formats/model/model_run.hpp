@@ -26,6 +26,15 @@ constexpr int64_t kShortest = 1'000'000;          // ns of a run, so that a load
 constexpr uint64_t kLongest = uint64_t(1) << 60;  // ns of a pause or operation
 constexpr int64_t kLast = int64_t(1) << 62;       // ns, of all starts
 
+constexpr int kMostWaits = 256;  // operations of others for which a step waits that they may make possible
+
+// The directory of one run of the load, which its processes share.
+struct Home {
+  Realiser realiser;
+  std::vector<std::deque<const Course*>> children;  // by class: courses that no process follows yet
+  double left = 0;                                  // operations that its courses may still do
+};
+
 // Processes of a class that a process has started.
 struct Children {
   uint32_t started = 0, running = 0, ended = 0;  // ended: it has not waited for these yet
@@ -44,6 +53,11 @@ struct Process {
   int failed = 0;                 // steps in a row
   std::vector<SymbolId> history{kEndOfProcess};
   SymbolId planned = kEndOfProcess;
+  const Course* course = nullptr;
+  size_t at = 0;      // number of the next step of `course`
+  int waited = 0;     // operations of others, for the planned step
+  int64_t begin = 0;  // ns; of the run of its course
+  std::shared_ptr<Home> home;
   Urn* urn = nullptr;  // of `planned`
   std::unordered_map<const ModelContext*, Urn> urns;
   uint32_t last_kind = kAnyKind;
@@ -59,13 +73,14 @@ struct Event {
 };
 
 struct ModelSource::Impl {
-  // One run of the load in a directory of its own.
+  // One run of the load in a directory of its own, and the runs that follow it.
   struct Copy {
     double part = 1;  // of the processes
-    Realiser realiser;
-    Copy(double p, Realiser r, size_t classes)
+    ObjectId root;
+    std::shared_ptr<Home> home;  // of the latest run; each run of courses has its own
+    Copy(double p, ObjectId r, size_t classes)
         : part(p),
-          realiser(std::move(r)),
+          root(r),
           running(classes),
           left(classes),
           waiting(classes),
@@ -109,17 +124,20 @@ struct ModelSource::Impl {
         index(m),
         options(o),
         random(o.seed),
-        cycles(o.duration ? uint64_t(std::max(1.0, std::round(double(o.duration) / double(whole_span())))) : 1),
+        cycles(o.duration ? cycles_of(double(o.duration) / double(whole_span())) : 1),
         span(o.duration ? o.duration / int64_t(cycles) : whole_span()),
         of_run(double(span) / double(whole_span())),
         busy(span - int64_t(of_run * double(stalled()))) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
-      copies.emplace_back(of_run * std::min(1.0, options.load - double(i)), Realiser(model, world, root, random.next()),
-                          model.classes.size());
+      copies.emplace_back(of_run * std::min(1.0, options.load - double(i)), root, model.classes.size());
     }
     counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * of_run * double(cycles)));
+  }
+  // A course can become shorter, but not longer.
+  uint64_t cycles_of(double runs) const {
+    return uint64_t(std::max(1.0, form_of(model) == ModelForm::courses ? std::ceil(runs - 1e-9) : std::round(runs)));
   }
   int64_t stalled() const {
     const std::vector<int64_t> all = stalls_of(model);
@@ -133,7 +151,10 @@ struct ModelSource::Impl {
   void end_by_signal();  // throws if a signal asks the program to end, which must not wait for a batch
   void begin_cycle();
   void begin_class(uint32_t copy, uint32_t number, int64_t offset);
-  uint32_t add_process(uint32_t copy, uint32_t number, double wanted);
+  uint32_t add_process(uint32_t copy, uint32_t number, double wanted, const Course* course = nullptr);
+  void begin_home(Copy& copy);
+  void begin_courses(uint32_t copy, int64_t offset);
+  bool may_wait(const Process& p, int64_t time) const;
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);
   void drop(uint32_t process, int64_t time);
@@ -145,6 +166,7 @@ struct ModelSource::Impl {
   bool fill_up(int64_t time);
   void go_on(uint32_t process, int64_t time);
   int64_t gap(const Process& p, uint32_t kind);
+  int64_t after_pause(const Process& p) const;
   bool lists(SymbolId symbol) const;
   int64_t may_list(const Process& p);
   uint32_t phase(const Process& p) const;
@@ -154,6 +176,8 @@ struct ModelSource::Impl {
   void run(uint32_t number, int64_t time, OpBatch& batch);
   bool next(OpBatch& batch);
 };
+
+inline int64_t ns_of(uint64_t microseconds) { return int64_t(microseconds) * 1000; }
 
 // How many operations a process may end before or after its number of them. If a class has many short processes, each ends where
 // its kind does, and their number is adjusted; the last ones end when the class has done its operations. The processes of other

@@ -35,6 +35,11 @@ uint32_t ModelSource::Impl::phase(const Process& p) const {
 void ModelSource::Impl::plan(Process& p) {
   p.planned = kEndOfProcess;
   p.urn = nullptr;
+  p.waited = 0;
+  if (p.course) {
+    if (p.at < p.course->steps.size()) p.planned = p.course->steps[p.at++];
+    return;
+  }
   const ModelContext* context = index.longest(phase(p), p.history);
   if (!context) return;
   Copy& copy = copies[p.copy];
@@ -64,9 +69,9 @@ SymbolId ModelSource::Impl::any_symbol(uint32_t phase) {
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   const uint64_t least = ends_of(model.classes[p.number], p.wanted).least;
   const Op blank = op;
-  Realiser& realiser = copies[p.copy].realiser;
+  Realiser& realiser = p.home->realiser;
   auto attempt = [&](SymbolId symbol, bool any_size = false) {
-    if (symbol == kEndOfProcess) return *ends = p.done >= least;
+    if (symbol == kEndOfProcess) return *ends = p.course || p.done >= least;
     if (model.symbols[symbol - 1].is_process_step()) return false;
     if (lists(symbol) && may_list(p) > blank.start) return false;
     op = blank;
@@ -80,6 +85,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   if (attempt(p.planned)) return true;
   for (SymbolId twin : index.twins(p.planned))
     if (twin != p.planned && attempt(twin)) return true;
+  if (p.course) return !may_wait(p, blank.start) && attempt(p.planned, true);
   if (!p.urn) return false;
   // Another symbol of the same context may be possible, and takes the place of the planned one, which stays for later.
   std::vector<SymbolId> refused{p.planned};
@@ -115,6 +121,12 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   return false;
 }
 
+// True: the planned step of a course can't be made, but others may still make what it needs.
+bool ModelSource::Impl::may_wait(const Process& p, int64_t time) const {
+  return p.course && p.planned != kEndOfProcess && p.waited < kMostWaits && !events.empty() &&
+         p.home->realiser.may_come(model.symbols[p.planned - 1], time);
+}
+
 bool ModelSource::Impl::lists(SymbolId symbol) const {
   if (symbol == kEndOfProcess) return false;
   return is_listing(model.symbols[symbol - 1].kind);
@@ -125,9 +137,17 @@ bool ModelSource::Impl::lists(SymbolId symbol) const {
 int64_t ModelSource::Impl::may_list(const Process& p) {
   const Copy& copy = copies[p.copy];
   int64_t time = INT64_MIN;
-  for (ObjectId directory : copy.realiser.open_directories(p.actor))
+  for (ObjectId directory : p.home->realiser.open_directories(p.actor))
     if (auto changing = copy.changing.find(directory); changing != copy.changing.end()) time = std::max(time, changing->second);
   return time;
+}
+
+// Returns when the pause before the planned step ends, if it is a long one of a course. Otherwise 0.
+int64_t ModelSource::Impl::after_pause(const Process& p) const {
+  if (!p.course || p.at == 0) return 0;
+  const auto& pauses = p.course->pauses;
+  const auto at = std::lower_bound(pauses.begin(), pauses.end(), std::pair(uint32_t(p.at - 1), uint64_t(0)));
+  return at != pauses.end() && at->first == p.at - 1 ? p.begin + ns_of(at->second) : 0;
 }
 
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
@@ -149,12 +169,13 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   const ProcessClass& c = model.classes[p.number];
   if (!p.who.id) {
     if (!p.parent_serial) {
-      if (are_roots(c) && are_many(c) && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
-      if (copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
+      if (!p.course && are_roots(c) && are_many(c) && copy.owed[p.number] <= -0.5 * double(p.wanted)) return drop(number, time);
+      if (!p.course && copy.running[p.number] >= c.at_once) return copy.waiting[p.number].push_back(number);
       ++copy.running[p.number];
     }
     // The process makes up for what earlier ones did too much or too little.
-    const double fair = are_many(c) ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
+    const double fair =
+        p.course || are_many(c) ? 0 : std::clamp(copy.owed[p.number], -0.3 * double(p.wanted), 0.3 * double(p.wanted));
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
@@ -165,6 +186,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.who.client = p.copy;
     p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
     const bool child = p.parent_serial && processes[p.parent] && processes[p.parent]->serial == p.parent_serial;
+    if (child) p.actor.near = processes[p.parent]->actor.near;
     p.who.ppid = child ? processes[p.parent]->who.pid : 1;
     p.who.start_ticks = uint64_t(std::max<int64_t>(0, time) / 10'000'000);
     p.who.command = c.command;
@@ -183,13 +205,18 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   op.start = time;
   op.thread = p.who.id;
   double& budget = copy.budget[p.number];
-  bool ends = p.done >= ends_of(c, p.wanted).most ||
+  bool ends = p.done >= (p.course ? p.wanted : ends_of(c, p.wanted).most) ||
               p.failed >= std::min(kMostFailed, int(std::min<uint64_t>(p.wanted, kMostFailed)) + kPatience);
-  ends |= budget <= double(p.actor.handles.size());  // the closing of these counts, too
+  // The closing of these counts, too.
+  ends |= (p.course ? p.home->left : budget) <= double(p.actor.handles.size()) && !(p.course && copy.part >= 1);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
     if (const int64_t later = std::min(kLast, may_list(p)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
+    if (may_wait(p, time)) {
+      ++p.waited;
+      return events.push({std::max(time, events.top().time + 1), order++, number});
+    }
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
     ++counts.left_out;
     ++p.failed;
@@ -211,6 +238,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     }
     ++p.done;
     --budget;
+    --p.home->left;
     ++counts.operations;
     batch.ops.push_back(op);
   }
@@ -219,11 +247,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     close.start = time;
     close.thread = p.who.id;
     if (p.done) start_missing_children(number, time);
-    if (!copy.realiser.close_one(p.actor, close)) return finish(number, time);
+    if (!p.home->realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);
     ++p.done;
     --budget;
+    --p.home->left;
     ++counts.closed;
     ++counts.operations;
     batch.ops.push_back(close);

@@ -36,7 +36,6 @@ void ModelTree::attach(ObjectId id, ObjectId parent, uint64_t name) {
 void ModelTree::detach(ObjectId id) {
   ModelNode& n = nodes_[id];
   ModelDirectory& from = *nodes_[n.parent].directory;
-  ++from.changes;
   from.children[n.slot] = from.children.back();
   nodes_[from.children[n.slot]].slot = n.slot;
   from.children.pop_back();

@@ -29,7 +29,7 @@ struct ModelDirectory {
   std::vector<ObjectId> children;                    // first names
   std::vector<std::pair<uint64_t, ObjectId>> links;  // further names
   std::vector<ObjectId> unseen;                      // names of a listing whose objects were not used yet
-  uint64_t changes = 0;                              // names that came or went
+  uint64_t changes = 0;                              // names that came
   bool listed = false;                               // the run knows all names
 };
 
@@ -41,8 +41,8 @@ struct ModelNode {
   uint32_t initial = 0;   // number among the initial objects, if the run has not made it
   uint8_t type = 0;       // S_IFMT bits shifted by 12; 0: not decided
   uint8_t xattrs = 0;     // bits by number of the attribute
-  uint8_t hot = 0;        // number of the often used name that the object has, from 1
-  uint8_t was_hot = 0;    // that name, or the last such name that it had
+  uint16_t hot = 0;       // number of the often used name that the object has, from 1
+  uint16_t was_hot = 0;   // that name, or the last such name that it had
   bool linked = false;    // has a name
   bool made = false;      // made by the run
   bool open_end = false;  // file that existed: no operation depends on its size yet, so that a read may still decide it

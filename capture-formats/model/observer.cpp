@@ -50,6 +50,7 @@ void Observer::end_trace() {
   recency_ = {};
   keys_ = {};
   threads_.clear();
+  main_threads_.clear();
   files_.clear();
   listed_.clear();
   opens_.clear();
@@ -68,16 +69,27 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
   return 9;
 }
 
+// A process begins with what the one that started it has touched, as it gets its arguments from there.
+Observer::Thread& Observer::thread_of(const Op& op) {
+  auto [thread, first] = threads_.try_emplace(op.thread);
+  if (!first || !op.who || !op.who->pid) return thread->second;
+  const bool main = op.who->tid == op.who->pid;
+  if (auto parent = main_threads_.find({op.who->client, main ? op.who->ppid : op.who->pid}); parent != main_threads_.end())
+    thread->second.near = threads_.at(parent->second).near;
+  if (main) main_threads_[{op.who->client, op.who->pid}] = op.thread;
+  return thread->second;
+}
+
 // `by_name`: the operation names the object, so that a hot name counts more than what the thread did before.
 Reference Observer::classify(const Thread& thread, ObjectId object, bool by_name) const {
   if (const Reference r = recency_.classify(thread.near, object); !by_name && r == Reference{Relation::recent, 0}) return r;
   if (object == kRootObject) return {Relation::root, 0};
   const int number = hot_.number(keys_.of(object));
-  return number < 0 ? recency_.classify(thread.near, object) : Reference{Relation::hot, uint8_t(number)};
+  return number < 0 ? recency_.classify(thread.near, object) : Reference{Relation::hot, uint16_t(number)};
 }
 
 Reference Observer::parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const {
-  if (const int number = hot_.number(keys_.of(parent, name)); number >= 0) return {Relation::name, uint8_t(number)};
+  if (const int number = hot_.number(keys_.of(parent, name)); number >= 0) return {Relation::name, uint16_t(number)};
   if (op.kind != OpKind::lookup && parent == thread.absent_in && name == thread.absent) return {Relation::again, 0};
   return classify(thread, parent, false);
 }
@@ -170,7 +182,7 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
     const PathKeys::Name name = name_of(op);
     const bool named = op.parent && !op.name.empty();
     const int hot = named ? hot_.number(keys_.of(op.parent, op.name)) : -1;  // which a file that is met first has, too
-    s.object = hot >= 0 ? Reference{Relation::hot, uint8_t(hot)} : classify(thread, op.object, named);
+    s.object = hot >= 0 ? Reference{Relation::hot, uint16_t(hot)} : classify(thread, op.object, named);
     if (s.object.relation != Relation::hot && s.object.relation != Relation::root)
       if (const Reference entry = thread.listings.classify(name.parent, name.hash); entry.relation != Relation::none)
         s.object = entry;
@@ -185,7 +197,7 @@ void Observer::use_object(const Op& op, Thread& thread, Symbol& s) {
 
 std::optional<Observed> Observer::add(const Op& op) {
   if (op.has(kOpUnfinished) || op.kind == OpKind::null) return std::nullopt;
-  Thread& thread = threads_[op.thread];
+  Thread& thread = thread_of(op);
   Observed seen;
   Symbol& s = seen.symbol;
   s.kind = op.kind;
@@ -206,7 +218,7 @@ std::optional<Observed> Observer::add(const Op& op) {
     if (listed && fresh && size && hot_.number(keys_.of(op.parent, op.name)) < 0) {
       const int in = hot_.number(keys_.of(op.parent));
       seen.size = size;
-      seen.size_class = in < 0 ? kInDirectory : uint8_t(kInHotDirectory + in);
+      seen.size_class = in < 0 || in >= int(kListedNames) ? kInDirectory : uint8_t(kInHotDirectory + in);
     }
     // The size of the object in hand, and that of a file with an often used name, are known without it.
     if (size && (s.object.relation == Relation::fresh || s.object.relation == Relation::next ||

@@ -56,6 +56,7 @@ class Observer {
     bool listed = false;
   };
 
+  Thread& thread_of(const Op& op);
   void use_object(const Op& op, Thread& thread, Symbol& symbol);
   uint8_t use_handle(Thread& thread, ThreadId id, HandleId handle, ObjectId object);
   void transfer(const Op& op, Observed& seen);
@@ -73,6 +74,7 @@ class Observer {
   std::vector<uint64_t> file_sizes_;
   Recency recency_;
   std::unordered_map<ThreadId, Thread> threads_;
+  std::map<std::pair<uint32_t, int32_t>, ThreadId> main_threads_;  // by client and process
   std::unordered_map<ObjectId, File> files_;
   std::unordered_map<HandleId, Open> opens_;
   std::unordered_set<ObjectId> listed_;               // directories, once or more, or made

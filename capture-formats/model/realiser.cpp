@@ -20,14 +20,14 @@ Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uin
   Near nobody;
   recency_.touch(nobody, root_);  // so that a thread that has touched nothing yet finds a directory
   for (const OftenUsedName& h : model.hot) {
-    Hot hot{kNoObject, tree_.new_name()};
-    hot_numbers_[hot.name] = hot_.size();
+    Hot hot{kNoObject, h.same ? hot_[h.same - 1].name : tree_.new_name()};
+    hot_numbers_.try_emplace({h.parent, hot.name}, hot_.size());
     hot_.push_back(hot);
     const ObjectId in = hot_directory(hot_.size() - 1);
     if (!h.existed || in == kNoObject) continue;
     const ObjectId object = tree_.add(h.type ? h.type : kRegularType, in, hot.name, false);
     tree_.set_initial_size(object, h.size);
-    named(object, hot.name);
+    named(object);
   }
 }
 
@@ -41,34 +41,48 @@ ObjectId Realiser::hot_directory(size_t number) const {
 // Lets an often used name exist from the start, if no operation has shown that it does not. A small part of a load lacks the
 // process that would have made it.
 ObjectId Realiser::assume(size_t number, uint8_t type) {
+  if (number >= hot_.size()) return kNoObject;
   const uint8_t its = model_.hot[number].type ? model_.hot[number].type : kRegularType;
   const ObjectId in = hot_directory(number);
   if (hot_[number].told || in == kNoObject || (type && type != its) || !tree_.may_hold_unlisted(in)) return kNoObject;
   const ObjectId object = tree_.add(its, in, hot_[number].name, false);
   tree_.set_initial_size(object, model_.hot[number].size);
-  named(object, hot_[number].name);
+  named(object);
   return object;
 }
 
-void Realiser::named(ObjectId object, uint64_t name) {
-  auto hot = hot_numbers_.find(name);
-  if (hot == hot_numbers_.end()) return;
-  hot_[hot->second].object = object;
-  hot_[hot->second].told = true;
-  tree_.node(object).hot = tree_.node(object).was_hot = uint8_t(hot->second + 1);
+Realiser::Hot* Realiser::hot_name(ObjectId directory, uint64_t name) {
+  const uint16_t in = directory == root_ ? 0 : tree_.node(directory).hot;
+  if (!in && directory != root_) return nullptr;
+  auto hot = hot_numbers_.find({in, name});
+  return hot == hot_numbers_.end() ? nullptr : &hot_[hot->second];
+}
+
+void Realiser::named(ObjectId object) {
+  std::vector<ObjectId> left{object};
+  while (!left.empty()) {
+    const ObjectId id = left.back();
+    left.pop_back();
+    ModelNode& n = tree_.node(id);
+    Hot* hot = hot_name(n.parent, n.name);
+    if (!hot) continue;
+    hot->object = id;
+    hot->told = true;
+    n.hot = n.was_hot = uint16_t(hot - hot_.data() + 1);
+    if (n.directory) left.insert(left.end(), n.directory->children.begin(), n.directory->children.end());
+  }
 }
 
 void Realiser::unnamed(ObjectId object) {
-  uint8_t& hot = tree_.node(object).hot;
-  if (hot) hot_[hot - 1].object = kNoObject;
-  hot = 0;
-  if (tree_.node(object).type != kDirectoryType) return;
   // A directory takes the paths of everything in it along.
-  for (Hot& inside : hot_)
-    if (inside.object != kNoObject && tree_.is_below(inside.object, object)) {
-      tree_.node(inside.object).hot = 0;
-      inside.object = kNoObject;
-    }
+  std::vector<ObjectId> left{object};
+  while (!left.empty()) {
+    ModelNode& n = tree_.node(left.back());
+    left.pop_back();
+    if (n.hot) hot_[n.hot - 1].object = kNoObject;
+    n.hot = 0;
+    if (n.directory) left.insert(left.end(), n.directory->children.begin(), n.directory->children.end());
+  }
 }
 
 Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) {
@@ -82,8 +96,7 @@ Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) 
   const Slot absent{actor.absent_in, actor.absent};
   actor.absent_in = kNoObject;
   if (absent.directory == kNoObject || !tree_.node(absent.directory).linked) return {};
-  auto hot = hot_numbers_.find(absent.name);
-  if (hot != hot_numbers_.end() && hot_[hot->second].object != kNoObject) return {};
+  if (const Hot* hot = hot_name(absent.directory, absent.name); hot && hot->object != kNoObject) return {};
   return absent;
 }
 
@@ -98,6 +111,23 @@ uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
   }
   auto [draw, first] = size_draws_.try_emplace(found->first, EvenDraw(random_.unit()));
   return found->second.step(draw->second.next());
+}
+
+bool Realiser::may_come(const Symbol& s, int64_t now) const {
+  for (const Reference r : {s.object, s.second})
+    if (r.relation == Relation::hot && r.bucket < hot_.size()) {
+      const ObjectId object = hot_[r.bucket].object;
+      if (object == kNoObject || tree_.node(object).busy > now ||
+          (s.kind == OpKind::rmdir && !s.error && !tree_.is_empty(object)))
+        return true;
+    }
+  if (s.parent.relation != Relation::name || s.parent.bucket >= hot_.size()) return false;
+  const ObjectId in = hot_directory(s.parent.bucket);
+  return hot_[s.parent.bucket].object != kNoObject || in == kNoObject || tree_.node(in).busy > now;
+}
+
+uint64_t Realiser::size_for(const Symbol& s) {
+  return s.bytes ? s.bytes : size_of(finds_file(s.kind) ? OpKind::lookup : s.kind, s.size);
 }
 
 const Attr* Realiser::attributes(ObjectId object, Arena& arena) {
@@ -124,8 +154,8 @@ void Realiser::meet(ObjectId id, uint8_t type) {
   tree_.decide(id, type);
   if (type != kRegularType) return;
   tree_.node(id).open_end = true;
-  const uint8_t in = tree_.node(tree_.node(id).parent).hot;
-  for (const uint8_t size_class : {in ? uint8_t(kInHotDirectory + in - 1) : kInDirectory, kInDirectory})
+  const uint16_t in = tree_.node(tree_.node(id).parent).hot;
+  for (const uint8_t size_class : {in && in <= kListedNames ? uint8_t(kInHotDirectory + in - 1) : kInDirectory, kInDirectory})
     if (model_.sizes.contains({uint32_t(OpKind::lookup), size_class}))
       return tree_.set_initial_size(id, size_of(OpKind::lookup, size_class));
   tree_.set_initial_size(id, model_.files.step(file_sizes_.next()));
@@ -313,7 +343,7 @@ bool Realiser::set_attributes(const Symbol& s, Op& op, Arena& arena) {
         n.size = random_.below(n.size);
         break;
       default:
-        n.size = size_of(OpKind::setattr, s.size);
+        n.size = size_for(s);
     }
     set->size = n.size;
   }

@@ -55,6 +55,8 @@ class Realiser {
   // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
   // undefined.
   bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
+  // True: an operation of another thread may make the symbol possible: it makes or removes an often used name, or is in flight.
+  bool may_come(const Symbol& symbol, int64_t now) const;
   // Returns directories that the actor has open.
   std::vector<ObjectId> open_directories(const Actor& actor) const;
   // Fills in the release of the actor's last open instance. False: nothing is open.
@@ -106,9 +108,10 @@ class Realiser {
   bool may_change(Reference reference, ObjectId id) const;
   ObjectId hot_directory(size_t number) const;
   ObjectId assume(size_t number, uint8_t type);
-  void named(ObjectId object, uint64_t name);  // an object has got this name
-  void unnamed(ObjectId object);               // an object has lost its first name, and what is in it its path
-  void meet(ObjectId id, uint8_t type);        // a name of a listing gets its object
+  Hot* hot_name(ObjectId directory, uint64_t name);  // null: none is often used
+  void named(ObjectId object);                       // an object has got its name, and what is in it its path
+  void unnamed(ObjectId object);                     // an object has lost its first name, and what is in it its path
+  void meet(ObjectId id, uint8_t type);              // a name of a listing gets its object
   ObjectId discover(Reference parent, uint8_t type, Actor& actor, uint64_t size);
   template <class Good>
   HandleId handle(uint8_t number, Actor& actor, Good good);
@@ -117,6 +120,7 @@ class Realiser {
   void closed(Actor& a, HandleId handle);
   void unlock(ObjectId object, uint64_t owner, bool flock);
   uint64_t size_of(OpKind kind, uint8_t size_class);
+  uint64_t size_for(const Symbol& s);
   const Attr* attributes(ObjectId object, Arena& arena);
   void touch(Actor& a, ObjectId object);
   std::string_view name(uint64_t number, Arena& arena);
@@ -127,7 +131,7 @@ class Realiser {
   const ObjectId root_;
   Random random_;
   std::vector<Hot> hot_;
-  std::unordered_map<uint64_t, size_t> hot_numbers_;  // by name
+  std::map<std::pair<uint32_t, uint64_t>, size_t> hot_numbers_;  // by number of the directory, from 1, and name; 0: the root
   EvenDraw file_sizes_;
   uint64_t largest_read_ = 0;  // bytes
   Recency recency_;

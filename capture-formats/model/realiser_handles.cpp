@@ -62,7 +62,7 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   ModelNode& n = tree_.node(op.object);
   const bool reads = s.kind == OpKind::read;
   const bool rest = reads && s.extent == Extent::same;
-  op.length = rest ? 0 : size_of(s.kind, s.size);
+  op.length = rest ? 0 : size_for(s);
   switch (s.place) {
     case Place::onward:
       op.offset = position;
@@ -75,6 +75,10 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
       break;
     case Place::repeat:
     case Place::again:
+      if (s.offset) {
+        op.offset = s.offset - 1;
+        break;
+      }
       if (auto began = began_.find({op.object, s.size}); began != began_.end()) {
         const std::vector<uint64_t>& list = began->second.list;
         op.offset = s.place == Place::repeat ? began->second.last : list[random_.below(list.size())];
@@ -83,6 +87,10 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
       [[fallthrough]];
     case Place::elsewhere: {
       constexpr int kTries = 16;
+      if (s.offset) {
+        op.offset = s.offset - 1;
+        break;
+      }
       auto began = began_.find({op.object, s.size});
       for (int tries = 0; tries == 0 || (tries < kTries && began != began_.end() && began->second.set.contains(op.offset));
            ++tries)
@@ -97,13 +105,13 @@ bool Realiser::transfer(const Symbol& s, Op& op, uint64_t& position) {
   if (reads) {
     // The rest of the file decides, because a program asks for as much as it was told that there is.
     const uint64_t left = n.size - std::min(n.size, op.offset);
-    if (rest && op.offset > 0 && left > largest_read_) return false;  // the load would have read a part of it
+    if (rest && op.offset > 0 && left > largest_read_ && !any_size_) return false;  // the load would have read a part of it
     if (rest) op.length = left;
     if (left && s.extent == Extent::partial && op.length <= left) op.length = left + 1;
     if (left && s.extent == Extent::complete && op.length > left) op.length = left;
     op.result = std::min(op.length, n.size - std::min(n.size, op.offset));
     const Extent extent = op.result == 0 ? Extent::empty : op.result < op.length ? Extent::partial : Extent::complete;
-    if (extent != (rest ? Extent::complete : s.extent)) return false;
+    if (extent != (rest ? Extent::complete : s.extent) && !any_size_) return false;
   } else {
     if (s.extent == Extent::partial || (s.extent == Extent::empty && op.length)) return false;
     op.result = op.length;
@@ -131,7 +139,7 @@ bool Realiser::list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena)
     op.offset = open.returned;
     return true;
   }
-  const uint8_t hot = tree_.node(open.object).hot;
+  const uint16_t hot = tree_.node(open.object).hot;
   const uint64_t known = open.object == root_ ? model_.root_entries : hot ? model_.hot[hot - 1].size : 0;
   const auto names = tree_.list(open.object, s.extent != Extent::complete ? 0 : known ? known : size_of(s.kind, s.size));
   const size_t n = names.size() + 2;
@@ -269,19 +277,23 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       if (s.argument & ~uint32_t(FALLOC_FL_KEEP_SIZE)) return false;
       op.mode = s.argument;
       n.open_end = false;
-      op.length = std::max<uint64_t>(1, size_of(s.kind, s.size));
+      op.length = std::max<uint64_t>(1, size_for(s));
       if (!(s.argument & FALLOC_FL_KEEP_SIZE)) n.size = std::max(n.size, op.length);
       break;
     case OpKind::copy_file_range: {
       const HandleId source = op.handle;
-      op.handle2 = handle(1, a, [&](const Open& to) { return !to.directory && to.object != open.object && writable(to.flags); });
+      // A program may write to what another process has opened for it.
+      for (const uint8_t own : {1, 9})
+        if (!op.handle2)
+          op.handle2 =
+              handle(own, a, [&](const Open& to) { return !to.directory && to.object != open.object && writable(to.flags); });
       if (!op.handle2) return false;
       Open& to = opens_[op.handle2];
       op.handle = source;
       op.object2 = to.object;
       op.offset = open.position;
       const uint64_t left = n.size - std::min(n.size, op.offset);
-      op.length = s.extent == Extent::same ? left : std::max<uint64_t>(1, size_of(s.kind, s.size));
+      op.length = s.extent == Extent::same ? left : std::max<uint64_t>(1, size_for(s));
       op.offset2 = to.position;
       n.open_end = false;
       op.result = std::min(op.length, left);

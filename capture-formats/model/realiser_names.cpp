@@ -85,7 +85,7 @@ bool Realiser::look_up(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   ObjectId object = kNoObject;
   auto named = [&](ObjectId id) { return id != root_ && id != kRootObject; };
   if (s.object.relation == Relation::fresh || s.object.relation == Relation::none) {
-    const uint64_t size = s.type == kRegularType && s.size ? size_of(OpKind::lookup, s.size) : kUnknownSize;
+    const uint64_t size = s.type == kRegularType && s.size ? size_for(s) : kUnknownSize;
     object = discover(s.parent, s.type, a, size);
   }
   if (object == kNoObject) object = pick_file(s, s.type, a, named);
@@ -125,7 +125,7 @@ bool Realiser::make(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   op.parent = in;
   op.name = name(number, arena);
   op.object = tree_.add(uint8_t(type), in, number, true);
-  named(op.object, number);
+  named(op.object);
   op.mode = type << 12 | (type == kDirectoryType ? 0755u : 0644u);
   op.op_flags |= kOpCreated;
   if (s.kind == OpKind::symlink) op.data = kModelTarget;
@@ -145,6 +145,7 @@ bool Realiser::remove(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (object == kNoObject) return false;
   const auto [parent, number] = tree_.remove_name(object);
   unnamed(object);
+  if (tree_.node(object).linked) named(object);
   op.parent = parent;
   op.name = name(number, arena);
   op.object = object;
@@ -192,7 +193,7 @@ bool Realiser::rename(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   }
   unnamed(object);
   tree_.move(object, to, number);
-  named(object, number);
+  named(object);
   touch(a, object);
   return true;
 }
@@ -201,11 +202,15 @@ bool Realiser::link(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   const ObjectId object = pick(s.object, kRegularType, a, [](ObjectId) { return true; });
   if (object == kNoObject) return false;
   const auto [in, number] = slot(s.parent, a);
-  if (in == kNoObject || hot_numbers_.contains(number)) return false;  // an often used name belongs to one object
+  if (in == kNoObject) return false;
   op.object = object;
   op.parent2 = in;
   op.name2 = name(number, arena);
   tree_.add_link(object, in, number);
+  if (Hot* hot = hot_name(in, number)) {
+    hot->object = object;
+    hot->told = true;
+  }
   op.attr = attributes(object, arena);
   touch(a, object);
   return true;

@@ -9,13 +9,17 @@ namespace fsr {
 
 namespace {
 
-constexpr uint32_t kBuckets = 64;
+constexpr uint32_t kBuckets = 64, kRelations = 16;  // larger numbers of names come after all relations
 
-uint32_t packed(Reference r) { return uint32_t(r.relation) * kBuckets + r.bucket; }
+uint32_t packed(Reference r) {
+  return uint32_t(r.bucket / kBuckets * kRelations + unsigned(r.relation)) * kBuckets + r.bucket % kBuckets;
+}
 
-bool unpacked(uint32_t value, Reference* r) {
-  if (value / kBuckets > uint32_t(Relation::root)) return false;
-  *r = {Relation(value / kBuckets), uint8_t(value % kBuckets)};
+bool unpacked(uint64_t value, Reference* r) {
+  const uint64_t relation = value / kBuckets % kRelations, bucket = value / kBuckets / kRelations * kBuckets + value % kBuckets;
+  const bool name = relation == uint32_t(Relation::hot) || relation == uint32_t(Relation::name);
+  if (relation > uint32_t(Relation::root) || bucket >= (name ? kMostHotNames : kBuckets)) return false;
+  *r = {Relation(relation), uint16_t(bucket)};
   return true;
 }
 
@@ -25,7 +29,7 @@ constexpr std::string_view kXattrs[] = {
 
 }  // namespace
 
-std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
+std::array<uint64_t, Symbol::kFields> Symbol::fields() const {
   return {uint32_t(kind),
           error,
           type,
@@ -36,13 +40,15 @@ std::array<uint32_t, Symbol::kFields> Symbol::fields() const {
           uint32_t(place),
           uint32_t(extent),
           size,
-          opens_object(kind) ? trace_open_flags(argument) : argument};
+          opens_object(kind) ? trace_open_flags(argument) : argument,
+          bytes,
+          offset};
 }
 
-bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
+bool Symbol::from_fields(const std::array<uint64_t, kFields>& f, Symbol* s) {
   Symbol made;
   if (f[0] >= kOpKinds || f[1] > 4095 || f[2] > 15 || f[6] > 9 || f[7] > uint32_t(Place::again) ||
-      f[8] > uint32_t(Extent::smaller) || f[9] > 255)
+      f[8] > uint32_t(Extent::smaller) || f[9] > 255 || f[10] > UINT32_MAX)
     return false;
   if (!unpacked(f[3], &made.object) || !unpacked(f[4], &made.parent) || !unpacked(f[5], &made.second)) return false;
   made.kind = OpKind(f[0]);
@@ -52,7 +58,9 @@ bool Symbol::from_fields(const std::array<uint32_t, kFields>& f, Symbol* s) {
   made.place = Place(f[7]);
   made.extent = Extent(f[8]);
   made.size = uint8_t(f[9]);
-  made.argument = opens_object(made.kind) ? local_open_flags(f[10]) : f[10];
+  made.argument = opens_object(made.kind) ? local_open_flags(uint32_t(f[10])) : uint32_t(f[10]);
+  made.bytes = f[11];
+  made.offset = f[12];
   if (made.is_process_step() && made.handle != uint8_t(ProcessStep::starts) && made.handle != uint8_t(ProcessStep::waits))
     return false;
   *s = made;

@@ -37,7 +37,7 @@ enum class Relation : uint8_t {
 
 struct Reference {
   Relation relation = Relation::none;
-  uint8_t bucket = 0;
+  uint16_t bucket = 0;
   auto operator<=>(const Reference&) const = default;
 };
 
@@ -52,7 +52,7 @@ enum class Extent : uint8_t { none, complete, partial, empty, made, same, smalle
 enum class ProcessStep : uint8_t { starts = 1, waits = 2 };  // starts a process; waits until one that it started has ended
 
 struct Symbol {
-  static constexpr size_t kFields = 11;
+  static constexpr size_t kFields = 13;
   OpKind kind = OpKind::null;
   uint16_t error = 0;  // errno
   uint8_t type = 0;    // S_IFMT bits of the object, shifted by 12; 0: unknown
@@ -64,13 +64,15 @@ struct Symbol {
   Extent extent = Extent::none;
   uint8_t size = 0;       // class of a size, binary digits; of a file that is found, pairs of them; of a lock its range, from 1
   uint32_t argument = 0;  // flags, mode or mask, according to the kind
+  uint64_t bytes = 0;     // of a transfer or file, if each step of a course has its own; 0: of the class
+  uint64_t offset = 0;    // of a transfer that begins elsewhere, and 1 more; 0: any
 
   auto operator<=>(const Symbol&) const = default;
   bool is_process_step() const { return kind == OpKind::null; }
   ProcessStep process_step() const { return ProcessStep(handle); }
-  std::array<uint32_t, kFields> fields() const;
+  std::array<uint64_t, kFields> fields() const;
   // False: a field has no such value.
-  static bool from_fields(const std::array<uint32_t, kFields>& fields, Symbol* symbol);
+  static bool from_fields(const std::array<uint64_t, kFields>& fields, Symbol* symbol);
 };
 
 struct SymbolHash {
@@ -78,13 +80,14 @@ struct SymbolHash {
 };
 
 using SymbolId = uint32_t;
-constexpr size_t kMostHotNames = 64;
+constexpr size_t kMostHotNames = 8192;
 
 // In the place of a class of sizes: bytes between the end of a file and a write beyond it.
 constexpr uint8_t kBeyondEnd = 200;
 // Such classes for files that are found in a listing: of any directory, and from kInHotDirectory that of an often used name.
 constexpr uint8_t kInDirectory = 128, kInHotDirectory = 192;
-static_assert(kInHotDirectory + kMostHotNames == 256);
+constexpr size_t kListedNames = 64;  // often used directories that have classes of their own
+static_assert(kInHotDirectory + kListedNames == 256);
 
 constexpr SymbolId kEndOfProcess = 0;  // numbers of symbols begin at 1
 

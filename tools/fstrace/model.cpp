@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
@@ -24,7 +25,13 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr unsigned kSamples = 20;  // runs of a model that --check compares with a trace
+constexpr unsigned kSamples = 20;               // runs of a model that --check compares with a trace
+constexpr unsigned kTrials = 4;                 // runs of each form of a model that are compared with each of its traces
+constexpr uint64_t kMostCourseSteps = 100'000;  // operations of a run; courses of more don't fit into a mail
+constexpr size_t kMostCourseBytes = 30'000;     // of a file with courses
+constexpr size_t kPauses[] = {2000, 500,
+                              100};  // long ones of a run that courses keep: the most with which the file is not larger
+constexpr double kAllowed = 1.5, kSlack = 0.02;  // a distance is good up to kAllowed times that between traces, and kSlack
 
 struct Options {
   std::vector<std::string> files;
@@ -57,17 +64,39 @@ std::map<std::string, double> between(const std::vector<std::string>& files) {
   return mean;
 }
 
-// A model has no names, so the names at the end are not compared.
+// Returns the distances between a run of the model and the trace. A model has no names, so the names at the end are not compared.
+Distances run_distances(const LoadModel& model, unsigned seed, const std::string& trace) {
+  const int fd = unnamed_file();
+  const int copy = dup(fd);
+  write_model_trace(model, {.seed = seed}, fd);
+  TraceReader sample(copy, "run of the model");
+  Distances d = distances(*open_trace(trace), sample);
+  d[size_t(Aspect::names)] = 0;
+  return d;
+}
+
+// Returns by how much runs of the model are farther from the traces than they may be, on average.
+double excess(const LoadModel& model, const std::vector<std::string>& traces) {
+  double sum = 0;
+  StatusLine line(false);
+  for (size_t i = 0; i < traces.size(); ++i)
+    for (unsigned seed = 1; seed <= kTrials; ++seed) {
+      line.bar("trying", i * kTrials + seed - 1, traces.size() * kTrials);
+      const Distances d = run_distances(model, seed, traces[i]);
+      for (size_t k = 0; k < kAspects; ++k)
+        if (auto own = model.between_runs.find(aspect_entry(Aspect(k)).name); own != model.between_runs.end())
+          sum += std::max(0.0, d[k] - kAllowed * own->second - kSlack);
+    }
+  line.clear();
+  return sum / double(traces.size() * kTrials);
+}
+
 int check(const LoadModel& model, const std::string& trace) {
   Distances sum{}, most{};
   StatusLine line(false);
   for (unsigned seed = 1; seed <= kSamples; ++seed) {
     line.bar("running", seed - 1, kSamples);
-    const int fd = unnamed_file();
-    const int copy = dup(fd);
-    write_model_trace(model, {.seed = seed}, fd);
-    TraceReader sample(copy, "run of the model");
-    const Distances d = distances(*open_trace(trace), sample);
+    const Distances d = run_distances(model, seed, trace);
     for (size_t i = 0; i < kAspects; ++i) {
       sum[i] += d[i] / kSamples;
       most[i] = std::max(most[i], d[i]);
@@ -96,8 +125,9 @@ void refuse_copies(const std::vector<std::string>& files, const std::vector<std:
                                  "; a model learns from different traces of one load");
 }
 
-LoadModel learn(const Options& options, int* status) {
-  ModelLearner learner(options.keep_commands);
+// `status`: becomes 1 if a trace is damaged, which is then reported; null: it was reported before.
+LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* status) {
+  ModelLearner learner(options.keep_commands, form, pauses);
   StatusLine line(false);
   std::vector<std::unique_ptr<TraceReader>> traces;
   for (const std::string& file : options.files) traces.push_back(open_trace(file));
@@ -112,11 +142,27 @@ LoadModel learn(const Options& options, int* status) {
         line.bar(survey ? "surveying" : "learning", reader.position_bytes(), reader.file_bytes());
       }
       line.clear();
-      if (!survey) *status = std::max(*status, report_damage(options.files[i], reader));
+      if (!survey && status) *status = std::max(*status, report_damage(options.files[i], reader));
       learner.end_trace();
     }
-  LoadModel model = learner.finish();
-  if (options.files.size() > 1) model.between_runs = between(options.files);
+  return learner.finish();
+}
+
+// Learns the form whose runs are nearer to the traces. One trace does not tell whether the load goes the same way each time, and
+// has contexts.
+LoadModel learn(const Options& options, int* status) {
+  LoadModel model = learn(options, ModelForm::contexts, 0, status);
+  if (options.files.size() == 1) return model;
+  model.between_runs = between(options.files);
+  if (model.operations > kMostCourseSteps) return model;
+  for (const size_t pauses : kPauses) {
+    LoadModel courses = learn(options, ModelForm::courses, pauses, nullptr);
+    courses.between_runs = model.between_runs;
+    if (model_bytes(courses).size() > kMostCourseBytes) continue;
+    // Courses are near to the trace that has them, which is one of `n`, whatever the load does.
+    const auto n = double(options.files.size());
+    return excess(courses, options.files) * n / (n - 1) < excess(model, options.files) ? courses : model;
+  }
   return model;
 }
 
@@ -151,8 +197,8 @@ int run(const Options& options) {
     check_run(model, options.output);
     const std::string bytes = model_bytes(model);
     output->finish(bytes);
-    fmt::print("{}: {} of {} operations, {} symbols, {} contexts\n", options.output, format_size(bytes.size()),
-               format_count(model.operations), format_count(model.symbols.size()), format_count(model.contexts.size()));
+    fmt::print("{}: {} of {} operations, {}\n", options.output, format_size(bytes.size()), format_count(model.operations),
+               content_text(model));
     if (model.dropped)
       fmt::print(stderr, "fstrace: {}: {} operations left out, because they are rare or can't be made up\n", options.output,
                  format_count(model.dropped));

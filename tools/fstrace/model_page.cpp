@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "model_text.hpp"
 #include "report_sections.hpp"
 #include "util/units.hpp"
 
@@ -25,21 +26,16 @@ struct ClassFacts {
 
 std::vector<ClassFacts> facts_of(const LoadModel& model) {
   std::vector<ClassFacts> facts(model.classes.size());
-  for (const ModelContext& c : model.contexts) {
-    if (c.phase / kMostPhases >= facts.size()) continue;
-    ClassFacts& its = facts[c.phase / kMostPhases];
-    for (const auto& [symbol, count] : c.next) {
-      if (symbol == kEndOfProcess) continue;
-      const Symbol& s = model.symbols[symbol - 1];
-      const double n = double(count) / double(model.runs);
-      if (s.is_process_step()) {
-        (s.process_step() == ProcessStep::starts ? its.starts : its.awaits)[s.argument] += n;
-      } else {
-        its.kinds[s.kind] += n;
-        if (s.error) its.failed += n;
-      }
+  each_symbol(model, [&](uint32_t number, SymbolId symbol, double n) {
+    ClassFacts& its = facts[number];
+    const Symbol& s = model.symbols[symbol - 1];
+    if (s.is_process_step()) {
+      (s.process_step() == ProcessStep::starts ? its.starts : its.awaits)[s.argument] += n;
+    } else {
+      its.kinds[s.kind] += n;
+      if (s.error) its.failed += n;
     }
-  }
+  });
   return facts;
 }
 
@@ -124,8 +120,7 @@ void add_model_sections(HtmlPage& page, const LoadModel& model) {
   page.tiles({{"operations", count_cell(model.operations)},
               {"processes", amount(processes)},
               {"time", duration_cell(model.span)},
-              {"symbols", count_cell(model.symbols.size())},
-              {"contexts", count_cell(model.contexts.size())},
+              {"content", content_text(model)},
               {"often used names", count_cell(model.hot.size())},
               {"left out", count_cell(model.dropped)}});
   add_processes(page, model);

@@ -16,10 +16,7 @@ namespace {
 std::vector<std::pair<double, OpKind>> kinds(const LoadModel& model) {
   std::vector<std::pair<double, OpKind>> of(kOpKinds);
   for (size_t k = 0; k < kOpKinds; ++k) of[k].second = OpKind(k);
-  for (const ModelContext& c : model.contexts)
-    for (const auto& [symbol, n] : c.next)
-      if (symbol != kEndOfProcess)
-        of[size_t(model.symbols[symbol - 1].kind)].first += double(n) / std::max<double>(1, model.runs);
+  each_symbol(model, [&](uint32_t, SymbolId symbol, double n) { of[size_t(model.symbols[symbol - 1].kind)].first += n; });
   std::erase_if(of, [](const auto& k) { return k.first == 0; });
   std::sort(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   return of;
@@ -27,12 +24,19 @@ std::vector<std::pair<double, OpKind>> kinds(const LoadModel& model) {
 
 }  // namespace
 
+std::string content_text(const LoadModel& m) {
+  size_t courses = 0;
+  for (const ProcessClass& c : m.classes) courses += c.courses.size();
+  return fmt::format("{} symbols, {} {}", format_count(m.symbols.size()), format_count(courses ? courses : m.contexts.size()),
+                     courses ? "courses" : "contexts");
+}
+
 std::string model_text(const LoadModel& m) {
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "model      {} operations in {}, learned from {} trace{} by {}\n", format_count(m.operations),
                  format_duration(m.span), m.runs, m.runs == 1 ? "" : "s", escape_text(m.program));
-  fmt::format_to(out, "content    {} symbols, {} contexts\n", format_count(m.symbols.size()), format_count(m.contexts.size()));
+  fmt::format_to(out, "content    {}\n", content_text(m));
   if (m.dropped) fmt::format_to(out, "left out   {} operations, rare or impossible to make up\n", format_count(m.dropped));
   for (const ProcessClass& c : m.classes)
     fmt::format_to(out, "processes  {:g} of {}, {} operations each, {} at once\n", c.processes, escape_text(c.command),

@@ -8,6 +8,7 @@
 
 namespace fsr::fstrace {
 
-std::string model_text(const LoadModel& model);  // lines, each with a newline
+std::string content_text(const LoadModel& model);  // "12 symbols, 3 courses"
+std::string model_text(const LoadModel& model);    // lines, each with a newline
 
 }  // namespace fsr::fstrace

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/courses.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kShortestPart = 40'000;  // of the span: a shorter pause is not kept
+
+// Calls `visit` with the number of each step but the first, and the pause before it in ns.
+template <class Visit>
+void each_pause(const LearnedThread& thread, Visit visit) {
+  int64_t end = thread.steps.empty() ? 0 : thread.steps[0].end();
+  for (size_t i = 1; i < thread.steps.size(); end = std::max(end, thread.steps[i++].end()))
+    visit(i, std::max<int64_t>(0, thread.steps[i].start - end));
+}
+
+// Returns the references of a symbol that are names.
+std::vector<Reference*> references(Symbol& s) {
+  std::vector<Reference*> names;
+  for (Reference* r : {&s.object, &s.parent, &s.second})
+    if (r->relation == Relation::hot || r->relation == Relation::name) names.push_back(r);
+  return names;
+}
+
+}  // namespace
+
+size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<std::pair<int64_t, int64_t>>& runs) {
+  constexpr size_t kParts = 32;  // of the longest run
+  int64_t longest = 1;
+  for (const auto& [first, last] : runs) longest = std::max(longest, last - first);
+  std::vector<std::array<double, kParts>> begun(runs.size());  // steps in each part
+  for (const LearnedThread& t : threads)
+    for (const LearnedStep& step : t.steps)
+      ++begun[t.run][std::min(kParts - 1, size_t(double(step.start - runs[t.run].first) / double(longest) * kParts))];
+  std::array<double, kParts> mean{};  // of the sums up to each part
+  for (auto& of_run : begun)
+    for (size_t i = 0; i < kParts; ++i) {
+      if (i) of_run[i] += of_run[i - 1];
+      mean[i] += of_run[i] / double(runs.size());
+    }
+  const auto far = [&](const auto& of_run) {
+    double sum = 0;
+    for (size_t i = 0; i < kParts; ++i) sum += std::abs(of_run[i] - mean[i]);
+    return sum;
+  };
+  const auto nearest =
+      std::min_element(begun.begin(), begun.end(), [&](const auto& a, const auto& b) { return far(a) < far(b); });
+  return size_t(nearest - begun.begin());
+}
+
+int64_t long_pause(const std::vector<LearnedThread>& threads, size_t run, int64_t span, size_t most) {
+  std::vector<int64_t> pauses;
+  for (const LearnedThread& t : threads)
+    if (t.run == run)
+      each_pause(t, [&](size_t, int64_t pause) {
+        if (pause >= span / kShortestPart) pauses.push_back(pause);
+      });
+  if (pauses.size() <= most) return std::max<int64_t>(1, span / kShortestPart);
+  std::nth_element(pauses.begin(), pauses.begin() + ptrdiff_t(most), pauses.end(), std::greater<>());
+  return pauses[most] + 1;
+}
+
+std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::vector<size_t> members, int64_t first,
+                               int64_t least) {
+  const auto microsecond = [&](int64_t time) { return uint64_t(std::max<int64_t>(0, time - first) / 1000); };
+  std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return threads[a].first() < threads[b].first(); });
+  std::vector<Course> courses;
+  for (size_t i : members) {
+    Course& c = courses.emplace_back();
+    c.root = threads[i].parent == kNoThread;
+    c.start = microsecond(threads[i].first());
+    for (const LearnedStep& step : threads[i].steps) c.steps.push_back(step.symbol);
+    each_pause(threads[i], [&](size_t at, int64_t pause) {
+      if (pause >= least) c.pauses.emplace_back(uint32_t(at), microsecond(threads[i].steps[at].start));
+    });
+  }
+  return courses;
+}
+
+// Leaves out names that no symbol has, and that are the directory of none that has one.
+static void keep_used_names(LoadModel& model) {
+  std::vector<bool> used(model.hot.size());
+  for (Symbol& s : model.symbols)
+    for (const Reference* r : references(s)) used[r->bucket] = true;
+  for (size_t i = used.size(); i-- > 0;)
+    if (used[i] && model.hot[i].parent) used[model.hot[i].parent - 1] = true;
+  std::vector<uint32_t> numbers;  // new ones by old ones, from 1
+  std::vector<OftenUsedName> kept;
+  std::map<uint32_t, uint32_t> first;  // of equal names, by old number
+  for (size_t i = 0; i < used.size(); ++i) {
+    numbers.push_back(uint32_t(kept.size() + 1));
+    if (!used[i]) continue;
+    OftenUsedName& name = kept.emplace_back(model.hot[i]);
+    if (name.parent) name.parent = numbers[name.parent - 1];
+    const uint32_t same = name.same ? name.same : uint32_t(i + 1);
+    const auto [known, news] = first.try_emplace(same, numbers[i]);
+    name.same = news ? 0 : known->second;
+  }
+  for (Symbol& s : model.symbols)
+    for (Reference* r : references(s)) r->bucket = uint16_t(numbers[r->bucket] - 1);
+  model.hot = std::move(kept);
+}
+
+void keep_used(LoadModel& model) {
+  std::vector<SymbolId> numbers(model.symbols.size() + 1);  // new ones by old ones
+  std::vector<Symbol> used;
+  for (ProcessClass& c : model.classes)
+    for (Course& course : c.courses)
+      for (SymbolId& id : course.steps) {
+        SymbolId& number = numbers[id];
+        if (!number) {
+          used.push_back(model.symbols[id - 1]);
+          number = SymbolId(used.size());
+        }
+        id = number;
+      }
+  model.symbols = std::move(used);
+  keep_used_names(model);
+  std::erase_if(model.sizes, [&](const auto& row) {
+    const auto& [kind, size_class] = row.first;
+    if (kind == uint32_t(OpKind::lookup) || is_listing(OpKind(kind)) || size_class == kBeyondEnd) return false;
+    return std::none_of(model.symbols.begin(), model.symbols.end(),
+                        [&](const Symbol& s) { return uint32_t(s.kind) == kind && s.size == size_class && !s.bytes; });
+  });
+}
+
+}  // namespace fsr

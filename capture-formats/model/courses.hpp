@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Courses: what each process of one trace did, step by step. If a load goes the same way each time, its processes then find what
+// others have left. Plain functions.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "model/model.hpp"
+#include "model/process_links.hpp"
+
+namespace fsr {
+
+// Returns the run whose steps come, over time, most like those of the mean. `runs`: start and end of each, one or more.
+size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<std::pair<int64_t, int64_t>>& runs);
+
+// Returns how long a pause is, in ns, that a course keeps at its place. So long are about `most` of the run. `span`: ns of a run.
+int64_t long_pause(const std::vector<LearnedThread>& threads, size_t run, int64_t span, size_t most);
+
+// Returns the courses of these threads, in order of start. `members`: numbers of `threads`, all of the run that begins at
+// `first`, in ns.
+std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::vector<size_t> members, int64_t first,
+                               int64_t long_pause);
+
+// Leaves out symbols, and sizes, that no course has.
+void keep_used(LoadModel& model);
+
+}  // namespace fsr

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of models that keep what each process did: a run is what was learned, a part of it is its begin, and no file from a
+// stranger does harm.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "catch.hpp"
+#include "model/learner.hpp"
+#include "model/model_file.hpp"
+#include "model/model_source.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr unsigned kFiles = 20;
+constexpr int64_t kPause = 50'000'000;  // ns of the only long pause of a run
+constexpr ObjectId kFirst = 100, kDirectory = 50;
+
+// A process makes files of different sizes in a directory, and renames the directory. Then it starts another one for each, which
+// reads its file as the first one has left it.
+class Load {
+ public:
+  Load(ModelLearner& learner, bool survey) : learner_(learner), survey_(survey) {}
+
+  void run() {
+    begin(1, 1, 0, "maker");
+    add({.kind = OpKind::lookup, .error = ENOENT, .parent = kRootObject, .name = "new"});
+    const Attr directory{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+    add({.kind = OpKind::mkdir,
+         .mode = S_IFDIR | 0755,
+         .object = kDirectory,
+         .parent = kRootObject,
+         .name = "new",
+         .attr = &directory});
+    for (unsigned i = 0; i < kFiles; ++i) write_file(i);
+    add({.kind = OpKind::rename,
+         .object = kDirectory,
+         .parent = kRootObject,
+         .parent2 = kRootObject,
+         .name = "new",
+         .name2 = "old"});
+    now_ += kPause;
+    for (unsigned i = 0; i < kFiles; ++i) {
+      begin(1, 1, 0, "maker");
+      look_up(i);
+      begin(2 + i, int32_t(2 + i), 1, "reader");
+      read_file(i);
+    }
+    learner_.end_trace();
+  }
+
+ private:
+  static uint64_t size(unsigned i) { return 1000 + 997 * i; }
+  void begin(ThreadId thread, int32_t pid, int32_t ppid, std::string_view command) {
+    who_ = {.id = thread, .tid = pid, .pid = pid, .ppid = ppid, .command = command};
+  }
+  void add(Op op) {
+    op.thread = who_.id;
+    op.who = &who_;
+    op.start = now_;
+    op.duration = 10'000;
+    now_ += 100'000;
+    survey_ ? learner_.survey(op) : learner_.add(op);
+  }
+  const Attr* attr(unsigned i, uint64_t bytes) {
+    attrs_[i] = {.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = bytes};
+    return &attrs_[i];
+  }
+  void write_file(unsigned i) {
+    const std::string name = "f" + std::to_string(i);
+    add({.kind = OpKind::lookup, .error = ENOENT, .parent = kDirectory, .name = name});
+    add({.kind = OpKind::create,
+         .op_flags = kOpCreated,
+         .mode = S_IFREG | 0644,
+         .open_flags = O_WRONLY | O_CREAT,
+         .object = kFirst + i,
+         .parent = kDirectory,
+         .handle = 1 + i,
+         .name = name,
+         .attr = attr(i, 0)});
+    add({.kind = OpKind::write, .object = kFirst + i, .handle = 1 + i, .length = size(i), .result = size(i)});
+    add({.kind = OpKind::release, .object = kFirst + i, .handle = 1 + i});
+  }
+  void look_up(unsigned i) {
+    const std::string name = "f" + std::to_string(i);
+    add({.kind = OpKind::lookup, .object = kFirst + i, .parent = kDirectory, .name = name, .attr = attr(i, size(i))});
+  }
+  void read_file(unsigned i) {
+    add({.kind = OpKind::open, .open_flags = O_RDONLY, .object = kFirst + i, .handle = 100 + i});
+    add({.kind = OpKind::read, .object = kFirst + i, .handle = 100 + i, .length = 65536, .result = size(i)});
+    add({.kind = OpKind::release, .object = kFirst + i, .handle = 100 + i});
+  }
+
+  ModelLearner& learner_;
+  const bool survey_;
+  ThreadInfo who_;
+  std::map<unsigned, Attr> attrs_;
+  int64_t now_ = 0;
+};
+
+LoadModel learned() {
+  ModelLearner learner(false, ModelForm::courses);
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 3; ++trace) Load(learner, survey).run();
+  return learner.finish();
+}
+
+struct Made {
+  ModelCounts counts;
+  std::vector<OpKind> kinds;
+  std::map<ObjectId, uint64_t> written, read;  // bytes
+  std::vector<int64_t> starts;
+};
+
+Made run(const LoadModel& model, const ModelOptions& options) {
+  Made made;
+  ModelSource source(model, options);
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      made.kinds.push_back(op.kind);
+      made.starts.push_back(op.start);
+      if (op.kind == OpKind::write) made.written[op.object] += op.result;
+      if (op.kind == OpKind::read) made.read[op.object] += op.result;
+    }
+  made.counts = source.counts();
+  return made;
+}
+
+std::string refusal(const std::string& json) {
+  std::string packed(ZSTD_compressBound(json.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), json.data(), json.size(), 1));
+  try {
+    parse_model(model_bytes({}).substr(0, 16) + packed, "x");
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string with(std::string text, const std::string& part, const std::string& other) {
+  const size_t at = text.find(part);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, part.size(), other);
+}
+
+}  // namespace
+
+TEST_CASE("courses: a run does what the load did, file by file", "[model]") {
+  const LoadModel model = learned();
+  REQUIRE(form_of(model) == ModelForm::courses);
+  CHECK(model.contexts.empty());
+  for (uint64_t seed : {1, 2, 3}) {
+    const Made made = run(model, {.seed = seed});
+    CHECK(made.counts.left_out == 0);
+    CHECK(made.counts.operations == model.operations);
+    CHECK(made.written.size() == kFiles);
+    // Each reader finds its own file, of its own size, although the directory has got another name.
+    CHECK(made.read == made.written);
+    std::set<uint64_t> sizes;
+    for (const auto& [object, bytes] : made.read) sizes.insert(bytes);
+    CHECK(sizes.size() == kFiles);
+  }
+}
+
+TEST_CASE("courses: a long pause stays at its place", "[model]") {
+  const Made made = run(learned(), {});
+  size_t longest = 1;
+  for (size_t i = 1; i < made.starts.size(); ++i)
+    if (made.starts[i] - made.starts[i - 1] > made.starts[longest] - made.starts[longest - 1]) longest = i;
+  CHECK(made.kinds[longest - 1] == OpKind::rename);
+  CHECK(made.starts[longest] - made.starts[longest - 1] > kPause * 9 / 10);
+}
+
+TEST_CASE("courses: a process waits for what another one makes", "[model]") {
+  LoadModel model;
+  model.runs = 3;
+  model.operations = 3;
+  model.span = 10'000'000;
+  model.symbols = {{.kind = OpKind::mkdir, .type = kDirectoryType, .parent = {Relation::name, 0}},
+                   {.kind = OpKind::opendir, .type = kDirectoryType, .object = {Relation::hot, 0}},
+                   {.kind = OpKind::releasedir, .type = kDirectoryType, .handle = 1}};
+  const ProcessClass one{.command = "class", .processes = 1, .roots = 1, .operations = 1, .steps = 1, .start = {}, .length = {}};
+  model.classes = {one, one};
+  model.classes[0].courses = {{.root = true, .start = 0, .steps = {2, 3}, .pauses = {}}};
+  model.classes[1].courses = {{.root = true, .start = 5000, .steps = {1}, .pauses = {}}};
+  model.hot = {{.type = kDirectoryType}};
+  const Made made = run(model, {});
+  CHECK(made.counts.left_out == 0);
+  CHECK(made.kinds == std::vector{OpKind::mkdir, OpKind::opendir, OpKind::releasedir});
+}
+
+TEST_CASE("courses: a part of a run is its begin", "[model]") {
+  const LoadModel model = learned();
+  const Made whole = run(model, {}), half = run(model, {.load = 0.5});
+  CHECK(half.counts.left_out == 0);
+  CHECK(half.counts.operations >= model.operations / 2);
+  CHECK(half.counts.operations <= model.operations / 2 + 2);
+  const size_t n = half.kinds.size() - half.counts.closed;
+  CHECK(std::equal(half.kinds.begin(), half.kinds.begin() + ptrdiff_t(n), whole.kinds.begin()));
+}
+
+TEST_CASE("courses: each further run begins with a new directory", "[model]") {
+  const LoadModel model = learned();
+  const Made made = run(model, {.duration = 3 * model.span});
+  CHECK(made.counts.left_out == 0);
+  CHECK(made.counts.operations == 3 * model.operations);
+  CHECK(made.written.size() == 3 * kFiles);
+}
+
+TEST_CASE("courses: a file has them as they were learned", "[model]") {
+  const LoadModel model = learned();
+  CHECK(model_json(parse_model(model_bytes(model), "m")) == model_json(model));
+  const std::string json = model_json(model);
+  for (const char* secret : {"f7", "new", "old", "reader"}) CHECK(json.find(secret) == std::string::npos);
+}
+
+TEST_CASE("courses: what occurred less than three times is not in the file", "[model]") {
+  ModelLearner learner(false, ModelForm::courses);
+  for (const bool survey : {true, false}) Load(learner, survey).run();
+  const std::string json = model_json(learner.finish());
+  CHECK(json.find(std::to_string(1000 + 997 * 7)) == std::string::npos);  // 7,979 bytes, once
+  CHECK(json.find("\"rename\"") == std::string::npos);
+}
+
+TEST_CASE("courses: a damaged file is refused", "[model]") {
+  LoadModel model = learned();
+  ProcessClass& c = model.classes[0];
+  c.courses = {{.root = true, .start = 5, .steps = {1, 2}, .pauses = {{1, 7}}}};
+  const std::string json = model_json(model), course = "[[1,5,[1,2],[1,2]]]";
+  CHECK(refusal(json).empty());
+  const std::pair<const char*, const char*> kDamaged[] = {{"[[1,5,[1,99999],[1,2]]]", "a course has an unknown symbol"},
+                                                          {"[[1,5,[1,0],[1,2]]]", "a course has an unknown symbol"},
+                                                          {"[[1,5,[],[]]]", "a course has no step"},
+                                                          {"[[1,5,[1,2],[2,2]]]", "a pause is out of range"},
+                                                          {"[[1,5,[1,2],[1]]]", "a pause has no end"},
+                                                          {"[[2,5,[1,2],[1,2]]]", "a course neither begins by itself nor not"},
+                                                          {"[]", "a class has no course"},
+                                                          {"[[1,5,[1,2]]]", "a course has another number of parts"},
+                                                          {"[[1,99999999999999999,[1,2],[]]]", "a course begins too late"}};
+  for (const auto& [text, why] : kDamaged) CHECK(refusal(with(json, course, text)) == std::string("x: damaged model: ") + why);
+  model = learned();
+  for (Symbol& s : model.symbols)
+    if (s.object.relation == Relation::hot) s.object.bucket = kMostHotNames - 1;  // a name that is not there
+  const LoadModel damaged = parse_model(model_bytes(model), "m");
+  ModelSource source(damaged, {});
+  for (OpBatch batch; source.next(batch);) {
+  }
+  CHECK(source.counts().left_out > 0);
+  // Only names have such large numbers.
+  model.symbols[0].object = {Relation::known, 64};
+  CHECK(refusal(model_json(model)) == "x: damaged model: a symbol has a field that is out of range");
+}
+
+TEST_CASE("courses: files of version 4 are read", "[model]") {
+  LoadModel model;
+  model.runs = 3;
+  model.operations = 9;
+  model.span = 1'000'000;
+  model.symbols = {{.kind = OpKind::lookup, .object = {Relation::hot, 0}}};
+  model.classes = {{.command = "class 1", .processes = 1, .roots = 1, .operations = 9, .steps = 9, .start = {}, .length = {}}};
+  model.classes[0].start.values = {0};
+  model.classes[0].length.values = {9};
+  model.contexts = {{0, {}, {{0, 1}, {1, 9}}, 1}};
+  model.hot = {{.type = kRegularType, .existed = true, .size = 77}};
+  const std::string json = model_json(model);
+  CHECK(refusal(with(with(json, "\"version\":5", "\"version\":4"), "[[0,8,1,77,0]]", "[[0,8,1,77]]")).empty());
+  CHECK(refusal(with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,1]]")) == "x: damaged model: a name is equal to a later one");
+  const std::string twice = with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,0],[0,8,1,77,1]]");
+  CHECK(refusal(twice) == "x: damaged model: a name comes twice");
+}
