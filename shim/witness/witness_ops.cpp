@@ -125,9 +125,7 @@ bool opens(const witness_record& r) {
 
 }  // namespace
 
-WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), epoch_(epoch) {
-  node(root_).shown = true;
-}
+WitnessOps::WitnessOps(witness_place root, int64_t epoch) : root_(key(root)), epoch_(epoch) { node(root_).shown = true; }
 
 bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
   *handles = {};

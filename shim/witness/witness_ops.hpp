@@ -128,7 +128,7 @@ class WitnessOps {
   Slab<Node> nodes_;
   Key last_directory_;  // the last one that was asked for and shown; number 0: none
   ObjectId last_directory_id_ = kNoObject;
-  std::unordered_map<Key, Place, KeyHash> places_;             // of directories that the trace has not shown
+  std::unordered_map<Key, Place, KeyHash> places_;  // of directories that the trace has not shown
   Slab<Open> open_;                                 // by the address of the kernel's open file; as of arrival
   Open last_open_;                                  // that of the last record; 0: none
   Slab<Instance> instances_;                        // as of the order of starts
