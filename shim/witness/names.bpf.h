@@ -75,9 +75,10 @@ inline_always int change_ended(u32 kind, s64 result, int made) {
   return 1;
 }
 
-// The record of a directory that was made tells where it lies.
+// The record of a directory that was made tells where it lies. Without generations its number may be that of another one, made by
+// others or removed, of which nothing is told.
 inline_always void place_told(struct call* call) {
-  if (!call || !call->change.object.number) return;
+  if (!call || !call->change.object.number || !call->change.object.generation) return;
   const struct witness_place made = {call->change.object.number, call->change.object.generation};
   u32 losses;
   if (is_place(&call->change.parent, &root_place)) {

@@ -217,22 +217,22 @@ inline_always struct witness_record* named_record_as(u32 kind, u32 layout, s64 r
   return r;
 }
 
-#define SEND_NAMED_AS(layout, kind, result, dentry, how, ...)                            \
-  do {                                                                                   \
+#define SEND_NAMED_AS(layout, kind, result, dentry, how, ...)                                \
+  do {                                                                                       \
     struct witness_record* r = named_record_as((kind), (layout), (result), (dentry), (how)); \
-    if (!r) break;                                                                       \
-    __VA_ARGS__;                                                                         \
-    send(r);                                                                             \
+    if (!r) break;                                                                           \
+    __VA_ARGS__;                                                                             \
+    send(r);                                                                                 \
   } while (0)
 
-// Sends such a record `r`, which the last arguments fill in. Older verifiers don't follow a record that comes from one of two places,
-// so that each layout is sent where it is made.
-#define SEND_NAMED(kind, result, dentry, how, ...)                               \
-  do {                                                                           \
-    if (MEMBER((how), (dentry), d_name.len) < kWitnessShortName)                 \
-      SEND_NAMED_AS(kWitnessShort, kind, result, dentry, how, __VA_ARGS__);      \
-    else                                                                         \
-      SEND_NAMED_AS(kWitnessNames, kind, result, dentry, how, __VA_ARGS__);      \
+// Sends such a record `r`, which the last arguments fill in. Older verifiers don't follow a record that comes from one of two
+// places, so that each layout is sent where it is made.
+#define SEND_NAMED(kind, result, dentry, how, ...)                          \
+  do {                                                                      \
+    if (MEMBER((how), (dentry), d_name.len) < kWitnessShortName)            \
+      SEND_NAMED_AS(kWitnessShort, kind, result, dentry, how, __VA_ARGS__); \
+    else                                                                    \
+      SEND_NAMED_AS(kWitnessNames, kind, result, dentry, how, __VA_ARGS__); \
   } while (0)
 
 // Makes a record of an operation on an open file.

@@ -133,8 +133,8 @@ bool WitnessOps::arrived(const witness_record& r, Handles* handles) {
     learn_place(r);
     return false;
   }
-  // An operation that began before may be in the directory.
-  if (r.kind == kWitnessMkdir && r.result == 0 && r.object.number) learn_place(r);
+  // An operation that began before may be in the directory. Without generations, the number may be that of a directory before it.
+  if (r.kind == kWitnessMkdir && r.result == 0 && r.object.number && r.object.generation) learn_place(r);
   if (opens(r)) {
     handles->first = ++last_handle_;
     last_open_ = {r.file, handles->first};
@@ -324,7 +324,7 @@ void WitnessOps::fill_names(const witness_record& r, Op& op, OpSink& sink) {
       if (op.kind == OpKind::mknod) op.flags = uint32_t(device(uint32_t(r.offset)));
       if (!done) return;
       if (Node* const made = bind(object, op.parent, name)) {
-        if (op.kind == OpKind::mkdir) places_.erase(object);
+        if (op.kind == OpKind::mkdir && object.generation) places_.erase(object);
         op.object = made->id;
         if (op.kind == OpKind::symlink) made->target = text;
       }

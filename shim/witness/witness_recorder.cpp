@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto kPause = 20ms;            // between two looks at the ring; each costs as much as several operations
+constexpr auto kShortPause = 5ms;        // the same for a ring of less than kLargeRing, which would be full before
+constexpr size_t kLargeRing = 1 << 20;   // bytes
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
 constexpr size_t kMostSpare = 32;        // chunks; kWindow of 200,000 records a second
 constexpr size_t kAskFull = 1000;        // operations after which the sink is asked whether it is full
@@ -37,7 +39,10 @@ size_t bytes_of(const witness_record& r) {
 }  // namespace
 
 WitnessRecorder::WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch)
-    : sink_(sink), epoch_(epoch), hooks_(scope, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
+    : sink_(sink),
+      epoch_(epoch),
+      pause_(ring_bytes < kLargeRing ? kShortPause : kPause),
+      hooks_(scope, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
 
 WitnessRecorder::~WitnessRecorder() { stop("ended"); }
 
@@ -127,7 +132,7 @@ void WitnessRecorder::write_all() {
     const SinkState told = sink_.tick(now(), state());
     drained_ = begun;
     if (!told.end.empty()) return end_.end(told);
-    if (!more) std::this_thread::sleep_for(kPause);
+    if (!more) std::this_thread::sleep_for(pause_);
   }
 }
 

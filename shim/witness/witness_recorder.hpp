@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -84,6 +85,7 @@ class WitnessRecorder {
 
   OpSink& sink_;
   const int64_t epoch_;
+  const std::chrono::milliseconds pause_;
   WitnessHooks hooks_;
   std::unique_ptr<WitnessOps> ops_;
   std::deque<Chunk> chunks_;

@@ -254,6 +254,40 @@ TEST_CASE("memory follows the threads that live, the files that exist and the op
   CHECK(after < before + 200'000);
 }
 
+TEST_CASE("a directory that was made is known to an operation that began before") {
+  Trace trace;
+  Made inside(kWitnessGetattr, 10, {7, 1}, "file");
+  Made made(kWitnessMkdir, 20, kRoot, "new");
+  made.object(7, S_IFDIR | 0755, 2);
+  made.record().object.generation = 1;
+  WitnessOps::Handles handles;
+  CHECK(trace.ops.arrived(made.record(), &handles));
+  trace(inside.object(8, S_IFREG | 0644));
+  trace(made);
+  CHECK(trace.sink.lines == std::vector<std::string>{"?lookup 0 #2 in #1 'new' h0", "?lookup 0 #3 in #2 'file' h0",
+                                                     "getattr 0 #3 in #0 '' h0", "mkdir 0 #2 in #1 'new' h0"});
+}
+
+TEST_CASE("without generations, a directory that is made does not take the place of one before it") {
+  Trace trace;
+  Made place(kWitnessPlace, 5, kRoot, "old");
+  Made rmdir(kWitnessRmdir, 10, kRoot, "old"), made(kWitnessMkdir, 20, kRoot, "new");
+  WitnessOps::Handles handles;
+  for (Made* m : {&place, &rmdir, &made}) {
+    m->object(7, S_IFDIR | 0755, 2);
+    m->record().object.generation = 0;
+  }
+  CHECK(!trace.ops.arrived(place.record(), &handles));
+  Made inside(kWitnessUnlink, 8, {7, 0}, "file");
+  CHECK(trace.ops.arrived(made.record(), &handles));
+  trace(inside.object(8, S_IFREG | 0644));
+  trace(rmdir);
+  trace(made);
+  REQUIRE(trace.sink.lines.size() == 5);
+  CHECK(trace.sink.lines[0] == "?lookup 0 #2 in #1 'old' h0");
+  CHECK(trace.sink.lines[4].starts_with("mkdir 0 #4 in #1 'new'"));
+}
+
 TEST_CASE("a thread that lives keeps its number, however long it was quiet") {
   Trace trace;
   const auto number_at = [&](int64_t start, uint32_t tid) {
