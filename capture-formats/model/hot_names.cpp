@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace fsr {
@@ -136,7 +137,8 @@ void HotNames::choose(ModelForm form) {
   const size_t limit = form == ModelForm::courses ? kMostHotNames : kListedNames;
   if (most.size() > limit) most.resize(limit);
   std::vector<uint64_t> left;
-  std::unordered_map<uint64_t, uint32_t> leaves;  // number of the first name, from 1
+  std::unordered_map<uint64_t, uint32_t> leaves;   // number of the first name, from 1
+  std::set<std::pair<uint32_t, uint64_t>> places;  // directories' numbers and names; several directories may have none
   for (const auto& [uses, key] : most) left.push_back(key);
   // Directories first: a name follows the one of its directory, if that is hot.
   while (!left.empty()) {
@@ -152,7 +154,7 @@ void HotNames::choose(ModelForm form) {
         name.parent = uint32_t(parent->second) + 1;
         if (form == ModelForm::courses) names_[size_t(parent->second)].type = kDirectoryType;
       }
-      if (form == ModelForm::courses)
+      if (form == ModelForm::courses && places.emplace(name.parent, path.leaf).second)
         if (auto [same, first] = leaves.try_emplace(path.leaf, uint32_t(names_.size() + 1)); !first) name.same = same->second;
       numbers_[key] = int(names_.size());
       names_.push_back(name);

@@ -33,8 +33,10 @@ uint64_t inexact(uint64_t size) {
 constexpr int kInexact = 1, kSizeless = 2;  // levels
 constexpr int kLevels = 6;
 Symbol coarser(Symbol s, int level) {
-  if (level >= kInexact) s.offset = 0;
-  if (level >= kInexact) s.bytes = level >= kSizeless ? 0 : inexact(s.bytes);
+  if (level >= kInexact) {
+    s.offset = level >= kSizeless || !s.offset ? 0 : inexact(s.offset - 1) + 1;
+    s.bytes = level >= kSizeless ? 0 : inexact(s.bytes);
+  }
   level -= kSizeless;
   if (level >= 1) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
@@ -179,6 +181,8 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   std::vector<SymbolId> kept(all.size(), kEndOfProcess);
   std::vector<bool> settled(all.size());
   for (int level = 0; level < kLevels; ++level) {
+    // What each run of the load does once is not to be known by its size.
+    const uint64_t rare = form == ModelForm::courses && level == 0 ? kRare * runs.size() : kRare;
     std::map<Symbol, std::vector<SymbolId>> groups;
     for (SymbolId i = 0; i < all.size(); ++i)
       if (!settled[i]) groups[coarser(all[i], level)].push_back(i);
@@ -186,7 +190,7 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
       uint64_t n = 0;
       for (SymbolId i : members) n += counts[i];
       if (level == kInexact && form == ModelForm::courses) n = occurrences[anonymous(symbol)];
-      if (n < kRare) continue;
+      if (n < rare) continue;
       model.symbols.push_back(symbol);
       for (SymbolId i : members) {
         kept[i] = SymbolId(model.symbols.size());
@@ -433,7 +437,8 @@ LoadModel ModelLearner::finish() {
   model.hot = in.hot.names();
   model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
   if (in.form == ModelForm::contexts) mend_hot_names(model, in.hot);
-  for (OftenUsedName& h : model.hot) h.size = std::min(h.size, kMostBytes);
+  // Courses have a number for names that are seldom used, too.
+  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
   const bool courses = in.form == ModelForm::courses;
   link_processes(in.threads, kRare * (courses ? 1 : in.runs.size()));

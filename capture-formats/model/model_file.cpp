@@ -311,6 +311,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
     h.existed = number(row[2], 1, "a name neither exists nor not") != 0;
     h.size = number(row[3], kMostBytes, "a size is too large");
     if (version >= 5) h.same = uint32_t(number(row[4], m.hot.size() - 1, "a name is equal to a later one"));
+    require(!h.same || !m.hot[h.same - 1].same, "a name is equal to one that is equal to another");
     require(names.emplace(h.parent, h.same ? h.same : uint32_t(m.hot.size())).second, "a name comes twice");
     require(m.hot.size() <= kMostHotNames, "there are too many names");
     if (version == 1 && h.type == kDirectoryType) h.size = 0;

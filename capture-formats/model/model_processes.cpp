@@ -30,11 +30,12 @@ uint32_t ModelSource::Impl::add_process(uint32_t copy, uint32_t number, double w
 
 // Gives the next run its directory. Each run of courses has a new one, because it must find there what the trace found.
 void ModelSource::Impl::begin_home(Copy& copy) {
-  const bool courses = form_of(model) == ModelForm::courses;
-  if (!courses && copy.home) return;
-  const bool own = courses && cycles > 1;
+  if (!of_courses() && copy.home) return;
+  const bool own = of_courses() && cycles > 1;
+  const double part = cycle + 1 == cycles ? copy.part * (runs - double(cycle)) / of_run : copy.part;
   const ObjectId root = own ? world.tree.add(kDirectoryType, copy.root, world.tree.new_name(), false) : copy.root;
-  copy.home = std::make_shared<Home>(Home{Realiser(model, world, root, random.next()), {}, double(model.operations) * copy.part});
+  copy.home =
+      std::make_shared<Home>(Home{Realiser(model, world, root, random.next()), {}, double(model.operations) * part, part >= 1});
 }
 
 // Starts the roots that have courses. A part of a run is its begin, because what comes later needs what was before.

@@ -33,6 +33,7 @@ struct Home {
   Realiser realiser;
   std::vector<std::deque<const Course*>> children;  // by class: courses that no process follows yet
   double left = 0;                                  // operations that its courses may still do
+  bool whole = true;                                // they do them all
 };
 
 // Processes of a class that a process has started.
@@ -109,7 +110,8 @@ struct ModelSource::Impl {
   uint64_t order = 0;
   uint64_t serials = 0;
   ThreadId threads = 0;
-  const uint64_t cycles;  // runs of the load, one after the other
+  const double runs;      // of the load, one after the other
+  const uint64_t cycles;  // the same, whole; of courses, the last one may have a part of the load
   const int64_t span;     // ns of each
   const double of_run;    // part of the load that each has, about 1
   const int64_t busy;     // ns of each without the stalls
@@ -124,8 +126,11 @@ struct ModelSource::Impl {
         index(m),
         options(o),
         random(o.seed),
-        cycles(o.duration ? cycles_of(double(o.duration) / double(whole_span())) : 1),
-        span(o.duration ? o.duration / int64_t(cycles) : whole_span()),
+        runs(o.duration ? double(o.duration) / double(whole_span()) : 1),
+        cycles(cycles_of(runs)),
+        span(!o.duration    ? whole_span()
+             : of_courses() ? std::min(o.duration, whole_span())
+                            : o.duration / int64_t(cycles)),
         of_run(double(span) / double(whole_span())),
         busy(span - int64_t(of_run * double(stalled()))) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
@@ -133,12 +138,11 @@ struct ModelSource::Impl {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
       copies.emplace_back(of_run * std::min(1.0, options.load - double(i)), root, model.classes.size());
     }
-    counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * of_run * double(cycles)));
+    counts.wanted = uint64_t(std::llround(double(model.operations) * options.load * runs));
   }
+  bool of_courses() const { return form_of(model) == ModelForm::courses; }
   // A course can become shorter, but not longer.
-  uint64_t cycles_of(double runs) const {
-    return uint64_t(std::max(1.0, form_of(model) == ModelForm::courses ? std::ceil(runs - 1e-9) : std::round(runs)));
-  }
+  uint64_t cycles_of(double all) const { return uint64_t(std::max(1.0, of_courses() ? std::ceil(all - 1e-9) : std::round(all))); }
   int64_t stalled() const {
     const std::vector<int64_t> all = stalls_of(model);
     return std::accumulate(all.begin(), all.end(), int64_t(0));

@@ -208,7 +208,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   bool ends = p.done >= (p.course ? p.wanted : ends_of(c, p.wanted).most) ||
               p.failed >= std::min(kMostFailed, int(std::min<uint64_t>(p.wanted, kMostFailed)) + kPatience);
   // The closing of these counts, too.
-  ends |= (p.course ? p.home->left : budget) <= double(p.actor.handles.size()) && !(p.course && copy.part >= 1);
+  ends |= (p.course ? p.home->left : budget) <= double(p.actor.handles.size()) && !(p.course && p.home->whole);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
   if (!ends && lists(p.planned))
     if (const int64_t later = std::min(kLast, may_list(p)); later > time) return events.push({later, order++, number});
@@ -290,11 +290,11 @@ const ModelCounts& ModelSource::counts() const { return impl_->counts; }
 
 int64_t ModelSource::length() const {
   constexpr int64_t kLate = 50'000'000;  // ns by which a replay may be late, so that the last operations are still issued
-  const int64_t whole = impl_->span * int64_t(impl_->cycles);
-  return impl_->options.duration ? whole - std::min(kLate, whole / 100) : whole;
+  const int64_t duration = impl_->options.duration;
+  return duration ? duration - std::min(kLate, duration / 100) : impl_->span;
 }
 
-double ModelSource::runs() const { return impl_->of_run * double(impl_->cycles); }
+double ModelSource::runs() const { return impl_->runs; }
 
 LiveState ModelSource::before() const {
   LiveState state;

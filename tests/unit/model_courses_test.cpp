@@ -214,6 +214,15 @@ TEST_CASE("courses: each further run begins with a new directory", "[model]") {
   CHECK(made.written.size() == 3 * kFiles);
 }
 
+TEST_CASE("courses: only the last run is cut by the time", "[model]") {
+  const LoadModel model = learned();
+  const Made made = run(model, {.duration = 2 * model.span + model.span / 10});
+  CHECK(made.counts.left_out == 0);
+  CHECK(made.counts.operations >= 2 * model.operations + model.operations / 10);
+  CHECK(made.counts.operations <= 2 * model.operations + model.operations / 10 + 2);
+  CHECK(made.written.size() >= 2 * kFiles);
+}
+
 TEST_CASE("courses: a file has them as they were learned", "[model]") {
   const LoadModel model = learned();
   CHECK(model_json(parse_model(model_bytes(model), "m")) == model_json(model));
@@ -224,9 +233,41 @@ TEST_CASE("courses: a file has them as they were learned", "[model]") {
 TEST_CASE("courses: what occurred less than three times is not in the file", "[model]") {
   ModelLearner learner(false, ModelForm::courses);
   for (const bool survey : {true, false}) Load(learner, survey).run();
+  CHECK(model_json(learner.finish()).find("\"rename\"") == std::string::npos);
+}
+
+TEST_CASE("courses: a size that a run has less than three times loses its last digits", "[model]") {
+  ModelLearner learner(false, ModelForm::courses);
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 3; ++trace) Load(learner, survey).run();
   const std::string json = model_json(learner.finish());
-  CHECK(json.find(std::to_string(1000 + 997 * 7)) == std::string::npos);  // 7,979 bytes, once
-  CHECK(json.find("\"rename\"") == std::string::npos);
+  CHECK(json.find(std::to_string(1000 + 997 * 7)) == std::string::npos);  // 7,979 bytes, of one file
+  CHECK(json.find("7936") != std::string::npos);
+}
+
+TEST_CASE("courses: equal names in directories that have no number are two names", "[model]") {
+  ModelLearner learner(false, ModelForm::courses);
+  const ThreadInfo who{.id = 1, .tid = 1, .pid = 1, .command = "reader"};
+  const Attr directory{.valid = kAttrMode, .mode = S_IFDIR | 0755}, file{.valid = kAttrMode, .mode = S_IFREG | 0644};
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 2; ++trace) {
+      int64_t now = 0;
+      const auto look_up = [&](ObjectId parent, const char* name, ObjectId object, const Attr& attr) {
+        Op op{.start = now += 1000, .duration = 10, .kind = OpKind::lookup, .thread = 1, .object = object, .parent = parent};
+        op.who = &who;
+        op.name = name;
+        op.attr = &attr;
+        survey ? learner.survey(op) : learner.add(op);
+      };
+      look_up(kRootObject, "a", 10, directory);
+      look_up(kRootObject, "b", 11, directory);
+      for (int i = 0; i < 5; ++i) {
+        look_up(10, "x", 20, file);
+        look_up(11, "x", 21, file);
+      }
+      learner.end_trace();
+    }
+  CHECK(learner.finish().hot.size() == 2);
 }
 
 TEST_CASE("courses: a damaged file is refused", "[model]") {
@@ -274,4 +315,6 @@ TEST_CASE("courses: files of version 4 are read", "[model]") {
   CHECK(refusal(with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,1]]")) == "x: damaged model: a name is equal to a later one");
   const std::string twice = with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,0],[0,8,1,77,1]]");
   CHECK(refusal(twice) == "x: damaged model: a name comes twice");
+  const std::string chain = with(json, "[[0,8,1,77,0]]", "[[0,4,1,0,0],[0,8,1,77,0],[1,8,1,77,2],[1,8,1,77,3]]");
+  CHECK(refusal(chain) == "x: damaged model: a name is equal to one that is equal to another");
 }

@@ -25,6 +25,7 @@ namespace fsr::fstrace {
 
 namespace {
 
+constexpr double kClearly = 0.75;               // of the excess of contexts, which courses may have
 constexpr unsigned kSamples = 20;               // runs of a model that --check compares with a trace
 constexpr unsigned kTrials = 4;                 // runs of each form of a model that are compared with each of its traces
 constexpr uint64_t kMostCourseSteps = 100'000;  // operations of a run; courses of more don't fit into a mail
@@ -148,20 +149,25 @@ LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* stat
   return learner.finish();
 }
 
-// Learns the form whose runs are nearer to the traces. One trace does not tell whether the load goes the same way each time, and
-// has contexts.
+// Learns the form whose runs are nearer to the traces. Contexts differ with the seed and tell less of one trace, so that courses
+// have to be clearly nearer. One trace does not tell whether the load goes the same way each time, and has contexts.
 LoadModel learn(const Options& options, int* status) {
   LoadModel model = learn(options, ModelForm::contexts, 0, status);
   if (options.files.size() == 1) return model;
   model.between_runs = between(options.files);
   if (model.operations > kMostCourseSteps) return model;
   for (const size_t pauses : kPauses) {
-    LoadModel courses = learn(options, ModelForm::courses, pauses, nullptr);
+    LoadModel courses;
+    try {
+      courses = learn(options, ModelForm::courses, pauses, nullptr);
+    } catch (const std::runtime_error&) {
+      break;  // no courses can have this load; its contexts were learned
+    }
     courses.between_runs = model.between_runs;
     if (model_bytes(courses).size() > kMostCourseBytes) continue;
     // Courses are near to the trace that has them, which is one of `n`, whatever the load does.
     const auto n = double(options.files.size());
-    return excess(courses, options.files) * n / (n - 1) < excess(model, options.files) ? courses : model;
+    return excess(courses, options.files) * n / (n - 1) < kClearly * excess(model, options.files) ? courses : model;
   }
   return model;
 }

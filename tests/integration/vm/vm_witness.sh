@@ -224,7 +224,7 @@ mounted >>/share/all.mounts
 exit 0
 E
 truncate -s 256M disk; mkfs.btrfs -q disk >/dev/null 2>&1
-"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --module btrfs --module overlay --disk disk --program "$(command -v btrfs)" --share share --timeout $limit --program "$FSR_BUILD/shim/fsshim" \
+"$FSR_SOURCE/tests/vm/run" "${suite[@]}" --in-turn --module btrfs --module overlay --disk disk --program "$(command -v btrfs)" --share share --timeout $limit --program "$FSR_BUILD/shim/fsshim" \
   --program "$FSR_BUILD/tests/integration/odd_calls" --program "$(command -v git)" --program "$(command -v sqlite3)" job ||
   not_ok "the guest's job" "ended with $?"
 
