@@ -68,6 +68,14 @@ TEST_CASE("no line crosses a gap, and a gap is not a zero") {
   CHECK(steps.find("<title>1 to 2\ns: 200</title>") != std::string::npos);
 }
 
+TEST_CASE("a step of less than a unit between gaps is drawn") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
+  chart.series = {{"s", {{0, kGap}, {500, 1}, {500.1, kGap}, {1000, kGap}}}};
+  const std::string svg = chart_file(chart);
+  CHECK(svg.find("d=\"M435 40H435\"") != svg.npos);  // has no length, and so only its ends are seen
+  CHECK(svg.find(".l{stroke-width:2;stroke-linecap:square}") != svg.npos);
+}
+
 TEST_CASE("a text under the pointer stands for as many steps as a pointer can't tell apart") {
   Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
   chart.series = {{"s", {}}};

@@ -108,6 +108,9 @@ def at_a_glance():
     bottom = max(y for line in lines for _, y in line)
     cases.case("where nothing completed, no response is drawn", empty > 30 and pause < 1e9 and len(lines) >= 6
                and all(b[0] - a[0] < 60 for line in lines for a, b in zip(line, line[1:])), (empty, pause, len(lines), bottom))
+    seen = probe("one.html", 1280, """const part = document.querySelector('.wide path.l').cloneNode(); part.setAttribute('d', 'M5 9H5');
+        document.querySelector('.wide svg').append(part); document.title = part.isPointInStroke(new DOMPoint(5, 9))""")
+    cases.case("a part of a line without length is seen", seen == "true", seen)
     cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
     lines = charts("both.html", "Response by load")
     cases.case("no line joins runs of two commands", [len(line) for line in lines] == [1, 1, 1, 1], lines)
