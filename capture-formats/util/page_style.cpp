@@ -4,7 +4,8 @@
 namespace fsr {
 
 const std::string_view kDrawingStyle =
-    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2;stroke-linecap:square}.hit{fill:transparent}"
+    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2;stroke-linecap:square}.hit{"
+    "fill:transparent}"
     ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 
