@@ -269,7 +269,7 @@ def many():
                and 'class="better"' in marks["clear"] and "1.009 to 1.011" in marks["clear"] and ">-<" in marks["not clean"], marks)
     shutil.copy("many.sqlite", "labels.sqlite")
     with contextlib.closing(sqlite3.connect("labels.sqlite")) as db, db:
-        db.execute("update run set label = 'l' || id % 4, achieved_per_s = 100 + id % 4, not_clean = ''")
+        db.execute("update run set label = 'l' || (id % 4), achieved_per_s = 100 + id % 4, not_clean = ''")
     run("fsreplay", "report", "labels.sqlite", "-o", "labels.html")
     with open("labels.html", encoding="utf-8") as file:
         shown = re.search(r'<div class="verdict.*?</div>', file.read(), re.S)[0]
