@@ -43,10 +43,10 @@ std::string count_text(double n) {
   return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
 }
 
-std::string xml_text(std::string_view bytes) {
+static std::string with_entities(std::string_view escaped) {
   std::string out;
   constexpr std::string_view kSpecial = "<>&\"'", kEntities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-  for (char c : escape_text(bytes)) {
+  for (char c : escaped) {
     const size_t at = kSpecial.find(c);
     if (at == kSpecial.npos)
       out += c;
@@ -55,6 +55,8 @@ std::string xml_text(std::string_view bytes) {
   }
   return out;
 }
+
+std::string xml_text(std::string_view bytes) { return with_entities(escape_text(bytes)); }
 
 std::string xml_lines(std::string_view bytes) {
   std::string out;
@@ -70,6 +72,8 @@ std::string shortened(const std::string& text, size_t most) {
   if (starts.size() <= most) return text;
   return text.substr(0, starts[most / 2]) + "…" + text.substr(starts[starts.size() - (most - 1) / 2]);
 }
+
+std::string xml_shortened(std::string_view bytes, size_t most) { return with_entities(shortened(escape_text(bytes), most)); }
 
 Canvas::Canvas(int width, std::string_view title, bool over_time)
     : width_(width),
@@ -95,8 +99,7 @@ std::string Canvas::finish(double height, bool standalone) const {
 int Canvas::key(const std::vector<KeyEntry>& entries) {
   int at = left(), top = kKey;
   for (const KeyEntry& entry : entries) {
-    const int width =
-        26 + kCharacter * int(std::count_if(entry.text.begin(), entry.text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+    const int width = 26 + kCharacter * int(character_starts(escape_text(entry.text)).size());
     if (at > left() && at + width > right() + 12) at = left(), top += kLine;  // 12: between two entries
     const int height = entry.thin ? 3 : 10;                                   // as the line
     put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"{}\" class=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at,
@@ -141,7 +144,7 @@ void Canvas::hit(double from, double to, std::string_view text) {
 
 void Canvas::row(double top, double bottom, const std::string& name, const std::string& more) {
   put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
-      xml_text(shortened(name, size_t((left() - 8) / kCharacter))));
+      xml_shortened(name, size_t((left() - 8) / kCharacter)));
   frame(top, bottom);
   hit(left(), right(), name + "\n" + more);
 }

@@ -28,6 +28,7 @@ std::string xml_text(std::string_view bytes);
 std::string xml_lines(std::string_view bytes);  // newlines stay
 // Returns a text of at most `most` characters: a longer one without its middle, in whose place is a mark.
 std::string shortened(const std::string& text, size_t most);
+std::string xml_shortened(std::string_view bytes, size_t most);  // the same of what xml_text() shows
 
 class Canvas {
  public:

@@ -15,7 +15,8 @@ namespace fsr {
 namespace {
 
 constexpr int kBottom = 52;
-constexpr size_t kDotted = 60;  // points of a line, at most, each of which has a dot
+constexpr double kEmptyAxis = 5;  // its end if all values are 0: its ticks have different texts
+constexpr size_t kDotted = 60;    // points of a line, at most, each of which has a dot
 
 double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
@@ -51,6 +52,7 @@ class Drawing {
       return;
     }
     most_ = std::max(most_, chart.least_y);
+    if (most_ <= 0) most_ = kEmptyAxis;
     step_y_ = step_of(most_, 5, chart.binary_y);
     most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
   }
@@ -86,7 +88,8 @@ class Drawing {
     if (chart_.series.size() < 2) return;
     std::vector<Canvas::KeyEntry> entries;
     for (size_t i = 0; i < chart_.series.size(); ++i)
-      entries.push_back({fmt::format("s{}", colour(i)), chart_.series[i].name, chart_.series[i].thin});
+      entries.push_back({fmt::format("s{}", colour(i)),
+                         chart_.series[i].key.empty() ? chart_.series[i].name : chart_.series[i].key, chart_.series[i].thin});
     top_ = canvas_.key(entries);
   }
 
@@ -197,7 +200,7 @@ class Drawing {
   Canvas canvas_;
   int top_ = 40;      // of the axes
   bool any_ = false;  // a point has a value
-  double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
+  double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 0, step_x_ = 1, step_y_ = 1;
 };
 
 }  // namespace

@@ -28,8 +28,9 @@ struct ChartSeries {
   std::vector<ChartPoint> points = {};  // in order of x between two gaps; no line crosses a gap
   int colour = -1;  // 0 to 6: 4 is grey, for what was recorded or due, 5 waiting, 6 lateness; -1: the number of the series
   bool thin = false;
-  bool filled = false;  // the area below the steps
-  bool square = false;  // its points, so that no colour is needed to tell them from another series
+  bool filled = false;   // the area below the steps
+  bool square = false;   // its points, so that no colour is needed to tell them from another series
+  std::string key = {};  // its short name in the key; empty: the whole one
 };
 
 // Adds points, which no line joins with those before.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts that several pages have: steps over time, response by load, shares up to a value.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -15,6 +17,23 @@ constexpr int kSteps = 80;         // points of a distribution
 constexpr size_t kApart = 4;       // groups, at most, that have lines of their own; of more than two only the highest percentile
 constexpr double kFarApart = 100;  // ratio of loads from which on the axis is logarithmic
 constexpr size_t kKeyRoom = 24;    // characters of a group's name that the key of the drawing has room for on a phone
+
+// Returns names for the key, all different. Long ones lose the beginning that all share, such as a directory, and then middles.
+std::vector<std::string> key_names(std::vector<std::string> names) {
+  auto fits = [](const std::string& name) { return shortened(name, kKeyRoom) == name; };
+  if (std::all_of(names.begin(), names.end(), fits)) return names;
+  size_t shared = names[0].size();
+  for (const std::string& name : names) {
+    const auto differs = std::mismatch(name.begin(), name.end(), names[0].begin(), names[0].end()).first;
+    shared = std::min({shared, size_t(differs - name.begin()), name.size() - 1});
+  }
+  const size_t begin = shared ? names[0].find_last_of("/ ", shared - 1) + 1 : 0;
+  std::set<std::string> different;
+  for (std::string& name : names) different.insert(name = shortened(name.substr(begin), kKeyRoom));
+  if (different.size() < names.size())
+    for (size_t i = 0; i < names.size(); ++i) names[i] = fmt::format("{}: {}", i + 1, names[i]);
+  return names;
+}
 
 }  // namespace
 
@@ -53,10 +72,11 @@ Chart load_curve(const std::vector<std::string>& names, const std::vector<LoadRu
   chart.log_x = least > 0 && most >= kFarApart * least;
   const bool apart = groups.size() > 1 && groups.size() <= kApart;
   const size_t first = apart && groups.size() > 2 ? names.size() - 1 : 0;
+  const std::vector<std::string> keys = apart ? key_names(groups) : groups;
   for (size_t group = 0; group < (apart ? groups.size() : 1); ++group)
     for (size_t i = first; i < names.size(); ++i) {
-      ChartSeries line{.name = names[i] + (apart ? ", " + shortened(groups[group], kKeyRoom) : ""),
-                       .thin = i == 0 && names.size() > 1};
+      ChartSeries line{.name = names[i] + (apart ? ", " + groups[group] : ""), .thin = i == 0 && names.size() > 1};
+      if (apart) line.key = names[i] + ", " + keys[group];
       line.colour = apart ? int(groups.size() == 2 ? 1 - group : group)  // of two, the second is blue
                           : std::max(0, int(i) - 1);
       for (auto& [name, series] : all) {

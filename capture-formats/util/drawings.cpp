@@ -59,10 +59,10 @@ class Fields {
       if (!paths_[i].d.empty()) canvas.put("<path class=\"h{}\" d=\"{}\"/>", i, paths_[i].d);
     canvas.put("</g>\n");
   }
-  void axis(double label_y) {
+  void axis(std::string_view label, double label_y) {
     const double step = round_seconds(end_, canvas.narrow() ? kFewTicks : kTicks);
     for (double at = 0; at <= end_ * (1 + 1e-9); at += step) canvas.tick_x(x(at / stretch_), duration_text(at * 1e9), false);
-    canvas.label_x("time since the start", label_y);
+    canvas.label_x(label, label_y);
   }
   std::string span_text(int from, int to) const {  // of columns
     return duration_text(from * stretch_ * 1e9) + " to " + duration_text(std::min(to * stretch_, end_) * 1e9);
@@ -174,7 +174,7 @@ std::string heat_map_svg(const HeatMap& map) {
   canvas.put("<path class=\"s{}\" stroke-width=\"{}\" d=\"{}\"/>\n", map.colour, kBucket - 2, shares);
   for (int bucket = map.first; bucket <= map.last + 1; bucket += HeatMap::kPerDecade)
     canvas.tick_y(y(bucket), bound_text(bucket));
-  fields.axis(bottom + 34);
+  fields.axis(map.x_label, bottom + 34);
   for (auto at = columns.begin(), next = at; at != columns.end(); at = next) {
     HeatMap::Counts counts{};
     for (; next != columns.end() && fields.x(next->first) - fields.x(at->first) < Canvas::kLeastHit; ++next)
@@ -206,7 +206,7 @@ std::string activity_rows_svg(const ActivityRows& rows) {
   fields.write(kField);
   canvas.frame(fields.top, y);
   canvas.axis(y);
-  fields.axis(y + 34);
+  fields.axis(rows.x_label, y + 34);
   return canvas.finish(y + kBelow);
 }
 

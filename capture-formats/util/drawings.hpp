@@ -35,6 +35,7 @@ struct HeatMap {
   uint64_t most = 0;
   double most_share = 1;
   int width = 800;
+  std::string x_label = "time since the start";
 };
 // Makes the scales of `maps` those that all their cells need. Buckets end at whole decades. `columns`: each map has at most so
 // many, and stretches that are so much longer.
@@ -54,6 +55,7 @@ struct ActivityRows {
   double end = 0;      // seconds at the right end
   std::vector<Line> lines = {};
   int width = 800;
+  std::string x_label = "time since the start";
 };
 std::string activity_rows_svg(const ActivityRows& rows);
 

@@ -27,10 +27,10 @@ constexpr size_t kKept = 24;         // bytes of a text in a table, at most, tha
 // Returns a text as markup. A long one, such as a path, loses its middle, and a browser shows it whole under the pointer. Text of
 // unknown direction must not turn around what stands beside it.
 std::string isolated(const std::string& text, size_t most = kLongest) {
-  const std::string shown = shortened(text, most);
-  if (shown.size() < text.size()) return "<bdi title=\"" + xml_text(text) + "\">" + xml_text(shown) + "</bdi>";
+  const std::string whole = xml_text(text), shown = xml_shortened(text, most);
+  if (shown != whole) return "<bdi title=\"" + whole + "\">" + shown + "</bdi>";
   const bool left_to_right = std::all_of(text.begin(), text.end(), [](char c) { return uint8_t(c) < kHebrew; });
-  return left_to_right ? xml_text(text) : "<bdi>" + xml_text(text) + "</bdi>";
+  return left_to_right ? whole : "<bdi>" + whole + "</bdi>";
 }
 
 // Returns markup with its numbers and their units on one line each. Its text stays the same: it may be a command to copy.
@@ -42,6 +42,7 @@ std::string unbroken(std::string_view markup) {
     const size_t end = std::min(markup.find_first_of(" ,;.:)<", at + 1), markup.size());
     const std::string_view word = markup.substr(at + 1, end - at - 1);
     if (!isdigit(uint8_t(markup[at - 1])) || std::find(std::begin(kUnits), std::end(kUnits), word) == std::end(kUnits)) continue;
+    if (const size_t tag = markup.rfind('<', at); tag != markup.npos && markup.find('>', tag) > at) continue;  // in a title
     const size_t begin = markup.find_last_not_of("0123456789.,", at - 1) + 1;
     fmt::format_to(std::back_inserter(out), "{}<span class=\"u\">{}</span>", markup.substr(done, begin - done),
                    markup.substr(begin, end - begin));
@@ -184,7 +185,7 @@ void HtmlPage::whole_table(const Table& t) {
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
       body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
-                           stack ? " data-l=\"" + xml_text(shortened(t.headings[i], kLongest)) + "\"" : "",
+                           stack ? " data-l=\"" + xml_shortened(t.headings[i], kLongest) + "\"" : "",
                            is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
     body_ += "</tr>\n";
   }
@@ -215,12 +216,14 @@ void HtmlPage::charts(const std::vector<Chart>& charts, const std::string& label
     for (auto& [x, row] : rows) row.resize(t.headings.size() - 1);
   }
   const std::vector<std::string>* before = nullptr;
+  const size_t all = rows.size();
   for (const auto& [x, values] : rows) {
     if (charts[0].style == ChartStyle::areas && before && values == *before) continue;
     before = &values;
     t.rows.push_back({charts[0].x_text(x)});
     t.rows.back().insert(t.rows.back().end(), values.begin(), values.end());
   }
+  if (t.rows.size() < all) t.caption += ". Left out: rows with the values of the row before";
   for (const Chart& chart : charts) figure(chart, chart_svg, &chart == &charts.back() ? t : Table{});
 }
 

@@ -4,7 +4,8 @@
 namespace fsr {
 
 const std::string_view kDrawingStyle =
-    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2}.hit{fill:transparent}"
+    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}path.l{fill:none}.l{stroke-width:2;stroke-linecap:square}.hit{"
+    "fill:transparent}"
     ".s0{stroke:#0b62b0;fill:#0b62b0}.s1{stroke:#b3410e;fill:#b3410e}.s2{stroke:#0a7358;fill:#0a7358}"
     ".s3{stroke:#8a4aa0;fill:#8a4aa0}.s4{stroke:#707a85;fill:#707a85}.thin{stroke-width:1}rect[class]{stroke:none}</style>\n";
 
@@ -56,7 +57,7 @@ td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.u,.t t
 thead th:first-child,.t thead th{overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;white-space:normal;overflow-wrap:normal;vertical-align:bottom}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
-text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
+text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2;stroke-linecap:square}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
 .hit>:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
 .s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--o5)}.l.s6{stroke:var(--c6)}path.l{fill:none}rect[class]:not(.box){stroke:none}rect.s5{stroke:var(--o5)}

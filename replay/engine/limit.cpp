@@ -97,7 +97,10 @@ class Judge {
       return set(
           Limit::replayer,
           fmt::format(
-              "{}: lateness p99 {}{}", late.empty() ? "fsreplay did not keep up" : late + " by fsreplay", lateness,
+              "{}: its own delays cost {} an operation, with all that waited behind (lateness p99 {}, max {}){}",
+              late.empty() ? "fsreplay did not keep up" : late + " by fsreplay",
+              format_duration(int64_t(late_ / double(std::max<uint64_t>(1, r_.service.count())))), lateness,
+              format_duration(r_.lateness.max()),
               r_.window_full ? fmt::format(", look-ahead window full for {} operations", format_count(r_.window_full)) : ""));
     // The streams of a load that was not recorded wait for the target only. Such a load has no recorded service times.
     if (r_.recorded_service <= 0 || (slower_ * options_.scale > kSlower && slower_ > kSlower))

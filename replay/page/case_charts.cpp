@@ -66,9 +66,11 @@ void write_distributions(HtmlPage& page, const std::vector<Case>& cases) {
     if (times.service.count()) all.push_back(std::move(times));
   }
   if (all.empty()) return;
-  page.section("distributions", "Service time of all operations",
-               std::string("All runs of a case together, with marks at p50 and p99. All drawings have one logarithmic scale.") +
-                   (recorded ? " Above, grey: in the capture; below, blue: replayed." : ""));
+  page.section(
+      "distributions", "Service time of all operations",
+      std::string("All runs of a case together, with marks at p50 and p99. All drawings have one logarithmic scale of time. "
+                  "Each is as high as its own peak.") +
+          (recorded ? " Above, grey: in the capture; below, blue: replayed." : ""));
   const StripScale scale = StripScale::of_times(low, high);
   std::vector<HtmlPage::Small> drawings;
   for (size_t i = 0; i < std::min(all.size(), kMostDrawn); ++i) {

@@ -27,6 +27,9 @@ struct Column {
   const char *heading, *name;
   Cell (*cell)(const ResultRow& row, const char* name);
 };
+Cell below(Cell cell, std::string text);
+// Returns a service time, and below it that of the same operations in the capture, which may be null.
+Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word);
 Cell text_of(const ResultRow& row, const char* name);
 Cell count_of(const ResultRow& row, const char* name);
 Cell duration_of(const ResultRow& row, const char* name);
@@ -59,6 +62,7 @@ class ShownRun {
   double time_of(std::string_view kind, std::string_view what) const;
   bool is_clean() const { return row.text("not_clean").empty(); }
   std::string reasons() const;  // why it is not clean, on one line
+  bool was_delayed() const;     // true: what delayed the run is a reason
 
   const ChosenRun& chosen;
   const ResultRow& row;
@@ -98,9 +102,9 @@ void write_environment(HtmlPage& page, const std::vector<ShownRun>& runs);
 // `asked`: the load that was asked for if no row says what was due; 0: not known. An interval in which nothing completed is a
 // gap.
 void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked);
-// Writes which times operations took over the time of the run, and a folded table of the counts. `end`: of the run,
-// s, so that the maps have the time axis of the drawings above them.
-void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end);
+// Writes which times operations took over the time of the run, and a folded table of the counts. `intervals`: not
+// empty. The maps have their time axis, as the drawings above them.
+void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals);
 // Writes how many operations had each response time, and the shares of its parts. False: there are no rows.
 bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of);
 

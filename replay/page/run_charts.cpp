@@ -106,13 +106,15 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
   over.write();
 }
 
-void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, double end) {
+void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals) {
   std::vector<HeatMap> maps;
-  int64_t stretch = 1;  // ns; only the last one may be shorter
-  for (const ResultRow& row : heat) stretch = std::max(stretch, row.number("to_ns") - row.number("from_ns"));
+  // ns. Only the last stretch may be shorter, but even the only one with a row is as long as all intervals but the last.
+  int64_t stretch = 1;
+  for (const auto* rows : {&heat, &intervals})
+    for (const ResultRow& row : *rows) stretch = std::max(stretch, row.number("to_ns") - row.number("from_ns"));
   for (const auto& [what, title] : kMaps) {
     HeatMap map{.title = title, .colour = what == std::string_view("recorded") ? kGrey : 0, .stretch = double(stretch) / 1e9};
-    map.end = end;
+    map.end = intervals.back().real("to_ns") / 1e9;
     for (const ResultRow& row : heat)
       if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
         map.cells.push_back({int(row.number("from_ns") / stretch), int(row.number("bucket")), uint64_t(row.number("count"))});

@@ -18,17 +18,6 @@ namespace {
 constexpr size_t kMostKinds = 12;  // of operations, at once
 constexpr double kKept = 0.99;     // share of the operations that were due; a run that completed them kept its pace
 
-Cell below(Cell cell, std::string text) {
-  cell.below = std::move(text);
-  return cell;
-}
-
-// Returns a service time, and below it that of the same operations in the capture, which may be null.
-Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word) {
-  const int64_t is = service.number(column), was = recorded ? recorded->number(column) : 0;
-  return below(duration(is), was > 0 ? format_duration(was) + word + ", ×" + ratio_text(double(is), double(was)) : "");
-}
-
 class RunPart {
  public:
   RunPart(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs) {}
@@ -61,9 +50,16 @@ class RunPart {
                     sentences,
                     running_ || !replayed_        ? HtmlPage::Link{}
                     : run_.number("differed") > 0 ? HtmlPage::Link{"mismatches", "What differed"}
-                                                  : HtmlPage::Link{"limits", "What delayed the run"});
+                    : of_.was_delayed()           ? HtmlPage::Link{"limits", "What delayed the run"}
+                                                  : HtmlPage::Link{});
     else if (running_)
       page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
+    else if (const int64_t issued = run_.number("issued"), all = run_.number("operations"); issued < all)
+      page_.verdict(HtmlPage::Mark::open,
+                    fmt::format("{}: {} of {} operations were issued; every outcome was as expected.",
+                                run_.number("cancelled") ? "Ended early" : "Clean, with operations left out", count(issued).text,
+                                count(all).text),
+                    sentences);
     else
       page_.verdict(HtmlPage::Mark::good, "Clean: every operation was issued and had the expected outcome.", sentences);
     HtmlPage::Values tiles;
@@ -72,7 +68,6 @@ class RunPart {
     time_tiles(tiles);
     page_.tiles(tiles);
   }
-
   void count_tiles(HtmlPage::Values& tiles) {
     const double offered = run_.real("offered_per_s"), recorded = run_.number("clones") <= 1 ? run_.real("recorded_per_s") : 0;
     tiles.emplace_back("achieved, op/s",
@@ -148,7 +143,7 @@ class RunPart {
         "A gap is a stretch in which nothing completed, or on a logarithmic axis a zero. Response runs from the time that an "
         "operation was due.");
     write_over_time(page_, intervals, replayed_ ? 0 : run_.real("asked_per_s"));
-    write_heat_maps(page_, of_.rows("heat"), intervals.back().real("to_ns") / 1e9);
+    write_heat_maps(page_, of_.rows("heat"), intervals);
   }
 
   void distributions() {

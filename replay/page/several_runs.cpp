@@ -76,6 +76,11 @@ class Page {
 
   void write() {
     const HtmlPage::Table ratios = ratios_of_cases();
+    if (decided_.size() > kMostDecided) {
+      const size_t more = decided_.size() - kMostDecided;
+      decided_.resize(kMostDecided);
+      decided_.push_back(fmt::format("And {} more, in the table of ratios.", more));
+    }
     verdict();
     cases();
     if (!ratios.rows.empty()) write_ratios(ratios);
@@ -153,8 +158,7 @@ class Page {
           decided += fmt::format("{} {} {} ({})", decided.empty() ? "" : ";", figure.name, cell.text, cell.below);
       }
       if (any) t.rows.push_back(std::move(row));
-      if (!decided.empty() && decided_.size() < kMostDecided)
-        decided_.push_back(fmt::format("{} beside {}:{}. 95 % intervals.", one.name, first->name, decided));
+      if (!decided.empty()) decided_.push_back(fmt::format("{} beside {}:{}. 95 % intervals.", one.name, first->name, decided));
     }
     return t;
   }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "measure/bound.hpp"
+#include "measure/stood_still.hpp"
 #include "util/units.hpp"
 
 namespace fsr::page {
@@ -86,6 +87,21 @@ bool ShownRun::is_bound(std::string_view what, double share) const {
 double ShownRun::time_of(std::string_view kind, std::string_view what) const {
   const ResultRow* its = of(kind, what);
   return its ? its->real("mean_ns") * its->real("count") : 0;
+}
+
+Cell below(Cell cell, std::string text) {
+  cell.below = std::move(text);
+  return cell;
+}
+
+Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word) {
+  const int64_t is = service.number(column), was = recorded ? recorded->number(column) : 0;
+  return below(duration(is), was > 0 ? format_duration(was) + word + ", ×" + ratio_text(double(is), double(was)) : "");
+}
+
+bool ShownRun::was_delayed() const {
+  return row.number("overdue") + row.number("unanswered") + row.number("violations") > 0 ||
+         row.real("stood_still_ns") > row.real("elapsed_ns") * kMostStoodStill;
 }
 
 std::string ShownRun::reasons() const {

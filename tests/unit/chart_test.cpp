@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "util/distinct_count.hpp"
 #include "util/drawings.hpp"
+#include "util/html_page.hpp"
 
 using namespace fsr;
 
@@ -66,6 +67,14 @@ TEST_CASE("no line crosses a gap, and a gap is not a zero") {
   const std::string steps = chart_svg(chart);
   CHECK(lines(steps) == std::vector<size_t>{2, 1, 1});
   CHECK(steps.find("<title>1 to 2\ns: 200</title>") != std::string::npos);
+}
+
+TEST_CASE("a step of less than a unit between gaps is drawn") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
+  chart.series = {{"s", {{0, kGap}, {500, 1}, {500.1, kGap}, {1000, kGap}}}};
+  const std::string svg = chart_file(chart);
+  CHECK(svg.find("d=\"M435 40H435\"") != svg.npos);  // has no length, and so only its ends are seen
+  CHECK(svg.find(".l{stroke-width:2;stroke-linecap:square}") != svg.npos);
 }
 
 TEST_CASE("a text under the pointer stands for as many steps as a pointer can't tell apart") {
@@ -144,6 +153,32 @@ TEST_CASE("three targets have lines of their own") {
   CHECK(chart.series[2].colour == 2);
 }
 
+TEST_CASE("the key tells long groups apart, and the table has their whole names") {
+  auto keys = [](const std::vector<std::string>& groups) {
+    std::vector<LoadRun> runs;
+    for (const std::string& group : groups)
+      runs.push_back({.group = group, .series = group, .asked = "1", .load = 1, .achieved = 10, .times = {1e6}});
+    std::vector<std::string> found;
+    for (const ChartSeries& series : load_curve({"p99"}, runs).series) {
+      found.push_back(series.key);
+      CHECK(series.name == "p99, " + groups[found.size() - 1]);
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(keys({"/tmp/a/trace-of-mail.zst on memory:", "/tmp/a/trace-of-git.zst on memory:"}) ==
+        Keys{"p99, trace-of-mai… on memory:", "p99, trace-of-git… on memory:"});
+  CHECK(keys({"/tmp/a/t.zst on memory:", "/tmp/a/t.zst on file:x"}) ==
+        Keys{"p99, /tmp/a/t.zst on memory:", "p99, /tmp/a/t.zst on file:x"});
+  CHECK(keys({"a-directory/one/long-name-of-a-file", "a-directory/two/long-name-of-a-file"}) ==
+        Keys{"p99, one/long-name-of-a-file", "p99, two/long-name-of-a-file"});
+  CHECK(keys({"a-directory-of-much-length/", "a-directory-of-much-length/b"}) ==
+        Keys{"p99, a-directory-…uch-length/", "p99, a-directory-…ch-length/b"});
+  const Keys numbered = keys({"long-name-of-a/one/long-name-of-a-file", "long-name-of-a/one-b/long-name-of-a-file", "x"});
+  CHECK(numbered[0] == "p99, 1: long-name-of…e-of-a-file");
+  CHECK(numbered[1] == "p99, 2: long-name-of…e-of-a-file");
+}
+
 TEST_CASE("series with points of their own do not borrow each other's places") {
   Chart chart{.title = "T", .x_label = "x", .y_label = "y"};
   chart.series = {{"a", {{1, 5}, {3, 6}}}, {"b", {{2, 7}, {3, 8}}}};
@@ -159,4 +194,43 @@ TEST_CASE("a name of a row is cut between characters") {
   CHECK(svg.find(">ÄÖÜÄÖ…ÖÜÄÖÜ</text>") != svg.npos);
   CHECK(svg.find("\\x") == svg.npos);
   CHECK(svg.find("<title>ÄÖÜÄÖÜÄÖÜÄÖÜ\nmore</title>") != svg.npos);
+}
+
+TEST_CASE("the axis of values that are all zero has different ticks") {
+  Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
+  chart.series = {{"s", {{0, 0}, {1, 0}, {2, kGap}}}};
+  chart.y_text = count_text;
+  const std::string svg = chart_svg(chart);
+  CHECK(svg.find(">0.00<") == svg.npos);
+  for (const char* tick : {">1</text>", ">5</text>"}) CHECK(svg.find(tick) != svg.npos);
+}
+
+TEST_CASE("a time in a long name breaks no markup") {
+  const std::string name = std::string(150, 'x') + " 5 ms " + std::string(150, 'y');
+  HtmlPage page("T");
+  page.table({.caption = "C", .headings = {"a", "b"}, .rows = {{"1", name}, {"2", "took 5 ms"}}, .words = {1}});
+  const std::string html = page.finish();
+  CHECK(html.find("title=\"" + name + "\">") != html.npos);
+  CHECK(html.find("took <span class=\"u\">5 ms</span>") != html.npos);
+}
+
+TEST_CASE("a name is as long as it is shown, escapes included") {
+  const std::string name(100, '\xff');  // shown in 400 characters
+  HtmlPage page("T");
+  page.table({.caption = "C", .headings = {"a"}, .rows = {{name}}});
+  CHECK(page.finish().find("<bdi title=\"" + xml_text(name) + "\">") != std::string::npos);
+  CHECK(xml_shortened(name, 9) == "\\xff…\\xff");
+  CHECK(xml_shortened("a<b&c<d&e", 5) == "a&lt;…&amp;e");
+}
+
+TEST_CASE("a table of steps says that it leaves out what repeats") {
+  auto page_of = [](double second) {
+    Chart chart{.title = "T", .x_label = "x", .y_label = "y", .style = ChartStyle::areas};
+    chart.series = {{"s", {{0, 1}, {1, second}, {2, kGap}}}};
+    HtmlPage page("P");
+    page.chart(chart);
+    return page.finish();
+  };
+  CHECK(page_of(1).find("<caption>T. Left out: rows with the values of the row before</caption>") != std::string::npos);
+  CHECK(page_of(2).find("<caption>T</caption>") != std::string::npos);
 }

@@ -124,6 +124,21 @@ TEST_CASE("a load that was not achieved breaks a condition, however short its sc
   CHECK(run.limit == Limit::none);
 }
 
+TEST_CASE("a limit by the replayer has the delay of what waited behind, and not only its lateness") {
+  RunResult run;
+  run.kinds[0].issued = 1000;
+  run.service.add(100'000, 1000);
+  run.lateness.add(40'000, 999);
+  run.lateness.add(114'000'000, 1);
+  run.own_delay = 1000 * 19e6;
+  run.planned = 100'000'000;
+  run.elapsed = 214'000'000;
+  find_limit({.timing = Timing::original}, run);
+  CHECK(run.limit == Limit::replayer);
+  CHECK(run.limit_text.find("cost 19.0 ms an operation, with all that waited behind (lateness p99 40.") != std::string::npos);
+  CHECK(run.limit_text.ends_with("max 114 ms)"));
+}
+
 TEST_CASE("the parser refuses a condition without a unit") {
   for (const char* bad : {"p99 < 10", "mean<1"}) CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
 }

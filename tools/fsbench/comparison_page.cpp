@@ -104,7 +104,7 @@ class PageOfComparison {
   // Reports the verdict for one target: the rows that are decided, and those that are not.
   void verdict(size_t target) {
     std::vector<std::string> names[2][3];  // of rates and of times: faster, slower, not decided; with ratios and intervals
-    std::string first[2];                  // the first rate that is decided, and that is not, in words
+    std::string first;                     // the first rate that is decided, in words
     const char b = letter(target);
     for (size_t i = 0; i < c_.rows.size(); ++i) {
       const ComparedRow& row = c_.rows[i];
@@ -112,24 +112,25 @@ class PageOfComparison {
       const size_t verdict = !shown_[i][target - 1].shown ? 2 : paired_ratio(row.pairs(target)).ratio > 1 ? 0 : 1;
       const PairedRatio values = row.ratio_of_values(target);
       names[row.is_time][verdict].push_back(fmt::format("{} ×{} ({})", row.name, short_ratio(values.ratio), interval_of(values)));
-      if (std::string& words = first[verdict == 2]; !row.is_time && words.empty())
-        words = fmt::format(" {}: {} {} as {} (95 % interval {}).", row.name, b, ratio_words(row, values), letter(0),
+      if (!row.is_time && verdict < 2 && first.empty())
+        first = fmt::format(" {}: {} {} as {} (95 % interval {}).", row.name, b, ratio_words(row, values), letter(0),
                             interval_of(values));
     }
     const auto& [rates, times] = names;
     const bool rate = rates[0].size() + rates[1].size(), time = times[0].size() + times[1].size();
     HtmlPage::Mark mark = HtmlPage::Mark::open;
-    std::string_view words;
+    std::string words;
     if (rate && rates[2].empty())
-      mark = HtmlPage::Mark::good, words = "Every rate is decided.";
+      mark = HtmlPage::Mark::good, words = "Every rate is decided";
     else if (rate)
-      words = "Some rates are decided.";
+      words = "Some rates are decided";
     else if (time)
       words = rates[2].empty() ? "Some response times are decided." : "Some response times are decided, but no rate.";
     else if (rates[2].size() + times[2].size())
       words = "No difference that could be shown.";
     else
       mark = HtmlPage::Mark::bad, words = "Nothing can be said.";
+    if (rate) words += fmt::format(": {} faster, {} slower.", rates[0].size(), rates[1].size()) + first;
     std::vector<std::string> sentences;
     for (const auto& [what, which] : {std::pair(fmt::format("Faster on {}", b), &rates[0]),
                                       {fmt::format("Slower on {}", b), &rates[1]},
@@ -138,8 +139,7 @@ class PageOfComparison {
                                       {fmt::format("Response times longer on {}", b), &times[1]}})
       if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
     if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
-    page_.verdict(mark, (c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : std::string(words)) + first[first[0].empty()],
-                  sentences,
+    page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : words, sentences,
                   c_.complaints.empty() ? HtmlPage::Link{} : HtmlPage::Link{"complaints", "Runs that did not end well"});
   }
 

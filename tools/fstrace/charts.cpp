@@ -17,7 +17,7 @@ constexpr size_t kMostBins = 60;      // of latencies
 
 // Returns stretches of `width` ns, the last of which ends after `seconds`.
 static TimeAxis axis_of(size_t stretches, int64_t width, double seconds) {
-  TimeAxis axis{.label = "time since the first operation"};
+  TimeAxis axis{.label = kTimeLabel};
   for (size_t i = 0; i <= stretches; ++i) axis.edges.push_back(std::min(double(i) * (double(width) / 1e9), seconds));
   return axis;
 }
@@ -92,6 +92,7 @@ Chart LatencyTimeline::chart(double seconds) const {
 
 HeatMap LatencyTimeline::heat_map(double seconds) const {
   HeatMap map{.title = "Latency of every operation", .stretch = double(width_) / 1e9, .end = seconds};
+  map.x_label = kTimeLabel;
   for (size_t i = 0; i < bins_.size(); ++i) {
     HeatMap::Counts counts{};
     HeatMap::count(bins_[i], counts);

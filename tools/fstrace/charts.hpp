@@ -16,6 +16,8 @@ struct TimeSeries {
   const Profile* profile = nullptr;
   double (*value)(const TimeBin&) = nullptr;  // is drawn for each second of the bin's length
 };
+inline constexpr const char* kTimeLabel = "time since the first operation";  // of all axes of time
+
 // Draws values over the time since the first operation.
 Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series, NumberText text);
 // Draws the share of time for each number of operations in flight.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "charts.hpp"
 #include "op_text.hpp"
 #include "util/chart.hpp"
 #include "util/drawings.hpp"
@@ -91,6 +92,7 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
 
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
   ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
+  rows.x_label = kTimeLabel;
   std::vector<Command> commands = longest(activity);
   auto first = [](const Command& command) {
     return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -
@@ -98,7 +100,7 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
   };
   std::stable_sort(commands.begin(), commands.end(), [&](const Command& a, const Command& b) { return first(a) < first(b); });
   HtmlPage::Table t{.caption = "Operations by command",
-                    .headings = {"time since the first operation"},
+                    .headings = {kTimeLabel},
                     .folded = "Operations by command as a table",
                     .id = "activity"};
   for (const Command& command : commands) {

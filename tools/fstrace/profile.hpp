@@ -99,6 +99,8 @@ class Profile {
 
   double seconds() const { return double(covered.to - first) / 1e9; }  // since the first operation
   double rate() const { return covered.span() > 0 ? double(total.operations) * 1e9 / double(covered.span()) : 0; }
+  // Mean over the whole time, as rate() and fstrace stat; that of `concurrency` begins with the first operation.
+  double in_flight() const { return covered.span() > 0 ? total.latency.sum() / double(covered.span()) : 0; }
   WorkingSet working_set() const;
   int status = 0;  // 1: part of it could not be read, which stderr says
 

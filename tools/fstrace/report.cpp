@@ -107,7 +107,7 @@ class ReportPage {
                  {"written", size_cell(all.written_bytes)},
                  {"latency, p50", duration_cell(all.latency.quantile(0.5))},
                  {"latency, p99", duration_cell(all.latency.quantile(0.99))},
-                 {"in flight, mean", fmt::format("{:.2f}", profile_.concurrency.mean())},
+                 {"in flight, mean", fmt::format("{:.2f}", profile_.in_flight())},
                  {"files touched", count_cell(set.files)},
                  {"working set, about", format_size(set.bytes)}});
   }
@@ -229,7 +229,7 @@ class ReportPage {
 
   void concurrency() {
     page_.section("concurrency", "Concurrency");
-    page_.paragraph(fmt::format("{:.2f} operations were in flight on average, {} at most.", profile_.concurrency.mean(),
+    page_.paragraph(fmt::format("{:.2f} operations were in flight on average, {} at most.", profile_.in_flight(),
                                 format_count(profile_.concurrency.most())));
     page_.chart(over_time("In flight over time", "operations in flight",
                           {{"", &profile_, [](const TimeBin& b) { return b.busy_ns / 1e9; }}}, count_text));

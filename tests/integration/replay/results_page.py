@@ -108,6 +108,9 @@ def at_a_glance():
     bottom = max(y for line in lines for _, y in line)
     cases.case("where nothing completed, no response is drawn", empty > 30 and pause < 1e9 and len(lines) >= 6
                and all(b[0] - a[0] < 60 for line in lines for a, b in zip(line, line[1:])), (empty, pause, len(lines), bottom))
+    seen = probe("one.html", 1280, """const part = document.querySelector('.wide path.l').cloneNode(); part.setAttribute('d', 'M5 9H5');
+        document.querySelector('.wide svg').append(part); document.title = part.isPointInStroke(new DOMPoint(5, 9))""")
+    cases.case("a part of a line without length is seen", seen == "true", seen)
     cases.case("a short run has many steps", rows("select count(*) from intervals where run = 1 and kind = ''")[0][0] > 100)
     lines = charts("both.html", "Response by load")
     cases.case("no line joins runs of two commands", [len(line) for line in lines] == [1, 1, 1, 1], lines)
@@ -167,6 +170,35 @@ def long_names():
         cases.case(f"names of 4 KB: nothing of the page of {name} is cut or beyond it", not wrong, wrong)
     height = [json.loads(probe(page, 390, "document.title = document.documentElement.scrollHeight")) for page in ("differed.html", "names-one.html")]
     cases.case("names of 4 KB make a page little longer", height[1] < 1.6 * height[0], height)
+
+
+def ended_early():
+    """A run of which nothing was issued is not called clean, and its axes have different ticks."""
+    with open("one.html", encoding="utf-8") as file:
+        whole = file.read()
+    for name, issued in (("in part", "issued - 5"), ("none", "0")):
+        shutil.copy("r.sqlite", "early.sqlite")
+        with contextlib.closing(sqlite3.connect("early.sqlite")) as db, db:
+            db.execute(f"update run set issued = {issued}, cancelled = operations - ({issued}), not_clean = ''")
+            count, all_ = db.execute("select issued, operations from run where id = 1").fetchone()
+        done = run("fsreplay", "report", "early.sqlite", "--run", "1", "-o", "early.html", "--force")
+        with open("early.html", encoding="utf-8") as file:
+            text = file.read()
+        cases.case(f"a run that ended early, issued: {name}", f"Ended early: {count:,} of {all_:,} operations were issued" in text and '"verdict open"' in text
+                   and "Clean:" not in text and '"verdict good"' in whole, done.stderr)
+    with contextlib.closing(sqlite3.connect("early.sqlite")) as db, db:
+        db.execute("update run set not_clean = 'trace is incomplete', overdue = 0, unanswered = 0, violations = 0, stood_still_ns = 0, differed = 0")
+        db.execute("update intervals set from_ns = from_ns * 10, to_ns = to_ns * 10")
+        length, last = db.execute("select max(to_ns - from_ns), max(from_ns) from intervals where run = 1").fetchone()
+        db.execute("delete from heat")
+        db.execute("insert into heat (run, from_ns, to_ns, what, bucket, count) values (1, ?1, ?1 + 1, 'service', 20, 7)", [last])
+    run("fsreplay", "report", "early.sqlite", "--run", "1", "-o", "early.html", "--force")
+    with open("early.html", encoding="utf-8") as file:
+        text = file.read()
+    box = re.search(r'<div class="verdict bad">.*?</p>', text, re.S)[0]
+    cases.case("what delayed the run is no cause of an incomplete trace", "trace is incomplete" in box and "<a " not in box, box)
+    columns = [int(column) for column in re.findall(r'<path class="h\d" d="M(-?\d+) ', text)]
+    cases.case("a heat map of only the last stretch has it at the end", last > 2**31 and len(columns) == 2 and all(0.9 * last / length / of <= column <= last / length for column, of in zip(columns, (2, 4))), (columns, last, length))
 
 
 def contrast(one, other):
@@ -235,6 +267,13 @@ def many():
             marks[name] += " verdict: " + re.search(r'<div class="verdict.*?</div>', shown, re.S)[0]
     cases.case("a ratio is better if its interval is shown above 1, and both cases were clean", 'class="open"' in marks["as they are shown"]
                and 'class="better"' in marks["clear"] and "1.009 to 1.011" in marks["clear"] and ">-<" in marks["not clean"], marks)
+    shutil.copy("many.sqlite", "labels.sqlite")
+    with contextlib.closing(sqlite3.connect("labels.sqlite")) as db, db:
+        db.execute("update run set label = 'l' || (id % 4), achieved_per_s = 100 + id % 4, not_clean = ''")
+    run("fsreplay", "report", "labels.sqlite", "-o", "labels.html")
+    with open("labels.html", encoding="utf-8") as file:
+        shown = re.search(r'<div class="verdict.*?</div>', file.read(), re.S)[0]
+    cases.case("the verdict counts the cases that it does not name", shown.count(" beside ") == 4 and "And 5 more, in the table of ratios." in shown, shown)
     cases.case("and the verdict says so", "achieved/s ×" not in marks["as they are shown"] and "odd, 1x beside even, 1x: achieved/s ×1.01 (1.009 to 1.011)" in marks["clear"]
                and 'href="#runs"' in marks["not clean"], marks)
     with contextlib.closing(sqlite3.connect("many.sqlite")) as db:
@@ -498,6 +537,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     numbers()
     at_a_glance()
     long_names()
+    ended_early()
     many()
     colours()
     paper()

@@ -101,6 +101,8 @@ def main():
     trace = "<script>odd & 'name'.zst"
     run("fstrace", "report", trace, "-o", "report.html")
     stat = json.loads(run("fstrace", "stat", "--json", trace))
+    last = json.loads(run("fstrace", "sql", "--json", trace, "select max(start) as start from ops"))["start"]
+    run("fstrace", "cut", trace, "--from", f"{last - 900_000_000}ns", "-o", "late.zst")
     dom, console = pages.browser("report.html", "--dump-dom")
     page = Page(dom)
     case("it loads and the console stays empty", "</html>" in dom and not console, console[:3])
@@ -166,6 +168,12 @@ def main():
     case("the verdict says how busy the file system was", told and
          abs(float(told[1]) * {"µs": 1e3, "ms": 1e6, "s": 1e9}[told[2]] / whole["busy"] - 1) < 0.01 and
          abs(float(told[3]) - 100 * whole["busy"] / whole["span"]) <= 0.5, (whole, told and told[0]))
+
+    in_flight = re.search(r"([\d.]+) in flight on average", run("fstrace", "stat", "late.zst").decode())[1]
+    run("fstrace", "report", "late.zst", "-o", "late.html")
+    late = Page(open("late.html").read()).text
+    case("operations in flight are those of fstrace stat, of a trace that begins late", f"{in_flight} operations were in flight on average" in late, (in_flight, late[:900]))
+    case("every axis of time begins with the first operation", "time since the first operation" in late and "time since the start" not in late)
 
     latency = re.search(r'<div class="wide"><svg [^>]*aria-label="Latency over time".*?</svg>', open("report.html").read(), re.S)[0]
     lines = [[float(x) for x in re.findall(r"[MH]([\d.]+)", part)] for path in re.findall(r'<path class="l [^"]*" d="([^"]*)"', latency) for part in re.findall("M[^M]*", path)]
