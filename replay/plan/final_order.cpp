@@ -188,7 +188,7 @@ void FinalOrder::names(const Op& op, const Last& last) {
       return name(at2, op.object, kNoObject, last);
     case OpKind::rename:
       name(at, kNoObject, op.object, last);
-      name(at2, op.object2 ? kNoObject : op.object, op.object2, last);
+      name(at2, op.object2 ? kNoObject : op.object, op.flags & RENAME_EXCHANGE ? op.object2 : kNoObject, last);
       if (op.object2) renamed_[op.object] = last;
       if (op.flags & RENAME_EXCHANGE) renamed_[op.object2] = last;
       break;
