@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds pairs of operations by different threads whose order the final tree shows, though no outcome does. Examples are two
-// writes of the same bytes, a write and a truncation, two renames to one name, and a write to a file whose name another rename
-// takes.
+// writes of the same bytes, two renames to one name, and a write to a file and a rename over it.
 //
 // add() takes the operations in order of effect. A later change of a thread stands for its earlier ones, because a thread issues
 // one after another. No pair is made where the later operation finds an object by a name that had none before the earlier one.
