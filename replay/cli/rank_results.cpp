@@ -29,9 +29,25 @@ constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &I
                                                   &ImageSummary::special,     &ImageSummary::open_files};
 constexpr uint64_t PrepareResult::*kPreparedSums[] = {&PrepareResult::operations, &PrepareResult::kept, &PrepareResult::bytes};
 
-// Moves times since the start of a rank's run to the common start. They become as long as the clocks' difference is uncertain.
-void move_to_common_start(RunResult& result, int64_t began, int64_t error) {
-  for (NotedTimes& noted : result.noted) noted.issued += began - error, noted.ended += began + error;
+// Returns the first rank that reads the same clock as `row`: on its host, with the offset that their errors allow.
+const RankRow& same_clock(const std::vector<RankRow>& rows, const RankRow& row) {
+  return *std::ranges::find_if(rows, [&](const RankRow& first) {
+    const ClockOffset &a = first.clock.before, &b = row.clock.before;
+    return first.rank == row.rank || (first.host == row.host && std::abs(a.offset - b.offset) <= a.error + b.error);
+  });
+}
+
+// Collects times since the start of each rank's run, as times since the common start. They become as long as the difference of
+// the clocks is uncertain: by its error and its change during the run. Ranks that share the root's clock add nothing.
+void collect_noted(RunResult& all, const std::vector<RankRow>& rows) {
+  all.noted.clear();
+  for (const RankRow& row : rows) {
+    const RankClock& clock = same_clock(rows, row).clock;
+    const int64_t moved = row.began + row.clock.before.offset - clock.before.offset,
+                  error = clock.error() + std::abs(clock.drift());
+    for (const NotedTimes& noted : row.result.noted)
+      all.noted.push_back({noted.seq, noted.issued + moved - error, noted.ended + moved + error});
+  }
 }
 
 int64_t began_late(const RunResult& result, const RankClock& clock) { return result.began ? result.began - clock.start : 0; }
@@ -217,7 +233,6 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     for (uint64_t copies = in.varint(); in.ok() && copies > 0; --copies) report.outdated_copies.emplace_back(in.text());
     if (!clients.merge(in.text(), rank) || !in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
     share.add_part(part, same_wire);
-    move_to_common_start(rows.back().result, rows.back().began, rows.back().clock.before.error);
     if (report.aftermath.empty() && !aftermath.empty())
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
     merge_result(report.result, rows.back().result, report.options);
@@ -238,7 +253,6 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExch
                                 .began = began_late(report.result, clock)}};
   bool whole = lost.empty();
   RankClients clients(report, cluster.size());
-  move_to_common_start(report.result, rows[0].began, 0);
   if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, clients), std::back_inserter(rows));
   if (!whole) add_aftermath(report, fmt::format("{}: results are those of {} of {} ranks", lost, rows.size(), cluster.size()));
   try {
@@ -249,6 +263,7 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, IntervalExch
     whole = false;
   }
   if (!cluster.root()) return true;
+  collect_noted(report.result, rows);
   report.series = intervals ? intervals->take_series() : TimeSeries();
   input.describe(report);
   clients.give_to(report);

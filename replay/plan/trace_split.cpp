@@ -161,8 +161,9 @@ void SplitSurvey::check_memory() const {
           (open_.size() + before_.size() + holders_.size() + lockers_.size()) * kTaken + final_.memory() >
       memory_)
     throw std::length_error(fmt::format(
-        "{} threads depend on each other in {} ways, whose list requires more than {} of memory; use one rank, or --clones",
-        format_count(threads_.size()), format_count(pairs_.size()), format_size(memory_)));
+        "what {} threads share ({} ways to depend on each other, {} of changes whose order the tree shows) requires more than {} "
+        "of memory; use one rank, or --clones",
+        format_count(threads_.size()), format_count(pairs_.size()), format_size(final_.memory()), format_size(memory_)));
 }
 
 std::string SplitSurvey::text(const Pair& pair, uint32_t earlier) const {

@@ -100,11 +100,11 @@ std::vector<std::string> TraceSection::reasons() const {
   if (!damage.empty()) reasons.push_back(format_count(damage.size()) + " damaged or missing parts of the trace");
   if (!swapped.empty()) {
     const FinalOrder::Pair& first = swapped.front();
-    reasons.push_back(fmt::format(
-        "{} changes did not surely follow an earlier change of another rank, so the trees may differ: operation {} ({}) "
-        "after {} ({}){}",
-        format_count(swapped.size()), first.later, op_name(first.later_kind), first.earlier, op_name(first.earlier_kind),
-        swapped.size() > 1 ? ", …" : ""));
+    reasons.push_back(
+        fmt::format("{} did not surely follow an earlier change of another rank, so the trees may differ: operation {} ({}) "
+                    "after {} ({}){}",
+                    swapped.size() == 1 ? "1 change" : format_count(swapped.size()) + " changes", first.later,
+                    op_name(first.later_kind), first.earlier, op_name(first.earlier_kind), swapped.size() > 1 ? ", …" : ""));
   }
   if (missed)
     reasons.push_back(
