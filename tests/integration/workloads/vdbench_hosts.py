@@ -23,6 +23,11 @@ def write(name, text):
         file.write(text)
 
 
+def write_empty(name):
+    with open(name, "x", encoding="ascii"):
+        pass
+
+
 def content(name):
     with open(name, encoding="utf-8") as file:
         return file.read()
@@ -170,10 +175,10 @@ def trees_of_hosts():
     left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
     case("and leave nothing else there", left == [], left)
     now = time.time_ns()
-    old, kept = [f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5"], [f"vdb_rank0.{now}", "vdb_rank1.7.txt", "vdb_rank3.6"]
-    for name in old + kept:
-        with open(f"both/{name}", "w", encoding="ascii") as file:
-            file.write("mine" * (name == kept[2]))
+    kept = [f"vdb_rank0.{now}", f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5", "vdb_rank -3.-7", "vdb_rank1.9223372036854775807", "vdb_rank1.5"]
+    for name in kept[:-1]:
+        write_empty(f"both/{name}")
+    os.symlink(kept[0], f"both/{kept[-1]}")
     done = vdbench("part", part, "--ranks", "3")
     left = sorted(name for name in os.listdir("both") if not name.endswith(".dir"))
     case("what ranks left that died while trees were compared is removed by the next run", done.returncode == 0 and left == sorted(kept), (left, done))
