@@ -259,6 +259,7 @@ class Reader {
     if (timed) attempt([&] { check_times(run); });
     if (!run.mount.empty() && std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
       throw ParameterError(run.position, fmt::format("rd={}: mount= has options for mount= of an hd=, expected one", run.name));
+    if (!run.mount.empty()) hosts_.check_remount();
     if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
       all_.runs.push_back(run);

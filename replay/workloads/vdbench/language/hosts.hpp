@@ -23,6 +23,9 @@ class Hosts {
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.
   std::vector<Statement> repeat(const Statement& statement);
 
+  // Throws for a command of mount= that can't take the options of mount= of an RD.
+  void check_remount() const;
+
   const std::vector<Host>& all() const { return hosts_; }  // all hd=
 
  private:
@@ -34,6 +37,7 @@ class Hosts {
   Host default_;
 };
 
+std::vector<std::string> words_of(const std::string& command);  // separated by blanks
 // True for host= and hd= of a definition.
 bool names_hosts(const Parameter& parameter);
 // Returns the hosts that both lists have. None: there are none.
