@@ -4,6 +4,7 @@
 each; data validation and journals of each host's own disks and trees."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from hosts import NAMES, Hosts  # noqa: E402
 from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
+from ranks import descendants  # noqa: E402
 
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
@@ -128,6 +130,7 @@ def on_localhost():
     run("umount", "nest")
     case("mounts inside mounts, and files that a format of the RD made: they are there in its run", nested.returncode == 0 and
          content("seen.nested").count("\n") == 2 and len(re.findall(r"avg_2-2 +[45]\d\.\d ", nested.stdout)) == 2, nested)
+    lost_rank()
     case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
     idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
     done = vdbench("idle", idle, "--ranks", "2")
@@ -140,6 +143,22 @@ def on_localhost():
     rates = re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)
     case("trees of hosts: each is made and used by its host's rank, with data validation", done.returncode == 0 and sizes == [20, 20] and
          len(rates) == 4 and all(int(n.replace(",", "")) > 0 for n in rates), (sizes, rates, done))
+
+
+def lost_rank():
+    """A rank that is killed while all is closed for other mounts."""
+    write("lost", hds(["localhost"] * 2).replace("localhost", 'localhost,mount="mount -t tmpfs none lost"', 1) +
+          "sd=sd1,lun=disk,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=10,elapsed=2,mount=reset,startcmd=\"touch started && sleep 3\"\n")
+    with subprocess.Popen([FSBENCH, "vdbench", "-f", "lost.vdb", "-o", "lost.out", "--allow-mount", "--ranks", "2"], text=True, env=ENV,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run_:
+        while not os.path.exists("started") and run_.poll() is None:
+            time.sleep(0.05)
+        for rank in descendants(run_.pid, "fsbench"):
+            os.kill(rank, signal.SIGKILL)
+        out, err = run_.communicate(timeout=60)
+    while os.path.ismount("lost"):
+        run("umount", "lost")
+    case("a rank that is lost before other mounts: a line and status 1", run_.returncode == 1 and "has ended" in err, (run_.returncode, out, err))
 
 
 def trees_of_hosts():

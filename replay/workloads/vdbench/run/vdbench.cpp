@@ -79,7 +79,7 @@ class VdbenchProgram {
       if (failure.empty()) failure = e.what();
     }
     if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    const uint64_t errors = errors_before_ + runs_->errors() + errors_of_others_;
+    const uint64_t errors = errors_before_ + (runs_ ? runs_->errors() : 0) + errors_of_others_;
     if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
