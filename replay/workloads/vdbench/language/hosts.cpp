@@ -60,13 +60,13 @@ std::optional<HostNumbers> common_hosts(const HostNumbers& a, const HostNumbers&
   return both.empty() ? std::nullopt : std::optional(both);
 }
 
-void Hosts::define(const Statement& statement) {
+void Hosts::define(const Statement& statement, Mistakes& mistakes) {
   const Parameter& first = statement.parameters[0];
   Host host = default_;
   host.name = single(first).text;
   host.position = first.position;
   for (size_t i = 1; i < statement.parameters.size(); ++i)
-    apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd=");
+    mistakes.attempt([&] { apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd="); });
   if (same_word(host.name, "default"))
     default_ = host;
   else

@@ -14,7 +14,8 @@ namespace fsr::vdbench {
 class Hosts {
  public:
   // All throw ParameterError.
-  void define(const Statement& statement);  // hd=
+  // Defines hd=. `mistakes`: gets those of its parameters; the host is known by its name all the same.
+  void define(const Statement& statement, Mistakes& mistakes);
   // Returns the hosts that host= or hd= names.
   HostNumbers numbers(const Parameter& parameter) const;
   // Takes host= and lun= out of an SD that has several of both, and returns them in pairs, in their order. The first lun= stays.
