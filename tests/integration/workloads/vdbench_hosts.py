@@ -4,6 +4,7 @@
 each; data validation and journals of each host's own disks and trees."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from hosts import NAMES, Hosts  # noqa: E402
 from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
+from ranks import descendants  # noqa: E402
 
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
@@ -21,6 +23,11 @@ WDS = "wd=default,sd=sd*,xfersize=4k,seekpct=eof\nwd=w,rdpct=0\nwd=r,rdpct=100\n
 def write(name, text):
     with open(f"{name}.vdb", "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def write_empty(name):
+    with open(name, "x", encoding="ascii"):
+        pass
 
 
 def content(name):
@@ -109,6 +116,21 @@ def on_localhost():
                                                   (text, "--allow-mount", "-v"))]
     case("mount= of an RD: with the command, without hd=, with data validation: refused", all(done.returncode == 2 and why in done.stderr for done, why in
          zip(wrong, ("expected only options of mount(8)", "rd=b: mount= has options for mount= of an hd=", "not possible with mount="))), wrong)
+    dull = [vdbench("remount", text.replace("mount -t tmpfs none remounted", command), *how) for command, how in
+            (("./mnt.sh mm", ("-s", "--allow-mount")), ("mount -t tmpfs none remounted; sleep 0", ("-s", "--allow-mount")))]
+    case("mount= of an RD: a command of hd= that can't take other options: refused before anything is changed, once", all(
+        done.returncode == 2 and done.stderr.count("\n") == 1 and "remount.vdb:1:1: hd=hd1: " in done.stderr and "for mount= of an RD" in done.stderr
+        for done in dull), dull)
+    odd = vdbench("remount", text.replace("-o size=3m", "-o size=3m; sleep 0"), "-s", "--allow-mount")
+    case("and options with characters for the shell", odd.returncode == 2 and "expected no characters for the shell" in odd.stderr, odd)
+    nested = vdbench("nested", "hd=hd1,system=localhost,mount=(\"mount -t tmpfs none nest\",\"mount -t tmpfs none nest/in\")\n"
+                     "fsd=f,anchor=nest/in/tree,depth=1,width=1,files=4,size=4k\nfwd=w,fsd=f,operation=read\n"
+                     f"rd=r,fwd=w,fwdrate=50,elapsed=2,format=yes,forthreads=(1,2),mount=reset,{look.format('seen.nested').replace('remounted', 'nest')}\n", "--allow-mount")
+    run("umount", "nest/in")
+    run("umount", "nest")
+    case("mounts inside mounts, and files that a format of the RD made: they are there in its run", nested.returncode == 0 and
+         content("seen.nested").count("\n") == 2 and len(re.findall(r"avg_2-2 +[45]\d\.\d ", nested.stdout)) == 2, nested)
+    lost_rank()
     case("parameters without effect have a note", "hd=hd1: shell=, user= passed over" in done.stdout, done)
     idle = hds(["localhost"] * 2) + "sd=sd1,lun=disk1,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=4,host=hd2\n"
     done = vdbench("idle", idle, "--ranks", "2")
@@ -121,6 +143,22 @@ def on_localhost():
     rates = re.findall(r"rank \d .*: ([\d,]+) operations", done.stdout)
     case("trees of hosts: each is made and used by its host's rank, with data validation", done.returncode == 0 and sizes == [20, 20] and
          len(rates) == 4 and all(int(n.replace(",", "")) > 0 for n in rates), (sizes, rates, done))
+
+
+def lost_rank():
+    """A rank that is killed while all is closed for other mounts."""
+    write("lost", hds(["localhost"] * 2).replace("localhost", 'localhost,mount="mount -t tmpfs none lost"', 1) +
+          "sd=sd1,lun=disk,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=10,elapsed=2,mount=reset,startcmd=\"touch started && sleep 3\"\n")
+    with subprocess.Popen([FSBENCH, "vdbench", "-f", "lost.vdb", "-o", "lost.out", "--allow-mount", "--ranks", "2"], text=True, env=ENV,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run_:
+        while not os.path.exists("started") and run_.poll() is None:
+            time.sleep(0.05)
+        for rank in descendants(run_.pid, "fsbench"):
+            os.kill(rank, signal.SIGKILL)
+        out, err = run_.communicate(timeout=60)
+    while os.path.ismount("lost"):
+        run("umount", "lost")
+    case("a rank that is lost before other mounts: a line and status 1", run_.returncode == 1 and "has ended" in err, (run_.returncode, out, err))
 
 
 def trees_of_hosts():
@@ -170,13 +208,13 @@ def trees_of_hosts():
     left = [name for where in ("a/own", "b/own", "both") for name in os.listdir(where) if not name.endswith(".dir")]
     case("and leave nothing else there", left == [], left)
     now = time.time_ns()
-    old, kept = [f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5"], [f"vdb_rank0.{now}", "vdb_rank1.7.txt", "vdb_rank3.6"]
-    for name in old + kept:
-        with open(f"both/{name}", "w", encoding="ascii") as file:
-            file.write("mine" * (name == kept[2]))
+    kept = [f"vdb_rank0.{now}", f"vdb_rank1.{now - 3600 * 10**9}", "vdb_rank12.5", "vdb_rank -3.-7", "vdb_rank1.9223372036854775807", "vdb_rank1.5"]
+    for name in kept[:-1]:
+        write_empty(f"both/{name}")
+    os.symlink(kept[0], f"both/{kept[-1]}")
     done = vdbench("part", part, "--ranks", "3")
     left = sorted(name for name in os.listdir("both") if not name.endswith(".dir"))
-    case("what ranks left that died while trees were compared is removed by the next run", done.returncode == 0 and left == sorted(kept), (left, done))
+    case("names of others stay, also those that look like the marks of a comparison", done.returncode == 0 and left == sorted(kept), (left, done))
     for name in kept:
         os.unlink(f"both/{name}")
     own = [os.path.abspath(f"{where}/own") for where in "ab"]

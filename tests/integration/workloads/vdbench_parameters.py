@@ -274,6 +274,13 @@ def told():
     done = vdbench("lines", "sd=sd1,lun=$where,size=4m\ninclude=nowhere\nsd=sd2,lun=\"x,size=4m\nwd=wd1,sd=sd1,rdpct=200\nrd=r,wd=wd1,iorate=10\n", "-s", "other=1")
     case("mistakes of several lines of text", done.returncode == 2 and len(done.stderr.splitlines()) >= 5 and
          all(why in done.stderr for why in ("lines.vdb:1:", "lines.vdb:2:", "lines.vdb:3:", "lines.vdb:4:", "other=1: no parameter file has $other")), done)
+    for lost, at in (("sd=sd1,lun=$where,size=4m\n", 1), ("sd=sd1,lun=\"x,size=4m\n", 1), ("include=nowhere\n", 1), ("sd=sd1,lun=(x,size=4m\n", 1),
+                     ("hd=hd1,jvms=none\nsd=sd1,lun=x,size=4m,host=hd1\n", 1), ("sd=sd1,lun=x,count=none\n", 1)):
+        done = vdbench("lone", lost + "sd=sd2,lun=y,size=4m\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10,elapsed=4\n", "-s")
+        case(f"nothing follows from a statement that is lost: {lost.splitlines()[0]}", done.returncode == 2 and done.stderr.startswith(f"fsbench vdbench: lone.vdb:{at}:")
+             and done.stderr.count("\n") == 1, done)
+    done = vdbench("lone", "hd=hd1,jvms=none\nsd=sd1,lun=x,size=4m,host=hd7\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10,elapsed=4\n", "-s")
+    case("a flawed host keeps its name, and others are unknown", done.returncode == 2 and done.stderr.count("\n") == 2 and "no host is named 'hd7'" in done.stderr, done)
     mistakes = ("sd=sd1,lun=missing/lun,size=1m\nsd=sd2,lun=/dev/no-such-disk9\nwd=wd1,sd=sd1,skew=30\nwd=wd2,sd=sd1,skew=abc\n"
                 "rd=a,wd=wd1,iorate=10,elapsed=2\nrd=b,wd=wd2,iorate=10,elapsed=2\nrd=c,wd=(wd1,wd1),iorate=10,elapsed=2,forrdpct=(10,20)\n")
     done = vdbench("plan", mistakes)

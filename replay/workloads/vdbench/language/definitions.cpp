@@ -36,16 +36,22 @@ class Reader {
   explicit Reader(Mistakes& mistakes) : mistakes_(mistakes) {}
   Definitions read(const std::vector<Statement>& statements) {
     all_.flawed = mistakes_.count() > 0;  // a statement is missing
-    for (const Statement& statement : join_lines(statements))
+    for (const Statement& statement : join_lines(statements)) {
+      missing_ |= statement.behind_lost;
       for (const Statement& one : hosts_.repeat(statement)) {
         const size_t known = mistakes_.count(), storages = all_.storages.size(), workloads = all_.workloads.size(),
-                     systems = all_.systems.size(), works = all_.file_workloads.size(), runs = all_.runs.size();
-        mistakes_.attempt([&] { section(one); });
+                     systems = all_.systems.size(), works = all_.file_workloads.size(), runs = all_.runs.size(),
+                     hosts = hosts_.all().size();
+        attempt([&] { section(one); });
         if (mistakes_.count() == known) continue;
         const bool marked = mark_from(all_.storages, storages) + mark_from(all_.workloads, workloads) +
                             mark_from(all_.systems, systems) + mark_from(all_.file_workloads, works) + mark_from(all_.runs, runs);
-        all_.flawed |= !marked && (section_ != Section::runs || same_word(one.parameters[0].values[0].text, "default"));
+        const bool is_the_default = same_word(one.parameters[0].values[0].text, "default");
+        all_.flawed |= !marked && (section_ != Section::runs || is_the_default);
+        missing_ |= !marked && section_ != Section::general && section_ != Section::runs && !is_the_default &&
+                    hosts_.all().size() == hosts;
       }
+    }
     finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].position);
     return std::move(all_);
   }
@@ -57,9 +63,19 @@ class Reader {
     for (size_t i = first; i < list.size(); ++i) list[i].flawed = true;
     return first < list.size();
   }
+  // Notes a mistake, as Mistakes::attempt() does. Passes over unknown names that may be those of a missing statement.
   template <class Act>
   bool attempt(Act act) {
-    return mistakes_.attempt(act);
+    bool known = true;
+    const bool fine = mistakes_.attempt([&] {
+      try {
+        act();
+      } catch (const UnknownName&) {
+        if (!missing_) throw;
+        known = false;
+      }
+    });
+    return fine && known;
   }
 
   void enter(Section section, const Parameter& p) {
@@ -76,7 +92,7 @@ class Reader {
     const std::string& k = first.keyword;
     if (section_ > Section::hosts && !same_word(k, "rd") && !same_word(k, "rg")) kind(begins_word(k, "f"), first);
     if (same_word(k, "hd")) {
-      hosts_.define(s);
+      hosts_.define(s, mistakes_);
     } else if (same_word(k, "sd")) {
       storage(s);
     } else if (same_word(k, "fsd")) {
@@ -257,8 +273,10 @@ class Reader {
       return;
     }
     if (timed) attempt([&] { check_times(run); });
-    if (!run.mount.empty() && std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
+    if (!run.mount.empty() && !missing_ &&
+        std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
       throw ParameterError(run.position, fmt::format("rd={}: mount= has options for mount= of an hd=, expected one", run.name));
+    if (!run.mount.empty()) hosts_.check_remount();
     if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
       all_.runs.push_back(run);
@@ -286,6 +304,7 @@ class Reader {
 
   Definitions all_;
   Mistakes& mistakes_;
+  bool missing_ = false;  // a statement is missing, so that the names that it defines are unknown
   Section section_ = Section::general;
   std::optional<bool> kind_;  // true: trees of files
   Hosts hosts_;

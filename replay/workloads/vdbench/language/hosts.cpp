@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/language/sections.hpp"
@@ -42,6 +44,11 @@ bool replace_all(std::string& text, std::string_view word, const std::string& by
 
 }  // namespace
 
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream in(command);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 bool names_hosts(const Parameter& parameter) {
   return same_word(parameter.keyword, "host") || same_word(parameter.keyword, "hd");
 }
@@ -53,13 +60,13 @@ std::optional<HostNumbers> common_hosts(const HostNumbers& a, const HostNumbers&
   return both.empty() ? std::nullopt : std::optional(both);
 }
 
-void Hosts::define(const Statement& statement) {
+void Hosts::define(const Statement& statement, Mistakes& mistakes) {
   const Parameter& first = statement.parameters[0];
   Host host = default_;
   host.name = single(first).text;
   host.position = first.position;
   for (size_t i = 1; i < statement.parameters.size(); ++i)
-    apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd=");
+    mistakes.attempt([&] { apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd="); });
   if (same_word(host.name, "default"))
     default_ = host;
   else
@@ -74,6 +81,16 @@ void Hosts::add(const Host& host) {
     if (host.clients) one.name = fmt::format("{}_cl{}", host.name, i);
     hosts_.insert(i == 0 ? hosts_.begin() + long(named_++) : hosts_.end(), one);
   }
+}
+
+void Hosts::check_remount() const {
+  for (const Host& host : hosts_)
+    for (const std::string& command : host.mounts)
+      if (words_of(command).size() < 3 || command.find_first_of(kShellCharacters) != command.npos)
+        throw ParameterError(host.position,
+                             fmt::format("hd={}: '{}': expected \"mount [OPTIONS] DEVICE DIRECTORY\", without characters "
+                                         "for the shell, for mount= of an RD",
+                                         host.name, command));
 }
 
 std::vector<std::string> Hosts::names() const {

@@ -14,7 +14,8 @@ namespace fsr::vdbench {
 class Hosts {
  public:
   // All throw ParameterError.
-  void define(const Statement& statement);  // hd=
+  // Defines hd=. `mistakes`: gets those of its parameters; the host is known by its name all the same.
+  void define(const Statement& statement, Mistakes& mistakes);
   // Returns the hosts that host= or hd= names.
   HostNumbers numbers(const Parameter& parameter) const;
   // Takes host= and lun= out of an SD that has several of both, and returns them in pairs, in their order. The first lun= stays.
@@ -22,6 +23,9 @@ class Hosts {
   // Returns the statement. A storage or workload with $host, !host or #host: once for each host, with its name, its name or its
   // number from 0. Replaces #hosts, the number of hosts, also in RDs.
   std::vector<Statement> repeat(const Statement& statement);
+
+  // Throws for a command of mount= that can't take the options of mount= of an RD.
+  void check_remount() const;
 
   const std::vector<Host>& all() const { return hosts_; }  // all hd=
 
@@ -34,6 +38,7 @@ class Hosts {
   Host default_;
 };
 
+std::vector<std::string> words_of(const std::string& command);  // separated by blanks
 // True for host= and hd= of a definition.
 bool names_hosts(const Parameter& parameter);
 // Returns the hosts that both lists have. None: there are none.

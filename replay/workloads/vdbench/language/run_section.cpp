@@ -142,6 +142,8 @@ void set_limit(Run& run, const Parameter& p) {
 void set_mount(Run& run, const Parameter& p) {
   run.mount = single(p).text;
   if (run.mount.starts_with("mount")) throw ParameterError(p.values[0].position, "expected only options of mount(8)");
+  if (run.mount.find_first_of(kShellCharacters) != run.mount.npos)
+    throw ParameterError(p.values[0].position, "expected no characters for the shell in options of mount(8)");
 }
 
 constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdpct", kRhpct[] = "rhpct", kWhpct[] = "whpct",

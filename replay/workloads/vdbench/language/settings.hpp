@@ -83,6 +83,9 @@ struct Repeats {
 Repeats repeats(const Value& value);  // parses "5", "30s", "10m" or "2h"; throws ParameterError
 
 // Processes that do a part of the work: hd=. A set of hosts is a list of their numbers; an empty one means all hosts.
+// Characters that mean something to a shell.
+constexpr const char* kShellCharacters = "<>|;&$`'\"\\*?(){}#\n";
+
 struct Host {
   std::string name;
   SourcePosition position;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -113,7 +112,10 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 
 void StatementReader::cut() {
   const Text text = std::exchange(pending_, {});
-  std::ranges::move(cut_statements(text.characters, text.positions), std::back_inserter(statements_));
+  for (Statement& statement : cut_statements(text.characters, text.positions)) {
+    statement.behind_lost = mistakes_ && mistakes_->count() > 0;
+    statements_.push_back(std::move(statement));
+  }
 }
 
 // Notes the std::runtime_error of `act`, or throws it if mistakes are not noted.

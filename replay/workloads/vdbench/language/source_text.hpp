@@ -43,6 +43,7 @@ struct Parameter {
 // Parameters of one definition: "sd=sd1,lun=...,size=...".
 struct Statement {
   std::vector<Parameter> parameters;  // at least one
+  bool behind_lost = false;           // true: a statement above it could not be read
 };
 
 struct SourceText {

@@ -203,7 +203,9 @@ std::vector<size_t> resolve(const Parameter& parameter, const std::vector<std::s
       any = true;
       if (std::find(found.begin(), found.end(), i) == found.end()) found.push_back(i);
     }
-    if (!any) fail(value, fmt::format("no {} is named '{}', expected the name of one that is defined above", what, value.text));
+    if (!any)
+      throw UnknownName(value.position,
+                        fmt::format("no {} is named '{}', expected the name of one that is defined above", what, value.text));
   }
   return found;
 }

@@ -16,6 +16,11 @@ namespace fsr::vdbench {
 // Units of numbers: k, m, g and t are powers of 1024; in times, m and h are minutes and hours.
 enum class Unit : uint8_t { count, time };
 
+// A name that no definition has. It may follow from a statement that was lost.
+struct UnknownName : ParameterError {
+  using ParameterError::ParameterError;
+};
+
 struct Number {
   double value = 0;
   bool percent = false;

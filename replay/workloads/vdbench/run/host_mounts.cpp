@@ -6,9 +6,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
-#include <sstream>
+#include <ranges>
+#include <span>
 #include <stdexcept>
+
+#include "workloads/vdbench/language/hosts.hpp"
 
 namespace fsr::vdbench {
 
@@ -19,30 +21,34 @@ void execute(const Host& host, const std::string& command) {
     throw std::runtime_error(fmt::format("hd={}: '{}' ended with status {}", host.name, command, WEXITSTATUS(status)));
 }
 
-// Returns the command with other options between its first word and its last two. Unmounts its directory if `point` is a mount.
-std::string other_options(const Host& host, const std::string& command, const std::string& options) {
-  std::istringstream in(command);
-  const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-  if (words.size() < 3)
-    throw std::runtime_error(
-        fmt::format("hd={}: '{}': expected \"mount [OPTIONS] DEVICE DIRECTORY\" for mount= of an RD", host.name, command));
-  if (system(fmt::format("mountpoint -q {}", words.back()).c_str()) == 0) execute(host, "umount " + words.back());
+// Unmounts the directory of a command that Hosts::check_remount() passed, if it is a mount.
+void unmount(const Host& host, const std::string& command) {
+  const std::string point = words_of(command).back();
+  if (system(fmt::format("mountpoint -q {}", point).c_str()) == 0) execute(host, "umount " + point);
+}
+
+// Returns the command with other options between its first word and its last two.
+std::string other_options(const std::string& command, const std::string& options) {
   if (options == "reset") return command;
+  const std::vector<std::string> words = words_of(command);
   return fmt::format("{} {} {} {}", words[0], options, words[words.size() - 2], words.back());
 }
 
 }  // namespace
 
 void mount_on_host(const std::vector<Host>& hosts, std::optional<size_t> own, const std::string& options) {
-  for (size_t h = 0; h < hosts.size(); ++h) {
-    if (own && h != *own) continue;
-    for (const std::string& command : hosts[h].mounts) {
+  const std::span<const Host> mine = own ? std::span(hosts).subspan(*own, 1) : std::span(hosts);
+  if (!options.empty())
+    for (const Host& host : mine | std::views::reverse)  // a mount may be inside one before it
+      for (const std::string& command : host.mounts | std::views::reverse) unmount(host, command);
+  for (const Host& host : mine) {
+    for (const std::string& command : host.mounts) {
       // The last word is the mount point, if it is no option and nothing is for the shell.
       const std::string point = command.substr(command.rfind(' ') + 1);
       std::error_code error;
-      if (command.starts_with("mount ") && !point.starts_with('-') && command.find_first_of("<>|;&$'\"") == command.npos)
+      if (command.starts_with("mount ") && !point.starts_with('-') && command.find_first_of(kShellCharacters) == command.npos)
         std::filesystem::create_directories(point, error);
-      execute(hosts[h], options.empty() ? command : other_options(hosts[h], command, options));
+      execute(host, options.empty() ? command : other_options(command, options));
     }
   }
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds out which ranks see the same trees of files, before the first run.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
 #include "util/clock_ns.hpp"
+#include "util/unique_fd.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 
 namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kMarkTime = 600 * kSecond;  // ns after which no rank compares its anchors any more
-
 // Files that show a tree to other ranks for a moment. They are named by their rank and by the time of the comparison, in ns.
+// Removes at its end what it made itself, nothing else: a killed rank leaves an empty file.
 class Marks {
  public:
   ~Marks() {
@@ -30,28 +30,16 @@ class Marks {
   static std::string name(const std::string& anchor, unsigned rank, const std::string& time) {
     return fmt::format("{}/vdb_rank{}.{}", anchor, rank, time);
   }
-  bool make(const std::string& name) {  // false: it could not be made
+  bool make(const std::string& name) {  // false: it could not be made; true if another path led here before
+    const UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!file) return errno == EEXIST;
     names_.push_back(name);
-    return bool(std::ofstream(name));
+    return true;
   }
 
  private:
   std::vector<std::string> names_;
 };
-
-// Removes the marks of ranks that died while they compared their anchors.
-void remove_old_marks(const std::string& anchor, int64_t now) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(anchor, error)) {
-    const std::string name = entry.path().filename();
-    unsigned rank = 0;
-    long long time = 0;
-    int end = 0;
-    if (sscanf(name.c_str(), "vdb_rank%u.%lld%n", &rank, &time, &end) != 2 || size_t(end) != name.size()) continue;
-    if (time + kMarkTime < now && entry.is_regular_file(error) && entry.file_size(error) == 0)
-      std::filesystem::remove(entry.path(), error);
-  }
-}
 
 }  // namespace
 
@@ -71,13 +59,9 @@ bool FileRuns::may_have_own(const FileSystem& system) const {
 
 // Finds out which ranks see the same trees, by a file that each rank makes in each anchor for a moment.
 void FileRuns::share() {
-  const int64_t now = clock_ns(CLOCK_REALTIME);
-  for (const auto& its_leaders : tree_ranks_.all())
-    if (is_directory_name(its_leaders.first) && leader(its_leaders.first) != TreeRanks::kNoRank)
-      remove_old_marks(its_leaders.first, now);
   if (!ranks_.several()) return;
   Cluster& cluster = ranks_.cluster();
-  const std::string token = cluster.broadcast(fmt::format("{}", now));
+  const std::string token = cluster.broadcast(fmt::format("{}", clock_ns(CLOCK_REALTIME)));
   auto mark = [&](const std::string& anchor, unsigned rank) { return Marks::name(anchor, rank, token); };
   Marks marks;
   std::vector<std::string> anchors;  // of this rank; other ranks may see other trees there

@@ -79,7 +79,7 @@ class VdbenchProgram {
       if (failure.empty()) failure = e.what();
     }
     if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    const uint64_t errors = errors_before_ + runs_->errors() + errors_of_others_;
+    const uint64_t errors = errors_before_ + (runs_ ? runs_->errors() : 0) + errors_of_others_;
     if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
@@ -153,14 +153,16 @@ class VdbenchProgram {
     cluster_.on_all([&] { runs_->share(); });
   }
 
-  // Closes everything, and opens it again with other options of mount=.
-  void remount(const std::string& mount) {
-    if (mount.empty()) return;
+  // Closes everything, and opens it again with other options of mount=. Not behind the run's own format, whose files it may lose.
+  void remount(const PlannedRun& planned) {
+    const std::string& mount = planned.run->mount;
+    const Run* formatted = std::exchange(formatted_, planned.formats ? planned.run : nullptr);
+    if (mount.empty() || (!planned.formats && formatted == planned.run)) return;
     errors_before_ += runs_->errors();
     runs_.reset();
     cluster_.barrier();  // a host's ranks have closed what its first one unmounts
     open(mount);
-    for (const PlannedRun& planned : runs_->formats()) perform(planned);
+    for (const PlannedRun& format : runs_->formats()) perform(format);
   }
 
   // Runs commands on the root, while the other ranks wait.
@@ -200,7 +202,7 @@ class VdbenchProgram {
     if (!std::exchange(first_, false)) pause(planned.run->pause);
     for (const std::string& note : planned.notes) reports.note(note);
     if (!planned.formats) commands(planned.run->start, reports);
-    remount(planned.run->mount);
+    remount(planned);
     const RunRecord record = runs_->perform(planned, &ends_all_);
     if (!planned.formats) achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
     check_skew(record);
@@ -264,12 +266,13 @@ class VdbenchProgram {
   const std::atomic<int>& stop_;
   RankGroup ranks_;
   MonotonicClock clock_;
-  Reports* reports_ = nullptr;  // of the present run()
-  std::unique_ptr<Runs> runs_;
-  uint64_t performed_ = 0;         // runs so far
-  uint64_t errors_before_ = 0;     // of Runs that were closed
-  uint64_t errors_of_others_ = 0;  // that recovery found on other ranks
-  double achieved_ = 0;            // operations per second of the previous run that was no format
+  Reports* reports_ = nullptr;      // of the present run()
+  std::unique_ptr<Runs> runs_;      // null while all is closed
+  const Run* formatted_ = nullptr;  // RD that the run before formatted for
+  uint64_t performed_ = 0;          // runs so far
+  uint64_t errors_before_ = 0;      // of Runs that were closed
+  uint64_t errors_of_others_ = 0;   // that recovery found on other ranks
+  double achieved_ = 0;             // operations per second of the previous run that was no format
   bool first_ = true, ends_all_ = false, stopped_ = false;
 };
 
