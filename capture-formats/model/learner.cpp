@@ -181,7 +181,7 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   std::vector<SymbolId> kept(all.size(), kEndOfProcess);
   std::vector<bool> settled(all.size());
   for (int level = 0; level < kLevels; ++level) {
-    // What each run of the load does once is not to be known by its size.
+    // No file must be known by its size from a step that each run makes once.
     const uint64_t rare = form == ModelForm::courses && level == 0 ? kRare * runs.size() : kRare;
     std::map<Symbol, std::vector<SymbolId>> groups;
     for (SymbolId i = 0; i < all.size(); ++i)

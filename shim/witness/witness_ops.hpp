@@ -2,8 +2,8 @@
 // Makes operations of the records that the kernel's hooks send. Gives files, open instances and threads their numbers. Adds
 // lookups, marked as inferred, for names that the trace has not shown yet.
 //
-// One thread. Memory follows the files that were seen and not removed, by whomever, at the time when they were most, and the threads that
-// live.
+// One thread. Memory follows the files that were seen and not removed, by whomever, at the time when they were most, and the
+// threads that live.
 #pragma once
 
 #include <cstdint>
