@@ -125,7 +125,9 @@ done
 "$FSR_BUILD/tests/bench/make_trace" large.zst --ops 2000000
 env --default-signal=INT fsreplay large.zst --dry-run memory: >large.out 2>&1 &
 replay=$!
-until grep -q '^SigCgt:.*[2367abef]$' /proc/$replay/status 2>/dev/null || ! kill -0 $replay 2>/dev/null; do sleep 0.01; done  # SIGINT
+# The shell that becomes fsreplay catches SIGINT, too.
+until [ "$(cat /proc/$replay/comm 2>/dev/null)" = fsreplay ] && grep -q '^SigCgt:.*[2367abef]$' /proc/$replay/status ||
+  ! kill -0 $replay 2>/dev/null; do sleep 0.01; done
 kill -INT $replay
 status=0
 wait $replay || status=$?
