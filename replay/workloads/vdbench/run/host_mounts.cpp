@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 
@@ -39,8 +38,8 @@ std::string other_options(const std::string& command, const std::string& options
 void mount_on_host(const std::vector<Host>& hosts, std::optional<size_t> own, const std::string& options) {
   const std::span<const Host> mine = own ? std::span(hosts).subspan(*own, 1) : std::span(hosts);
   if (!options.empty())
-    for (const Host& host : mine | std::views::reverse)  // a mount may be inside one before it
-      for (const std::string& command : host.mounts | std::views::reverse) unmount(host, command);
+    for (auto host = mine.rbegin(); host != mine.rend(); ++host)  // a mount may be inside one before it
+      for (auto command = host->mounts.rbegin(); command != host->mounts.rend(); ++command) unmount(*host, *command);
   for (const Host& host : mine) {
     for (const std::string& command : host.mounts) {
       // The last word is the mount point, if it is no option and nothing is for the shell.
