@@ -124,7 +124,7 @@ void keep_used(LoadModel& model) {
   model.symbols = std::move(used);
   keep_used_names(model);
   std::erase_if(model.sizes, [&](const auto& row) {
-    const auto& [kind, size_class] = row.first;
+    const uint32_t kind = row.first.first, size_class = row.first.second;
     if (kind == uint32_t(OpKind::lookup) || is_listing(OpKind(kind)) || size_class == kBeyondEnd) return false;
     return std::none_of(model.symbols.begin(), model.symbols.end(),
                         [&](const Symbol& s) { return uint32_t(s.kind) == kind && s.size == size_class && !s.bytes; });

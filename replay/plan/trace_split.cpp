@@ -221,7 +221,7 @@ TraceSplit SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
     split.noted.insert(split.noted.end(), {pair.earlier, pair.later});
   }
   std::ranges::sort(split.noted);
-  split.noted.erase(std::ranges::unique(split.noted).begin(), split.noted.end());
+  split.noted.erase(std::unique(split.noted.begin(), split.noted.end()), split.noted.end());
   return split;
 }
 
