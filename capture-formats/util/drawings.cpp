@@ -144,7 +144,8 @@ void share_scales(std::vector<HeatMap>& maps, int columns) {
   all.last = all.last / HeatMap::kPerDecade * HeatMap::kPerDecade + HeatMap::kPerDecade - 1;
   for (HeatMap& map : maps) {
     for (HeatMap::Cell& cell : map.cells) cell.bucket = std::max(cell.bucket, all.first);  // 0 ns: in the lowest row
-    widen(map, std::max(1, int(std::ceil(map.end / map.stretch / columns - 1e-9))));
+    constexpr double kMostTimes = 1e9;  // of a stretch; damaged traces may last for centuries
+    widen(map, int(std::clamp(std::ceil(map.end / map.stretch / columns - 1e-9), 1.0, kMostTimes)));
     for (const HeatMap::Cell& cell : map.cells) all.most = std::max(all.most, cell.count);
     const auto [rows, sum] = row_sums(map);
     all.most_share = std::max(all.most_share, double(*std::max_element(rows.begin(), rows.end())) / double(sum));
