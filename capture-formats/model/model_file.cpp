@@ -380,7 +380,7 @@ void check_model(const LoadModel& model) {
     require(text.size() <= kJsonMax, "it is too large");
     parse_document(nested(text), kModelVersion);
   } catch (const Invalid& e) {
-    throw std::runtime_error(std::string("no model can have this load: ") + e.what());
+    throw UnfitLoad(std::string("no model can have this load: ") + e.what());
   }
 }
 

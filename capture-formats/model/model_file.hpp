@@ -4,6 +4,7 @@
 // A file is untrusted input: every number is checked, and what read_model() returns can be realised.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,11 @@ LoadModel parse_model(std::string_view bytes, const std::string& name);
 LoadModel read_model(const std::string& path);
 bool is_model_file(const std::string& path);
 LoadModel read_model(int fd, const std::string& name);  // a file that can be read at any offset
-// Throws std::runtime_error, one line, if a reader would refuse the file of this model.
+// A reader would refuse the file of a model; one line says why.
+struct UnfitLoad : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Throws UnfitLoad.
 void check_model(const LoadModel& model);
 std::string model_bytes(const LoadModel& model);
 std::string model_json(const LoadModel& model);  // the complete content of a file

@@ -57,7 +57,7 @@ struct LiveState::Impl {
   void point(LiveObject& object, std::string_view target);
   void drop_locks(ObjectId id);
   void bind(const NamePlace& at, ObjectId id, uint32_t type);
-  void name_new(const NamePlace& at, ObjectId id, uint32_t type);
+  void add_name(const NamePlace& at, ObjectId id, uint32_t type);
   void unbind(const NamePlace& at);
   void unbind(const NamePlace& at, LiveName& name);
   void drop_name_of(ObjectId id);

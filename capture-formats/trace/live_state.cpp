@@ -84,11 +84,11 @@ void LiveState::Impl::bind(const NamePlace& at, ObjectId id, uint32_t type) {
     drop_name_of(old);
     return;
   }
-  name_new(at, id, type);
+  add_name(at, id, type);
 }
 
-// The name is not known.
-void LiveState::Impl::name_new(const NamePlace& at, ObjectId id, uint32_t type) {
+// Enters a name that is not known.
+void LiveState::Impl::add_name(const NamePlace& at, ObjectId id, uint32_t type) {
   text += at.name.size();
   LiveName& n = names.add(at.hash);
   n.parent = at.parent;
@@ -179,7 +179,7 @@ void LiveState::Impl::made(const Op& op, uint32_t type) {
   if (!op.parent || op.name.empty()) return;
   const NamePlace at(op.parent, op.name);
   unbind(at);
-  name_new(at, op.object, type);
+  add_name(at, op.object, type);
   fresh(op, type);
 }
 

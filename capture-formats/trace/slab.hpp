@@ -35,7 +35,7 @@ class Slab {
   }
   void erase(uint64_t hash, T& entry) {
     const uint32_t i = table_.erase(hash, [&](uint32_t k) { return &at(k) == &entry; });
-    // Not assigned: an empty string keeps the memory of the one before it.
+    // Assigning an empty string would keep the memory of the one before it.
     std::destroy_at(&entry);
     std::construct_at(&entry);
     live_[i] = false;

@@ -21,7 +21,7 @@ class FinalOrder {
  public:
   struct Pair {
     uint64_t earlier = 0, later = 0;                // numbers of operations
-    uint32_t earlier_thread = 0, later_thread = 0;  // as add() got them
+    uint32_t earlier_thread = 0, later_thread = 0;  // arguments of add()
     OpKind earlier_kind = OpKind::null, later_kind = OpKind::null;
   };
   static constexpr size_t kExact = 1 << 18;  // ranges of all files; beyond them, adjacent ones of a thread become one

@@ -176,7 +176,8 @@ inline_always int is_place(const struct witness_place* a, const struct witness_p
   return a->number == b->number && a->generation == b->generation;
 }
 
-// As bpf_loop(). `directory`: the address of a dentry.
+// Returns what bpf_loop() returns, which is kDeepest if the path is too deep. `directory`: the address of a dentry. Inlined, it
+// would make copies of checks that older verifiers don't follow.
 static __noinline long climb_from(u64 directory, const struct witness_place* place, u32 losses) {
   if (is_known(place, losses)) return 0;
   struct climb climb = {.at = (struct dentry*)directory};

@@ -25,13 +25,12 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr double kClearly = 0.75;               // of the excess of contexts, which courses may have
-constexpr unsigned kSamples = 20;               // runs of a model that --check compares with a trace
-constexpr unsigned kTrials = 4;                 // runs of each form of a model that are compared with each of its traces
-constexpr uint64_t kMostCourseSteps = 100'000;  // operations of a run; courses of more don't fit into a mail
-constexpr size_t kMostCourseBytes = 30'000;     // of a file with courses
-constexpr size_t kPauses[] = {2000, 500,
-                              100};  // long ones of a run that courses keep: the most with which the file is not larger
+constexpr double kClearly = 0.75;                // of the excess of contexts, which courses may have
+constexpr unsigned kSamples = 20;                // runs of a model that --check compares with a trace
+constexpr unsigned kTrials = 4;                  // runs of each form of a model that are compared with each of its traces
+constexpr uint64_t kMostCourseSteps = 100'000;   // operations of a run; courses of more don't fit into a mail
+constexpr size_t kMostCourseBytes = 30'000;      // of a file with courses
+constexpr size_t kPauses[] = {2000, 500, 100};   // long ones of a run; courses keep the most with which the file is not larger
 constexpr double kAllowed = 1.5, kSlack = 0.02;  // a distance is good up to kAllowed times that between traces, and kSlack
 
 struct Options {
@@ -160,8 +159,8 @@ LoadModel learn(const Options& options, int* status) {
     LoadModel courses;
     try {
       courses = learn(options, ModelForm::courses, pauses, nullptr);
-    } catch (const std::runtime_error&) {
-      break;  // no courses can have this load; its contexts were learned
+    } catch (const UnfitLoad&) {
+      break;  // its contexts were learned
     }
     courses.between_runs = model.between_runs;
     if (model_bytes(courses).size() > kMostCourseBytes) continue;

@@ -118,7 +118,7 @@ void set_validation(General& g, const Parameter& p) {
                                    {"yes"},
                                    {"read_after_write", &Validation::reads_after},
                                    {"no_preread", &Validation::reads_before, false},
-                                   {"time"}};  // sectors always contain it
+                                   {"time"}};  // each sector contains its time anyway
   g.validation.on = !is_no(p);
   refuse(p, "reportdedupsets", "dsim reports the duplicates of a file or device");
   refuse(p, "ignore_zero_reads", "zeros in place of written data are a lost write");
