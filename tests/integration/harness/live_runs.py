@@ -85,6 +85,6 @@ def metric(file, name):
 
 def wait_for(what, process, seconds=30):
     deadline = time.monotonic() + seconds
-    while not what() and process.poll() is None and time.monotonic() < deadline:
+    while not (seen := what()) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    return what()
+    return seen or what()

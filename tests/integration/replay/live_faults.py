@@ -112,10 +112,11 @@ def full_disk():
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", "small"], check=True)
     with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
         server = int(file.read())
-    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; echo x >n0; while [ ! -e ../stopped ]; do sleep 0.02; done; for i in $(seq 70); do head -c 4M /dev/urandom >n$i || exit 9; sleep 0.03; done; touch ../done; while [ ! -e ../enough ]; do sleep 0.05; done"
+    numbers = "full.prom"
+    load = "cd share; cat old/[a-f]* still/* >/dev/null; ls -l old >/dev/null; echo x >n0; while [ ! -e ../stopped ]; do sleep 0.02; done; for i in $(seq 70); do dd if=/dev/urandom of=n$i bs=1M count=4 status=none || exit 9; sleep 0.03; done; touch ../done; while [ ! -e ../enough ]; do sleep 0.05; done"
     with subprocess.Popen(["fsshim", "capture", "share", "-o", "-", "--content", "full", "--", "sh", "-c", load],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as shim:
-        replay = subprocess.Popen(["fsreplay", "-", server_url("full", "3"), "--live", "--lag", "500ms", "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout,
+        replay = subprocess.Popen(["fsreplay", "-", server_url("full", "3"), "--live", "--lag", "500ms", "--metrics", numbers, "--interval", "100ms", "--json", "-q", "--allow", "inexpressible"], stdin=shim.stdout,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": os.path.abspath("small")})
         shim.stdout.close()
         wait_for(lambda: os.path.exists(f"{os.environ['NFS_VFS_DIR']}/full/n0"), replay)
@@ -123,9 +124,12 @@ def full_disk():
         with open("stopped", "wb"):
             pass
         try:
-            went_on = wait_for(lambda: os.path.exists("done"), shim)
+            went_on = wait_for(lambda: os.path.exists("done"), shim, 120)
         finally:
             os.kill(server, signal.SIGCONT)
+        last = f"{os.environ['NFS_VFS_DIR']}/full/n70"
+        # A busy machine takes long for 280 MiB, of which a part waits in the capture, where no lag is known of it.
+        wait_for(lambda: os.path.exists(last) and os.path.getsize(last) == 4 << 20 and metric(numbers, "fsreplay_lag_seconds") < 1, replay, 60)
         with open("enough", "wb"):
             pass
         out, said = replay.communicate(timeout=60)
