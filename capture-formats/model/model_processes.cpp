@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "model/model_run.hpp"
+#include "util/check.hpp"
 #include "util/stop_signals.hpp"
 
 namespace fsr {
@@ -118,6 +119,7 @@ void ModelSource::Impl::child_ended(const Process& child, int64_t time) {
   if (!child.parent_serial || !processes[child.parent] || processes[child.parent]->serial != child.parent_serial) return;
   Process& parent = *processes[child.parent];
   Children& its = parent.children[child.number];
+  FSR_CHECK(its.running > 0, "a child ends that does not run");
   --its.running;
   ++its.ended;
   if (parent.awaits != child.number) return;

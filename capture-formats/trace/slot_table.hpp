@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "util/check.hpp"
+
 namespace fsr {
 
 class SlotTable {
@@ -49,6 +51,7 @@ class SlotTable {
       i = next;
     }
     slots_[i] = {};
+    FSR_CHECK(used_ > 0, "an entry is erased from an empty table");
     --used_;
     return erased;
   }

@@ -22,6 +22,7 @@
 #include "engine/worker.hpp"
 #include "measure/cpu_use.hpp"
 #include "op_source.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -181,6 +182,7 @@ void Runner::run_threads() {
       while (worker->turn()) {
       }
       std::lock_guard lock(mutex_);
+      FSR_CHECK(running_ > 0, "more workers end than were started");
       --running_;
       changed_.notify_all();
     });

@@ -296,6 +296,7 @@ void Worker::finish(Node& node, bool was_queued) {
   if (!was_queued) {
     result_.in_calls += node.ended - node.issued;
   } else {
+    FSR_CHECK(in_flight_ > 0, "an operation ends that is not in flight");
     --in_flight_;
     if (waits_for_lock(node.copy.op())) add(counters_.lock_waits, uint64_t(-1));
     busy_ = false;

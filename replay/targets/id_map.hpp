@@ -11,8 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -143,6 +146,7 @@ class IdMap {
 
     // Removes the entry and moves back later ones that would otherwise not be found behind the gap.
     void remove(Slot* slot) {
+      FSR_CHECK(used > 0 && slot->id, std::to_string(used) + " entries");
       size_t gap = size_t(slot - slots.data());
       for (size_t i = next(gap); slots[i].id; i = next(i)) {
         size_t mask = slots.size() - 1;

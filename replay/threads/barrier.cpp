@@ -6,6 +6,7 @@
 #include "threads/runner_state.hpp"
 #include "threads/runner_worker.hpp"
 #include "threads/sim_context.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -33,6 +34,7 @@ bool Barrier::wait(SimContext& sim) {
 void Barrier::leave(RunnerState& state) {
   std::unique_lock lock(mutex_);
   std::vector<SimContext*> others;
+  FSR_CHECK(parties_ > waiting_.size(), std::to_string(waiting_.size()) + " of " + std::to_string(parties_) + " wait");
   if (--parties_ == waiting_.size()) others.swap(waiting_);
   lock.unlock();
   release(state, std::move(others), true);
@@ -46,6 +48,7 @@ void Barrier::break_up(RunnerState& state) {
 }
 
 void Barrier::release(RunnerState& state, std::vector<SimContext*> sims, bool all_arrived) {
+  FSR_CHECK(state.at_barriers >= sims.size(), std::to_string(sims.size()) + " threads leave a barrier");
   state.at_barriers -= unsigned(sims.size());
   for (SimContext* sim : sims) {
     sim->all_arrived_ = all_arrived;
@@ -65,6 +68,7 @@ void RunnerState::thread_ended(std::exception_ptr why) {
     }
     end_all();
   }
+  FSR_CHECK(running > 0, "a thread ends twice");
   if (--running == 0)
     for (auto& workers : worker_sets)
       for (auto& worker : workers) worker->wake();

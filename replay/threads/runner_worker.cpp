@@ -9,6 +9,7 @@
 #include "measure/heartbeat.hpp"
 #include "threads/runner_state.hpp"
 #include "threads/sim_context.hpp"
+#include "util/check.hpp"
 
 namespace fsr {
 
@@ -241,6 +242,7 @@ void RunnerWorker::account(SimContext& sim) {
 
 void RunnerWorker::completed(TargetRequest& request) {
   SimContext& sim = *static_cast<SimContext*>(request.owner);
+  FSR_CHECK(in_flight_ > 0, "a request ends that is not in flight");
   --in_flight_;
   account(sim);
   ready_.insert(ready_.end(), refused_.begin(), refused_.end());

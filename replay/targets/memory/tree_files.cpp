@@ -12,6 +12,7 @@
 #include "clone.hpp"
 #include "node.hpp"
 #include "tree.hpp"
+#include "util/check.hpp"
 #include "util/clock_ns.hpp"
 
 namespace fsr {
@@ -46,6 +47,7 @@ int MemoryTree::release(Context& c) {
   if (it == opens_.end()) return EBADF;
   NodePtr node = it->second.node;
   opens_.erase(it);
+  FSR_CHECK(node->opens > 0, "a file is closed more often than it was opened");
   --node->opens;
   if (node->locks) node->locks->close(c.op.handle);
   c.released = true;
