@@ -95,25 +95,29 @@ class Page {
  private:
   void verdict() {
     std::vector<std::string> reasons;
-    bool running = false;
+    std::map<std::string, size_t, std::greater<>> others;  // runs that are not clean, by what they did
+    bool bad = false, running = false;
     for (const ShownRun& run : runs_) {
-      running = running || run.chosen.running;
-      if (!run.is_clean())
-        reasons.push_back(fmt::format("Run {}{}, {}: {}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                      label_text(run.row), run.reasons()));
+      const auto [mark, word, verb, reason] = run.ending();
+      bad |= mark == HtmlPage::Mark::bad;
+      running |= run.chosen.running;
+      if (mark != HtmlPage::Mark::good) ++others[verb];
+      if (!reason.empty())
+        reasons.push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
+                                      label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
     }
-    const size_t bad = reasons.size();
-    if (bad > kMostReasons) {
+    const HtmlPage::Mark mark = bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open;
+    if (const size_t all = reasons.size(); all > kMostReasons) {
       reasons.resize(kMostReasons);
-      reasons.push_back(fmt::format("And {} more, in the table of all runs.", bad - kMostReasons));
+      reasons.push_back(fmt::format("And {} more, in the table of all runs.", all - kMostReasons));
     }
-    if (running)
-      page_.verdict(bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
-    else if (bad)
-      page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons,
-                    {"runs", "Every run"});
-    else
-      page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
+    if (running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
+    if (others.empty())
+      return page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
+    std::string words;
+    for (const auto& [verb, count] : others)
+      words += words.empty() ? fmt::format("{} of {} runs {}", count, runs_.size(), verb) : fmt::format(", {} {}", count, verb);
+    page_.verdict(mark, words + ".", reasons, {"runs", "Every run"});
   }
 
   void cases() {
@@ -165,11 +169,12 @@ class Page {
   void write_ratios(const HtmlPage::Table& t) {
     page_.note(
         "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (orange), as "
-        "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
+        "the interval does not hold 1. A dash: fewer than three runs, one that was not clean or not whole, or a time that is a "
+        "lower bound.");
     page_.table(t);
   }
   static bool is_clean(const Case& one) {
-    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean(); });
+    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean() && run->is_whole(); });
   }
   static std::optional<MeanRatio> ratio_of(const Case& first, const Case& one, const Figure& figure) {
     if (figure.is_bound(first) || figure.is_bound(one)) return std::nullopt;
@@ -260,10 +265,7 @@ class Page {
       t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
                         rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), run.time("response", kP50),
                         run.time("response", kP99), run.time("response", kP999), count_of(row, "differed"),
-                        count_of(row, "failed"),
-                        run.chosen.running ? "running"
-                        : run.is_clean()   ? "clean"
-                                           : "not clean"});
+                        count_of(row, "failed"), run.ending().word});
     }
     page_.table(t);
   }

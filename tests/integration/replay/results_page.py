@@ -186,6 +186,12 @@ def ended_early():
             text = file.read()
         cases.case(f"a run that ended early, issued: {name}", f"Ended early: {count:,} of {all_:,} operations were issued" in text and '"verdict open"' in text
                    and "Clean:" not in text and '"verdict good"' in whole, done.stderr)
+        run("fsreplay", "report", "early.sqlite", "-o", "early-both.html", "--force")
+        with open("early-both.html", encoding="utf-8") as file:
+            text = file.read()
+        cases.case(f"a page of such runs says so, too, issued: {name}", '"verdict open"' in text and "2 of 2 runs ended early." in text and
+                   f": ended early: {count:,} of {all_:,} operations were issued; every outcome" in text and text.count(">ended early<") == 2 and ">clean<" not in text,
+                   re.search(r'<div class="verdict.*?</div>', text, re.S)[0])
     with contextlib.closing(sqlite3.connect("early.sqlite")) as db, db:
         db.execute("update run set not_clean = 'trace is incomplete', overdue = 0, unanswered = 0, violations = 0, stood_still_ns = 0, differed = 0")
         db.execute("update intervals set from_ns = from_ns * 10, to_ns = to_ns * 10")

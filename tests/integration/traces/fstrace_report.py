@@ -170,6 +170,8 @@ def main():
          abs(float(told[3]) - 100 * whole["busy"] / whole["span"]) <= 0.5, (whole, told and told[0]))
 
     in_flight = re.search(r"([\d.]+) in flight on average", run("fstrace", "stat", "late.zst").decode())[1]
+    compared = json.loads(run("fstrace", "compare", "late.zst", "late.zst", "--json"))["first"]["in_flight_mean"]
+    case("fstrace compare has the mean of fstrace stat, of a trace that begins late", f"{compared:.2f}" == in_flight, (compared, in_flight))
     run("fstrace", "report", "late.zst", "-o", "late.html")
     late = Page(open("late.html").read()).text
     case("operations in flight are those of fstrace stat, of a trace that begins late", f"{in_flight} operations were in flight on average" in late, (in_flight, late[:900]))
