@@ -55,12 +55,9 @@ class Canvas {
   void axis(double y);
   void label_x(std::string_view text, double y);
   void label_y(std::string_view text);
-  // Adds a text that appears while the pointer rests between `from` and `to`. Neighbours should be kLeastHit wide, which a
-  // pointer finds.
-  static constexpr int kLeastHit = 18;
+  // Adds a text that appears while the pointer rests between `from` and `to`.
   void hit(double from, double to, std::string_view text);
-  // Writes the name of a row, as much of it as there is room for, and lets it appear with `more` on the row.
-  void row(double top, double bottom, const std::string& name, const std::string& more);
+  void row(double y, const std::string& name);  // its middle; writes as much of the name as there is room for
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
@@ -79,6 +76,7 @@ class Canvas {
   const std::string title_;  // escaped
   double top_ = 0, bottom_ = 0;
   std::string svg_, grid_, hits_;  // grid_: the lines of a path
+  std::string middle_, end_;       // texts by what of them is at their place
 };
 
 }  // namespace fsr

@@ -2,8 +2,7 @@
 // Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page.
 //
 // Colours are classes: s0, s1, ... for the series, grid and axis for the rest. A file of its own carries a style for them; a page
-// brings its own (dark mode). Every point has a text that appears while the pointer rests on its part of the chart; no script is
-// needed. No state.
+// brings its own (dark mode). Values appear while the pointer rests on their part of a wide chart; no script is needed. No state.
 #pragma once
 
 #include <functional>
@@ -87,7 +86,7 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
 
 std::string chart_svg(const Chart& chart);   // an element with a role and a label for screen readers
 std::string chart_file(const Chart& chart);  // an SVG document
-// Returns the values at each x, in order: a text for each series, "–" for a gap in steps, empty where it has no point.
+// Returns the values at each x, in order: a text for each series, "-" for a gap in steps, empty where it has no point.
 std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);

@@ -174,7 +174,7 @@ void HtmlPage::whole_table(const Table& t) {
                          isolated(t.headings[i]), drawn ? t.scale : "");
   }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
-  for (size_t r = 0; r < t.rows.size(); ++r) {
+  for (size_t r = 0; r < t.rows.size(); ++r) {  // cells and rows end where the next one begins, which makes pages shorter
     const std::vector<Cell>& row = t.rows[r];
     body_ += fmt::format("<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), row.empty() ? "" : cell_text(row[0]));
     if (r < t.bars.size())
@@ -184,10 +184,9 @@ void HtmlPage::whole_table(const Table& t) {
           100 * t.bars[r]);
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
-      body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
+      body_ += fmt::format("<td{}{}{}>{}", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
                            stack ? " data-l=\"" + xml_shortened(t.headings[i], kLongest) + "\"" : "",
                            is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
-    body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";
   if (!t.folded.empty()) body_ += "</details>\n";

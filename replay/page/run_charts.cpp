@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "util/chart.hpp"
 #include "util/drawings.hpp"
@@ -21,39 +22,34 @@ struct Line {
 };
 double column_of(const ResultRow& row, const Line& line) { return row.real(line.column); }
 
+using Value = std::function<double(const ResultRow&, const Line&)>;
+
 // Charts over the time of a run.
-class OverTime {
- public:
-  OverTime(HtmlPage& page, const std::vector<ResultRow>& intervals) : page_(page), intervals_(intervals) {
-    for (const ResultRow& row : intervals) axis_.edges.push_back(row.real("from_ns") / 1e9);
-    axis_.edges.push_back(intervals.back().real("to_ns") / 1e9);
+struct OverTime {
+  explicit OverTime(const std::vector<ResultRow>& rows) : intervals(rows) {
+    for (const ResultRow& row : rows) axis.edges.push_back(row.real("from_ns") / 1e9);
+    axis.edges.push_back(rows.back().real("to_ns") / 1e9);
   }
   bool has(const char* column) const {
-    return std::any_of(intervals_.begin(), intervals_.end(), [column](const ResultRow& row) { return row.has(column); });
+    return std::any_of(intervals.begin(), intervals.end(), [column](const ResultRow& row) { return row.has(column); });
   }
-  // Writes a chart of those lines that have a value. An interval for which the column is null is a gap.
-  template <class Value>
-  void chart(const char* title, const char* label, NumberText text, std::vector<Line> lines, Value value, bool log_y = false,
-             double least_y = 0) {
+  // Adds a chart of those lines that have a value. An interval for which the column is null is a gap.
+  void add(const char* title, const char* label, NumberText text, std::vector<Line> lines, const Value& value,
+           bool log_y = false) {
     std::erase_if(lines, [this](const Line& line) { return !has(line.column); });
     std::vector<ChartSeries> series;
     for (const Line& line : lines)
       series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
-    Chart chart = steps_over(
-        axis_, title, label, std::move(text), std::move(series),
-        [&](size_t line, size_t i) { return intervals_[i].has(lines[line].column) ? value(intervals_[i], lines[line]) : kGap; },
-        log_y);
-    chart.least_y = least_y;
-    charts_.push_back(std::move(chart));
+    charts.push_back(steps_over(
+        axis, title, label, std::move(text), std::move(series),
+        [&](size_t line, size_t i) { return intervals[i].has(lines[line].column) ? value(intervals[i], lines[line]) : kGap; },
+        log_y));
   }
-  void write() { page_.charts(charts_, "These values as a table"); }
-  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", log_time_text, lines, column_of, true); }
+  void times(const char* title, const std::vector<Line>& lines) { add(title, "time", log_time_text, lines, column_of, true); }
 
- private:
-  HtmlPage& page_;
-  const std::vector<ResultRow>& intervals_;
-  std::vector<Chart> charts_;
-  TimeAxis axis_{.label = "time since the start of the run", .edges = {}};
+  const std::vector<ResultRow>& intervals;
+  TimeAxis axis{.label = "time since the start of the run", .edges = {}};
+  std::vector<Chart> charts;
 };
 
 // The recorded times stand above those that are compared with them.
@@ -77,13 +73,13 @@ ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& 
 }  // namespace
 
 void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked) {
-  OverTime over(page, intervals);
+  OverTime over(intervals);
   std::vector<Line> load = {{"achieved", "operations", 0}};
   if (over.has("due"))
     load.insert(load.begin(), {"due", "due", kGrey, false, true});
   else if (asked > 0)
     load.insert(load.begin(), {"asked", "operations", kGrey, false, true});
-  over.chart("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
+  over.add("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
     const int64_t span = row.number("to_ns") - row.number("from_ns");
     return line.name == std::string_view("asked") ? asked : span > 0 ? column_of(row, line) * 1e9 / double(span) : 0;
   });
@@ -92,8 +88,10 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
     waiting += row.number("due") - row.number("issued");
     return double(std::max<int64_t>(0, waiting));
   };
-  if (over.has("due"))
-    over.chart("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog, false, 5);
+  if (over.has("due")) {
+    over.add("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog);
+    over.charts.back().least_y = 5;
+  }
   over.times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
                          {"p99 recorded", "recorded_p99_ns", kGrey},
                          {"p50", "service_p50_ns", 0, true},
@@ -103,7 +101,7 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
   if (over.has("waiting_mean_ns"))
     over.times("Means of the parts of a response",
                {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
-  over.write();
+  page.charts(over.charts, "These values as a table");
 }
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals) {

@@ -221,29 +221,26 @@ class Page {
         return is->real("p50_ns") / (ratios ? was->real("p50_ns") : 1);
       });
     };
-    std::vector<const Case*> columns;
-    for (const Case& one : cases_)
-      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return !values(one, kind).empty(); }))
-        columns.push_back(&one);
-    const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
-    columns.resize(columns.size() - left_out);
-    if (columns.empty()) return;
     HtmlPage::Table t{.caption = ratios ? "Service, p50, over that of the capture" : "Service, p50", .headings = {"kind"}};
     t.folded = ratios ? "" : "Service, p50 by kind";
-    for (const Case* one : columns) t.headings.push_back(one->name);
-    for (const std::string& kind : names) {
-      t.rows.push_back({kind});
-      for (const Case* one : columns) {
-        t.rows.back().push_back(median_cell(values(*one, kind), ratios ? shaded : time_cell));
-        t.rows.back().back().below.clear();
-      }
+    for (const std::string& kind : names) t.rows.push_back({kind});
+    size_t columns = 0;
+    for (const Case& one : cases_) {
+      std::vector<Cell> cells;
+      for (const std::string& kind : names)
+        cells.push_back(below(median_cell(values(one, kind), ratios ? shaded : time_cell), ""));
+      if (std::all_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.text.empty(); })) continue;
+      if (++columns > kMostCases) continue;
+      t.headings.push_back(one.name);
+      for (size_t i = 0; i < cells.size(); ++i) t.rows[i].push_back(cells[i]);
     }
+    if (!columns) return;
     if (ratios)
       page_.note(
           "Blue is shorter than in the capture, orange longer. Each shade is a factor of two. Sorted by the time in the "
           "capture.");
     page_.table(t);
-    if (left_out) page_.note(fmt::format("{} more cases are not in this table.", left_out));
+    if (columns > kMostCases) page_.note(fmt::format("{} more cases are not in this table.", columns - kMostCases));
   }
 
   void differences() {
