@@ -28,7 +28,7 @@ struct HeatMap {
     uint64_t count = 0;
   };
   std::string title;
-  std::vector<Cell> cells = {};         // by rows; those of a row by columns
+  std::vector<Cell> cells = {};         // none 0; by rows, those of a row by columns
   std::vector<std::string> names = {};  // of rows, from the top, whose numbers stand in place of buckets; empty: rows are times
   int colour = 0;                       // of the shares, as of a ChartSeries
   double stretch = 1, end = 0;          // seconds: length of a stretch, and the time at the right end

@@ -68,14 +68,18 @@ std::string cell_text(const HtmlPage::Cell& cell) {
   return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>" + below;
 }
 
-// Returns the attribute for the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers
-// would.
+// Returns an attribute; empty: it would have no value.
+std::string attribute(const char* name, std::string_view value) {
+  return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, value);
+}
+
+// Returns the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers would.
 std::string classes(bool text, bool among_numbers, const HtmlPage::Cell& cell) {
-  std::string names = among_numbers ? " w" : "";
-  if (!cell.picture.empty()) names += " p";
-  if (text && !cell.text.empty() && cell.text.size() <= kKept) names += " k";
-  if (!cell.looks.empty()) names += " " + cell.looks;
-  return names.empty() ? "" : " class=\"" + names.substr(1) + "\"";
+  std::string names = among_numbers ? "w " : "";
+  if (!cell.picture.empty()) names += "p ";
+  if (text && !cell.text.empty() && cell.text.size() <= kKept) names += "k ";
+  names += cell.looks;
+  return names.substr(0, names.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -154,23 +158,20 @@ void HtmlPage::whole_table(const Table& t) {
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows with text become blocks, whose roles must be named. Rows of numbers scroll.
   const bool stack = (t.text_columns && t.headings.size() > 2) || !t.words.empty() || t.pictures;
-  auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
+  auto role = [stack](const char* name) { return attribute("role", stack ? name : ""); };
+  const std::string form = t.pictures ? "stack g" : t.text_columns ? (stack ? "t stack" : "t") : (stack ? "stack m" : "");
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
-  const std::string form = std::string(t.text_columns ? " t" : "") + (stack ? " stack" : "") +
-                           (t.pictures                 ? " g"
-                            : stack && !t.text_columns ? " m"
-                                                       : "");
-  body_ += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
-                       xml_text(t.caption), form.empty() ? "" : " class=\"" + form.substr(1) + "\"", role("table"),
-                       t.id.empty() ? "" : " id=\"" + t.id + "\"");
-  body_ += "<caption>" + xml_text(t.caption) + "</caption>\n<thead><tr>";
+  body_ += fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table{1}{2}{3}>\n<caption>{0}</caption>\n"
+      "<thead><tr>",
+      xml_text(t.caption), attribute("class", form), role("table"), attribute("id", t.id));
   for (size_t i = 0; i < t.headings.size(); ++i) {
     const bool drawn = i && i == t.pictures;
     body_ += fmt::format("<th scope=\"col\"{}>{}{}</th>",
-                         is_text(i) ? " class=\"w\""
-                         : drawn    ? " class=\"p\""
-                                    : "",
+                         attribute("class", drawn        ? "p"
+                                            : is_text(i) ? "w"
+                                                         : ""),
                          isolated(t.headings[i]), drawn ? t.scale : "");
   }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
@@ -184,8 +185,8 @@ void HtmlPage::whole_table(const Table& t) {
           100 * t.bars[r]);
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
-      body_ += fmt::format("<td{}{}{}>{}", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
-                           stack ? " data-l=\"" + xml_shortened(t.headings[i], kLongest) + "\"" : "",
+      body_ += fmt::format("<td{}{}{}>{}", attribute("class", classes(t.text_columns || is_text(i), is_text(i), row[i])),
+                           role("cell"), attribute("data-l", stack ? xml_shortened(t.headings[i], kLongest) : ""),
                            is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
   }
   body_ += "</tbody></table></div>\n";

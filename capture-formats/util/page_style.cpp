@@ -75,8 +75,8 @@ table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:7re
 dd summary{font-size:inherit}summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{.wide{display:block}.phone{display:none}:root{--fg:#000;--soft:#444;--line:#bbb}
 body{max-width:none;padding:0;font-size:10pt}nav,details:not(dd *),.skip{display:none}.scroll{overflow:visible;background:none}
-table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl:not(.env){break-inside:avoid}
-h2,h2+p,.note,caption,thead{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl:not(.env),p{break-inside:avoid}
+h2,h2+p,.note,caption,thead{break-after:avoid}section:has(>h2+details:last-child){display:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )";
 
 }  // namespace fsr

@@ -34,7 +34,7 @@ std::string axis_text(double value) {
 }
 
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
-std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" ,")); }
 
 RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio speeds = paired_ratio(row.pairs(target));

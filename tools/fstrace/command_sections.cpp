@@ -106,7 +106,7 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
     for (size_t i = 0; i < t.rows.size(); ++i) {
       const uint64_t n = i < command.started.size() ? command.started[i] : 0;
       t.rows[i].push_back(n ? count_cell(n) : "0");  // without a value for programs, as most are 0
-      map.cells.push_back({int(i), int(map.names.size()), n});
+      if (n) map.cells.push_back({int(i), int(map.names.size()), n});
       map.most = std::max(map.most, n);
     }
     map.names.push_back(name_of(command));

@@ -101,7 +101,7 @@ def page_holds(text, result):
     dom, _ = pages.browser("probe.html", "--dump-dom")
     faint = re.search("<title>(.*?)</title>", dom)[1]
     case("the page: each bar has an outline, and the verdict is not faint", "true" not in faint and faint.count("false") > len(bars), faint)
-    cells = re.findall(r"<td[^>]*>([^<]*)<", text)
+    cells = re.findall(r"<td[^>]*>([^<]*)(?=<)", text)
     values = [f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for row in result["rows"] for rates in row["rates"] for v in rates if v >= 1]
     case("the page: the values of each round", all(value in cells for value in values), [v for v in values if v not in cells])
     where = result["environment"]
