@@ -231,20 +231,18 @@ double round_seconds(double most, int ticks) {
 
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 
-std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart) {
+void add_rows(const Chart& chart, size_t before, ChartRows& rows) {
   const bool spans = chart.style != ChartStyle::lines;  // the last point only ends the value before
-  std::multimap<double, std::vector<std::string>> rows;
   for (size_t number = 0; number < chart.series.size(); ++number) {
     const std::vector<ChartPoint>& points = chart.series[number].points;
+    std::map<double, size_t> seen;
     for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
       if (!spans && is_gap(points[i])) continue;  // nothing but the place where a line ends
-      auto [at, end] = rows.equal_range(points[i].x);
-      while (at != end && !at->second[number].empty()) ++at;
-      if (at == end) at = rows.emplace_hint(end, points[i].x, std::vector<std::string>(chart.series.size()));
-      at->second[number] = is_gap(points[i]) ? "-" : chart.y_text(points[i].y);
+      std::vector<std::string>& row = rows[{points[i].x, seen[points[i].x]++}];
+      row.resize(before + chart.series.size());
+      row[before + number] = is_gap(points[i]) ? "-" : chart.y_text(points[i].y);
     }
   }
-  return rows;
 }
 
 std::string chart_svg(const Chart& chart) { return Drawing(chart).draw(false); }

@@ -86,8 +86,11 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
 
 std::string chart_svg(const Chart& chart);   // an element with a role and a label for screen readers
 std::string chart_file(const Chart& chart);  // an SVG document
-// Returns the values at each x, in order: a text for each series, "-" for a gap in steps, empty where it has no point.
-std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
+// Rows of a table by x; further ones of one x have numbers.
+using ChartRows = std::map<std::pair<double, size_t>, std::vector<std::string>>;
+// Adds the values at each x in columns behind `before` others, one for each series: "-" for a gap in steps, empty where it has no
+// point.
+void add_rows(const Chart& chart, size_t before, ChartRows& rows);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
 // The same for seconds: from a quarter of a minute on, a round number of minutes, hours or days.

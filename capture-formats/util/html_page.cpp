@@ -201,29 +201,23 @@ void HtmlPage::figure(const std::string& wide, const std::string& narrow, const 
 
 void HtmlPage::charts(const std::vector<Chart>& charts, const std::string& label) {
   Table t{.caption = charts.size() > 1 ? label : charts[0].title, .headings = {charts[0].x_label}, .folded = label};
-  std::multimap<double, std::vector<std::string>> rows;
+  ChartRows rows;
   for (const Chart& chart : charts) {
-    const size_t before = t.headings.size() - 1;
+    add_rows(chart, t.headings.size() - 1, rows);
     for (const ChartSeries& s : chart.series)
       t.headings.push_back(charts.size() == 1 ? (s.name.empty() ? chart.y_label : s.name)
                            : s.name.empty()   ? chart.title
                                               : chart.title + ", " + s.name);
-    for (auto& [x, values] : chart_rows(chart)) {
-      const auto at = charts.size() > 1 ? rows.find(x) : rows.end();
-      std::vector<std::string>& row = at == rows.end() ? rows.emplace(x, std::vector<std::string>(before))->second : at->second;
-      row.insert(row.end(), values.begin(), values.end());
-    }
-    for (auto& [x, row] : rows) row.resize(t.headings.size() - 1);
   }
   const std::vector<std::string>* before = nullptr;
-  const size_t all = rows.size();
-  for (const auto& [x, values] : rows) {
+  for (auto& [at, values] : rows) {
+    values.resize(t.headings.size() - 1);
     if (charts[0].style == ChartStyle::areas && before && values == *before) continue;
     before = &values;
-    t.rows.push_back({charts[0].x_text(x)});
+    t.rows.push_back({charts[0].x_text(at.first)});
     t.rows.back().insert(t.rows.back().end(), values.begin(), values.end());
   }
-  if (t.rows.size() < all) t.caption += ". Left out: rows with the values of the row before";
+  if (t.rows.size() < rows.size()) t.caption += ". Left out: rows with the values of the row before";
   for (const Chart& chart : charts) figure(chart, chart_svg, &chart == &charts.back() ? t : Table{});
 }
 

@@ -70,17 +70,21 @@ Cell shaded(double ratio) {
           shade ? fmt::format("{}{}", shade > 0 ? 'x' : 'y', std::abs(shade)) : ""};
 }
 
+// Leaves `most` sentences, and one that says how many more there are in the table of `what`.
+void shorten(std::vector<std::string>& sentences, size_t most, const char* what) {
+  if (sentences.size() <= most) return;
+  const std::string more = fmt::format("And {} more, in the table of {}.", sentences.size() - most, what);
+  sentences.resize(most);
+  sentences.push_back(more);
+}
+
 class Page {
  public:
   Page(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs), cases_(cases_of(runs)) {}
 
   void write() {
     const HtmlPage::Table ratios = ratios_of_cases();
-    if (decided_.size() > kMostDecided) {
-      const size_t more = decided_.size() - kMostDecided;
-      decided_.resize(kMostDecided);
-      decided_.push_back(fmt::format("And {} more, in the table of ratios.", more));
-    }
+    shorten(decided_, kMostDecided, "ratios");
     verdict();
     cases();
     if (!ratios.rows.empty()) write_ratios(ratios);
@@ -107,10 +111,7 @@ class Page {
                                       label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
     }
     const HtmlPage::Mark mark = bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open;
-    if (const size_t all = reasons.size(); all > kMostReasons) {
-      reasons.resize(kMostReasons);
-      reasons.push_back(fmt::format("And {} more, in the table of all runs.", all - kMostReasons));
-    }
+    shorten(reasons, kMostReasons, "all runs");
     if (running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
     if (others.empty())
       return page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);

@@ -238,6 +238,10 @@ def paper():
             cases.case(f"{name}.html can be printed", pdf.startswith(b"%PDF-") and pdf.count(b"/Type /Page\n") < 12, (len(pdf), pdf.count(b"/Type /Page\n")))
             continue
         cases.case(f"{name}.html can be printed", False)
+    bare = probe("many.html", 1280, """const runs = document.querySelector('#runs');
+        const rules = [...document.styleSheets[0].cssRules].filter(r => r.media && r.media.mediaText == 'print').flatMap(r => [...r.cssRules]);
+        document.title = rules.some(r => r.style.display == 'none' && runs.matches(r.selectorText))""")
+    cases.case("a section that is folded leaves no bare heading on paper", bare == "true", bare)
 
 
 def many():
