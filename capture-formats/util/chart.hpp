@@ -88,8 +88,8 @@ std::string chart_svg(const Chart& chart);   // an element with a role and a lab
 std::string chart_file(const Chart& chart);  // an SVG document
 // Rows of a table by x; further ones of one x have numbers.
 using ChartRows = std::map<std::pair<double, size_t>, std::vector<std::string>>;
-// Adds the values at each x in columns behind `before` others, one for each series: "-" for a gap in steps, empty where it has no
-// point.
+// Adds the values at each x, in a column for each series behind `before` others. "-" is a gap in steps. A text is empty where the
+// series has no point.
 void add_rows(const Chart& chart, size_t before, ChartRows& rows);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);

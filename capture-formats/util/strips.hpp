@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small drawings in the cells of a column of a table: ratios with their intervals and distributions, all on one logarithmic
-// scale, and bars made of parts. No state.
+// Small drawings in the cells of a column of a table. Ratios with their intervals, and distributions, have one logarithmic scale.
+// Bars made of parts have one from 0. No state.
 #pragma once
 
 #include <string>
