@@ -10,6 +10,7 @@
 namespace fsr {
 
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
+constexpr int kTitle = 22;       // its lower end
 constexpr int kKey = 27;         // top of the key
 constexpr int kLine = 16;
 constexpr int kBelowKey = 13;      // from the top of its last line
@@ -79,13 +80,14 @@ std::string shortened(const std::string& text, size_t most) {
 
 std::string xml_shortened(std::string_view bytes, size_t most) { return with_entities(shortened(escape_text(bytes), most)); }
 
-Canvas::Canvas(int width, std::string_view title, bool over_time)
+Canvas::Canvas(int width, std::string_view title, bool over_time, bool titled)
     : width_(width),
       right_(!over_time ? kRight
              : narrow() ? kNearby
                         : kBeside),
+      begin_(titled ? 0 : kTitle),
       title_(xml_text(title)) {
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
+  if (titled) put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
 }
 
 std::string Canvas::finish(double height, bool standalone) const {
@@ -93,8 +95,8 @@ std::string Canvas::finish(double height, bool standalone) const {
                             "<g text-anchor=\"middle\">" + middle_ + "</g>\n<g text-anchor=\"end\">" + end_ + "</g>\n" +
                             (hits_.empty() ? "" : "<g class=\"hit\">" + hits_ + "</g>\n");
   if (!standalone)
-    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}</svg>", width_,
-                       height, title_, drawn);
+    return fmt::format("<svg viewBox=\"0 {} {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}</svg>", begin_,
+                       width_, height - begin_, title_, drawn);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}</svg>\n",

@@ -39,8 +39,9 @@ class Canvas {
   // A drawing for a phone has room for few words and ticks.
   static bool is_narrow(int width) { return width < 500; }
 
-  // `over_time`: the drawing has the margins that all drawings over time share.
-  Canvas(int width, std::string_view title, bool over_time = false);
+  // `over_time`: the drawing has the margins that all drawings over time share. `titled`: false: only screen readers get the
+  // title.
+  Canvas(int width, std::string_view title, bool over_time = false, bool titled = true);
 
   struct KeyEntry {
     std::string css_class, text;
@@ -72,8 +73,8 @@ class Canvas {
   int right() const { return width_ - right_; }
 
  private:
-  const int width_, right_;
-  const std::string title_;  // escaped
+  const int width_, right_, begin_;  // begin_: upper end
+  const std::string title_;          // escaped
   double top_ = 0, bottom_ = 0;
   std::string svg_, grid_, hits_;  // grid_: the lines of a path
   std::string middle_, end_;       // texts by what of them is at their place

@@ -40,7 +40,7 @@ struct Axis {
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x) {
+  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x, chart.titled) {
     double from = HUGE_VAL, to = -HUGE_VAL, least = HUGE_VAL, most = 0;  // least: above 0
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {

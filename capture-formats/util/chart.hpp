@@ -43,6 +43,7 @@ enum class ChartStyle : unsigned char {
 
 struct Chart {
   std::string title, x_label, y_label;
+  bool titled = true;  // false: a caption above the chart has the title, and only screen readers get it
   ChartStyle style = ChartStyle::lines;
   bool log_x = false;                       // x of all points above 0
   bool log_y = false;                       // only points above 0 are drawn

@@ -126,7 +126,7 @@ void HtmlPage::tiles(const Values& tiles) { list("", tiles, false); }
 void HtmlPage::small_multiples(const std::vector<Small>& drawings) {
   body_ += "<div class=\"small\">\n";
   for (const Small& small : drawings)
-    body_ += "<figure>" + (small.name.empty() ? "" : "<figcaption>" + isolated(small.name) + "</figcaption>") + small.drawing +
+    body_ += "<figure><figcaption>" + isolated(small.name) + "</figcaption>" + small.drawing +
              (small.below.empty() ? "" : "<small>" + xml_text(small.below) + "</small>") + "</figure>\n";
   body_ += "</div>\n";
 }

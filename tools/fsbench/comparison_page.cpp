@@ -188,7 +188,8 @@ class PageOfComparison {
     std::vector<HtmlPage::Small> drawings;
     for (const ComparedRow& row : c_.rows) {
       Chart chart{.title = row.name + ", " + row.unit, .x_label = "round", .y_label = row.unit, .log_y = true};
-      chart.width = 300;  // several beside each other
+      chart.titled = false;  // a long title would be cut
+      chart.width = 300;     // several beside each other
       chart.height = 180;
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
@@ -205,7 +206,7 @@ class PageOfComparison {
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
       }
-      drawings.push_back({"", chart_svg(chart)});
+      drawings.push_back({chart.title, chart_svg(chart)});
     }
     page_.small_multiples(drawings);
     page_.table(table);

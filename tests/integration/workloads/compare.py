@@ -126,6 +126,8 @@ def few_rounds():
     times = [row["against"][0] for row in result["rows"] if row["less_is_better"]]
     case("two rounds show no difference", times and not any(a["decided"] for row in result["rows"] for a in row["against"]), result["rows"])
     case("no interval is narrower than a step of the times", all(a["high"] / a["low"] > 1.015 for a in times), times)
+    wrong = pages.faults("two.html")
+    case("no title of a chart is cut, long names included", not wrong, wrong)
     with open("two.html", encoding="utf-8") as page:
         text = page.read()
     case("the headline says so, and how many times are open", re.search(r'<p class="v">. No difference that could be shown.</p>', text)
