@@ -68,6 +68,7 @@ text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-
 @media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}
 table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:7rem;max-width:9rem}
 .stack thead{display:none}.g thead,.g thead tr,.g thead th.p{display:block;width:auto}.g thead th:not(.p){display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
+.stack tbody th:first-child{max-width:none}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
 .stack td.p::before{content:none}.stack td.p{width:auto}.g td,.m td{text-align:left}.g td:not(.p):not(:empty),.m td:not(.w):not(:empty){display:inline-block;margin-right:1rem}
 .g td small{display:inline;margin-left:.3rem}
