@@ -18,6 +18,8 @@ namespace fsr::fsbench {
 
 namespace {
 
+constexpr size_t kMostNamed = 6;  // rows that a sentence of a verdict names
+
 // Returns a number with separators, and with the digits that matter for a comparison.
 std::string number_text(double value) {
   if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
@@ -136,8 +138,12 @@ class PageOfComparison {
                                       {fmt::format("Slower on {}", b), &rates[1]},
                                       {std::string("Not decided"), &rates[2]},
                                       {fmt::format("Response times shorter on {}", b), &times[0]},
-                                      {fmt::format("Response times longer on {}", b), &times[1]}})
-      if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
+                                      {fmt::format("Response times longer on {}", b), &times[1]}}) {
+      if (which->empty()) continue;
+      const size_t named = std::min(which->size(), kMostNamed), more = which->size() - named;
+      sentences.push_back(fmt::format("{}: {}{}.", what, fmt::join(which->begin(), which->begin() + long(named), ", "),
+                                      more ? fmt::format(", and {} more below", more) : ""));
+    }
     if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
     page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : words, sentences,
                   c_.complaints.empty() ? HtmlPage::Link{} : HtmlPage::Link{"complaints", "Runs that did not end well"});

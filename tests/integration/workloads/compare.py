@@ -132,6 +132,7 @@ def few_rounds():
         text = page.read()
     case("the headline says so, and how many times are open", re.search(r'<p class="v">. No difference that could be shown.</p>', text)
          and f"Response times not decided: {len(times)}." in text and "requires 3 rounds or more" in text, text[:900])
+    case("and counts the rates that it does not name", f", and {len(result['rows']) - len(times) - 6} more below.</p>" in text, text[:1500])
 
 
 def every_program():
