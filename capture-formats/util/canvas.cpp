@@ -10,6 +10,7 @@
 namespace fsr {
 
 constexpr int kNarrowTitle = 4;  // its left end, which leaves room for a long one
+constexpr int kTitle = 22;       // its lower end
 constexpr int kKey = 27;         // top of the key
 constexpr int kLine = 16;
 constexpr int kBelowKey = 13;      // from the top of its last line
@@ -41,6 +42,10 @@ std::string size_text(double bytes) { return format_size(uint64_t(std::llround(b
 std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string count_text(double n) {
   return n >= 100 || n == std::floor(n) ? format_count(uint64_t(std::llround(n))) : fmt::format("{:.2f}", n);
+}
+
+static std::string text_at(double x, double y, const std::string& escaped) {
+  return fmt::format("<text x=\"{:.4g}\" y=\"{:.4g}\">{}</text>\n", x, y, escaped);
 }
 
 static std::string with_entities(std::string_view escaped) {
@@ -75,21 +80,23 @@ std::string shortened(const std::string& text, size_t most) {
 
 std::string xml_shortened(std::string_view bytes, size_t most) { return with_entities(shortened(escape_text(bytes), most)); }
 
-Canvas::Canvas(int width, std::string_view title, bool over_time)
+Canvas::Canvas(int width, std::string_view title, bool over_time, bool titled)
     : width_(width),
       right_(!over_time ? kRight
              : narrow() ? kNearby
                         : kBeside),
+      begin_(titled ? 0 : kTitle),
       title_(xml_text(title)) {
-  put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
+  if (titled) put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", narrow() ? kNarrowTitle : left(), title_);
 }
 
 std::string Canvas::finish(double height, bool standalone) const {
   const std::string drawn = (grid_.empty() ? "" : "<path class=\"grid\" d=\"" + grid_ + "\"/>\n") + svg_ +
+                            "<g text-anchor=\"middle\">" + middle_ + "</g>\n<g text-anchor=\"end\">" + end_ + "</g>\n" +
                             (hits_.empty() ? "" : "<g class=\"hit\">" + hits_ + "</g>\n");
   if (!standalone)
-    return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}</svg>", width_,
-                       height, title_, drawn);
+    return fmt::format("<svg viewBox=\"0 {} {} {:.0f}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n{}</svg>", begin_,
+                       width_, height - begin_, title_, drawn);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\" width=\"{0}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n{3}</svg>\n",
@@ -110,10 +117,9 @@ int Canvas::key(const std::vector<KeyEntry>& entries) {
 }
 
 void Canvas::tick_x(double x, std::string_view text, bool line) {
-  if (line) grid_ += fmt::format("M{:.1f} {:.0f}V{:.0f}", x, top_, bottom_);
+  if (line) grid_ += fmt::format("M{:.4g} {:.0f}V{:.0f}", x, top_, bottom_);
   const bool cut = x + kCharacter * double(text.size()) / 2 > width_;  // in the middle of its tick
-  put("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n", cut ? width_ - 1 : x, bottom_ + kTextBelow,
-      cut ? "end" : "middle", xml_text(text));
+  (cut ? end_ : middle_) += text_at(cut ? width_ - 1 : x, bottom_ + kTextBelow, xml_text(text));
 }
 
 void Canvas::tick_y(double y, std::string_view text) {
@@ -121,32 +127,26 @@ void Canvas::tick_y(double y, std::string_view text) {
     grid_ += fmt::format("M{} {:.1f}H{}", left(), y, right());
   else
     axis(y);
-  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, y + 4, xml_text(text));
+  end_ += text_at(left() - 8, y + 4, xml_text(text));
 }
 
 void Canvas::axis(double y) { put("<path class=\"axis\" d=\"M{} {:.1f}H{}\"/>\n", left(), y, right()); }
 
-void Canvas::label_x(std::string_view text, double y) {
-  put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n", (left() + right()) / 2, y, xml_text(text));
-}
+void Canvas::label_x(std::string_view text, double y) { middle_ += text_at((left() + right()) / 2, y, xml_text(text)); }
 
 void Canvas::label_y(std::string_view text) {
   if (narrow()) return;  // the title has to tell
-  put("<text transform=\"translate(14 {:.0f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (top_ + bottom_) / 2,
-      xml_text(text));
+  middle_ +=
+      fmt::format("<text transform=\"translate(14 {:.0f}) rotate(-90)\">{}</text>\n", (top_ + bottom_) / 2, xml_text(text));
 }
 
 void Canvas::hit(double from, double to, std::string_view text) {
-  if (narrow()) return;
-  hits_ += fmt::format("<path d=\"M{0:.0f} {1:.0f}H{2:.0f}V{3:.0f}H{0:.0f}z\"><title>{4}</title></path>\n", from, top_,
-                       std::max(to, from + 1), bottom_, xml_lines(text));
+  hits_ += fmt::format("<path d=\"M{0:.0f} {1:.0f}H{2:.0f}V{3:.0f}H{0:.0f}z\"><title>{4}</title></path>\n", from, top_, to,
+                       bottom_, xml_lines(text));
 }
 
-void Canvas::row(double top, double bottom, const std::string& name, const std::string& more) {
-  put("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left() - 8, (top + bottom) / 2 + 4,
-      xml_shortened(name, size_t((left() - 8) / kCharacter)));
-  frame(top, bottom);
-  hit(left(), right(), name + "\n" + more);
+void Canvas::row(double y, const std::string& name) {
+  end_ += text_at(left() - 8, y + 4, xml_shortened(name, size_t((left() - 8) / kCharacter)));
 }
 
 }  // namespace fsr

@@ -39,8 +39,9 @@ class Canvas {
   // A drawing for a phone has room for few words and ticks.
   static bool is_narrow(int width) { return width < 500; }
 
-  // `over_time`: the drawing has the margins that all drawings over time share.
-  Canvas(int width, std::string_view title, bool over_time = false);
+  // `over_time`: the drawing has the margins that all drawings over time share. `titled`: false: only screen readers get the
+  // title.
+  Canvas(int width, std::string_view title, bool over_time = false, bool titled = true);
 
   struct KeyEntry {
     std::string css_class, text;
@@ -55,12 +56,9 @@ class Canvas {
   void axis(double y);
   void label_x(std::string_view text, double y);
   void label_y(std::string_view text);
-  // Adds a text that appears while the pointer rests between `from` and `to`. Neighbours should be kLeastHit wide, which a
-  // pointer finds.
-  static constexpr int kLeastHit = 18;
+  // Adds a text that appears while the pointer rests between `from` and `to`.
   void hit(double from, double to, std::string_view text);
-  // Writes the name of a row, as much of it as there is room for, and lets it appear with `more` on the row.
-  void row(double top, double bottom, const std::string& name, const std::string& more);
+  void row(double y, const std::string& name);  // its middle; writes as much of the name as there is room for
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
@@ -75,10 +73,11 @@ class Canvas {
   int right() const { return width_ - right_; }
 
  private:
-  const int width_, right_;
-  const std::string title_;  // escaped
+  const int width_, right_, begin_;  // begin_: upper end
+  const std::string title_;          // escaped
   double top_ = 0, bottom_ = 0;
   std::string svg_, grid_, hits_;  // grid_: the lines of a path
+  std::string middle_, end_;       // texts by what of them is at their place
 };
 
 }  // namespace fsr

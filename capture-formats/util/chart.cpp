@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "util/units.hpp"
@@ -15,6 +16,7 @@ namespace fsr {
 namespace {
 
 constexpr int kBottom = 52;
+constexpr double kHit = 24;       // units that a pointer finds
 constexpr double kEmptyAxis = 5;  // its end if all values are 0: its ticks have different texts
 constexpr size_t kDotted = 60;    // points of a line, at most, each of which has a dot
 
@@ -22,65 +24,77 @@ double step_of(double most, int ticks, bool binary) {
   return binary ? std::exp2(std::ceil(std::log2(most / ticks))) : round_step(most, ticks);
 }
 
+// An axis from `low` to `high`, with a tick at each multiple of `step`, or at each power of it on a logarithmic axis.
+struct Axis {
+  double low, high, step;
+  bool log = false;
+  double share(double v) const { return log ? std::log(v / low) / std::log(high / low) : (v - low) / (high - low); }
+  std::vector<double> ticks() const {
+    const auto place = [this](double v) { return log ? std::log(v) / std::log(step) : v / step; };
+    std::vector<double> all;
+    for (long i = std::lround(std::ceil(place(low) - 1e-9)); double(i) <= place(high) + 1e-9; ++i)
+      all.push_back(log ? std::pow(step, i) : double(i) * step);
+    return all;
+  }
+};
+
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x) {
+  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x, chart.titled) {
+    double from = HUGE_VAL, to = -HUGE_VAL, least = HUGE_VAL, most = 0;  // least: above 0
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points) {
-        from_ = std::min(from_, p.x);
-        to_ = std::max(to_, p.x);
+        from = std::min(from, p.x);
+        to = std::max(to, p.x);
         if (is_gap(p)) continue;
         any_ = true;
-        most_ = std::max(most_, p.y);
-        if (p.y > 0) least_ = std::min(least_, p.y);
+        most = std::max(most, p.y);
+        if (p.y > 0) least = std::min(least, p.y);
       }
-    if (from_ > to_) from_ = to_ = 0;  // no point
-    if (!chart.log_x) {
-      from_ = std::min(from_, 0.0);
-      const double length = std::max(to_ - from_, 1e-9);
-      const int ticks = narrow() ? 3 : 8;
-      step_x_ = chart.time_x ? round_seconds(length, ticks) : step_of(length, ticks, chart.binary_x);
-      to_ = std::max(to_, from_ + 1e-9);
-      if (chart.style == ChartStyle::lines) to_ = std::ceil(to_ / step_x_) * step_x_;
-    } else {
-      to_ = std::max(to_, from_ * 10);
-    }
-    if (chart.log_y) {
-      // Whole decades.
-      least_ = std::pow(10, std::floor(std::log10(least_ < HUGE_VAL ? least_ : 1) + 1e-9));
-      most_ = std::max(least_ * 10, std::pow(10, std::ceil(std::log10(std::max(most_, least_)) - 1e-9)));
-      return;
-    }
-    most_ = std::max(most_, chart.least_y);
-    if (most_ <= 0) most_ = kEmptyAxis;
-    step_y_ = step_of(most_, 5, chart.binary_y);
-    most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
+    if (!any_) return;
+    x_ = chart.log_x ? log_x_axis(from, to) : x_axis(std::min(from, 0.0), to);
+    y_ = chart.log_y ? log_y_axis(least < HUGE_VAL ? least : 1, most) : y_axis(std::max(most, chart.least_y));
   }
 
   std::string draw(bool standalone) {
     key();
     canvas_.frame(top_, bottom());
-    if (!any_) {
-      canvas_.put("<text x=\"{}\" y=\"{:.0f}\" text-anchor=\"middle\">no values</text>\n", (canvas_.left() + canvas_.right()) / 2,
-                  (top_ + bottom()) / 2);
-      return canvas_.finish(chart_.height, standalone);
+    if (any_) {
+      axes();
+      for (size_t i = 0; i < chart_.series.size(); ++i) chart_.style == ChartStyle::columns ? columns(i) : lines(i);
+      if (!canvas_.narrow()) hits();
+    } else {
+      canvas_.label_x("no values", (top_ + bottom()) / 2);
     }
-    axes();
-    for (size_t i = 0; i < chart_.series.size(); ++i) chart_.style == ChartStyle::columns ? columns(i) : lines(i);
-    hits();
     return canvas_.finish(chart_.height, standalone);
   }
 
  private:
-  double x(double v) const {
-    const double part = chart_.log_x ? std::log(v / from_) / std::log(to_ / from_) : (v - from_) / (to_ - from_);
-    return canvas_.left() + part * (canvas_.right() - canvas_.left());
+  Axis x_axis(double low, double high) const {
+    const double length = std::max(high - low, 1e-9);
+    const int ticks = canvas_.narrow() ? 3 : 8;
+    const double step = chart_.time_x ? round_seconds(length, ticks) : step_of(length, ticks, chart_.binary_x);
+    high = std::max(high, low + 1e-9);
+    return {low, chart_.style == ChartStyle::lines ? std::ceil(high / step) * step : high, step};
   }
-  double y(double v) const {
-    const double part = chart_.log_y ? std::log(std::max(v, least_) / least_) / std::log(most_ / least_) : v / most_;
-    return bottom() - part * (bottom() - top_);
+  Axis log_x_axis(double low, double high) const {
+    high = std::max(high, low * 10);
+    double factor = chart_.binary_x ? 16 : 10;
+    while (std::log(high / low) / std::log(factor) > (canvas_.narrow() ? 4 : 12)) factor *= factor;
+    return {low, high, factor, true};
   }
-  bool narrow() const { return Canvas::is_narrow(chart_.width); }
+  Axis y_axis(double most) const {
+    if (most <= 0) most = kEmptyAxis;
+    const double step = step_of(most, 5, chart_.binary_y);
+    return {0, std::ceil(most / step - 1e-9) * step, step};
+  }
+  static Axis log_y_axis(double least, double most) {  // whole decades
+    const double low = std::pow(10, std::floor(std::log10(least) + 1e-9));
+    return {low, std::max(low * 10, std::pow(10, std::ceil(std::log10(std::max(most, low)) - 1e-9))), 10, true};
+  }
+
+  double x(double v) const { return canvas_.left() + x_.share(v) * (canvas_.right() - canvas_.left()); }
+  double y(double v) const { return bottom() - y_.share(v) * (bottom() - top_); }
   double bottom() const { return chart_.height - kBottom; }
   int colour(size_t number) const { return chart_.series[number].colour < 0 ? int(number) : chart_.series[number].colour; }
 
@@ -93,21 +107,9 @@ class Drawing {
     top_ = canvas_.key(entries);
   }
 
-  void tick_x(double v) { canvas_.tick_x(x(v), chart_.x_text(v), true); }
-  void tick_y(double v) { canvas_.tick_y(y(v), chart_.y_text(v)); }
   void axes() {
-    if (chart_.log_x) {
-      double factor = chart_.binary_x ? 16 : 10;
-      while (std::log(to_ / from_) / std::log(factor) > (narrow() ? 4 : 12)) factor *= factor;
-      for (double v = std::pow(factor, std::ceil(std::log(from_) / std::log(factor) - 1e-9)); v <= to_ * (1 + 1e-9); v *= factor)
-        tick_x(v);
-    } else {
-      for (double v = std::ceil(from_ / step_x_) * step_x_; v <= to_ + step_x_ * 1e-9; v += step_x_) tick_x(v);
-    }
-    if (chart_.log_y)
-      for (double v = least_; v <= most_ * (1 + 1e-9); v *= 10) tick_y(v);
-    else
-      for (int i = 0; i * step_y_ <= most_ * (1 + 1e-9); ++i) tick_y(i * step_y_);
+    for (double v : x_.ticks()) canvas_.tick_x(x(v), chart_.x_text(v), true);
+    for (double v : y_.ticks()) canvas_.tick_y(y(v), chart_.y_text(v));
     canvas_.label_x(chart_.x_label, chart_.height - 10);
     canvas_.label_y(chart_.y_label);
   }
@@ -115,84 +117,90 @@ class Drawing {
   // Draws columns on those of the series before.
   void columns(size_t number) {
     const std::vector<ChartPoint>& points = chart_.series[number].points;
+    std::string path;
     for (size_t i = 0; i + 1 < points.size(); ++i) {
       double base = 0;
       for (size_t below = 0; below < number; ++below) base += chart_.series[below].points[i].y;
+      const double left = x(points[i].x), low = y(base), width = std::max(0.5, x(points[i + 1].x) - left - 0.5);
       if (points[i].y > 0)
-        canvas_.put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"s{}\"/>\n", x(points[i].x),
-                    y(base + points[i].y), std::max(0.5, x(points[i + 1].x) - x(points[i].x) - 0.5),
-                    y(base) - y(base + points[i].y), colour(number));
+        path += fmt::format("M{:.4g} {:.4g}h{:.4g}V{:.4g}h-{:.4g}z", left, low, width, y(base + points[i].y), width);
     }
+    canvas_.put("<path class=\"c s{}\" d=\"{}\"/>\n", colour(number), path);
   }
 
   // Draws the points between two gaps as one line, and a point alone as a dot.
   void lines(size_t number) {
     const ChartSeries& series = chart_.series[number];
     const bool steps = chart_.style == ChartStyle::areas;
-    auto text = [&](double at) {
-      return fmt::format("{:.{}f}", at, steps ? 0 : 1);
-    };  // steps have no slopes, which rounding would bend
-    // Returns the height of a point; empty: a gap, as is a zero on a logarithmic axis.
-    auto height = [&](size_t i) {
+    const double unit = steps ? 1 : 0.1;  // of rounded places; it would bend the slopes that steps have not
+    auto rounded = [unit](double at) { return std::round(at / unit) * unit; };
+    // Returns the height of a point; none: a gap, as is a zero on a logarithmic axis.
+    auto height = [&](size_t i) -> std::optional<double> {
       const double value = i < series.points.size() ? series.points[i].y : kGap;
-      return std::isnan(value) || (chart_.log_y && value <= 0) ? "" : text(y(value));
+      if (std::isnan(value) || (chart_.log_y && value <= 0)) return std::nullopt;
+      return rounded(y(value));
     };
-    std::string line, areas, begin, last;  // begin: where the last part of the line begins; last: height
-    size_t part = 0;
+    std::string line, areas;
+    size_t part = 0;             // where the last part of `line` begins
+    double begin = 0, at = 0;    // x of its begin, and of its end
+    std::optional<double> last;  // its height at the end; none: it has ended
     for (size_t i = 0; i < series.points.size(); ++i) {
-      const std::string here = text(x(series.points[i].x)), high = height(i);
-      if (last.empty() && !high.empty())
-        part = line.size(), begin = here, line += "M" + here + " " + high;
+      const double here = rounded(x(series.points[i].x));
+      const std::optional<double> high = height(i);
+      if (!last && high)
+        part = line.size(), begin = at = here, line += fmt::format("M{:g} {:g}", here, *high);
       else if (steps && high != last)
-        line += "H" + here + (high.empty() ? "" : "V" + high);
-      else if (!high.empty() && !steps)
-        line += "L" + here + " " + high;
-      if (high.empty() && !last.empty() && series.filled)
-        areas += line.substr(part) + fmt::format("V{:.0f}H{}z", bottom(), begin);
-      if (!steps && !high.empty() && (series.points.size() <= kDotted || (last.empty() && height(i + 1).empty())))
-        dot(series, colour(number), here, high);
+        line += (here > at || !high ? fmt::format("h{:g}", here - at) : "") + (high ? fmt::format("v{:g}", *high - *last) : ""),
+            at = here;
+      else if (high && !steps)
+        line += fmt::format("l{:g} {:g}", here - at, *high - *last), at = here;
+      if (!high && last && series.filled) areas += line.substr(part) + fmt::format("V{:.0f}H{:g}z", bottom(), begin);
+      if (!steps && high && (series.points.size() <= kDotted || (!last && !height(i + 1))))
+        dot(series, colour(number), here, *high);
       last = high;
     }
     if (!areas.empty()) canvas_.put("<path class=\"s{} fill\" d=\"{}\"/>\n", colour(number), areas);
     if (!line.empty()) canvas_.put("<path class=\"l s{}{}\" d=\"{}\"/>\n", colour(number), series.thin ? " thin" : "", line);
   }
 
-  void dot(const ChartSeries& series, int colour, const std::string& x, const std::string& y) {
+  void dot(const ChartSeries& series, int colour, double x, double y) {
     const int radius = series.thin ? 2 : 3;
     if (series.square)
-      canvas_.put("<path class=\"s{0}\" d=\"M{1} {2}m-{3} -{3}h{4}v{4}h-{4}z\"/>\n", colour, x, y, radius, 2 * radius);
+      canvas_.put("<path class=\"s{0}\" d=\"M{1:g} {2:g}m-{3} -{3}h{4}v{4}h-{4}z\"/>\n", colour, x, y, radius, 2 * radius);
     else
-      canvas_.put("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"s{}\"/>\n", x, y, radius, colour);
+      canvas_.put("<circle cx=\"{:g}\" cy=\"{:g}\" r=\"{}\" class=\"s{}\"/>\n", x, y, radius, colour);
   }
 
-  // Columns from top to bottom, each with the values of all series there, from the least to the highest.
+  // Adds a text for each stretch that a pointer finds, with the values of all series there, from the least to the highest.
   void hits() {
-    if (narrow()) return;
-    const bool spans = chart_.style != ChartStyle::lines;
-    std::map<double, std::vector<std::pair<double, double>>> all;  // by x, for each series
+    struct Stretch {
+      double from, to;
+      std::vector<std::pair<double, double>> values;
+    };
+    std::map<int, Stretch> stretches;
+    const bool spans = chart_.style != ChartStyle::lines;  // the last point only ends the value before
     for (size_t number = 0; number < chart_.series.size(); ++number)
       for (size_t i = 0; i + (spans ? 1 : 0) < chart_.series[number].points.size(); ++i) {
         const ChartPoint& p = chart_.series[number].points[i];
-        auto& values = all.try_emplace(p.x, chart_.series.size(), std::pair(HUGE_VAL, -HUGE_VAL)).first->second;
-        if (!is_gap(p)) values[number] = {std::min(values[number].first, p.y), std::max(values[number].second, p.y)};
+        const Stretch empty{p.x, p.x, std::vector(chart_.series.size(), std::pair(HUGE_VAL, -HUGE_VAL))};
+        Stretch& its = stretches.try_emplace(int((x(p.x) - canvas_.left()) / kHit), empty).first->second;
+        its.from = std::min(its.from, p.x);
+        its.to = std::max(its.to, spans ? chart_.series[number].points[i + 1].x : p.x);
+        auto& [low, high] = its.values[number];
+        if (!is_gap(p)) low = std::min(low, p.y), high = std::max(high, p.y);
       }
-    for (auto at = all.begin(), next = at; at != all.end(); at = next) {
-      auto& values = at->second;
-      for (++next; next != all.end() && x(next->first) - x(at->first) < Canvas::kLeastHit; ++next)
-        for (size_t i = 0; i < values.size(); ++i)
-          values[i] = {std::min(values[i].first, next->second[i].first), std::max(values[i].second, next->second[i].second)};
-      const double last = !spans ? std::prev(next)->first : next != all.end() ? next->first : to_;
-      std::string text = chart_.x_text(at->first) + (last > at->first ? " to " + chart_.x_text(last) : "");
-      const size_t empty = text.size();
-      for (size_t i = 0; i < values.size(); ++i) {
-        const auto [low, high] = values[i];
+    for (const auto& [place, its] : stretches) {
+      std::string text;
+      for (size_t i = 0; i < its.values.size(); ++i) {
+        const auto [low, high] = its.values[i];
         if (low > high) continue;
         const std::string least = chart_.y_text(low), most = chart_.y_text(high), name = chart_.series[i].name;
         text += "\n" + (name.empty() ? "" : name + ": ") + least + (most == least ? "" : " to " + most);
       }
-      if (text.size() == empty) continue;                       // a gap
-      const double beside = spans ? 0 : Canvas::kLeastHit / 2;  // of a point
-      canvas_.hit(x(at->first) - beside, x(last) + beside, text);
+      if (text.empty()) continue;                  // a gap
+      const double beside = spans ? 0 : kHit / 2;  // of a point
+      canvas_.hit(x(its.from) - beside, x(its.to) + beside,
+                  chart_.x_text(its.from) + (its.to > its.from ? " to " + chart_.x_text(its.to) : "") + text);
     }
   }
 
@@ -200,7 +208,7 @@ class Drawing {
   Canvas canvas_;
   int top_ = 40;      // of the axes
   bool any_ = false;  // a point has a value
-  double from_ = HUGE_VAL, to_ = -HUGE_VAL, least_ = HUGE_VAL, most_ = 0, step_x_ = 1, step_y_ = 1;
+  Axis x_{}, y_{};
 };
 
 }  // namespace
@@ -223,20 +231,18 @@ double round_seconds(double most, int ticks) {
 
 bool is_gap(const ChartPoint& point) { return std::isnan(point.y); }
 
-std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart) {
+void add_rows(const Chart& chart, size_t before, ChartRows& rows) {
   const bool spans = chart.style != ChartStyle::lines;  // the last point only ends the value before
-  std::multimap<double, std::vector<std::string>> rows;
   for (size_t number = 0; number < chart.series.size(); ++number) {
     const std::vector<ChartPoint>& points = chart.series[number].points;
+    std::map<double, size_t> seen;
     for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
       if (!spans && is_gap(points[i])) continue;  // nothing but the place where a line ends
-      auto [at, end] = rows.equal_range(points[i].x);
-      while (at != end && !at->second[number].empty()) ++at;
-      if (at == end) at = rows.emplace_hint(end, points[i].x, std::vector<std::string>(chart.series.size()));
-      at->second[number] = is_gap(points[i]) ? "–" : chart.y_text(points[i].y);
+      std::vector<std::string>& row = rows[{points[i].x, seen[points[i].x]++}];
+      row.resize(before + chart.series.size());
+      row[before + number] = is_gap(points[i]) ? "-" : chart.y_text(points[i].y);
     }
   }
-  return rows;
 }
 
 std::string chart_svg(const Chart& chart) { return Drawing(chart).draw(false); }

@@ -2,8 +2,7 @@
 // Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page.
 //
 // Colours are classes: s0, s1, ... for the series, grid and axis for the rest. A file of its own carries a style for them; a page
-// brings its own (dark mode). Every point has a text that appears while the pointer rests on its part of the chart; no script is
-// needed. No state.
+// brings its own (dark mode). Values appear while the pointer rests on their part of a wide chart; no script is needed. No state.
 #pragma once
 
 #include <functional>
@@ -44,6 +43,7 @@ enum class ChartStyle : unsigned char {
 
 struct Chart {
   std::string title, x_label, y_label;
+  bool titled = true;  // false: a caption above the chart has the title, and only screen readers get it
   ChartStyle style = ChartStyle::lines;
   bool log_x = false;                       // x of all points above 0
   bool log_y = false;                       // only points above 0 are drawn
@@ -87,8 +87,11 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
 
 std::string chart_svg(const Chart& chart);   // an element with a role and a label for screen readers
 std::string chart_file(const Chart& chart);  // an SVG document
-// Returns the values at each x, in order: a text for each series, "–" for a gap in steps, empty where it has no point.
-std::multimap<double, std::vector<std::string>> chart_rows(const Chart& chart);
+// Rows of a table by x; further ones of one x have numbers.
+using ChartRows = std::map<std::pair<double, size_t>, std::vector<std::string>>;
+// Adds the values at each x, in a column for each series behind `before` others. "-" is a gap in steps. A text is empty where the
+// series has no point.
+void add_rows(const Chart& chart, size_t before, ChartRows& rows);
 // Returns a round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten.
 double round_step(double most, int ticks);
 // The same for seconds: from a quarter of a minute on, a round number of minutes, hours or days.

@@ -113,17 +113,15 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
   from = std::max(from, 1.0);
   to = std::max(to, from * 2);
   for (const NamedHistogram& h : histograms) {
+    std::vector<double> shares(kSteps + 1);  // of values up to each point, without those up to the one before
+    h.histogram->each_bucket([&](int64_t, int64_t high, uint64_t n) {
+      const double place = kSteps * std::log(double(std::min(high, h.histogram->max())) / from) / std::log(to / from);
+      shares[size_t(std::clamp(std::ceil(place - 1e-6), 0.0, double(kSteps)))] += double(n) / double(h.histogram->count());
+    });
     ChartSeries series{h.name, {}};
-    std::vector<std::pair<double, uint64_t>> buckets;  // upper edge, how many
-    h.histogram->each_bucket(
-        [&](int64_t, int64_t high, uint64_t n) { buckets.emplace_back(double(std::min(high, h.histogram->max())), n); });
-    uint64_t sum = 0;
-    size_t next = 0;
-    for (int i = 0; i <= kSteps; ++i) {
-      const double x = from * std::pow(to / from, double(i) / kSteps);
-      while (next < buckets.size() && (buckets[next].first <= x * (1 + 1e-9) || i == kSteps)) sum += buckets[next++].second;
-      series.points.push_back({x, h.histogram->count() ? double(sum) / double(h.histogram->count()) : 0});
-    }
+    double sum = 0;
+    for (int i = 0; i <= kSteps; ++i)
+      series.points.push_back({from * std::pow(to / from, double(i) / kSteps), sum += shares[size_t(i)]});
     chart.series.push_back(std::move(series));
   }
   return chart;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -13,92 +14,60 @@ namespace fsr {
 
 namespace {
 
-constexpr int kClasses = 6;                                               // of counts, each with a colour
-constexpr int kTicks = 8, kFewTicks = 3;                                  // of the time
-constexpr double kBucket = 9;                                             // units of height
-constexpr double kField = 12, kFieldLine = 14, kBar = 14, kBarLine = 20;  // heights, and from one to the next
-constexpr int kAbove = 12, kBelow = 40;                                   // a drawing over time
+constexpr size_t kClasses = 6;                                   // of counts, each with a colour
+constexpr int kTicks = 8, kFewTicks = 3;                         // of the time
+constexpr double kBucket = 9, kNamedField = 12, kNamedRow = 14;  // heights; kNamedRow: from one to the next
+constexpr int kAbove = 12, kBelow = 40;
 constexpr int kMargin = 6;
 
-// A drawing over time of fields whose colour tells how much is in them, with its key.
-class Fields {
- public:
-  // `stretch`, `end`: seconds that a field is long, and at the right end; above 0. `most`: the highest count.
-  Fields(int width, const std::string& title, double stretch, double end, uint64_t most)
-      : canvas(width, title, true), stretch_(stretch), end_(end), most_(most) {
-    std::vector<Canvas::KeyEntry> entries;
-    for (int i = 0; i < kClasses; ++i) {
-      const std::string text = count_text(std::ceil(begin_of(i)));
-      if (i + 1 == kClasses || text != count_text(std::ceil(begin_of(i + 1))))  // else no count has this class
-        entries.push_back({fmt::format("h{}", i), text});
-    }
-    entries.back().text += " or more";
-    top = canvas.key(entries);
-  }
+double seconds_of(const HeatMap& map) { return std::max(map.end, 1e-9); }
 
-  double x(double column) const {
-    return canvas.left() + std::min(1.0, column * stretch_ / end_) * (canvas.right() - canvas.left());
-  }
-  // Adds a field, unless its count is 0. Fields of a row come one after another. `y`: middle of the row.
-  void add(int column, double y, uint64_t count) {
-    int number = 0;
-    while (number + 1 < kClasses && double(count) >= begin_of(number + 1)) ++number;
-    if (!count) return;
-    if (y != y_ || column != to_ || number != class_) {
-      end_run();
-      y_ = y, class_ = number, from_ = column;
-    }
-    to_ = column + 1;
-  }
-  // Writes all fields that were added.
-  void write(double height) {
-    end_run();
-    canvas.put("<g transform=\"translate({} 0) scale({:.5f} 1)\" stroke-width=\"{:.0f}\" shape-rendering=\"crispEdges\">",
-               canvas.left(), (canvas.right() - canvas.left()) * stretch_ / end_, height);
-    for (size_t i = 0; i < paths_.size(); ++i)
-      if (!paths_[i].d.empty()) canvas.put("<path class=\"h{}\" d=\"{}\"/>", i, paths_[i].d);
-    canvas.put("</g>\n");
-  }
-  void axis(std::string_view label, double label_y) {
-    const double step = round_seconds(end_, canvas.narrow() ? kFewTicks : kTicks);
-    for (double at = 0; at <= end_ * (1 + 1e-9); at += step) canvas.tick_x(x(at / stretch_), duration_text(at * 1e9), false);
-    canvas.label_x(label, label_y);
-  }
-  std::string span_text(int from, int to) const {  // of columns
-    return duration_text(from * stretch_ * 1e9) + " to " + duration_text(std::min(to * stretch_, end_) * 1e9);
-  }
+// Returns the count with which a class begins: most^(1/6) times that of the class before.
+double begin_of(size_t number, uint64_t most) { return std::pow(double(std::max<uint64_t>(most, 2)), double(number) / kClasses); }
 
-  Canvas canvas;
-  int top = 0;  // below the key
+int write_key(Canvas& canvas, uint64_t most) {
+  std::vector<Canvas::KeyEntry> entries;
+  for (size_t i = 0; i < kClasses; ++i) {
+    const std::string text = count_text(std::ceil(begin_of(i, most)));
+    if (i + 1 == kClasses || text != count_text(std::ceil(begin_of(i + 1, most))))  // else no count has this class
+      entries.push_back({fmt::format("h{}", i), text});
+  }
+  entries.back().text += " or more";
+  return canvas.key(entries);
+}
 
- private:
+// Writes the fields of each class as a path, whose unit is a column. `middle`: returns y of a row.
+void write_fields(Canvas& canvas, const HeatMap& map, double height, const std::function<double(int)>& middle) {
   struct Path {
     std::string d;
-    double y = -1;
-    int column = 0;  // where it ends
+    int row = -1, column = 0;  // where it ends
   };
-  // Each class begins at most^(1/6) times the count of the one before.
-  double begin_of(int number) const { return std::pow(double(std::max<uint64_t>(most_, 2)), double(number) / kClasses); }
-  // Adds the run of fields of one class to its path, in stretches from the left.
-  void end_run() {
-    if (from_ == to_) return;
-    Path& path = paths_[size_t(class_)];
-    path.d += path.y == y_ ? fmt::format("m{} 0", from_ - path.column) : fmt::format("M{} {:g}", from_, y_);
+  std::array<Path, kClasses> paths;
+  auto class_of = [&map](uint64_t count) {
+    size_t number = 0;
+    while (number + 1 < kClasses && double(count) >= begin_of(number + 1, map.most)) ++number;
+    return number;
+  };
+  const double columns = seconds_of(map) / map.stretch;
+  for (size_t i = 0, next = 0; i < map.cells.size(); i = next) {
+    const HeatMap::Cell& from = map.cells[i];
+    const size_t number = class_of(from.count);
+    auto goes_on = [&](const HeatMap::Cell& cell) {  // fields beside each other are one
+      return cell.bucket == from.bucket && cell.column == from.column + int(next - i) && class_of(cell.count) == number;
+    };
+    for (next = i + 1; next < map.cells.size() && goes_on(map.cells[next]);) ++next;
+    Path& path = paths[number];
+    path.d += path.row == from.bucket ? fmt::format("m{} 0", from.column - path.column)
+                                      : fmt::format("M{} {:g}", from.column, middle(from.bucket));
+    path.row = from.bucket, path.column = from.column + int(next - i);
     // Half a column stands for a field that begins at the very end.
-    path.d += fmt::format("h{:.4g}", std::max(0.5, std::min<double>(to_, end_ / stretch_) - from_));
-    path.y = y_, path.column = to_, from_ = to_;
+    path.d += fmt::format("h{:.4g}", std::max(0.5, std::min<double>(path.column, columns) - from.column));
   }
-
-  const double stretch_, end_;
-  const uint64_t most_;
-  double y_ = -1;
-  int class_ = 0, from_ = 0, to_ = 0;  // of the run
-  std::array<Path, kClasses> paths_;
-};
-
-// Returns the text of the time at which a bucket begins, or ends if it is the one before.
-std::string bound_text(int bucket) {
-  return bucket > HeatMap::kLastBucket ? "more" : log_time_text(std::pow(10, double(bucket) / HeatMap::kPerDecade));
+  canvas.put("<g transform=\"translate({} 0) scale({:.5f} 1)\" stroke-width=\"{:.0f}\" shape-rendering=\"crispEdges\">",
+             canvas.left(), (canvas.right() - canvas.left()) / columns, height);
+  for (size_t i = 0; i < kClasses; ++i)
+    if (!paths[i].d.empty()) canvas.put("<path class=\"h{}\" d=\"{}\"/>", i, paths[i].d);
+  canvas.put("</g>\n");
 }
 
 }  // namespace
@@ -154,86 +123,35 @@ void share_scales(std::vector<HeatMap>& maps, int columns) {
 }
 
 std::string heat_map_svg(const HeatMap& map) {
-  Fields fields(map.width, map.title, map.stretch, map.end, map.most);
-  Canvas& canvas = fields.canvas;
-  const double top = fields.top + kAbove, bottom = top + kBucket * (map.last + 1 - map.first);
-  auto y = [&](int bucket) { return bottom - kBucket * (bucket - map.first); };  // of its lower bound
+  const bool named = !map.names.empty();
+  const double row = named ? kNamedRow : kBucket, height = named ? kNamedField : kBucket;
+  Canvas canvas(map.width, map.title, true);
+  const double top = write_key(canvas, map.most) + (named ? 0 : kAbove);
+  const double bottom = top + row * (named ? double(map.names.size()) : map.last + 1 - map.first);
+  auto low = [&](int bucket) { return bottom - row * (bucket - map.first); };  // y of its lower bound
+  auto middle = [&](int number) { return named ? top + row * number + height / 2 : low(number) - height / 2; };
   canvas.frame(top, bottom);
-  std::map<int, HeatMap::Counts> columns;
-  for (const HeatMap::Cell& cell : map.cells) {
-    fields.add(cell.column, y(cell.bucket) - kBucket / 2, cell.count);
-    columns[cell.column][size_t(cell.bucket)] += cell.count;
+  write_fields(canvas, map, height, middle);
+  for (size_t i = 0; i < map.names.size(); ++i) canvas.row(middle(int(i)), map.names[i]);
+  if (named) {
+    canvas.axis(bottom);
+  } else {
+    const auto [rows, sum] = row_sums(map);
+    const double room = (map.width - canvas.right() - 2 * kMargin) / double(sum) / map.most_share;
+    std::string shares;
+    for (int bucket = map.first; bucket <= map.last; ++bucket)
+      if (const uint64_t count = rows[size_t(bucket)])
+        shares += fmt::format("M{} {:.0f}h{:.1f}", canvas.right() + kMargin, middle(bucket), std::max(0.5, room * double(count)));
+    canvas.put("<path class=\"s{}\" stroke-width=\"{}\" d=\"{}\"/>\n", map.colour, kBucket - 2, shares);
+    for (int bucket = map.first; bucket <= map.last + 1; bucket += HeatMap::kPerDecade)
+      canvas.tick_y(low(bucket),
+                    bucket > HeatMap::kLastBucket ? "more" : log_time_text(std::pow(10, bucket / HeatMap::kPerDecade)));
   }
-  fields.write(kBucket);
-  const auto [rows, sum] = row_sums(map);
-  std::string shares;
-  for (int bucket = map.first; bucket <= map.last; ++bucket)
-    if (const uint64_t count = rows[size_t(bucket)])
-      shares +=
-          fmt::format("M{} {:.0f}h{:.1f}", canvas.right() + kMargin, y(bucket) - kBucket / 2,
-                      std::max(0.5, (map.width - canvas.right() - 2 * kMargin) * double(count) / double(sum) / map.most_share));
-  canvas.put("<path class=\"s{}\" stroke-width=\"{}\" d=\"{}\"/>\n", map.colour, kBucket - 2, shares);
-  for (int bucket = map.first; bucket <= map.last + 1; bucket += HeatMap::kPerDecade)
-    canvas.tick_y(y(bucket), bound_text(bucket));
-  fields.axis(map.x_label, bottom + 34);
-  for (auto at = columns.begin(), next = at; at != columns.end(); at = next) {
-    HeatMap::Counts counts{};
-    for (; next != columns.end() && fields.x(next->first) - fields.x(at->first) < Canvas::kLeastHit; ++next)
-      for (size_t i = 0; i < counts.size(); ++i) counts[i] += next->second[i];
-    const int end = std::prev(next)->first + 1;
-    const auto used = [](uint64_t count) { return count > 0; };
-    const long low = std::find_if(counts.begin(), counts.end(), used) - counts.begin();
-    const long high = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
-    canvas.hit(fields.x(at->first), fields.x(end),
-               fmt::format("{}\n{} operations\n{} to {}", fields.span_text(at->first, end),
-                           count_text(double(std::accumulate(counts.begin(), counts.end(), uint64_t(0)))), bound_text(int(low)),
-                           bound_text(int(high))));
-  }
+  const double end = seconds_of(map), step = round_seconds(end, canvas.narrow() ? kFewTicks : kTicks);
+  for (double at = 0; at <= end * (1 + 1e-9); at += step)
+    canvas.tick_x(canvas.left() + std::min(1.0, at / end) * (canvas.right() - canvas.left()), duration_text(at * 1e9), false);
+  canvas.label_x(map.x_label, bottom + 34);
   return canvas.finish(bottom + kBelow);
-}
-
-std::string activity_rows_svg(const ActivityRows& rows) {
-  uint64_t most = 0;
-  for (const ActivityRows::Line& line : rows.lines)
-    for (uint64_t count : line.counts) most = std::max(most, count);
-  Fields fields(rows.width, rows.title, rows.stretch, std::max(rows.end, 1e-9), most);
-  Canvas& canvas = fields.canvas;
-  double y = fields.top;
-  for (const ActivityRows::Line& line : rows.lines) {
-    canvas.row(y, y + kField, line.name, line.more);
-    for (size_t i = 0; i < line.counts.size(); ++i) fields.add(int(i), y + kField / 2, line.counts[i]);
-    y += kFieldLine;
-  }
-  fields.write(kField);
-  canvas.frame(fields.top, y);
-  canvas.axis(y);
-  fields.axis(rows.x_label, y + 34);
-  return canvas.finish(y + kBelow);
-}
-
-std::string stacked_bars_svg(const StackedBars& bars) {
-  auto sum_of = [](const StackedBars::Bar& bar) { return std::accumulate(bar.values.begin(), bar.values.end(), 0.0); };
-  std::vector<Canvas::KeyEntry> key;
-  for (size_t i = 0; i < bars.parts.size(); ++i) key.push_back({fmt::format("s{}", i), bars.parts[i]});
-  double most = 1e-9;
-  size_t longest = 0;
-  for (const StackedBars::Bar& bar : bars.bars) most = std::max(most, sum_of(bar)), longest = std::max(longest, bar.text.size());
-  Canvas canvas(bars.width, bars.title);
-  double y = canvas.key(key);
-  const double room = canvas.right() - canvas.left() - Canvas::kCharacter * double(longest) - kMargin;
-  for (const StackedBars::Bar& bar : bars.bars) {
-    canvas.row(y, y + kBar, bar.name, bar.more);
-    double x = canvas.left();
-    for (size_t i = 0; i < bar.values.size(); ++i) {
-      const double width = bar.values[i] / most * room;
-      if (width > 0)
-        canvas.put("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"s{}\"/>", x, y, width, kBar, i);
-      x += width;
-    }
-    canvas.put("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + kMargin, y + kBar / 2 + 4, xml_text(bar.text));
-    y += kBarLine;
-  }
-  return canvas.finish(y + kMargin);
 }
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawings that are no charts, as SVG elements for pages: heat maps, rows of activity, and bars made of parts. No state.
+// Heat maps as SVG elements for pages. No state.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace fsr {
 
-// Shows how often each time occurred in each stretch of a run, and beside it the share of all operations in each row.
+// Shows how many operations each row has in each stretch of time: the more, the darker. The rows are times, the longest on top,
+// with the share of all operations beside each, or they have names.
 struct HeatMap {
   static constexpr int kPerDecade = 4;    // buckets
   static constexpr int kLastBucket = 39;  // has all longer times, too
@@ -27,9 +28,10 @@ struct HeatMap {
     uint64_t count = 0;
   };
   std::string title;
-  std::vector<Cell> cells = {};  // any order
-  int colour = 0;                // of the shares, as of a ChartSeries
-  double stretch = 1, end = 0;   // seconds: length of a stretch, and the time at the right end
+  std::vector<Cell> cells = {};         // none 0; by rows, those of a row by columns
+  std::vector<std::string> names = {};  // of rows, from the top, whose numbers stand in place of buckets; empty: rows are times
+  int colour = 0;                       // of the shares, as of a ChartSeries
+  double stretch = 1, end = 0;          // seconds: length of a stretch, and the time at the right end
   // Maps that are compared share these: the buckets shown, the highest count, and the highest share.
   int first = 0, last = 0;
   uint64_t most = 0;
@@ -37,41 +39,10 @@ struct HeatMap {
   int width = 800;
   std::string x_label = "time since the start";
 };
-// Makes the scales of `maps` those that all their cells need. Buckets end at whole decades. `columns`: each map has at most so
-// many, and stretches that are so much longer.
+// Makes the scales of `maps` those that all their cells need, and orders the cells. Buckets end at whole decades. `columns`: each
+// map has at most so many, and stretches that are so much longer.
 void share_scales(std::vector<HeatMap>& maps, int columns);
 // The faintest colour stands out from the background, because a single slow operation is what a reader looks for.
 std::string heat_map_svg(const HeatMap& map);
-
-// Rows of fields, each a stretch of time; the more in it, the darker. Its time is drawn as that of a HeatMap of the same width.
-struct ActivityRows {
-  struct Line {
-    std::string name;
-    std::vector<uint64_t> counts;  // of each stretch from the start; those that are missing are 0
-    std::string more;              // appears under the pointer
-  };
-  std::string title;
-  double stretch = 1;  // seconds
-  double end = 0;      // seconds at the right end
-  std::vector<Line> lines = {};
-  int width = 800;
-  std::string x_label = "time since the start";
-};
-std::string activity_rows_svg(const ActivityRows& rows);
-
-// Bars on one scale, each made of parts.
-struct StackedBars {
-  struct Bar {
-    std::string name;
-    std::vector<double> values;  // of each part, not below 0
-    std::string text;            // after the bar
-    std::string more;            // appears under the pointer
-  };
-  std::string title;
-  std::vector<std::string> parts;  // names, at most 5
-  std::vector<Bar> bars = {};
-  int width = 800;
-};
-std::string stacked_bars_svg(const StackedBars& bars);
 
 }  // namespace fsr

@@ -68,14 +68,18 @@ std::string cell_text(const HtmlPage::Cell& cell) {
   return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>" + below;
 }
 
-// Returns the attribute for the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers
-// would.
+// Returns an attribute; empty: it would have no value.
+std::string attribute(const char* name, std::string_view value) {
+  return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, value);
+}
+
+// Returns the classes of a cell. A short text is kept on one line: if it could break anywhere, its numbers would.
 std::string classes(bool text, bool among_numbers, const HtmlPage::Cell& cell) {
-  std::string names = among_numbers ? " w" : "";
-  if (!cell.picture.empty()) names += " p";
-  if (text && !cell.text.empty() && cell.text.size() <= kKept) names += " k";
-  if (!cell.looks.empty()) names += " " + cell.looks;
-  return names.empty() ? "" : " class=\"" + names.substr(1) + "\"";
+  std::string names = among_numbers ? "w " : "";
+  if (!cell.picture.empty()) names += "p ";
+  if (text && !cell.text.empty() && cell.text.size() <= kKept) names += "k ";
+  names += cell.looks;
+  return names.substr(0, names.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -122,7 +126,7 @@ void HtmlPage::tiles(const Values& tiles) { list("", tiles, false); }
 void HtmlPage::small_multiples(const std::vector<Small>& drawings) {
   body_ += "<div class=\"small\">\n";
   for (const Small& small : drawings)
-    body_ += "<figure>" + (small.name.empty() ? "" : "<figcaption>" + isolated(small.name) + "</figcaption>") + small.drawing +
+    body_ += "<figure><figcaption>" + isolated(small.name) + "</figcaption>" + small.drawing +
              (small.below.empty() ? "" : "<small>" + xml_text(small.below) + "</small>") + "</figure>\n";
   body_ += "</div>\n";
 }
@@ -154,27 +158,24 @@ void HtmlPage::whole_table(const Table& t) {
   auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
   // On a phone, rows with text become blocks, whose roles must be named. Rows of numbers scroll.
   const bool stack = (t.text_columns && t.headings.size() > 2) || !t.words.empty() || t.pictures;
-  auto role = [stack](const char* name) { return stack ? fmt::format(" role=\"{}\"", name) : ""; };
+  auto role = [stack](const char* name) { return attribute("role", stack ? name : ""); };
+  const std::string form = t.pictures ? "stack g" : t.text_columns ? (stack ? "t stack" : "t") : (stack ? "stack m" : "");
   if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
-  const std::string form = std::string(t.text_columns ? " t" : "") + (stack ? " stack" : "") +
-                           (t.pictures                 ? " g"
-                            : stack && !t.text_columns ? " m"
-                                                       : "");
-  body_ += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}{}>\n",
-                       xml_text(t.caption), form.empty() ? "" : " class=\"" + form.substr(1) + "\"", role("table"),
-                       t.id.empty() ? "" : " id=\"" + t.id + "\"");
-  body_ += "<caption>" + xml_text(t.caption) + "</caption>\n<thead><tr>";
+  body_ += fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table{1}{2}{3}>\n<caption>{0}</caption>\n"
+      "<thead><tr>",
+      xml_text(t.caption), attribute("class", form), role("table"), attribute("id", t.id));
   for (size_t i = 0; i < t.headings.size(); ++i) {
     const bool drawn = i && i == t.pictures;
     body_ += fmt::format("<th scope=\"col\"{}>{}{}</th>",
-                         is_text(i) ? " class=\"w\""
-                         : drawn    ? " class=\"p\""
-                                    : "",
+                         attribute("class", drawn        ? "p"
+                                            : is_text(i) ? "w"
+                                                         : ""),
                          isolated(t.headings[i]), drawn ? t.scale : "");
   }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
-  for (size_t r = 0; r < t.rows.size(); ++r) {
+  for (size_t r = 0; r < t.rows.size(); ++r) {  // cells and rows end where the next one begins, which makes pages shorter
     const std::vector<Cell>& row = t.rows[r];
     body_ += fmt::format("<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), row.empty() ? "" : cell_text(row[0]));
     if (r < t.bars.size())
@@ -184,10 +185,9 @@ void HtmlPage::whole_table(const Table& t) {
           100 * t.bars[r]);
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
-      body_ += fmt::format("<td{}{}{}>{}</td>", classes(t.text_columns || is_text(i), is_text(i), row[i]), role("cell"),
-                           stack ? " data-l=\"" + xml_shortened(t.headings[i], kLongest) + "\"" : "",
+      body_ += fmt::format("<td{}{}{}>{}", attribute("class", classes(t.text_columns || is_text(i), is_text(i), row[i])),
+                           role("cell"), attribute("data-l", stack ? xml_shortened(t.headings[i], kLongest) : ""),
                            is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
-    body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";
   if (!t.folded.empty()) body_ += "</details>\n";
@@ -201,29 +201,23 @@ void HtmlPage::figure(const std::string& wide, const std::string& narrow, const 
 
 void HtmlPage::charts(const std::vector<Chart>& charts, const std::string& label) {
   Table t{.caption = charts.size() > 1 ? label : charts[0].title, .headings = {charts[0].x_label}, .folded = label};
-  std::multimap<double, std::vector<std::string>> rows;
+  ChartRows rows;
   for (const Chart& chart : charts) {
-    const size_t before = t.headings.size() - 1;
+    add_rows(chart, t.headings.size() - 1, rows);
     for (const ChartSeries& s : chart.series)
       t.headings.push_back(charts.size() == 1 ? (s.name.empty() ? chart.y_label : s.name)
                            : s.name.empty()   ? chart.title
                                               : chart.title + ", " + s.name);
-    for (auto& [x, values] : chart_rows(chart)) {
-      const auto at = charts.size() > 1 ? rows.find(x) : rows.end();
-      std::vector<std::string>& row = at == rows.end() ? rows.emplace(x, std::vector<std::string>(before))->second : at->second;
-      row.insert(row.end(), values.begin(), values.end());
-    }
-    for (auto& [x, row] : rows) row.resize(t.headings.size() - 1);
   }
   const std::vector<std::string>* before = nullptr;
-  const size_t all = rows.size();
-  for (const auto& [x, values] : rows) {
+  for (auto& [at, values] : rows) {
+    values.resize(t.headings.size() - 1);
     if (charts[0].style == ChartStyle::areas && before && values == *before) continue;
     before = &values;
-    t.rows.push_back({charts[0].x_text(x)});
+    t.rows.push_back({charts[0].x_text(at.first)});
     t.rows.back().insert(t.rows.back().end(), values.begin(), values.end());
   }
-  if (t.rows.size() < all) t.caption += ". Left out: rows with the values of the row before";
+  if (t.rows.size() < rows.size()) t.caption += ". Left out: rows with the values of the row before";
   for (const Chart& chart : charts) figure(chart, chart_svg, &chart == &charts.back() ? t : Table{});
 }
 

@@ -37,7 +37,7 @@ p{max-width:46rem}.verdict p{max-width:none}
 .viz svg{position:absolute;inset:0;width:100%;height:100%;margin:0}.viz path,.viz rect{vector-effect:non-scaling-stroke}
 .viz i{position:absolute;width:7px;height:7px;border-radius:50%;margin:-3.5px 0 0 -3.5px;background:var(--soft)}
 .viz b{position:absolute;top:6px;width:3px;height:22px;margin-left:-1.5px;background:var(--fg)}
-.viz .s0,.viz .s4{stroke:none}.mark{stroke:var(--fg);stroke-width:1.5}
+.viz .s0,.viz .s4{stroke:none}th.p{text-align:left}.key{font-weight:400;white-space:nowrap}.mark{stroke:var(--fg);stroke-width:1.5}
 .scale{position:relative;display:block;height:2.8em;line-height:1.35;font-weight:400}.scale span{position:absolute;top:0;white-space:nowrap}
 .scale .tick{top:auto;bottom:0;transform:translateX(-50%)}.scale .first{transform:none}.scale .last{transform:translateX(-100%)}
 rect.box{fill:none;stroke:var(--soft);stroke-width:1.5}rect.box.better{fill:var(--good);fill-opacity:.55;stroke:var(--good)}
@@ -57,10 +57,9 @@ td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}data,.u,.t t
 thead th:first-child,.t thead th{overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:600;white-space:normal;overflow-wrap:normal;vertical-align:bottom}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
-text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2;stroke-linecap:square}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}
-.hit>:hover{fill:var(--fg);fill-opacity:.08}
+text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:2;stroke-linecap:square}.fill{stroke:none;fill-opacity:.25}.thin{stroke-width:1}.hit{fill:transparent}.hit>:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--o5)}.l.s6{stroke:var(--c6)}path.l{fill:none}rect[class]:not(.box){stroke:none}rect.s5{stroke:var(--o5)}
+.s3{stroke:var(--c3);fill:var(--c3)}.s4{stroke:var(--c4);fill:var(--c4)}.s5{fill:var(--c5)}.s6{fill:var(--c6)}.l.s5{stroke:var(--o5)}.l.s6{stroke:var(--c6)}path.l{fill:none}rect[class]:not(.box){stroke:none}path.c{stroke:none}rect.s5,path.c.s5{stroke:var(--o5)}
 .h0{fill:var(--h0);stroke:var(--h0)}.h1{fill:var(--h1);stroke:var(--h1)}.h2{fill:var(--h2);stroke:var(--h2)}
 .h3{fill:var(--h3);stroke:var(--h3)}.h4{fill:var(--h4);stroke:var(--h4)}.h5{fill:var(--h5);stroke:var(--h5)}
 .phone{display:none}.b{fill:var(--c0)}
@@ -69,6 +68,7 @@ text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-
 @media (max-width:34rem){body{padding:.75rem}.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}.t tbody th{min-width:6rem}
 table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:7rem;max-width:9rem}
 .stack thead{display:none}.g thead,.g thead tr,.g thead th.p{display:block;width:auto}.g thead th:not(.p){display:none}.stack,.stack caption,.stack tbody,.stack tr,.stack th,.stack td{display:block;border:0;padding:0}
+.stack tbody th:first-child{max-width:none}
 .stack tr{border-bottom:1px solid var(--line);padding:.45rem 0}.stack td:empty{display:none}
 .stack td.p::before{content:none}.stack td.p{width:auto}.g td,.m td{text-align:left}.g td:not(.p):not(:empty),.m td:not(.w):not(:empty){display:inline-block;margin-right:1rem}
 .g td small{display:inline;margin-left:.3rem}
@@ -76,8 +76,8 @@ table:not(.t) tbody th{position:sticky;left:0;background:var(--bg);min-width:7re
 dd summary{font-size:inherit}summary{cursor:pointer;color:var(--soft);font-size:.85rem}
 @media print{.wide{display:block}.phone{display:none}:root{--fg:#000;--soft:#444;--line:#bbb}
 body{max-width:none;padding:0;font-size:10pt}nav,details:not(dd *),.skip{display:none}.scroll{overflow:visible;background:none}
-table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl{break-inside:avoid}
-h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:5rem}figure,tr,dl:not(.env),p{break-inside:avoid}
+h2,h2+p,.note,caption,thead{break-after:avoid}section:has(>h2+details:last-child){display:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 )";
 
 }  // namespace fsr

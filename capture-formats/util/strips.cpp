@@ -140,4 +140,22 @@ std::string StripScale::distribution(const Histogram* up, const Histogram* down)
   return drawing(svg, "");
 }
 
+std::string parts_bar(const std::vector<double>& parts, double most) {
+  std::string svg;
+  double x = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double width = 100 * parts[i] / most;
+    if (width > 0) svg += fmt::format("<rect class=\"s{}\" x=\"{:.2f}\" y=\"12\" width=\"{:.2f}\" height=\"22\"/>", i, x, width);
+    x += width;
+  }
+  return drawing(svg, "");
+}
+
+std::string parts_key(const std::vector<std::string>& names) {
+  std::string html;
+  for (size_t i = 0; i < names.size(); ++i)
+    html += fmt::format("<span class=\"key\"><span style=\"color:var(--c{})\">■</span> {}</span> ", i, xml_text(names[i]));
+  return html;
+}
+
 }  // namespace fsr

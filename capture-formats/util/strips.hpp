@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small drawings in the cells of a column of a table, all on one logarithmic scale: ratios with their intervals, and
-// distributions. No state.
+// Small drawings in the cells of a column of a table. Ratios with their intervals, and distributions, have one logarithmic scale.
+// Bars made of parts have one from 0. No state.
 #pragma once
 
 #include <string>
@@ -41,6 +41,10 @@ class StripScale {
   double low_ = 1, high_ = 1;
   std::vector<std::pair<double, std::string>> marks_;  // in order
 };
+
+// Returns a bar made of parts, none below 0; all of `most` is as wide as the cell. The key is markup for the heading.
+std::string parts_bar(const std::vector<double>& parts, double most);
+std::string parts_key(const std::vector<std::string>& names);
 
 // Returns a word for the class of a ratio: "better", "worse", or "open" if it is not decided.
 std::string_view ratio_class(const RatioBar& bar);

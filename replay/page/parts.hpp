@@ -61,8 +61,16 @@ class ShownRun {
   // Returns the time that the target took for a kind, ns. `what`: "service", or "recorded" for the time in the capture.
   double time_of(std::string_view kind, std::string_view what) const;
   bool is_clean() const { return row.text("not_clean").empty(); }
-  std::string reasons() const;  // why it is not clean, on one line
-  bool was_delayed() const;     // true: what delayed the run is a reason
+  // False: the run has ended, and operations were not issued.
+  bool is_whole() const { return chosen.running || row.number("issued") >= row.number("operations"); }
+  // How the run ended, or stands so far.
+  struct Ending {
+    HtmlPage::Mark mark;
+    const char *word, *verb;  // such as "not clean" and "were not clean"
+    std::string reason;       // empty: it is clean so far
+  };
+  Ending ending() const;
+  bool was_delayed() const;  // true: what delayed the run is a reason
 
   const ChosenRun& chosen;
   const ResultRow& row;

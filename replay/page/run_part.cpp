@@ -18,6 +18,11 @@ namespace {
 constexpr size_t kMostKinds = 12;  // of operations, at once
 constexpr double kKept = 0.99;     // share of the operations that were due; a run that completed them kept its pace
 
+std::string capitalized(std::string text) {
+  text[0] = char(toupper(text[0]));
+  return text;
+}
+
 class RunPart {
  public:
   RunPart(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs) {}
@@ -45,23 +50,17 @@ class RunPart {
     std::vector<std::string> sentences;
     differed(sentences);
     limit(sentences);
-    if (!of_.is_clean())
-      page_.verdict(HtmlPage::Mark::bad, (running_ ? "Still running. Not clean so far: " : "Not clean: ") + of_.reasons() + ".",
-                    sentences,
-                    running_ || !replayed_        ? HtmlPage::Link{}
-                    : run_.number("differed") > 0 ? HtmlPage::Link{"mismatches", "What differed"}
-                    : of_.was_delayed()           ? HtmlPage::Link{"limits", "What delayed the run"}
-                                                  : HtmlPage::Link{});
-    else if (running_)
-      page_.verdict(HtmlPage::Mark::open, "Still running; figures are those so far.", sentences);
-    else if (const int64_t issued = run_.number("issued"), all = run_.number("operations"); issued < all)
-      page_.verdict(HtmlPage::Mark::open,
-                    fmt::format("{}: {} of {} operations were issued; every outcome was as expected.",
-                                run_.number("cancelled") ? "Ended early" : "Clean, with operations left out", count(issued).text,
-                                count(all).text),
-                    sentences);
-    else
-      page_.verdict(HtmlPage::Mark::good, "Clean: every operation was issued and had the expected outcome.", sentences);
+    const auto [mark, word, verb, reason] = of_.ending();
+    page_.verdict(mark,
+                  reason.empty() ? (running_ ? "Still running; figures are those so far."
+                                             : "Clean: every operation was issued and had the expected outcome.")
+                  : running_     ? "Still running. Not clean so far: " + reason + "."
+                                 : capitalized(word) + ": " + reason + ".",
+                  sentences,
+                  of_.is_clean() || running_ || !replayed_ ? HtmlPage::Link{}
+                  : run_.number("differed") > 0            ? HtmlPage::Link{"mismatches", "What differed"}
+                  : of_.was_delayed()                      ? HtmlPage::Link{"limits", "What delayed the run"}
+                                                           : HtmlPage::Link{});
     HtmlPage::Values tiles;
     count_tiles(tiles);
     lag_tiles(tiles);
@@ -131,7 +130,7 @@ class RunPart {
     if (text.empty()) return;
     const double offered = run_.real("offered_per_s"), done = run_.real("achieved_per_s") + run_.real("failed_per_s");
     const bool kept = offered > 0 && done >= kKept * offered;
-    sentences.push_back((kept ? char(toupper(text[0])) + text.substr(1) : "Limit: " + text) + ".");
+    sentences.push_back((kept ? capitalized(text) : "Limit: " + text) + ".");
   }
 
   void over_time() {

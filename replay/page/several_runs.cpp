@@ -70,17 +70,21 @@ Cell shaded(double ratio) {
           shade ? fmt::format("{}{}", shade > 0 ? 'x' : 'y', std::abs(shade)) : ""};
 }
 
+// Leaves `most` sentences, and one that says how many more there are in the table of `what`.
+void shorten(std::vector<std::string>& sentences, size_t most, const char* what) {
+  if (sentences.size() <= most) return;
+  const std::string more = fmt::format("And {} more, in the table of {}.", sentences.size() - most, what);
+  sentences.resize(most);
+  sentences.push_back(more);
+}
+
 class Page {
  public:
   Page(HtmlPage& page, const std::vector<ShownRun>& runs) : page_(page), runs_(runs), cases_(cases_of(runs)) {}
 
   void write() {
     const HtmlPage::Table ratios = ratios_of_cases();
-    if (decided_.size() > kMostDecided) {
-      const size_t more = decided_.size() - kMostDecided;
-      decided_.resize(kMostDecided);
-      decided_.push_back(fmt::format("And {} more, in the table of ratios.", more));
-    }
+    shorten(decided_, kMostDecided, "ratios");
     verdict();
     cases();
     if (!ratios.rows.empty()) write_ratios(ratios);
@@ -95,25 +99,26 @@ class Page {
  private:
   void verdict() {
     std::vector<std::string> reasons;
-    bool running = false;
+    std::map<std::string, size_t, std::greater<>> others;  // runs that are not clean, by what they did
+    bool bad = false, running = false;
     for (const ShownRun& run : runs_) {
-      running = running || run.chosen.running;
-      if (!run.is_clean())
-        reasons.push_back(fmt::format("Run {}{}, {}: {}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                      label_text(run.row), run.reasons()));
+      const auto [mark, word, verb, reason] = run.ending();
+      bad |= mark == HtmlPage::Mark::bad;
+      running |= run.chosen.running;
+      if (mark != HtmlPage::Mark::good) ++others[verb];
+      if (!reason.empty())
+        reasons.push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
+                                      label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
     }
-    const size_t bad = reasons.size();
-    if (bad > kMostReasons) {
-      reasons.resize(kMostReasons);
-      reasons.push_back(fmt::format("And {} more, in the table of all runs.", bad - kMostReasons));
-    }
-    if (running)
-      page_.verdict(bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open, "Still running; figures are those so far.", reasons);
-    else if (bad)
-      page_.verdict(HtmlPage::Mark::bad, fmt::format("{} of {} runs were not clean.", bad, runs_.size()), reasons,
-                    {"runs", "Every run"});
-    else
-      page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
+    const HtmlPage::Mark mark = bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open;
+    shorten(reasons, kMostReasons, "all runs");
+    if (running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
+    if (others.empty())
+      return page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
+    std::string words;
+    for (const auto& [verb, count] : others)
+      words += words.empty() ? fmt::format("{} of {} runs {}", count, runs_.size(), verb) : fmt::format(", {} {}", count, verb);
+    page_.verdict(mark, words + ".", reasons, {"runs", "Every run"});
   }
 
   void cases() {
@@ -165,11 +170,12 @@ class Page {
   void write_ratios(const HtmlPage::Table& t) {
     page_.note(
         "Ratios of geometric means, with 95 % intervals (Welch), each sure by itself. Bold: better (green) or worse (orange), as "
-        "the interval does not hold 1. A dash: fewer than three runs, one that was not clean, or a time that is a lower bound.");
+        "the interval does not hold 1. A dash: fewer than three runs, one that was not clean or not whole, or a time that is a "
+        "lower bound.");
     page_.table(t);
   }
   static bool is_clean(const Case& one) {
-    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean(); });
+    return std::all_of(one.runs.begin(), one.runs.end(), [](const ShownRun* run) { return run->is_clean() && run->is_whole(); });
   }
   static std::optional<MeanRatio> ratio_of(const Case& first, const Case& one, const Figure& figure) {
     if (figure.is_bound(first) || figure.is_bound(one)) return std::nullopt;
@@ -216,29 +222,26 @@ class Page {
         return is->real("p50_ns") / (ratios ? was->real("p50_ns") : 1);
       });
     };
-    std::vector<const Case*> columns;
-    for (const Case& one : cases_)
-      if (std::any_of(names.begin(), names.end(), [&](const auto& kind) { return !values(one, kind).empty(); }))
-        columns.push_back(&one);
-    const size_t left_out = columns.size() - std::min(columns.size(), kMostCases);
-    columns.resize(columns.size() - left_out);
-    if (columns.empty()) return;
     HtmlPage::Table t{.caption = ratios ? "Service, p50, over that of the capture" : "Service, p50", .headings = {"kind"}};
     t.folded = ratios ? "" : "Service, p50 by kind";
-    for (const Case* one : columns) t.headings.push_back(one->name);
-    for (const std::string& kind : names) {
-      t.rows.push_back({kind});
-      for (const Case* one : columns) {
-        t.rows.back().push_back(median_cell(values(*one, kind), ratios ? shaded : time_cell));
-        t.rows.back().back().below.clear();
-      }
+    for (const std::string& kind : names) t.rows.push_back({kind});
+    size_t columns = 0;
+    for (const Case& one : cases_) {
+      std::vector<Cell> cells;
+      for (const std::string& kind : names)
+        cells.push_back(below(median_cell(values(one, kind), ratios ? shaded : time_cell), ""));
+      if (std::all_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.text.empty(); })) continue;
+      if (++columns > kMostCases) continue;
+      t.headings.push_back(one.name);
+      for (size_t i = 0; i < cells.size(); ++i) t.rows[i].push_back(cells[i]);
     }
+    if (!columns) return;
     if (ratios)
       page_.note(
           "Blue is shorter than in the capture, orange longer. Each shade is a factor of two. Sorted by the time in the "
           "capture.");
     page_.table(t);
-    if (left_out) page_.note(fmt::format("{} more cases are not in this table.", left_out));
+    if (columns > kMostCases) page_.note(fmt::format("{} more cases are not in this table.", columns - kMostCases));
   }
 
   void differences() {
@@ -260,10 +263,7 @@ class Page {
       t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
                         rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), run.time("response", kP50),
                         run.time("response", kP99), run.time("response", kP999), count_of(row, "differed"),
-                        count_of(row, "failed"),
-                        run.chosen.running ? "running"
-                        : run.is_clean()   ? "clean"
-                                           : "not clean"});
+                        count_of(row, "failed"), run.ending().word});
     }
     page_.table(t);
   }

@@ -104,10 +104,17 @@ bool ShownRun::was_delayed() const {
          row.real("stood_still_ns") > row.real("elapsed_ns") * kMostStoodStill;
 }
 
-std::string ShownRun::reasons() const {
-  std::string text = row.text("not_clean");
-  for (size_t at; (at = text.find('\n')) != text.npos;) text.replace(at, 1, "; ");
-  return text;
+ShownRun::Ending ShownRun::ending() const {
+  using Mark = HtmlPage::Mark;
+  std::string reasons = row.text("not_clean");
+  for (size_t at; (at = reasons.find('\n')) != reasons.npos;) reasons.replace(at, 1, "; ");
+  if (chosen.running) return {is_clean() ? Mark::open : Mark::bad, "running", "are running", reasons};
+  if (!is_clean()) return {Mark::bad, "not clean", "were not clean", reasons};
+  if (is_whole()) return {Mark::good, "clean", "were clean", ""};
+  const bool early = row.number("cancelled") > 0;
+  return {Mark::open, early ? "ended early" : "clean, with operations left out", early ? "ended early" : "left operations out",
+          fmt::format("{} of {} operations were issued; every outcome was as expected", count_of(row, "issued").text,
+                      count_of(row, "operations").text)};
 }
 
 std::string load_text(const ResultRow& run) {

@@ -18,6 +18,8 @@ namespace fsr::fsbench {
 
 namespace {
 
+constexpr size_t kMostNamed = 6;  // rows that a sentence of a verdict names
+
 // Returns a number with separators, and with the digits that matter for a comparison.
 std::string number_text(double value) {
   if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
@@ -34,7 +36,7 @@ std::string axis_text(double value) {
 }
 
 std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
-std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" ,")); }
 
 RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio speeds = paired_ratio(row.pairs(target));
@@ -136,8 +138,12 @@ class PageOfComparison {
                                       {fmt::format("Slower on {}", b), &rates[1]},
                                       {std::string("Not decided"), &rates[2]},
                                       {fmt::format("Response times shorter on {}", b), &times[0]},
-                                      {fmt::format("Response times longer on {}", b), &times[1]}})
-      if (!which->empty()) sentences.push_back(fmt::format("{}: {}.", what, fmt::join(*which, ", ")));
+                                      {fmt::format("Response times longer on {}", b), &times[1]}}) {
+      if (which->empty()) continue;
+      const size_t named = std::min(which->size(), kMostNamed), more = which->size() - named;
+      sentences.push_back(fmt::format("{}: {}{}.", what, fmt::join(which->begin(), which->begin() + long(named), ", "),
+                                      more ? fmt::format(", and {} more below", more) : ""));
+    }
     if (!times[2].empty()) sentences.push_back(fmt::format("Response times not decided: {}.", times[2].size()));
     page_.verdict(mark, c_.targets.size() > 2 ? fmt::format("{}: {}", b, words) : words, sentences,
                   c_.complaints.empty() ? HtmlPage::Link{} : HtmlPage::Link{"complaints", "Runs that did not end well"});
@@ -188,7 +194,8 @@ class PageOfComparison {
     std::vector<HtmlPage::Small> drawings;
     for (const ComparedRow& row : c_.rows) {
       Chart chart{.title = row.name + ", " + row.unit, .x_label = "round", .y_label = row.unit, .log_y = true};
-      chart.width = 300;  // several beside each other
+      chart.titled = false;  // a long title would be cut
+      chart.width = 300;     // several beside each other
       chart.height = 180;
       chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
       chart.y_text = axis_text;
@@ -205,7 +212,7 @@ class PageOfComparison {
         table.rows.push_back(cells);
         chart.series.push_back(std::move(series));
       }
-      drawings.push_back({"", chart_svg(chart)});
+      drawings.push_back({chart.title, chart_svg(chart)});
     }
     page_.small_multiples(drawings);
     page_.table(table);

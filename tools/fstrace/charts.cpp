@@ -11,9 +11,9 @@
 
 namespace fsr::fstrace {
 
-constexpr size_t kDepths = 32;        // columns of a chart
-constexpr size_t kMostColumns = 240;  // bins of a timeline that are drawn
-constexpr size_t kMostBins = 60;      // of latencies
+constexpr size_t kDepths = 32;         // columns of a chart
+constexpr int64_t kMostColumns = 240;  // bins of a timeline that are drawn
+constexpr size_t kMostBins = 60;       // of latencies
 
 // Returns stretches of `width` ns, the last of which ends after `seconds`.
 static TimeAxis axis_of(size_t stretches, int64_t width, double seconds) {
@@ -23,16 +23,14 @@ static TimeAxis axis_of(size_t stretches, int64_t width, double seconds) {
 }
 
 Chart over_time(const std::string& title, const std::string& label, const std::vector<TimeSeries>& series, NumberText text) {
-  int64_t width = 1;
-  size_t bins = 0;
-  for (const TimeSeries& s : series) width = std::max(width, s.profile->timeline.width());
-  auto bin_of = [&](const Timeline& t, size_t i) { return size_t(int64_t(i) * t.width() / width); };
-  for (;; width *= 2) {
-    bins = 0;
-    for (const TimeSeries& s : series)
-      bins = std::max(bins, bin_of(s.profile->timeline, s.profile->timeline.bins().size() - 1) + 1);
-    if (bins <= kMostColumns) break;
+  int64_t width = 1, span = 1;  // ns: of a column, and of all
+  for (const TimeSeries& s : series) {
+    const Timeline& t = s.profile->timeline;
+    width = std::max(width, t.width());
+    span = std::max(span, int64_t(t.bins().size()) * t.width());
   }
+  while ((span - 1) / width >= kMostColumns) width *= 2;
+  const size_t bins = size_t((span - 1) / width) + 1;
   // Series end together: what ended earlier is 0 from then on.
   std::vector<ChartSeries> lines;
   double seconds = 0;
@@ -41,7 +39,8 @@ Chart over_time(const std::string& title, const std::string& label, const std::v
     lines.push_back({series[line].name});
     const Timeline& t = series[line].profile->timeline;
     seconds = std::max(seconds, series[line].profile->seconds());
-    for (size_t i = 0; i < t.bins().size(); ++i) sums[line][bin_of(t, i)] += series[line].value(t.bins()[i]);
+    for (size_t i = 0; i < t.bins().size(); ++i)
+      sums[line][size_t(int64_t(i) * t.width() / width)] += series[line].value(t.bins()[i]);
   }
   return steps_over(axis_of(bins, width, seconds), title, label, std::move(text), std::move(lines),
                     [&](size_t line, size_t i) { return sums[line][i] / (double(width) / 1e9); });

@@ -44,8 +44,6 @@ std::vector<Command> longest(const CommandActivity& activity) {
   return commands;
 }
 
-std::string duration_of(double ns) { return format_duration(std::llround(ns)); }
-
 void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profile) {
   HtmlPage::Table t{.caption = "The slowest operations",
                     .headings = {"kind", "file", "latency", "times its p50", "at", "command"},
@@ -68,31 +66,29 @@ void add_slowest(HtmlPage& page, const SlowestOps& slowest, const Profile& profi
 
 void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const SlowestOps& slowest, const Profile& profile) {
   page.section("slow", "What was slow", "The time in the file system, by command and by what it asked for.");
-  StackedBars bars{.title = "Time by command", .parts = {std::begin(kPurposeNames), std::end(kPurposeNames)}};
+  const std::vector<std::string> purposes = {std::begin(kPurposeNames), std::end(kPurposeNames)};
   HtmlPage::Table t{.caption = "Time by command",
-                    .headings = {"command", "operations", "failed"},
-                    .folded = "Time by command as a table",
-                    .id = "time-by-command"};
-  t.headings.insert(t.headings.end(), bars.parts.begin(), bars.parts.end());
-  for (const Command& command : longest(activity)) {
-    StackedBars::Bar bar{.name = name_of(command), .values = {command.time.begin(), command.time.end()}};
-    bar.text = duration_of(command.all_time());
-    bar.more = fmt::format("{} in {} operations", bar.text, format_count(command.operations));
-    std::vector<HtmlPage::Cell> row = {bar.name, count_cell(command.operations), count_cell(command.failed)};
-    for (size_t p = 0; p < kPurposes; ++p) {
-      if (command.time[p] > 0) bar.more += fmt::format("\n{}: {}", kPurposeNames[p], duration_of(command.time[p]));
-      row.push_back(duration_cell(std::llround(command.time[p])));
-    }
-    bars.bars.push_back(std::move(bar));
-    t.rows.push_back(std::move(row));
+                    .headings = {"command", "", "time", "operations", "failed"},
+                    .id = "time-by-command",
+                    .pictures = 1,
+                    .scale = parts_key(purposes)};
+  t.headings.insert(t.headings.end(), purposes.begin(), purposes.end());
+  const std::vector<Command> commands = longest(activity);
+  double most = 1;
+  for (const Command& command : commands) most = std::max(most, command.all_time());
+  for (const Command& command : commands) {
+    t.rows.push_back({name_of(command), HtmlPage::Cell::drawn(parts_bar({command.time.begin(), command.time.end()}, most)),
+                      duration_cell(std::llround(command.all_time())), count_cell(command.operations),
+                      count_cell(command.failed)});
+    for (double time : command.time) t.rows.back().push_back(duration_cell(std::llround(time)));
   }
-  page.figure(std::move(bars), stacked_bars_svg, t);
+  page.table(t);
   add_slowest(page, slowest, profile);
 }
 
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
-  ActivityRows rows{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
-  rows.x_label = kTimeLabel;
+  HeatMap map{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
+  map.x_label = kTimeLabel;
   std::vector<Command> commands = longest(activity);
   auto first = [](const Command& command) {
     return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -
@@ -103,22 +99,19 @@ void add_activity(HtmlPage& page, const CommandActivity& activity, double second
                     .headings = {kTimeLabel},
                     .folded = "Operations by command as a table",
                     .id = "activity"};
+  for (const Command& command : commands) t.rows.resize(std::max(t.rows.size(), command.started.size()));
+  for (size_t i = 0; i < t.rows.size(); ++i) t.rows[i] = {duration_cell(std::llround(double(i) * map.stretch * 1e9))};
   for (const Command& command : commands) {
     t.headings.push_back(name_of(command));
-    t.rows.resize(std::max(t.rows.size(), command.started.size()), {""});
-  }
-  for (size_t i = 0; i < t.rows.size(); ++i) {
-    t.rows[i][0] = duration_cell(std::llround(double(i) * rows.stretch * 1e9));
-    for (const Command& command : commands) {
+    for (size_t i = 0; i < t.rows.size(); ++i) {
       const uint64_t n = i < command.started.size() ? command.started[i] : 0;
       t.rows[i].push_back(n ? count_cell(n) : "0");  // without a value for programs, as most are 0
+      if (n) map.cells.push_back({int(i), int(map.names.size()), n});
+      map.most = std::max(map.most, n);
     }
+    map.names.push_back(name_of(command));
   }
-  for (Command& command : commands)
-    rows.lines.push_back({.name = name_of(command),
-                          .counts = std::move(command.started),
-                          .more = format_count(command.operations) + " operations"});
-  page.figure(std::move(rows), activity_rows_svg, t);
+  page.figure(map, heat_map_svg, t);
 }
 
 void add_hot_table(HtmlPage& page, const std::string& id, const char* caption, const char* what, std::vector<HotPart> parts,

@@ -37,7 +37,7 @@ std::vector<Row> totals(const Profile& a, const Profile& b) {
   row("latency p50", [](P p, W) { return format_duration(p.total.latency.quantile(0.5)); });
   row("latency p99", [](P p, W) { return format_duration(p.total.latency.quantile(0.99)); });
   row("gap between starts p50", [](P p, W) { return format_duration(p.gaps.quantile(0.5)); });
-  row("in flight, mean", [](P p, W) { return fmt::format("{:.2f}", p.concurrency.mean()); });
+  row("in flight, mean", [](P p, W) { return fmt::format("{:.2f}", p.in_flight()); });
   row("in flight, most", [](P p, W) { return format_count(p.concurrency.most()); });
   row("files touched", [](P, W w) { return format_count(w.files); });
   row("blocks touched, about", [](P, W w) { return format_size(w.bytes); });
@@ -138,7 +138,7 @@ void put_profile(JsonOut& json, const char* which, const Profile& p) {
   json.member("latency_p50_ns", p.total.latency.quantile(0.5));
   json.member("latency_p99_ns", p.total.latency.quantile(0.99));
   json.member("gap_p50_ns", p.gaps.quantile(0.5));
-  json.member("in_flight_mean", p.concurrency.mean());
+  json.member("in_flight_mean", p.in_flight());
   json.member("in_flight_most", p.concurrency.most());
   json.member("files_touched", set.files);
   json.member("bytes_touched_about", set.bytes);

@@ -76,15 +76,6 @@ void Concurrency::finish() {
   for (; !ends_.empty(); ends_.pop()) until(ends_.top());
 }
 
-double Concurrency::mean() const {
-  double time = 0, sum = 0;
-  for (size_t i = 0; i < time_at_.size(); ++i) {
-    time += time_at_[i];
-    sum += time_at_[i] * double(i);
-  }
-  return time > 0 ? sum / time : 0;
-}
-
 void Profile::read(TraceReader& reader, const std::string& file, const std::function<void(const OpBatch&)>& also) {
   begin(reader, file);
   StatusLine line(false);

@@ -55,7 +55,6 @@ class Concurrency {
   void finish();
   // ns at each number of operations in flight, from 0.
   const std::vector<double>& time_at() const { return time_at_; }
-  double mean() const;
   size_t most() const { return time_at_.empty() ? 0 : time_at_.size() - 1; }
 
  private:
@@ -99,7 +98,7 @@ class Profile {
 
   double seconds() const { return double(covered.to - first) / 1e9; }  // since the first operation
   double rate() const { return covered.span() > 0 ? double(total.operations) * 1e9 / double(covered.span()) : 0; }
-  // Mean over the whole time, as rate() and fstrace stat; that of `concurrency` begins with the first operation.
+  // Mean over the time that the trace covers, as rate() and fstrace stat.
   double in_flight() const { return covered.span() > 0 ? total.latency.sum() / double(covered.span()) : 0; }
   WorkingSet working_set() const;
   int status = 0;  // 1: part of it could not be read, which stderr says

@@ -43,7 +43,7 @@ const compare = (whole, texts) => texts.map(box).forEach((a, i, all) => {
 for (const drawing of document.querySelectorAll('svg[role=img], .scale'))
   if (drawing.getClientRects().length) compare(box(drawing), [...drawing.querySelectorAll('text, span')].filter(e => e.textContent && box(e).width));
 for (const table of document.querySelectorAll('table.g'))
-  if (table.querySelector('.viz') && table.getClientRects().length && Math.abs(box(table.querySelector('.viz')).width - box(table.querySelector('.scale')).width) > 1) labels.push('a scale beside its drawings');
+  if (table.querySelector('.viz') && table.querySelector('.scale') && table.getClientRects().length && Math.abs(box(table.querySelector('.viz')).width - box(table.querySelector('.scale')).width) > 1) labels.push('a scale beside its drawings');
 const cut = [...document.querySelectorAll('dd, .verdict p')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent);
 document.title = JSON.stringify({labels, smallest: Math.min(...sizes, ...drawn), cut, overflow: document.documentElement.scrollWidth > innerWidth, broken, scrolls: scrolls.length, unsigned: unsigned.length, stacked: stacked.length, blocks: rows.length});
 """

@@ -98,11 +98,16 @@ class Check(html.parser.HTMLParser):
     void, stack = {"meta", "link"}, []
     def handle_starttag(self, tag, attrs):
         assert tag != "script" and not [v for k, v in attrs if k in ("src", "href") and not v.startswith(("#", "data:"))], (tag, attrs)
+        self.close(*{"td": ("td",), "tr": ("td", "tr")}.get(tag, ()))
         if tag not in self.void:
             self.stack.append(tag)
+    def close(self, *tags):  # HTML lets cells and rows end where the next one begins, or the body of the table ends
+        while self.stack and self.stack[-1] in tags:
+            self.stack.pop()
     def handle_startendtag(self, tag, attrs):
         pass
     def handle_endtag(self, tag):
+        self.close(*(("td", "tr") if tag == "tbody" else ()))
         assert self.stack.pop() == tag, tag
 check = Check()
 check.feed(open(sys.argv[1]).read())

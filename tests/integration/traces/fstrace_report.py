@@ -170,19 +170,21 @@ def main():
          abs(float(told[3]) - 100 * whole["busy"] / whole["span"]) <= 0.5, (whole, told and told[0]))
 
     in_flight = re.search(r"([\d.]+) in flight on average", run("fstrace", "stat", "late.zst").decode())[1]
+    compared = json.loads(run("fstrace", "compare", "late.zst", "late.zst", "--json"))["first"]["in_flight_mean"]
+    case("fstrace compare has the mean of fstrace stat, of a trace that begins late", f"{compared:.2f}" == in_flight, (compared, in_flight))
     run("fstrace", "report", "late.zst", "-o", "late.html")
     late = Page(open("late.html").read()).text
     case("operations in flight are those of fstrace stat, of a trace that begins late", f"{in_flight} operations were in flight on average" in late, (in_flight, late[:900]))
     case("every axis of time begins with the first operation", "time since the first operation" in late and "time since the start" not in late)
 
     latency = re.search(r'<div class="wide"><svg [^>]*aria-label="Latency over time".*?</svg>', open("report.html").read(), re.S)[0]
-    lines = [[float(x) for x in re.findall(r"[MH]([\d.]+)", part)] for path in re.findall(r'<path class="l [^"]*" d="([^"]*)"', latency) for part in re.findall("M[^M]*", path)]
-    case("no line crosses the second in which nothing happened", len(lines) > 3 and max(b - a for line in lines for a, b in zip(line, line[1:])) < 100, lines)
+    steps = [float(x) for path in re.findall(r'<path class="l [^"]*" d="([^"]*)"', latency) for x in re.findall(r"h([\d.]+)", path)]
+    case("no line crosses the second in which nothing happened", len(steps) > 3 and max(steps) < 100, steps)
     drawings = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
     case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
          2 * (tags.count("details") + 1 - ("kinds-more" in page.tables)) == len(drawings), (len(drawings), tags.count("details")))  # two share a table
-    case("what appears there about a command has lines", re.search(r"<title>sh\n[\d.]+ [mµun]?s in \d+ operations\n(sync|look|open|read)", dom) and "operations\\x0a" not in dom)
-    axes = {tuple(tick for tick in re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="(?:middle|end)">([\d.]+ m?s)<', drawing) if float(tick[0]) >= 90) for name in ("Operations by command", "Operations", "Data", "Latency of every operation", "In flight over time")
+    case("what appears under the pointer has lines", re.search(r"<title>[\d.]+ m?s to [\d.]+ m?s\nread: [^<]*\nwritten: ", dom))
+    axes = {tuple(tick for tick in re.findall(r'<text x="([\d.]+)" y="[\d.]+">([\d.]+ m?s)<', drawing) if float(tick[0]) >= 90) for name in ("Operations by command", "Operations", "Data", "Latency of every operation", "In flight over time")
             for drawing in re.findall(rf'<div class="wide"><svg [^>]*aria-label="{name}".*?time since', open("report.html").read(), re.S)}
     case("all drawings over time have one axis", len(axes) == 1, axes)
     case("the time is that of fstrace stat", page.text.count(re.search(r"operations in ([\d.]+ \w+);", run("fstrace", "stat", trace).decode())[1]) >= 2)

@@ -101,7 +101,7 @@ def page_holds(text, result):
     dom, _ = pages.browser("probe.html", "--dump-dom")
     faint = re.search("<title>(.*?)</title>", dom)[1]
     case("the page: each bar has an outline, and the verdict is not faint", "true" not in faint and faint.count("false") > len(bars), faint)
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", text)
+    cells = re.findall(r"<td[^>]*>([^<]*)(?=<)", text)
     values = [f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for row in result["rows"] for rates in row["rates"] for v in rates if v >= 1]
     case("the page: the values of each round", all(value in cells for value in values), [v for v in values if v not in cells])
     where = result["environment"]
@@ -126,10 +126,13 @@ def few_rounds():
     times = [row["against"][0] for row in result["rows"] if row["less_is_better"]]
     case("two rounds show no difference", times and not any(a["decided"] for row in result["rows"] for a in row["against"]), result["rows"])
     case("no interval is narrower than a step of the times", all(a["high"] / a["low"] > 1.015 for a in times), times)
+    wrong = pages.faults("two.html")
+    case("no title of a chart is cut, long names included", not wrong, wrong)
     with open("two.html", encoding="utf-8") as page:
         text = page.read()
     case("the headline says so, and how many times are open", re.search(r'<p class="v">. No difference that could be shown.</p>', text)
          and f"Response times not decided: {len(times)}." in text and "requires 3 rounds or more" in text, text[:900])
+    case("and counts the rates that it does not name", f", and {len(result['rows']) - len(times) - 6} more below.</p>" in text, text[:1500])
 
 
 def every_program():

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "util/chart.hpp"
 #include "util/drawings.hpp"
+#include "util/strips.hpp"
+#include "util/units.hpp"
 
 namespace fsr::page {
 
@@ -21,39 +26,34 @@ struct Line {
 };
 double column_of(const ResultRow& row, const Line& line) { return row.real(line.column); }
 
+using Value = std::function<double(const ResultRow&, const Line&)>;
+
 // Charts over the time of a run.
-class OverTime {
- public:
-  OverTime(HtmlPage& page, const std::vector<ResultRow>& intervals) : page_(page), intervals_(intervals) {
-    for (const ResultRow& row : intervals) axis_.edges.push_back(row.real("from_ns") / 1e9);
-    axis_.edges.push_back(intervals.back().real("to_ns") / 1e9);
+struct OverTime {
+  explicit OverTime(const std::vector<ResultRow>& rows) : intervals(rows) {
+    for (const ResultRow& row : rows) axis.edges.push_back(row.real("from_ns") / 1e9);
+    axis.edges.push_back(rows.back().real("to_ns") / 1e9);
   }
   bool has(const char* column) const {
-    return std::any_of(intervals_.begin(), intervals_.end(), [column](const ResultRow& row) { return row.has(column); });
+    return std::any_of(intervals.begin(), intervals.end(), [column](const ResultRow& row) { return row.has(column); });
   }
-  // Writes a chart of those lines that have a value. An interval for which the column is null is a gap.
-  template <class Value>
-  void chart(const char* title, const char* label, NumberText text, std::vector<Line> lines, Value value, bool log_y = false,
-             double least_y = 0) {
+  // Adds a chart of those lines that have a value. An interval for which the column is null is a gap.
+  void add(const char* title, const char* label, NumberText text, std::vector<Line> lines, const Value& value,
+           bool log_y = false) {
     std::erase_if(lines, [this](const Line& line) { return !has(line.column); });
     std::vector<ChartSeries> series;
     for (const Line& line : lines)
       series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
-    Chart chart = steps_over(
-        axis_, title, label, std::move(text), std::move(series),
-        [&](size_t line, size_t i) { return intervals_[i].has(lines[line].column) ? value(intervals_[i], lines[line]) : kGap; },
-        log_y);
-    chart.least_y = least_y;
-    charts_.push_back(std::move(chart));
+    charts.push_back(steps_over(
+        axis, title, label, std::move(text), std::move(series),
+        [&](size_t line, size_t i) { return intervals[i].has(lines[line].column) ? value(intervals[i], lines[line]) : kGap; },
+        log_y));
   }
-  void write() { page_.charts(charts_, "These values as a table"); }
-  void times(const char* title, const std::vector<Line>& lines) { chart(title, "time", log_time_text, lines, column_of, true); }
+  void times(const char* title, const std::vector<Line>& lines) { add(title, "time", log_time_text, lines, column_of, true); }
 
- private:
-  HtmlPage& page_;
-  const std::vector<ResultRow>& intervals_;
-  std::vector<Chart> charts_;
-  TimeAxis axis_{.label = "time since the start of the run", .edges = {}};
+  const std::vector<ResultRow>& intervals;
+  TimeAxis axis{.label = "time since the start of the run", .edges = {}};
+  std::vector<Chart> charts;
 };
 
 // The recorded times stand above those that are compared with them.
@@ -74,16 +74,24 @@ ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& 
   return out;
 }
 
+constexpr size_t kMostDrawn = 12;  // cases whose distributions are drawn
+
+// Returns what was asked for, by which loads are in order.
+double load_of(const ResultRow& run) {
+  const double asked = run.real("asked_per_s"), scale = run.real("scale");
+  return asked > 0 ? asked : scale > 0 ? scale : HUGE_VAL;
+}
+
 }  // namespace
 
 void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked) {
-  OverTime over(page, intervals);
+  OverTime over(intervals);
   std::vector<Line> load = {{"achieved", "operations", 0}};
   if (over.has("due"))
     load.insert(load.begin(), {"due", "due", kGrey, false, true});
   else if (asked > 0)
     load.insert(load.begin(), {"asked", "operations", kGrey, false, true});
-  over.chart("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
+  over.add("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
     const int64_t span = row.number("to_ns") - row.number("from_ns");
     return line.name == std::string_view("asked") ? asked : span > 0 ? column_of(row, line) * 1e9 / double(span) : 0;
   });
@@ -92,8 +100,10 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
     waiting += row.number("due") - row.number("issued");
     return double(std::max<int64_t>(0, waiting));
   };
-  if (over.has("due"))
-    over.chart("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog, false, 5);
+  if (over.has("due")) {
+    over.add("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog);
+    over.charts.back().least_y = 5;
+  }
   over.times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
                          {"p99 recorded", "recorded_p99_ns", kGrey},
                          {"p50", "service_p50_ns", 0, true},
@@ -103,7 +113,7 @@ void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, do
   if (over.has("waiting_mean_ns"))
     over.times("Means of the parts of a response",
                {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
-  over.write();
+  page.charts(over.charts, "These values as a table");
 }
 
 void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals) {
@@ -153,6 +163,66 @@ bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
   both.push_back(std::move(chart));
   page.charts(both, "These values as a table");
   return true;
+}
+
+void write_load_curve(HtmlPage& page, const std::vector<ShownRun>& runs) {
+  auto differ = [&](const char* column) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const ShownRun& run) { return run.row.text(column) != runs[0].row.text(column); });
+  };
+  const bool inputs = differ("input"), targets = differ("target");
+  std::vector<LoadRun> points;
+  for (const ShownRun& run : runs)
+    if (const ResultRow* response = run.of("", "response")) {
+      const std::string input = run.row.text("input"), target = run.row.text("target");
+      points.push_back({.group = !inputs   ? target
+                                 : targets ? input + " on " + target
+                                           : input,
+                        .series = fmt::format("{} {}", fmt::ptr(run.chosen.file.get()), run.row.number("series")),
+                        .asked = fmt::format("{} {}", run.row.real("asked_per_s"), run.row.real("scale")),
+                        .load = load_of(run.row),
+                        .achieved = run.row.real("achieved_per_s"),
+                        .times = {response->real("p50_ns"), response->real("p99_ns")}});
+    }
+  page.section("curve", "Response over load");
+  page.chart(load_curve({"p50", "p99"}, points));
+}
+
+void write_distributions(HtmlPage& page, const std::vector<Case>& cases) {
+  struct Times {
+    std::string name;
+    Histogram service = {}, recorded = {};
+  };
+  std::vector<Times> all;
+  double low = HUGE_VAL, high = 0;
+  bool recorded = false;
+  for (const Case& one : cases) {
+    Times times{one.name};
+    for (const ShownRun* run : one.runs) {
+      times.service.merge(run->histogram("", "service"));
+      times.recorded.merge(run->histogram("", "recorded"));
+    }
+    for (const Histogram* of : {&times.service, &times.recorded})
+      if (of->count()) low = std::min(low, double(of->min())), high = std::max(high, double(of->max()));
+    recorded |= times.recorded.count() > 0;
+    if (times.service.count()) all.push_back(std::move(times));
+  }
+  if (all.empty()) return;
+  page.section(
+      "distributions", "Service time of all operations",
+      std::string("All runs of a case together, with marks at p50 and p99. All drawings have one logarithmic scale of time. "
+                  "Each is as high as its own peak.") +
+          (recorded ? " Above, grey: in the capture; below, blue: replayed." : ""));
+  const StripScale scale = StripScale::of_times(low, high);
+  std::vector<HtmlPage::Small> drawings;
+  for (size_t i = 0; i < std::min(all.size(), kMostDrawn); ++i) {
+    const auto& [name, service, before] = all[i];
+    drawings.push_back(
+        {name, scale.axis("", "") + scale.distribution(before.count() ? &before : nullptr, &service),
+         fmt::format("p50 {}, p99 {}", format_duration(service.quantile(0.5)), format_duration(service.quantile(0.99)))});
+  }
+  page.small_multiples(drawings);
+  if (all.size() > kMostDrawn) page.note(fmt::format("{} more cases are not drawn.", all.size() - kMostDrawn));
 }
 
 }  // namespace fsr::page
