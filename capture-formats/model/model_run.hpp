@@ -150,7 +150,7 @@ struct ModelSource::Impl {
   int64_t whole_span() const { return std::max(kShortest, model.span); }
 
   EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }
-  uint64_t time_from(const Quantiles& q) { return std::min(kLongest, q.between(draw_of(q).next())); }
+  double draw_time(const Quantiles& q, const Process& p);
 
   void end_by_signal();  // throws if a signal asks the program to end, which must not wait for a batch
   void begin_cycle();

@@ -150,6 +150,14 @@ int64_t ModelSource::Impl::after_pause(const Process& p) const {
   return at != pauses.end() && at->first == p.at - 1 ? p.begin + ns_of(at->second) : 0;
 }
 
+// Returns where in the distribution the next time of a process is. Times of a course are as long, on average, as those of its
+// steps were, compared with others of their kind.
+double ModelSource::Impl::draw_time(const Quantiles& q, const Process& p) {
+  if (!p.course || p.course->pace.empty()) return draw_of(q).next();
+  const double mean = (p.course->pace[std::max<size_t>(1, p.at) - 1] + 0.5) / kPaces;
+  return draw_of(q).next(std::pow(random.unit(), (1 - mean) / mean));
+}
+
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   if (kind == kWaitsKind) return 0;
   auto found = model.gaps.find({phase(p), p.last_kind, kind});
@@ -159,7 +167,7 @@ int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   double& drawn = copies[p.copy].gaps[&gaps];
   const bool beyond =
       gaps.count && ++drawn > std::max(1.0, double(gaps.count) * copies[p.copy].part / model.runs * double(cycle));
-  const double at = draw_of(gaps.times).next();
+  const double at = draw_time(gaps.times, p);
   return int64_t(std::min(kLongest, gaps.times.between(beyond ? at / 2 : at)));
 }
 
@@ -199,7 +207,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   };
   auto duration = [&](const Op& op) {
     auto found = model.durations.find({uint32_t(op.kind), op.error != 0});
-    return found == model.durations.end() ? 0 : int64_t(time_from(found->second));
+    return found == model.durations.end() ? 0 : int64_t(std::min(kLongest, found->second.between(draw_time(found->second, p))));
   };
   Op op;
   op.start = time;
@@ -341,7 +349,7 @@ TraceHeader ModelSource::header() const {
   const XXH128_hash_t id = XXH3_128bits(facts, sizeof facts);
   h.id = fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", id.high64 >> 32, (id.high64 >> 16) & 0xffff, id.high64 & 0xffff,
                      id.low64 >> 48, id.low64 & 0xffffffffffff);
-  h.clock_unit = 1;
+  h.clock_unit = impl_->model.clock_unit;
   h.program = "model " FSR_VERSION;
   h.visibility = "every call";
   h.edits = {fmt::format("made up from a model with seed {}, {:g}x", o.seed, o.load)};

@@ -15,6 +15,7 @@
 #include "model/shipped_models.hpp"
 #include "model_text.hpp"
 #include "subcommand.hpp"
+#include "trace/frame.hpp"
 #include "trace/spool.hpp"
 #include "trace_output.hpp"
 #include "util/output_file.hpp"
@@ -145,7 +146,10 @@ LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* stat
       if (!survey && status) *status = std::max(*status, report_damage(options.files[i], reader));
       learner.end_trace();
     }
-  return learner.finish();
+  LoadModel model = learner.finish();
+  model.clock_unit = kMaxClockUnit;
+  for (const auto& trace : traces) model.clock_unit = std::min(model.clock_unit, trace->header().clock_unit);
+  return model;
 }
 
 // Learns the form whose runs are nearer to the traces. Contexts differ with the seed and tell less of one trace, so that courses
