@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kShortestPart = 40'000;  // of the span: a shorter pause is not kept
 
+constexpr double kNoRank = -1;
+
 // Calls `visit` with the number of each step but the first, and the pause before it in ns.
 template <class Visit>
 void each_pause(const LearnedThread& thread, Visit visit) {
@@ -71,19 +73,16 @@ std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& thre
                                           int64_t least) {
   constexpr size_t kFew = 8;  // times whose order tells little
   std::vector<std::vector<double>> ranks(threads.size());
-  std::map<std::array<uint32_t, 4>, std::vector<std::pair<int64_t, double*>>> times;  // by what a model knows of them
+  std::map<std::array<uint32_t, 3>, std::vector<std::pair<int64_t, double*>>> times;  // by what a model knows of them
   for (size_t i = 0; i < threads.size(); ++i) {
     const LearnedThread& t = threads[i];
     if (t.run != run) continue;
-    ranks[i].resize(t.steps.size());
+    ranks[i].resize(t.steps.size(), kNoRank);
     const auto symbol = [&](size_t at) -> const Symbol& { return symbols[t.steps[at].symbol - 1]; };
-    for (size_t at = 0; at < t.steps.size(); ++at)
-      if (const Symbol& s = symbol(at); !s.is_process_step())
-        times[{0, uint32_t(s.kind), s.error != 0}].emplace_back(t.steps[at].duration, &ranks[i][at]);
     each_pause(t, [&](size_t at, int64_t pause) {
       const uint32_t kind = step_kind(symbol(at));
       if (pause < least && kind != kWaitsKind)
-        times[{1, t.number, step_kind(symbol(at - 1)), kind}].emplace_back(pause, &ranks[i][at]);
+        times[{t.number, step_kind(symbol(at - 1)), kind}].emplace_back(pause, &ranks[i][at]);
     });
   }
   for (auto& [key, samples] : times) {
@@ -91,7 +90,7 @@ std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& thre
     std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t from = 0, to = 0; from < samples.size(); from = to) {
       while (to < samples.size() && samples[to].first == samples[from].first) ++to;
-      for (size_t i = from; i < to; ++i) *samples[i].second += double(from + to) / double(samples.size()) - 1;
+      for (size_t i = from; i < to; ++i) *samples[i].second = double(from + to) / 2 / double(samples.size());
     }
   }
   return ranks;
@@ -111,9 +110,10 @@ std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::v
       if (pause >= least) c.pauses.emplace_back(uint32_t(at), microsecond(threads[i].steps[at].start));
     });
     each_stretch(c, [&](size_t from, size_t to) {
-      double sum = 0;
-      for (size_t at = from; at < to; ++at) sum += ranks[i][at];
-      c.pace.resize(to, uint8_t(std::clamp((sum / double(to - from) / 2 + 1) / 2 * kPaces, 0.0, double(kPaces - 1))));
+      double sum = 0, n = 0;
+      for (size_t at = from; at < to; ++at)
+        if (ranks[i][at] != kNoRank) sum += ranks[i][at], ++n;
+      c.pace.resize(to, n ? uint8_t(sum / n * kPaces) : kPaces / 2);
     });
   }
   return courses;

@@ -17,8 +17,8 @@ size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<
 // Returns how long a pause is, in ns, that a course keeps at its place. So long are about `most` of the run. `span`: ns of a run.
 int64_t long_pause(const std::vector<LearnedThread>& threads, size_t run, int64_t span, size_t most);
 
-// Returns for each step of each thread of the run how long its pause and its operation were, compared with others of their kind:
-// -2 is shortest, 2 longest. `long_pause`: ns of pauses that courses keep, and that don't count.
+// Returns for each step of each thread of the run how many of the pauses of its kind are shorter than its own, from 0 to 1.
+// Negative: not known. `long_pause`: ns of pauses that courses keep, and that don't count.
 std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& threads, size_t run, const std::vector<Symbol>& symbols,
                                           int64_t long_pause);
 

@@ -258,7 +258,6 @@ std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Sym
     for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) out.push_back(std::move(alike));
   join_rare(out);
   if (form == ModelForm::courses) {  // a class has a course at least
-    typical = typical_run(threads, runs);
     std::erase_if(out, [&](const auto& members) {
       return std::none_of(members.begin(), members.end(), [&](size_t i) { return threads[i].run == typical; });
     });
@@ -442,15 +441,20 @@ LoadModel ModelLearner::finish() {
   model.dropped = in.dropped;
   in.keep_sizes(kept, model);
   model.files = sizes_of(std::move(in.observer.files()), kMostBytes, kRare * in.runs.size());
-  model.hot = in.hot.names();
-  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
-  if (in.form == ModelForm::contexts) mend_hot_names(model, in.hot);
-  // Courses have a number for names that are seldom used, too.
-  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
   const bool courses = in.form == ModelForm::courses;
   link_processes(in.threads, kRare * (courses ? 1 : in.runs.size()));
-  if (!courses) in.cut_stalls(model);
+  if (courses) {
+    in.typical = typical_run(in.threads, in.runs);
+    model.hot = in.hot.names_at(in.typical);
+  } else {
+    in.cut_stalls(model);
+    model.hot = in.hot.names();
+    mend_hot_names(model, in.hot);
+  }
+  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
+  // Courses have a number for names that are seldom used, too.
+  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
   std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
