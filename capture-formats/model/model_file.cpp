@@ -259,11 +259,14 @@ void parse_courses(const json& in, uint64_t version, LoadModel& m) {
         course.pauses.emplace_back(uint32_t(at.first), at.second);
       }
       if (version < 6) continue;
+      require(row[4].is_array(), "a course has another number of paces");
+      if (row[4].empty()) continue;
       auto pace = row[4].begin();
       each_stretch(course, [&](size_t, size_t to) {
-        require(row[4].is_array() && pace != row[4].end(), "a course has too few paces");
+        require(pace != row[4].end(), "a course has another number of paces");
         course.pace.resize(to, uint8_t(number(*pace++, kPaces - 1, "a pace is out of range")));
       });
+      require(pace == row[4].end(), "a course has another number of paces");
     }
     require(!m.classes[c].courses.empty(), "a class has no course");
   }
