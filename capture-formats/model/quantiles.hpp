@@ -54,7 +54,7 @@ class EvenDraw {
   }
 
  private:
-  static constexpr size_t kAhead = 16;
+  static constexpr size_t kAhead = 64;
   double p_;
   std::vector<double> ahead_;
 };
