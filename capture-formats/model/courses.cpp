@@ -69,8 +69,8 @@ int64_t long_pause(const std::vector<LearnedThread>& threads, size_t run, int64_
   return pauses[most] + 1;
 }
 
-std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& threads, size_t run, const std::vector<Symbol>& symbols,
-                                          int64_t least) {
+std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& threads, size_t run,
+                                          const std::vector<Symbol>& symbols, int64_t least) {
   constexpr size_t kFew = 8;  // times whose order tells little
   std::vector<std::vector<double>> ranks(threads.size());
   std::map<std::array<uint32_t, 3>, std::vector<std::pair<int64_t, double*>>> times;  // by what a model knows of them

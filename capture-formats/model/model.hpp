@@ -36,7 +36,7 @@ struct Course {
   uint64_t start = 0;  // microseconds of the run
   std::vector<SymbolId> steps;
   std::vector<std::pair<uint32_t, uint64_t>>
-      pauses;  // long ones: number of the step after it, from 1, and its microsecond of the run
+      pauses;                 // long ones: number of the step after it, from 1, and its microsecond of the run
   std::vector<uint8_t> pace;  // of each step, below kPaces: the higher, the longer its times are; empty: not known
 };
 

@@ -111,11 +111,11 @@ struct ModelSource::Impl {
   uint64_t order = 0;
   uint64_t serials = 0;
   ThreadId threads = 0;
-  const double runs;      // of the load, one after the other
-  const uint64_t cycles;  // the same, whole; of courses, the last one may have a part of the load
-  const int64_t span;     // ns of each
-  const double of_run;    // part of the load that each has, about 1
-  const int64_t busy;     // ns of each without the stalls
+  const double runs;                       // of the load, one after the other
+  const uint64_t cycles;                   // the same, whole; of courses, the last one may have a part of the load
+  const int64_t span;                      // ns of each
+  const double of_run;                     // part of the load that each has, about 1
+  const int64_t busy;                      // ns of each without the stalls
   const std::array<double, kPaces> paces;  // part of the steps of courses that has each
   int64_t now = 0;
   uint64_t cycle = 0;  // number of the next run of the load

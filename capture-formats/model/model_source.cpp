@@ -161,8 +161,8 @@ std::array<double, kPaces> ModelSource::Impl::shares_of_paces() const {
   return shares;
 }
 
-// Returns where in the distribution the next time of a process is. Where the pace of a course is high, times are long. `share`: of
-// the times of which that is true.
+// Returns where in the distribution the next time of a process is. Where the pace of a course is high, times are long. `share`:
+// of the times of which that is true.
 double ModelSource::Impl::draw_time(const Quantiles& q, const Process& p, double share) {
   EvenDraw& draw = draw_of(q);
   if (!p.course || p.course->pace.empty() || random.unit() >= share) return draw.next();
@@ -223,7 +223,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   };
   auto duration = [&](const Op& op) {
     auto found = model.durations.find({uint32_t(op.kind), op.error != 0});
-    return found == model.durations.end() ? 0 : int64_t(std::min(kLongest, found->second.between(draw_time(found->second, p, kShareOfPace))));
+    return found == model.durations.end()
+               ? 0
+               : int64_t(std::min(kLongest, found->second.between(draw_time(found->second, p, kShareOfPace))));
   };
   Op op;
   op.start = time;

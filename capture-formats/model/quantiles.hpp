@@ -47,9 +47,8 @@ class EvenDraw {
   // Returns of the next kAhead numbers the one that is nearest to `wanted`. The others come later.
   double next(double wanted) {
     while (ahead_.size() < kAhead) ahead_.push_back(next());
-    const auto nearest = std::min_element(ahead_.begin(), ahead_.end(), [&](double a, double b) {
-      return std::abs(a - wanted) < std::abs(b - wanted);
-    });
+    const auto nearest = std::min_element(ahead_.begin(), ahead_.end(),
+                                          [&](double a, double b) { return std::abs(a - wanted) < std::abs(b - wanted); });
     return std::exchange(*nearest, next());
   }
 

@@ -91,8 +91,8 @@ class SampleRun {
   UniqueFd file_;
 };
 
-// Returns by how much runs of the model are farther from the traces than they may be, on average. `enough`: of more than that, only
-// that it is more.
+// Returns by how much runs of the model are farther from the traces than they may be, on average. `enough`: of more than that,
+// only that it is more.
 double excess(const LoadModel& model, const std::vector<std::string>& traces, double enough) {
   const double all = double(traces.size() * kTrials);
   double sum = 0;
