@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kShortestPart = 40'000;  // of the span: a shorter pause is not kept
 
+constexpr double kNoRank = -1;
+
 // Calls `visit` with the number of each step but the first, and the pause before it in ns.
 template <class Visit>
 void each_pause(const LearnedThread& thread, Visit visit) {
@@ -67,8 +69,35 @@ int64_t long_pause(const std::vector<LearnedThread>& threads, size_t run, int64_
   return pauses[most] + 1;
 }
 
-std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::vector<size_t> members, int64_t first,
-                               int64_t least) {
+std::vector<std::vector<double>> ranks_of(const std::vector<LearnedThread>& threads, size_t run,
+                                          const std::vector<Symbol>& symbols, int64_t least) {
+  constexpr size_t kFew = 8;  // times whose order tells little
+  std::vector<std::vector<double>> ranks(threads.size());
+  std::map<std::array<uint32_t, 3>, std::vector<std::pair<int64_t, double*>>> times;  // by what a model knows of them
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const LearnedThread& t = threads[i];
+    if (t.run != run) continue;
+    ranks[i].resize(t.steps.size(), kNoRank);
+    const auto symbol = [&](size_t at) -> const Symbol& { return symbols[t.steps[at].symbol - 1]; };
+    each_pause(t, [&](size_t at, int64_t pause) {
+      const uint32_t kind = step_kind(symbol(at));
+      if (pause < least && kind != kWaitsKind)
+        times[{t.number, step_kind(symbol(at - 1)), kind}].emplace_back(pause, &ranks[i][at]);
+    });
+  }
+  for (auto& [key, samples] : times) {
+    if (samples.size() < kFew) continue;
+    std::sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t from = 0, to = 0; from < samples.size(); from = to) {
+      while (to < samples.size() && samples[to].first == samples[from].first) ++to;
+      for (size_t i = from; i < to; ++i) *samples[i].second = double(from + to) / 2 / double(samples.size());
+    }
+  }
+  return ranks;
+}
+
+std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::vector<size_t> members,
+                               const std::vector<std::vector<double>>& ranks, int64_t first, int64_t least) {
   const auto microsecond = [&](int64_t time) { return uint64_t(std::max<int64_t>(0, time - first) / 1000); };
   std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) { return threads[a].first() < threads[b].first(); });
   std::vector<Course> courses;
@@ -79,6 +108,12 @@ std::vector<Course> courses_of(const std::vector<LearnedThread>& threads, std::v
     for (const LearnedStep& step : threads[i].steps) c.steps.push_back(step.symbol);
     each_pause(threads[i], [&](size_t at, int64_t pause) {
       if (pause >= least) c.pauses.emplace_back(uint32_t(at), microsecond(threads[i].steps[at].start));
+    });
+    each_stretch(c, [&](size_t from, size_t to) {
+      double sum = 0, n = 0;
+      for (size_t at = from; at < to; ++at)
+        if (ranks[i][at] != kNoRank) sum += ranks[i][at], ++n;
+      c.pace.resize(to, n ? uint8_t(sum / n * kPaces) : kPaces / 2);
     });
   }
   return courses;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace fsr {
@@ -80,13 +81,13 @@ void HotNames::use(ObjectId parent, std::string_view name, bool exists, const Op
   if (first) {
     path->second.parent = keys_.of(parent);
     path->second.leaf = PathKeys::name_of(parent, name).hash;
-    path->second.first.existed = exists;
   }
-  OftenUsedName& start = path->second.first;
+  const bool starts = first || path->second.starts.back().trace != traces_;
+  if (starts) path->second.starts.push_back({.trace = traces_, .existed = exists});
   if (!exists || !op.attr) return;
-  if (op.attr->valid & kAttrMode) start.type = uint8_t((op.attr->mode & 0170000) >> 12);
-  if (!(op.attr->valid & kAttrSize) || start.type == kDirectoryType) return;
-  if (first) start.size = op.attr->size;
+  if (op.attr->valid & kAttrMode) path->second.type = uint8_t((op.attr->mode & 0170000) >> 12);
+  if (!(op.attr->valid & kAttrSize) || path->second.type == kDirectoryType) return;
+  if (starts) path->second.starts.back().size = op.attr->size;
   path->second.largest = std::max(path->second.largest, op.attr->size);
 }
 
@@ -100,7 +101,7 @@ void HotNames::add(const Op& op) {
   } else if (op.object && (!op.handle || op.kind == OpKind::open || op.kind == OpKind::opendir)) {
     if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end()) {
       known->second.uses += comes(op.thread, known->first);
-      const bool directory = known->second.first.type == kDirectoryType;
+      const bool directory = known->second.type == kDirectoryType;
       if (!directory && op.attr && op.attr->valid & kAttrSize)
         known->second.largest = std::max(known->second.largest, op.attr->size);
     }
@@ -109,7 +110,7 @@ void HotNames::add(const Op& op) {
   keys_.apply(op);
 }
 
-// A directory has as many entries at first as its first listing in the first trace.
+// A directory has as many entries at first as its first listing in a trace.
 void HotNames::list(const Op& op) {
   const auto dots =
       std::count_if(op.entries.begin(), op.entries.end(), [](const auto& e) { return e.name == "." || e.name == ".."; });
@@ -117,8 +118,8 @@ void HotNames::list(const Op& op) {
   if (op.error || !entries) return;
   if (op.object == kRootObject) {
     if (!root_entries_) root_entries_ = entries;
-  } else if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end() && !known->second.first.size) {
-    known->second.first.size = entries;
+  } else if (auto known = paths_.find(keys_.of(op.object)); known != paths_.end() && !known->second.starts.back().size) {
+    known->second.starts.back().size = entries;
   }
 }
 
@@ -149,7 +150,7 @@ void HotNames::choose(ModelForm form) {
         later.push_back(key);
         continue;
       }
-      OftenUsedName name = path.first;
+      OftenUsedName name{.type = path.type, .existed = path.starts.front().existed, .size = path.starts.front().size};
       if (auto parent = numbers_.find(path.parent); parent != numbers_.end()) {
         name.parent = uint32_t(parent->second) + 1;
         if (form == ModelForm::courses) names_[size_t(parent->second)].type = kDirectoryType;
@@ -158,11 +159,19 @@ void HotNames::choose(ModelForm form) {
         if (auto [same, first] = leaves.try_emplace(path.leaf, uint32_t(names_.size() + 1)); !first) name.same = same->second;
       numbers_[key] = int(names_.size());
       names_.push_back(name);
-      largest_.push_back(path.largest);
+      named_.push_back(key);
     }
     if (later.size() == left.size()) break;  // paths of which each seems to be the other's directory
     left = std::move(later);
   }
+}
+
+std::vector<OftenUsedName> HotNames::names_at(size_t trace) const {
+  std::vector<OftenUsedName> names = names_;
+  for (size_t i = 0; i < names.size(); ++i)
+    for (const Start& start : paths_.at(named_[i]).starts)
+      if (start.trace == trace) std::tie(names[i].existed, names[i].size) = std::pair(start.existed, start.size);
+  return names;
 }
 
 int HotNames::number(uint64_t key) const {

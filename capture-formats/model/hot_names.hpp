@@ -41,15 +41,23 @@ class HotNames {
   // Returns the number of a path, from 0. -1: it is not used often.
   int number(uint64_t key) const;
   const std::vector<OftenUsedName>& names() const { return names_; }
+  // The same, as they were at the start of a trace, from 0, if it has them.
+  std::vector<OftenUsedName> names_at(size_t trace) const;
   uint64_t root_entries() const { return root_entries_; }
-  uint64_t largest(size_t number) const { return largest_[number]; }  // bytes that its file had at most
+  uint64_t largest(size_t number) const { return paths_.at(named_[number]).largest; }  // bytes that its file had at most
 
  private:
+  struct Start {
+    size_t trace = 0;
+    bool existed = false;
+    uint64_t size = 0;
+  };
   struct Path {
     uint64_t uses = 0;              // times that a thread came to it from another name
     uint64_t parent = 0, leaf = 0;  // keys of its directory, and of the name alone
     uint64_t largest = 0;           // bytes, of all times
-    OftenUsedName first;            // as it was at the start of the first trace
+    uint8_t type = 0;               // S_IFMT bits, shifted by 12
+    std::vector<Start> starts;      // of each trace that has it
   };
   void list(const Op& op);
   void use(ObjectId parent, std::string_view name, bool exists, const Op& op);
@@ -61,7 +69,7 @@ class HotNames {
   unsigned traces_ = 0;
   std::unordered_map<uint64_t, int> numbers_;
   std::vector<OftenUsedName> names_;
-  std::vector<uint64_t> largest_;
+  std::vector<uint64_t> named_;  // their keys
 };
 
 }  // namespace fsr

@@ -32,7 +32,7 @@ uint64_t inexact(uint64_t size) {
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
 constexpr int kInexact = 1, kSizeless = 2;  // levels
 constexpr int kLevels = 6;
-Symbol coarser(Symbol s, int level) {
+Symbol coarser(Symbol s, int level, ModelForm form) {
   if (level >= kInexact) {
     s.offset = level >= kSizeless || !s.offset ? 0 : inexact(s.offset - 1) + 1;
     s.bytes = level >= kSizeless ? 0 : inexact(s.bytes);
@@ -46,7 +46,8 @@ Symbol coarser(Symbol s, int level) {
   if (level >= 2) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
       if (r->relation == Relation::recent && r->bucket > 1) r->bucket = 4;
-    if (s.handle > 1 && s.handle < 9) s.handle = 2;
+    // A course that takes another instance takes wrong ones from there on.
+    if (s.handle > 1 && s.handle < 9 && form == ModelForm::contexts) s.handle = 2;
     if (s.kind != OpKind::setlk && s.kind != OpKind::getlk) s.size = 0;
   }
   if (level >= 3) {
@@ -57,11 +58,12 @@ Symbol coarser(Symbol s, int level) {
   return s;
 }
 
-// A symbol without what each name and each size has of its own.
+// A symbol without what each name, open instance and size has of its own.
 Symbol anonymous(Symbol s) {
+  if (s.handle > 1 && s.handle < 9) s.handle = 1;
   for (Reference* r : {&s.object, &s.parent, &s.second})
     if (r->relation == Relation::hot || r->relation == Relation::name) r->bucket = 0;
-  return coarser(s, kSizeless);
+  return coarser(s, kSizeless, ModelForm::courses);
 }
 
 // Values that occurred less than `rare` times lose all but their first digits, so that no file is known by its size.
@@ -176,21 +178,27 @@ void ModelLearner::Impl::add(const Op& op) {
 
 // Returns for each complete symbol its number in the model, or kEndOfProcess if even its coarsest form is rare.
 std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
-  std::map<Symbol, uint64_t> occurrences;
-  for (SymbolId i = 0; i < all.size(); ++i) occurrences[anonymous(all[i])] += counts[i];
+  // No file must be known by its size from a step that each run makes once.
+  std::map<std::tuple<OpKind, uint64_t, uint64_t>, uint64_t> transfers;  // by kind, bytes and offset
+  for (SymbolId i = 0; i < all.size(); ++i) transfers[{all[i].kind, all[i].bytes, all[i].offset}] += counts[i];
+  const auto exact = [&](const Symbol& s) {
+    return (!s.bytes && !s.offset) || transfers[{s.kind, s.bytes, s.offset}] >= kRare * runs.size();
+  };
   std::vector<SymbolId> kept(all.size(), kEndOfProcess);
   std::vector<bool> settled(all.size());
   for (int level = 0; level < kLevels; ++level) {
-    // No file must be known by its size from a step that each run makes once.
-    const uint64_t rare = form == ModelForm::courses && level == 0 ? kRare * runs.size() : kRare;
     std::map<Symbol, std::vector<SymbolId>> groups;
-    for (SymbolId i = 0; i < all.size(); ++i)
-      if (!settled[i]) groups[coarser(all[i], level)].push_back(i);
+    std::map<Symbol, uint64_t> occurrences;
+    for (SymbolId i = 0; i < all.size(); ++i) {
+      const Symbol symbol = coarser(all[i], level, form);
+      if (form == ModelForm::courses) occurrences[anonymous(symbol)] += counts[i];
+      if (!settled[i]) groups[symbol].push_back(i);
+    }
     for (const auto& [symbol, members] : groups) {
       uint64_t n = 0;
       for (SymbolId i : members) n += counts[i];
-      if (level == kInexact && form == ModelForm::courses) n = occurrences[anonymous(symbol)];
-      if (n < rare) continue;
+      if (form == ModelForm::courses) n = occurrences[anonymous(symbol)];
+      if (n < kRare || (level == 0 && !exact(symbol))) continue;
       model.symbols.push_back(symbol);
       for (SymbolId i : members) {
         kept[i] = SymbolId(model.symbols.size());
@@ -250,7 +258,6 @@ std::vector<std::vector<size_t>> ModelLearner::Impl::group(const std::vector<Sym
     for (std::vector<size_t>& alike : alike_threads(threads, members, symbols)) out.push_back(std::move(alike));
   join_rare(out);
   if (form == ModelForm::courses) {  // a class has a course at least
-    typical = typical_run(threads, runs);
     std::erase_if(out, [&](const auto& members) {
       return std::none_of(members.begin(), members.end(), [&](size_t i) { return threads[i].run == typical; });
     });
@@ -434,15 +441,20 @@ LoadModel ModelLearner::finish() {
   model.dropped = in.dropped;
   in.keep_sizes(kept, model);
   model.files = sizes_of(std::move(in.observer.files()), kMostBytes, kRare * in.runs.size());
-  model.hot = in.hot.names();
-  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
-  if (in.form == ModelForm::contexts) mend_hot_names(model, in.hot);
-  // Courses have a number for names that are seldom used, too.
-  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
   keep_ranges(in.observer.ranges(), model);
   const bool courses = in.form == ModelForm::courses;
   link_processes(in.threads, kRare * (courses ? 1 : in.runs.size()));
-  if (!courses) in.cut_stalls(model);
+  if (courses) {
+    in.typical = typical_run(in.threads, in.runs);
+    model.hot = in.hot.names_at(in.typical);
+  } else {
+    in.cut_stalls(model);
+    model.hot = in.hot.names();
+    mend_hot_names(model, in.hot);
+  }
+  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
+  // Courses have a number for names that are seldom used, too.
+  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
   std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
@@ -454,6 +466,8 @@ LoadModel ModelLearner::finish() {
     return id;
   });
   const int64_t most = courses ? long_pause(in.threads, in.typical, model.span, in.pauses) : INT64_MAX;
+  std::vector<std::vector<double>> ranks;
+  if (courses) ranks = ranks_of(in.threads, in.typical, model.symbols, most);
   for (uint32_t c = 0; c < classes.size(); ++c) {
     std::vector<size_t> members = classes[c];
     if (courses) std::erase_if(members, [&](size_t i) { return in.threads[i].run != in.typical; });
@@ -461,7 +475,7 @@ LoadModel ModelLearner::finish() {
     const std::string& command = in.threads[classes[c].front()].command;
     model.classes[c].command = in.keep_commands && !command.empty() ? cut_command(command) : "class " + std::to_string(c + 1);
     if (courses)
-      model.classes[c].courses = courses_of(in.threads, members, in.runs[in.typical].first, most);
+      model.classes[c].courses = courses_of(in.threads, members, ranks, in.runs[in.typical].first, most);
     else
       in.learn_contexts(members, c, model);
     in.times(classes[c], c, most, model);

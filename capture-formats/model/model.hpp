@@ -6,6 +6,7 @@
 // a phase of a class of processes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,10 +19,11 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 5;
+constexpr uint32_t kModelVersion = 6;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
+constexpr uint32_t kPaces = 8;
 // Limits of what a file can have.
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;  // of a size
 constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
@@ -34,8 +36,22 @@ struct Course {
   uint64_t start = 0;  // microseconds of the run
   std::vector<SymbolId> steps;
   std::vector<std::pair<uint32_t, uint64_t>>
-      pauses;  // long ones: number of the step after it, from 1, and its microsecond of the run
+      pauses;                 // long ones: number of the step after it, from 1, and its microsecond of the run
+  std::vector<uint8_t> pace;  // of each step, below kPaces: the higher, the longer its times are; empty: not known
 };
+
+// Calls `visit` with the first step and the end of each stretch of a course, whose steps have the same pace. It ends at a long
+// pause, or after 16 steps.
+template <class Visit>
+void each_stretch(const Course& course, Visit visit) {
+  constexpr size_t kMost = 16;
+  auto pause = course.pauses.begin();
+  for (size_t from = 0, to = 0; from < course.steps.size(); from = to) {
+    to = std::min(course.steps.size(), from + kMost);
+    if (pause != course.pauses.end() && pause->first <= to) to = pause++->first;
+    visit(from, to);
+  }
+}
 
 // Processes of one command, whose numbers of operations are similar.
 struct ProcessClass {
@@ -79,6 +95,7 @@ struct LoadModel {
   uint32_t runs = 0;            // traces
   uint64_t operations = 0;      // of one run
   int64_t span = 0;             // ns of one run
+  uint32_t clock_unit = 1;      // ns; times of the traces are multiples of it
   uint64_t dropped = 0;         // operations of all traces that are too rare to be kept
   std::vector<Symbol> symbols;  // number 1 is the first
   std::vector<ProcessClass> classes;

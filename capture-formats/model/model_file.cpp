@@ -15,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "trace/frame.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
@@ -101,7 +102,9 @@ json courses(const LoadModel& m) {
         pauses.push_back(pause.second - before.second);
         before = pause;
       }
-      of_class.push_back(json::array({int(course.root), course.start, course.steps, std::move(pauses)}));
+      json paces = json::array();
+      if (!course.pace.empty()) each_stretch(course, [&](size_t from, size_t) { paces.push_back(course.pace[from]); });
+      of_class.push_back(json::array({int(course.root), course.start, course.steps, std::move(pauses), std::move(paces)}));
     }
   }
   return out;
@@ -115,6 +118,7 @@ json document(const LoadModel& m) {
   d["runs"] = m.runs;
   d["operations"] = m.operations;
   d["span_ns"] = m.span;
+  d["clock_unit"] = m.clock_unit;
   d["dropped"] = m.dropped;
   json& symbols = d["symbols"] = json::array();
   for (const Symbol& s : m.symbols) {
@@ -233,11 +237,11 @@ void parse_contexts(const json& in, LoadModel& m) {
       require(begun.contains(c * kMostPhases + phase), "a phase has no context");
 }
 
-void parse_courses(const json& in, LoadModel& m) {
+void parse_courses(const json& in, uint64_t version, LoadModel& m) {
   array_of(in, m.classes.size(), "another number of classes has courses");
   for (size_t c = 0; c < m.classes.size(); ++c) {
     for (const json& row : in[c]) {
-      array_of(row, 4, "a course has another number of parts");
+      array_of(row, version < 6 ? 4 : 5, "a course has another number of parts");
       Course& course = m.classes[c].courses.emplace_back();
       course.root = number(row[0], 1, "a course neither begins by itself nor not") != 0;
       course.start = number(row[1], kMostMicroseconds, "a course begins too late");
@@ -254,6 +258,15 @@ void parse_courses(const json& in, LoadModel& m) {
         require(at.first < course.steps.size() && at.second <= kMostMicroseconds, "a pause is out of range");
         course.pauses.emplace_back(uint32_t(at.first), at.second);
       }
+      if (version < 6) continue;
+      require(row[4].is_array(), "a course has another number of paces");
+      if (row[4].empty()) continue;
+      auto pace = row[4].begin();
+      each_stretch(course, [&](size_t, size_t to) {
+        require(pace != row[4].end(), "a course has another number of paces");
+        course.pace.resize(to, uint8_t(number(*pace++, kPaces - 1, "a pace is out of range")));
+      });
+      require(pace == row[4].end(), "a course has another number of paces");
     }
     require(!m.classes[c].courses.empty(), "a class has no course");
   }
@@ -266,12 +279,15 @@ LoadModel parse_document(const json& d, uint64_t version) {
   require(m.runs > 0, "the number of runs is out of range");
   m.operations = number(d.at("operations"), uint64_t(kMostOperations), "the number of operations is out of range");
   m.span = int64_t(number(d.at("span_ns"), uint64_t(kLongest), "the length of the load is out of range"));
+  if (auto unit = d.find("clock_unit"); unit != d.end())
+    m.clock_unit = uint32_t(number(*unit, kMaxClockUnit, "the clock unit is out of range"));
+  require(m.clock_unit > 0, "the clock unit is out of range");
   m.dropped = number(d.at("dropped"), UINT64_MAX, "a count is no number");
   parse_symbols(d.at("symbols"), m);
   parse_classes(d.at("classes"), m);
   for (const Symbol& s : m.symbols)
     require(!s.is_process_step() || s.argument < m.classes.size(), "a symbol has an unknown class of processes");
-  if (d.contains("courses")) parse_courses(d.at("courses"), m);
+  if (d.contains("courses")) parse_courses(d.at("courses"), version, m);
   parse_contexts(d.at("contexts"), m);
   for (const json& row : d.at("gaps")) {
     const bool counted = row.is_array() && row.size() != 4;  // older files have no counts

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -110,11 +111,12 @@ struct ModelSource::Impl {
   uint64_t order = 0;
   uint64_t serials = 0;
   ThreadId threads = 0;
-  const double runs;      // of the load, one after the other
-  const uint64_t cycles;  // the same, whole; of courses, the last one may have a part of the load
-  const int64_t span;     // ns of each
-  const double of_run;    // part of the load that each has, about 1
-  const int64_t busy;     // ns of each without the stalls
+  const double runs;                       // of the load, one after the other
+  const uint64_t cycles;                   // the same, whole; of courses, the last one may have a part of the load
+  const int64_t span;                      // ns of each
+  const double of_run;                     // part of the load that each has, about 1
+  const int64_t busy;                      // ns of each without the stalls
+  const std::array<double, kPaces> paces;  // part of the steps of courses that has each
   int64_t now = 0;
   uint64_t cycle = 0;  // number of the next run of the load
   ModelCounts counts;
@@ -132,7 +134,8 @@ struct ModelSource::Impl {
              : of_courses() ? std::min(o.duration, whole_span())
                             : o.duration / int64_t(cycles)),
         of_run(double(span) / double(whole_span())),
-        busy(span - int64_t(of_run * double(stalled()))) {
+        busy(span - int64_t(of_run * double(stalled()))),
+        paces(shares_of_paces()) {
     const auto whole = size_t(std::ceil(options.load - 1e-9));
     for (size_t i = 0; i < whole; ++i) {
       const ObjectId root = whole == 1 ? kRootObject : world.tree.add(kDirectoryType, kRootObject, world.tree.new_name(), false);
@@ -150,7 +153,8 @@ struct ModelSource::Impl {
   int64_t whole_span() const { return std::max(kShortest, model.span); }
 
   EvenDraw& draw_of(const Quantiles& q) { return draws.try_emplace(&q, EvenDraw(random.unit())).first->second; }
-  uint64_t time_from(const Quantiles& q) { return std::min(kLongest, q.between(draw_of(q).next())); }
+  double draw_time(const Quantiles& q, const Process& p, double share = 1);
+  std::array<double, kPaces> shares_of_paces() const;
 
   void end_by_signal();  // throws if a signal asks the program to end, which must not wait for a batch
   void begin_cycle();

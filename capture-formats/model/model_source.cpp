@@ -24,6 +24,7 @@ constexpr int kLost = 2;                  // steps in a row that can't be made u
 constexpr int kPatience = 8;              // such steps of a short process, beside as many as it has
 constexpr int kMostFailed = 64;           // steps in a row that can't be made up before a process ends
 constexpr int32_t kFirstProcess = 1000;
+constexpr double kShareOfPace = 0.75;  // to which operations, too, are long where pauses are long
 
 }  // namespace
 
@@ -150,6 +151,29 @@ int64_t ModelSource::Impl::after_pause(const Process& p) const {
   return at != pauses.end() && at->first == p.at - 1 ? p.begin + ns_of(at->second) : 0;
 }
 
+std::array<double, kPaces> ModelSource::Impl::shares_of_paces() const {
+  std::array<double, kPaces> shares{};
+  double sum = 0;
+  for (const ProcessClass& c : model.classes)
+    for (const Course& course : c.courses)
+      for (uint8_t pace : course.pace) ++shares[pace], ++sum;
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+// Returns where in the distribution the next time of a process is. Where the pace of a course is high, times are long. `share`:
+// of the times of which that is true.
+double ModelSource::Impl::draw_time(const Quantiles& q, const Process& p, double share) {
+  EvenDraw& draw = draw_of(q);
+  if (!p.course || p.course->pace.empty() || random.unit() >= share) return draw.next();
+  constexpr double kSpread = 0.2;  // of times within a stretch
+  const double wanted = p.course->pace[std::max<size_t>(1, p.at) - 1] + (2 * random.unit() - 1) * kSpread * kPaces;
+  double at = 0;  // part of such values that are lower, so that all times come as often as they should
+  for (uint32_t pace = 0; pace < kPaces; ++pace)
+    at += paces[pace] * std::clamp(((wanted - pace) / kPaces / kSpread + 1) / 2, 0.0, 1.0);
+  return draw.next(at);
+}
+
 int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   if (kind == kWaitsKind) return 0;
   auto found = model.gaps.find({phase(p), p.last_kind, kind});
@@ -159,7 +183,7 @@ int64_t ModelSource::Impl::gap(const Process& p, uint32_t kind) {
   double& drawn = copies[p.copy].gaps[&gaps];
   const bool beyond =
       gaps.count && ++drawn > std::max(1.0, double(gaps.count) * copies[p.copy].part / model.runs * double(cycle));
-  const double at = draw_of(gaps.times).next();
+  const double at = draw_time(gaps.times, p);
   return int64_t(std::min(kLongest, gaps.times.between(beyond ? at / 2 : at)));
 }
 
@@ -199,7 +223,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   };
   auto duration = [&](const Op& op) {
     auto found = model.durations.find({uint32_t(op.kind), op.error != 0});
-    return found == model.durations.end() ? 0 : int64_t(time_from(found->second));
+    return found == model.durations.end()
+               ? 0
+               : int64_t(std::min(kLongest, found->second.between(draw_time(found->second, p, kShareOfPace))));
   };
   Op op;
   op.start = time;
@@ -341,7 +367,7 @@ TraceHeader ModelSource::header() const {
   const XXH128_hash_t id = XXH3_128bits(facts, sizeof facts);
   h.id = fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", id.high64 >> 32, (id.high64 >> 16) & 0xffff, id.high64 & 0xffff,
                      id.low64 >> 48, id.low64 & 0xffffffffffff);
-  h.clock_unit = 1;
+  h.clock_unit = impl_->model.clock_unit;
   h.program = "model " FSR_VERSION;
   h.visibility = "every call";
   h.edits = {fmt::format("made up from a model with seed {}, {:g}x", o.seed, o.load)};

@@ -3,8 +3,11 @@
 // and again, down to single samples. A few long pauses make most of the time, and a few files most of the bytes. Plain data.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace fsr {
@@ -41,9 +44,18 @@ class EvenDraw {
     if (p_ >= 1) p_ -= 1;
     return p_;
   }
+  // Returns of the next kAhead numbers the one that is nearest to `wanted`. The others come later.
+  double next(double wanted) {
+    while (ahead_.size() < kAhead) ahead_.push_back(next());
+    const auto nearest = std::min_element(ahead_.begin(), ahead_.end(),
+                                          [&](double a, double b) { return std::abs(a - wanted) < std::abs(b - wanted); });
+    return std::exchange(*nearest, next());
+  }
 
  private:
+  static constexpr size_t kAhead = 64;
   double p_;
+  std::vector<double> ahead_;
 };
 
 }  // namespace fsr

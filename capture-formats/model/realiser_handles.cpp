@@ -4,6 +4,7 @@
 #include <linux/falloc.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "model/realiser_pick.hpp"
@@ -313,6 +314,8 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       if (!locks || !lock(s, a, op)) return false;
   }
   if (!s.error) touch(a, op.object);
+  if (auto used = std::find(a.handles.begin(), a.handles.end(), op.handle); used != a.handles.end())
+    std::rotate(used, used + 1, a.handles.end());
   return true;
 }
 

@@ -72,17 +72,11 @@ HandleId Realiser::handle(uint8_t number, Actor& actor, Good good) {
     return open != opens_.end() && good(open->second);
   };
   const size_t n = actor.handles.size();
-  auto use = [&](size_t i) {
-    const HandleId id = actor.handles[i];
-    actor.handles.erase(actor.handles.begin() + ptrdiff_t(i));
-    actor.handles.push_back(id);
-    return id;
-  };
   if (number < 9) {
     for (size_t back = number; back <= n; ++back)
-      if (fits(actor.handles[n - back])) return use(n - back);
+      if (fits(actor.handles[n - back])) return actor.handles[n - back];
     for (size_t back = std::min<size_t>(number, n + 1); back-- > 1;)
-      if (fits(actor.handles[n - back])) return use(n - back);
+      if (fits(actor.handles[n - back])) return actor.handles[n - back];
     return 0;
   }
   constexpr int kTries = 64;

@@ -188,8 +188,8 @@ TEST_CASE("courses: a process waits for what another one makes", "[model]") {
                    {.kind = OpKind::releasedir, .type = kDirectoryType, .handle = 1}};
   const ProcessClass one{.command = "class", .processes = 1, .roots = 1, .operations = 1, .steps = 1, .start = {}, .length = {}};
   model.classes = {one, one};
-  model.classes[0].courses = {{.root = true, .start = 0, .steps = {2, 3}, .pauses = {}}};
-  model.classes[1].courses = {{.root = true, .start = 5000, .steps = {1}, .pauses = {}}};
+  model.classes[0].courses = {{.root = true, .start = 0, .steps = {2, 3}, .pauses = {}, .pace = {}}};
+  model.classes[1].courses = {{.root = true, .start = 5000, .steps = {1}, .pauses = {}, .pace = {}}};
   model.hot = {{.type = kDirectoryType}};
   const Made made = run(model, {});
   CHECK(made.counts.left_out == 0);
@@ -273,18 +273,23 @@ TEST_CASE("courses: equal names in directories that have no number are two names
 TEST_CASE("courses: a damaged file is refused", "[model]") {
   LoadModel model = learned();
   ProcessClass& c = model.classes[0];
-  c.courses = {{.root = true, .start = 5, .steps = {1, 2}, .pauses = {{1, 7}}}};
-  const std::string json = model_json(model), course = "[[1,5,[1,2],[1,2]]]";
+  c.courses = {{.root = true, .start = 5, .steps = {1, 2}, .pauses = {{1, 7}}, .pace = {}}};
+  const std::string json = model_json(model), course = "[[1,5,[1,2],[1,2],[]]]";
   CHECK(refusal(json).empty());
-  const std::pair<const char*, const char*> kDamaged[] = {{"[[1,5,[1,99999],[1,2]]]", "a course has an unknown symbol"},
-                                                          {"[[1,5,[1,0],[1,2]]]", "a course has an unknown symbol"},
-                                                          {"[[1,5,[],[]]]", "a course has no step"},
-                                                          {"[[1,5,[1,2],[2,2]]]", "a pause is out of range"},
-                                                          {"[[1,5,[1,2],[1]]]", "a pause has no end"},
-                                                          {"[[2,5,[1,2],[1,2]]]", "a course neither begins by itself nor not"},
+  CHECK(refusal(with(with(json, course, "[[1,5,[1,2],[1,2]]]"), "\"version\":6", "\"version\":5")) ==
+        "x: damaged model: a course has another number of parts");  // another course has paces
+  const std::pair<const char*, const char*> kDamaged[] = {{"[[1,5,[1,99999],[1,2],[]]]", "a course has an unknown symbol"},
+                                                          {"[[1,5,[1,0],[1,2],[]]]", "a course has an unknown symbol"},
+                                                          {"[[1,5,[],[],[]]]", "a course has no step"},
+                                                          {"[[1,5,[1,2],[2,2],[]]]", "a pause is out of range"},
+                                                          {"[[1,5,[1,2],[1],[]]]", "a pause has no end"},
+                                                          {"[[2,5,[1,2],[1,2],[]]]", "a course neither begins by itself nor not"},
                                                           {"[]", "a class has no course"},
-                                                          {"[[1,5,[1,2]]]", "a course has another number of parts"},
-                                                          {"[[1,99999999999999999,[1,2],[]]]", "a course begins too late"}};
+                                                          {"[[1,5,[1,2],[1,2]]]", "a course has another number of parts"},
+                                                          {"[[1,5,[1,2],[1,2],[3]]]", "a course has another number of paces"},
+                                                          {"[[1,5,[1,2],[1,2],[3,3,3]]]", "a course has another number of paces"},
+                                                          {"[[1,5,[1,2],[1,2],[3,8]]]", "a pace is out of range"},
+                                                          {"[[1,99999999999999999,[1,2],[],[]]]", "a course begins too late"}};
   for (const auto& [text, why] : kDamaged) CHECK(refusal(with(json, course, text)) == std::string("x: damaged model: ") + why);
   model = learned();
   for (Symbol& s : model.symbols)
@@ -311,10 +316,152 @@ TEST_CASE("courses: files of version 4 are read", "[model]") {
   model.contexts = {{0, {}, {{0, 1}, {1, 9}}, 1}};
   model.hot = {{.type = kRegularType, .existed = true, .size = 77}};
   const std::string json = model_json(model);
-  CHECK(refusal(with(with(json, "\"version\":5", "\"version\":4"), "[[0,8,1,77,0]]", "[[0,8,1,77]]")).empty());
+  CHECK(refusal(with(with(json, "\"version\":6", "\"version\":4"), "[[0,8,1,77,0]]", "[[0,8,1,77]]")).empty());
   CHECK(refusal(with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,1]]")) == "x: damaged model: a name is equal to a later one");
   const std::string twice = with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,0],[0,8,1,77,1]]");
   CHECK(refusal(twice) == "x: damaged model: a name comes twice");
+  CHECK(parse_model(model_bytes(model), "m").clock_unit == 1);
+  CHECK(refusal(with(json, "\"clock_unit\":1", "\"clock_unit\":0")) == "x: damaged model: the clock unit is out of range");
+  CHECK(refusal(with(json, "\"clock_unit\":1,", "")).empty());
   const std::string chain = with(json, "[[0,8,1,77,0]]", "[[0,4,1,0,0],[0,8,1,77,0],[1,8,1,77,2],[1,8,1,77,3]]");
   CHECK(refusal(chain) == "x: damaged model: a name is equal to one that is equal to another");
+}
+
+TEST_CASE("courses: files of version 5 have no paces", "[model]") {
+  LoadModel model = learned();
+  for (ProcessClass& c : model.classes)
+    for (Course& course : c.courses) course.pace.clear();
+  std::string json = with(model_json(model), "\"version\":6", "\"version\":5");
+  size_t rows = 0;
+  for (size_t at; (at = json.find(",[]]", json.find("\"courses\""))) != std::string::npos && rows < 1 + kFiles; ++rows)
+    json.replace(at, 4, "]");
+  CHECK(rows > 0);
+  CHECK(refusal(json) == "");
+}
+
+TEST_CASE("courses: a stretch that was slow is slow again", "[model]") {
+  ModelLearner learner(false, ModelForm::courses, 0);  // no pause keeps its place
+  const ThreadInfo who{.id = 1, .tid = 1, .pid = 1, .command = "reader"};
+  constexpr unsigned kStretches = 60, kSteps = 48;
+  const auto slow = [](unsigned stretch) { return stretch % 3 == 0; };
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 2; ++trace) {
+      int64_t now = 0;
+      for (unsigned i = 0; i < kStretches * kSteps; ++i) {
+        Op op{.start = now += slow(i / kSteps) ? 9000 : 5000, .duration = 100, .kind = OpKind::getattr, .thread = 1};
+        op.object = kRootObject;
+        op.who = &who;
+        survey ? learner.survey(op) : learner.add(op);
+      }
+      learner.end_trace();
+    }
+  const Made made = run(learner.finish(), {});
+  REQUIRE(made.starts.size() + 1 == kStretches * kSteps);  // the first step is rare
+  double sums[2] = {}, n[2] = {};
+  for (unsigned i = 0; i + 1 < kStretches; ++i) {
+    sums[slow(i)] += double(made.starts[(i + 1) * kSteps] - made.starts[i * kSteps]);
+    ++n[slow(i)];
+  }
+  CHECK(sums[true] / n[true] > 1.3 * sums[false] / n[false]);
+}
+
+TEST_CASE("courses: a name exists when it did in the trace whose courses these are", "[model]") {
+  ModelLearner learner(false, ModelForm::courses);
+  const ThreadInfo who{.id = 1, .tid = 1, .pid = 1, .command = "maker"};
+  const Attr file{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 0};
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 3; ++trace) {
+      int64_t now = 0;
+      const auto add = [&](Op op) {
+        op.start = now += trace ? 1000 : 100'000;  // the first one is slow
+        op.duration = 10;
+        op.thread = 1;
+        op.who = &who;
+        op.parent = kRootObject;
+        op.object = op.error ? kNoObject : 20;
+        if (!op.error) op.attr = &file;
+        survey ? learner.survey(op) : learner.add(op);
+      };
+      if (trace)
+        for (int i = 0; i < 2; ++i) add({.kind = OpKind::lookup, .error = ENOENT, .name = "x"});
+      if (trace) add({.kind = OpKind::mknod, .mode = S_IFREG | 0644, .name = "x"});
+      add({.kind = OpKind::mknod, .mode = S_IFREG | 0644, .name = trace ? "y" : "z"});
+      for (int i = 0; i < 5; ++i) {
+        add({.kind = OpKind::lookup, .name = "x"});
+        add({.kind = OpKind::lookup, .name = trace ? "y" : "z"});
+      }
+      learner.end_trace();
+    }
+  const LoadModel model = learner.finish();
+  REQUIRE(!model.hot.empty());
+  for (const OftenUsedName& name : model.hot) CHECK(!name.existed);
+  CHECK(run(model, {}).counts.left_out == 0);
+}
+
+TEST_CASE("courses: open instances keep their order, and transfers their place", "[model]") {
+  constexpr unsigned kOpen = 5;
+  constexpr uint64_t kBytes = 12'345, kOffset = 100'001;
+  ModelLearner learner(false, ModelForm::courses);
+  const ThreadInfo who{.id = 1, .tid = 1, .pid = 1, .command = "reader"};
+  const Attr file{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 1'000'000};
+  for (const bool survey : {true, false})
+    for (int trace = 0; trace < 2; ++trace) {
+      int64_t now = 0;
+      const auto add = [&](unsigned i, Op op) {
+        op.start = now += 1000;
+        op.duration = 10;
+        op.thread = 1;
+        op.who = &who;
+        op.object = 20 + i;
+        survey ? learner.survey(op) : learner.add(op);
+      };
+      const std::string names = "abcde";
+      for (unsigned i = 0; i < kOpen; ++i) {
+        add(i, {.kind = OpKind::lookup, .parent = kRootObject, .name = std::string_view(names).substr(i, 1), .attr = &file});
+        add(i, {.kind = OpKind::open, .open_flags = O_RDONLY, .handle = 1 + i});
+      }
+      for (unsigned i : {0, 3, 4, 2, 1})
+        add(i, {.kind = OpKind::read, .handle = 1 + i, .offset = kOffset, .length = kBytes, .result = kBytes});
+      for (unsigned i = 0; i < kOpen; ++i) add(i, {.kind = OpKind::release, .handle = 1 + i});
+      learner.end_trace();
+    }
+  const LoadModel model = learner.finish();
+  std::vector<ObjectId> opened, read;
+  ModelSource source(model, {});
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      if (op.kind == OpKind::open) opened.push_back(op.object);
+      if (op.kind != OpKind::read) continue;
+      read.push_back(op.object);
+      CHECK(op.offset == kOffset);
+      CHECK(op.length == kBytes);
+    }
+  REQUIRE(opened.size() == kOpen);
+  CHECK(read == std::vector{opened[0], opened[3], opened[4], opened[2], opened[1]});
+}
+
+TEST_CASE("courses: what can't be done at first leaves the order of open instances alone", "[model]") {
+  LoadModel model;
+  model.runs = 3;
+  model.operations = 6;
+  model.span = 10'000'000;
+  const auto open = [](uint16_t name) {
+    return Symbol{.kind = OpKind::open, .type = kRegularType, .object = {Relation::hot, name}};
+  };
+  // The first read finds something, although it should not.
+  const auto read = [](Extent extent) {
+    return Symbol{.kind = OpKind::read, .type = kRegularType, .handle = 2, .place = Place::begin, .extent = extent, .bytes = 64};
+  };
+  model.symbols = {open(0), open(1), read(Extent::empty), read(Extent::complete), {.kind = OpKind::release, .handle = 1}};
+  model.classes = {{.command = "class", .processes = 1, .roots = 1, .operations = 6, .steps = 6, .start = {}, .length = {}}};
+  model.classes[0].courses = {{.root = true, .start = 0, .steps = {1, 2, 3, 4, 5, 5}, .pauses = {}, .pace = {}}};
+  model.hot = {{.type = kRegularType, .existed = true, .size = 100}, {.type = kRegularType, .existed = true, .size = 100}};
+  std::vector<ObjectId> opened, found;
+  ModelSource source(model, {});
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops) {
+      if (op.kind == OpKind::open) opened.push_back(op.object);
+      if (op.kind == OpKind::read) found.push_back(op.object);
+    }
+  CHECK(found == opened);
 }

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -15,10 +18,12 @@
 #include "model/shipped_models.hpp"
 #include "model_text.hpp"
 #include "subcommand.hpp"
+#include "trace/frame.hpp"
 #include "trace/spool.hpp"
 #include "trace_output.hpp"
 #include "util/output_file.hpp"
 #include "util/status_line.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -64,31 +69,46 @@ std::map<std::string, double> between(const std::vector<std::string>& files) {
   return mean;
 }
 
-// Returns the distances between a run of the model and the trace. A model has no names, so the names at the end are not compared.
-Distances run_distances(const LoadModel& model, unsigned seed, const std::string& trace) {
-  const int fd = unnamed_file();
-  const int copy = dup(fd);
-  write_model_trace(model, {.seed = seed}, fd);
-  TraceReader sample(copy, "run of the model");
-  Distances d = distances(*open_trace(trace), sample);
-  d[size_t(Aspect::names)] = 0;
-  return d;
-}
+// A run of the model, as a trace in a temporary file.
+class SampleRun {
+ public:
+  SampleRun(const LoadModel& model, unsigned seed) : file_(unnamed_file()) { write_model_trace(model, {.seed = seed}, copy()); }
 
-// Returns by how much runs of the model are farther from the traces than they may be, on average.
-double excess(const LoadModel& model, const std::vector<std::string>& traces) {
+  // Returns the distances between the run and a trace. A model has no names, so the names at the end are not compared.
+  Distances distances_to(const std::string& trace) const {
+    TraceReader sample(copy(), "run of the model");
+    Distances d = distances(*open_trace(trace), sample);
+    d[size_t(Aspect::names)] = 0;
+    return d;
+  }
+
+ private:
+  int copy() const {
+    const int fd = dup(file_.get());
+    if (fd < 0) throw std::runtime_error(std::string("a run of the model: ") + strerror(errno));
+    return fd;
+  }
+  UniqueFd file_;
+};
+
+// Returns by how much runs of the model are farther from the traces than they may be, on average. `enough`: of more than that,
+// only that it is more.
+double excess(const LoadModel& model, const std::vector<std::string>& traces, double enough) {
+  const double all = double(traces.size() * kTrials);
   double sum = 0;
   StatusLine line(false);
-  for (size_t i = 0; i < traces.size(); ++i)
-    for (unsigned seed = 1; seed <= kTrials; ++seed) {
-      line.bar("trying", i * kTrials + seed - 1, traces.size() * kTrials);
-      const Distances d = run_distances(model, seed, traces[i]);
+  for (unsigned seed = 1; seed <= kTrials && sum <= enough * all; ++seed) {
+    const SampleRun run(model, seed);
+    for (size_t i = 0; i < traces.size() && sum <= enough * all; ++i) {
+      line.bar("trying", (seed - 1) * traces.size() + i, uint64_t(all));
+      const Distances d = run.distances_to(traces[i]);
       for (size_t k = 0; k < kAspects; ++k)
         if (auto own = model.between_runs.find(aspect_entry(Aspect(k)).name); own != model.between_runs.end())
           sum += std::max(0.0, d[k] - kAllowed * own->second - kSlack);
     }
+  }
   line.clear();
-  return sum / double(traces.size() * kTrials);
+  return sum / all;
 }
 
 int check(const LoadModel& model, const std::string& trace) {
@@ -96,7 +116,7 @@ int check(const LoadModel& model, const std::string& trace) {
   StatusLine line(false);
   for (unsigned seed = 1; seed <= kSamples; ++seed) {
     line.bar("running", seed - 1, kSamples);
-    const Distances d = run_distances(model, seed, trace);
+    const Distances d = SampleRun(model, seed).distances_to(trace);
     for (size_t i = 0; i < kAspects; ++i) {
       sum[i] += d[i] / kSamples;
       most[i] = std::max(most[i], d[i]);
@@ -145,7 +165,10 @@ LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* stat
       if (!survey && status) *status = std::max(*status, report_damage(options.files[i], reader));
       learner.end_trace();
     }
-  return learner.finish();
+  LoadModel model = learner.finish();
+  model.clock_unit = kMaxClockUnit;
+  for (const auto& trace : traces) model.clock_unit = std::min(model.clock_unit, trace->header().clock_unit);
+  return model;
 }
 
 // Learns the form whose runs are nearer to the traces. Contexts differ with the seed and tell less of one trace, so that courses
@@ -166,7 +189,8 @@ LoadModel learn(const Options& options, int* status) {
     if (model_bytes(courses).size() > kMostCourseBytes) continue;
     // Courses are near to the trace that has them, which is one of `n`, whatever the load does.
     const auto n = double(options.files.size());
-    return excess(courses, options.files) * n / (n - 1) < kClearly * excess(model, options.files) ? courses : model;
+    const double most = excess(courses, options.files, INFINITY) * n / (n - 1) / kClearly;
+    return most < excess(model, options.files, most) ? courses : model;
   }
   return model;
 }

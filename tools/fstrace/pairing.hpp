@@ -8,7 +8,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -63,7 +63,7 @@ class Pairing {
 
   const bool names_;
   std::array<Kind, kOpKinds> kinds_;
-  std::unordered_map<uint64_t, std::deque<Waiting>> waiting_;  // all of one side
+  std::unordered_map<uint64_t, std::list<Waiting>> waiting_;  // all of one side
   size_t waits_ = 0;
   std::array<std::unordered_map<HandleId, Listing>, 2> listings_;
   std::vector<std::string> examples_;
