@@ -15,7 +15,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kMostNamed = 100;
+constexpr size_t kMostNamedMounts = 100;
 constexpr const char* kOwnMounts = "/proc/self/mountinfo";
 
 }  // namespace
@@ -80,7 +80,7 @@ void MountWatch::look_at(MountTable& table, std::vector<std::string>* lines) {
 void MountWatch::add_line(std::vector<std::string>& report, const std::string& what) {
   std::lock_guard lock(mutex_);
   if (std::find(report.begin(), report.end(), what) != report.end()) return;
-  if (report.size() < kMostNamed)
+  if (report.size() < kMostNamedMounts)
     report.push_back(what);
   else
     ++unnamed_;

@@ -29,10 +29,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kUse = 1ms;     // for the caller to use the pages
-constexpr auto kTimeout = 1s;  // with the kernel, when no thread is left to answer reads
-constexpr int kEndMs = 3000;   // for that process to end, far more than kTimeout; a user may have stopped it
-constexpr int kThreads = 32;   // files whose reads hang, while pages of others are dropped in time
+constexpr auto kUse = 1ms;        // for the caller to use the pages
+constexpr auto kTimeout = 1s;     // with the kernel, when no thread is left to answer reads
+constexpr int kDropEndMs = 3000;  // for that process to end, far more than kTimeout; a user may have stopped it
+constexpr int kThreads = 32;      // files whose reads hang, while pages of others are dropped in time
 
 struct Message {
   enum class Kind : uint64_t { connection, filled } kind;
@@ -167,7 +167,7 @@ PageDrops::~PageDrops() {
   munmap(lost_, sizeof *lost_);
   close(pipe_);
   for (int waited = 0; waitpid(pid_, nullptr, WNOHANG) == 0; waited += 10) {
-    if (waited >= kEndMs) {
+    if (waited >= kDropEndMs) {
       kill(pid_, SIGKILL);
       return;
     }

@@ -24,7 +24,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kMostNamed = 10;  // processes in one message
+constexpr size_t kMostNamedProcesses = 10;  // processes in one message
 
 struct ThreadRing {
   Recorder* recorder = nullptr;
@@ -442,7 +442,7 @@ std::string Shim::processes_keeping_pages() {
   std::string text = std::to_string(names.size()) + (names.size() == 1 ? " process: " : " processes: ");
   size_t shown = 0;
   for (const std::string& name : names) {
-    if (++shown > kMostNamed) return text + ", ...";
+    if (++shown > kMostNamedProcesses) return text + ", ...";
     text += (shown == 1 ? "" : ", ") + name;
   }
   return text;

@@ -62,7 +62,7 @@ void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_fil
   {
     std::lock_guard lock(h->position);
     // A listing that begins anew is told so: btrfs shows what was made since the last time from there on only.
-    if ((offset == 0 || uint64_t(offset) != h->cursor) && lseek(h->fd, offset, SEEK_SET) < 0) error = errno;
+    if ((offset == 0 || uint64_t(offset) != h->cursor) && ::lseek(h->fd, offset, SEEK_SET) < 0) error = errno;
     got = error ? -1 : syscall(SYS_getdents64, h->fd, lower.data(), lower.size());
     if (got < 0 && !error) error = errno;
     h->cursor = uint64_t(offset);
@@ -108,7 +108,7 @@ void fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only, fuse_file_info* fi)
   r.op.flags = data_only != 0;
   OpenHandle* h = r.handle(fi);
   r.begin();
-  r.fail((data_only ? fdatasync(h->fd) : fsync(h->fd)) == 0 ? 0 : errno);
+  r.fail((data_only ? fdatasync(h->fd) : ::fsync(h->fd)) == 0 ? 0 : errno);
 }
 
 }  // namespace

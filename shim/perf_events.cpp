@@ -22,7 +22,7 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kPage = 4096;              // of x86: other processors have no tracepoints for page faults
+constexpr size_t kMappedPage = 4096;        // of x86: other processors have no tracepoints for page faults
 constexpr size_t kBufferBytes = 512 << 10;  // for each processor; the number of pages is a power of two
 constexpr uint32_t kWakeBytes = kBufferBytes / 4;
 constexpr int64_t kArrival = 200'000;     // ns after which an event is in its buffer
@@ -92,7 +92,7 @@ struct PerfEvents::Buffer {
   std::vector<UniqueFd> faults;
   std::vector<char> record;  // a record that is split at the end of the memory
   ~Buffer() {
-    if (memory) munmap(memory, kPage + kBufferBytes);
+    if (memory) munmap(memory, kMappedPage + kBufferBytes);
   }
 };
 
@@ -123,7 +123,7 @@ std::unique_ptr<PerfEvents> PerfEvents::open(std::string* why) {
     buffer->mappings = open_event(attr, cpu);
     if (!buffer->mappings && errno == ENODEV) continue;  // the processor is offline
     void* memory = buffer->mappings
-                       ? mmap(nullptr, kPage + kBufferBytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->mappings.get(), 0)
+                       ? mmap(nullptr, kMappedPage + kBufferBytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->mappings.get(), 0)
                        : MAP_FAILED;
     if (memory != MAP_FAILED) buffer->memory = static_cast<char*>(memory);
     bool good = buffer->memory != nullptr;
@@ -176,8 +176,8 @@ void PerfEvents::parse(const char* record) {
       const auto dev = value<uint32_t>(raw + fields_->dev);  // dev_t as the kernel packs it
       event.dev = makedev(dev >> 20, dev & 0xfffff);
       event.ino = value<uint64_t>(raw + fields_->ino);
-      event.offset = value<uint64_t>(raw + fields_->first) * kPage;
-      event.length = (value<uint64_t>(raw + fields_->last) + 1) * kPage - event.offset;
+      event.offset = value<uint64_t>(raw + fields_->first) * kMappedPage;
+      event.length = (value<uint64_t>(raw + fields_->last) + 1) * kMappedPage - event.offset;
     } else {
       event.kind = PerfEvent::Kind::fault;
       event.address = value<uint64_t>(raw + fields_->address);
@@ -221,7 +221,7 @@ void PerfEvents::parse(const char* record) {
 
 void PerfEvents::read(Buffer& buffer) {
   auto* page = reinterpret_cast<perf_event_mmap_page*>(buffer.memory);
-  const char* data = buffer.memory + kPage;
+  const char* data = buffer.memory + kMappedPage;
   std::atomic_ref<__u64> head_of(page->data_head), tail_of(page->data_tail);
   const uint64_t head = head_of.load(std::memory_order_acquire);
   uint64_t tail = tail_of.load(std::memory_order_relaxed);

@@ -17,8 +17,8 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr int64_t kPause = 1'000'000'000;  // ns
-constexpr size_t kMostNamed = 20;
+constexpr int64_t kLookEvery = 1'000'000'000;  // ns
+constexpr size_t kMostNamedRequests = 20;
 
 // The calls by which requests are answered; those of one descriptor take it first.
 const std::map<long, const char*>& calls() {
@@ -111,14 +111,14 @@ std::string stack_of(pid_t thread) {
 
 std::vector<std::string> StallWatch::look(int64_t now) {
   std::vector<std::string> news;
-  if (limit_ == 0 || now < looked_at_ + kPause) return news;
+  if (limit_ == 0 || now < looked_at_ + kLookEvery) return news;
   looked_at_ = now;
   stalled_.clear();
   std::set<std::pair<pid_t, int64_t>> still;
   bool own = false, lower = false;
   std::vector<InFlightRequest> requests = in_flight_since(now - limit_);
   count_ = requests.size();
-  if (count_ > kMostNamed) requests.erase(requests.begin() + kMostNamed, requests.end());
+  if (count_ > kMostNamedRequests) requests.erase(requests.begin() + kMostNamedRequests, requests.end());
   for (const InFlightRequest& request : requests) {
     const Where where = where_is(request.thread);
     (where.lower ? lower : own) = true;

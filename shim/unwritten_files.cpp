@@ -22,9 +22,9 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr size_t kFiles = 256;           // watched at a time; each keeps its inode in memory
-constexpr int64_t kRound = 250'000'000;  // ns for which files are believed to be unwritten
-constexpr int64_t kPause = 100'000'000;  // ns after an open or a refusal: writers mostly stay, or come again
+constexpr size_t kFiles = 256;                    // watched at a time; each keeps its inode in memory
+constexpr int64_t kRound = 250'000'000;           // ns for which files are believed to be unwritten
+constexpr int64_t kUnwrittenPause = 100'000'000;  // ns after an open or a refusal: writers mostly stay, or come again
 
 // The lease belongs to this descriptor, so no other process notices it.
 bool nobody_writes(int fd) {
@@ -64,7 +64,7 @@ bool UnwrittenFiles::contains(uint64_t node, int fd) {
   if (paused != paused_.end() && now < paused->second) return false;
   if (add(node, fd)) return false;  // pages that were read before may be old
   if (paused_.size() >= kFiles) paused_.clear();
-  paused_[node] = now + kPause;
+  paused_[node] = now + kUnwrittenPause;
   return false;
 }
 
@@ -91,7 +91,7 @@ void UnwrittenFiles::remove(int watch, bool pause) {
       ++i;
       continue;
     }
-    if (pause) paused_[i->first] = coarse_now() + kPause;
+    if (pause) paused_[i->first] = coarse_now() + kUnwrittenPause;
     over_(i->first);
     i = watches_.erase(i);
   }

@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kSector = 512;
 constexpr size_t kMostPending = 1 << 16;
 
-struct Event {
+struct BlockEvent {
   std::string device;  // "8,0"
   int64_t time;
   int32_t pid;
@@ -27,7 +27,7 @@ struct Event {
   uint64_t sector = 0, sectors = 0;
 };
 
-bool parse(std::string_view line, Event* out) {
+bool parse(std::string_view line, BlockEvent* out) {
   std::vector<std::string_view> f;
   split_blanks(line, 11, &f);
   uint32_t number;
@@ -52,7 +52,7 @@ bool parse(std::string_view line, Event* out) {
 class Requests {
  public:
   Requests(const ImportOptions& options, ImportSink& sink) : files_(options.directory, sink), lanes_(sink), sink_(sink) {}
-  void event(const Event& e);
+  void event(const BlockEvent& e);
   void finish();
 
  private:
@@ -63,7 +63,7 @@ class Requests {
   };
   using Key = std::pair<std::string, uint64_t>;  // device, first sector
   using Map = std::multimap<Key, Pending>;
-  void queued(const Event& e);
+  void queued(const BlockEvent& e);
   Map::iterator done(Map::iterator it, std::optional<int64_t> end);
 
   ImportFiles files_;
@@ -73,7 +73,7 @@ class Requests {
   std::multimap<int64_t, int> starts_;
 };
 
-void Requests::queued(const Event& e) {
+void Requests::queued(const BlockEvent& e) {
   auto has = [&](char c) { return e.rwbs.find(c) != std::string_view::npos; };
   Op op{.start = e.time};
   if (e.sectors == 0 && has('F')) {
@@ -119,7 +119,7 @@ Requests::Map::iterator Requests::done(Map::iterator it, std::optional<int64_t> 
   return pending_.erase(it);
 }
 
-void Requests::event(const Event& e) {
+void Requests::event(const BlockEvent& e) {
   if (e.action == 'Q') {
     queued(e);
   } else if (e.action == 'C') {
@@ -139,15 +139,15 @@ void Requests::finish() {
   files_.close_all();
 }
 
-bool sniff(std::string_view head) {
-  Event e;
+bool is_blkparse(std::string_view head) {
+  BlockEvent e;
   return parse(head.substr(0, head.find('\n')), &e);
 }
 
-void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+void import_blkparse(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   Requests requests(options, sink);
   std::string_view text;
-  Event e;
+  BlockEvent e;
   bool sums = false;  // blkparse ends with sums for each processor
   while (next_text_line(input, sink, &text)) {
     sums |= text.starts_with("CPU") || text.starts_with("Total (");
@@ -167,8 +167,8 @@ const Importer kBlkparseImporter = {
     "the monotonic clock of the traced machine since the trace began, ns",
     "files (each device is one file, disk-MAJOR.MINOR), threads (overlapping requests get different ones), outcomes "
     "(complete success is assumed)",
-    sniff,
-    run,
+    is_blkparse,
+    import_blkparse,
 };
 
 }  // namespace fsr

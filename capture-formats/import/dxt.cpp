@@ -47,7 +47,7 @@ bool parse(std::string_view line, Segment* out) {
   return true;
 }
 
-struct Log {
+struct DxtLog {
   int64_t began = 0;  // ns since the Unix epoch
   std::string command;
   std::vector<std::string> files;
@@ -61,7 +61,7 @@ std::string_view after(std::string_view line, std::string_view words) {
 
 class Reader {
  public:
-  Reader(Log& log, ImportSink& sink) : log_(log), sink_(sink) {}
+  Reader(DxtLog& log, ImportSink& sink) : log_(log), sink_(sink) {}
   void line(std::string_view text) {
     Segment s;
     if (text.starts_with('#'))
@@ -96,12 +96,12 @@ class Reader {
     log_.segments.push_back(s);
   }
 
-  Log& log_;
+  DxtLog& log_;
   ImportSink& sink_;
 };
 
 // Drops requests of MPI-IO whose transfers are in the log as well. A file has a record for each rank and module.
-void drop_doubles(Log& log, ImportSink& sink) {
+void drop_doubles(DxtLog& log, ImportSink& sink) {
   std::map<std::string_view, bool> by_posix;
   for (size_t i = 0; i < log.files.size(); ++i) by_posix[log.files[i]] |= log.by_posix[i];
   const size_t all = log.segments.size();
@@ -110,8 +110,8 @@ void drop_doubles(Log& log, ImportSink& sink) {
     sink.note(ImportNotes::ignored, "requests of MPI-IO, whose transfers are in the log", all - log.segments.size());
 }
 
-void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
-  Log log;
+void import_dxt(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+  DxtLog log;
   Reader reader(log, sink);
   std::string_view text;
   while (next_text_line(input, sink, &text)) reader.line(text);
@@ -155,7 +155,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   files.close_all();
 }
 
-bool sniff(std::string_view head) {
+bool is_dxt(std::string_view head) {
   return head.starts_with("# darshan log version:") || head.starts_with("# DXT, ") ||
          head.find("\n# DXT, ") != std::string_view::npos;
 }
@@ -167,8 +167,8 @@ const Importer kDxtImporter = {
     "Darshan's DXT, text of darshan-dxt-parser",
     "the job's start by the wall clock in seconds, and times since then as printed (0.1 ms)",
     "opens, closes and all calls but reads and writes, what was asked for beyond what was moved, failed calls, content",
-    sniff,
-    run,
+    is_dxt,
+    import_dxt,
 };
 
 }  // namespace fsr

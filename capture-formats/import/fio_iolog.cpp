@@ -101,9 +101,9 @@ bool Iolog::line(std::string_view text) {
   return true;
 }
 
-bool sniff(std::string_view head) { return head.starts_with(kVersion2) || head.starts_with(kVersion3); }
+bool is_iolog(std::string_view head) { return head.starts_with(kVersion2) || head.starts_with(kVersion3); }
 
-void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+void import_iolog(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   std::string_view text;
   if (!input.line(&text) || (text != kVersion2 && text != kVersion3))
     throw ImportError(input.place() + ": expected 'fio version 2 iolog' or 'fio version 3 iolog'");
@@ -122,8 +122,8 @@ const Importer kFioIologImporter = {
     "apart",
     "outcomes (complete success is assumed), durations, threads, how files were opened, whether they existed, metadata "
     "operations",
-    sniff,
-    run,
+    is_iolog,
+    import_iolog,
 };
 
 }  // namespace fsr

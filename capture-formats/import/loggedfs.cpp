@@ -84,9 +84,9 @@ bool parse(std::string_view text, Line* out) {
   return false;
 }
 
-class Log {
+class LoggedFsLog {
  public:
-  Log(const ImportOptions& options, ImportSink& sink) : tree_(options.directory), sink_(sink) {}
+  LoggedFsLog(const ImportOptions& options, ImportSink& sink) : tree_(options.directory), sink_(sink) {}
   void line(const Line& line);
 
  private:
@@ -121,7 +121,7 @@ class Log {
   Attr set_;
 };
 
-bool Log::place(std::string_view path, ImportTree::Found* found) {
+bool LoggedFsLog::place(std::string_view path, ImportTree::Found* found) {
   if (!path.starts_with('/')) return lost(), false;
   *found = tree_.find(kTopNode, path, false, true);
   if (found->bad) return sink_.note(ImportNotes::lost, "paths with impossible names or cycles"), false;
@@ -130,21 +130,21 @@ bool Log::place(std::string_view path, ImportTree::Found* found) {
   return false;
 }
 
-bool Log::file(std::string_view path, NodeId* id) {
+bool LoggedFsLog::file(std::string_view path, NodeId* id) {
   ImportTree::Found found;
   if (!place(path, &found)) return false;
   *id = found.node ? found.node : tree_.make(found.parent, found.name, 0);
   return true;
 }
 
-void Log::add(NodeId id) {
+void LoggedFsLog::add(NodeId id) {
   tree_.introduce(id, op_, sink_);
   op_.object = tree_.node(id).object;
   sink_.add(op_);
 }
 
 // "10 bytes read from PATH at offset 5", "read 10 bytes from PATH at offset 5".
-void Log::transfer(OpKind kind, std::string_view bytes, std::string_view rest, bool after) {
+void LoggedFsLog::transfer(OpKind kind, std::string_view bytes, std::string_view rest, bool after) {
   const size_t at = rest.rfind(" at offset ");
   NodeId id;
   if (at == std::string_view::npos || !parse_whole(bytes, &op_.length) || !parse_whole(rest.substr(at + 11), &op_.offset) ||
@@ -164,7 +164,7 @@ void Log::transfer(OpKind kind, std::string_view bytes, std::string_view rest, b
   add(id);
 }
 
-void Log::make(OpKind kind, std::string_view path, uint32_t mode, std::string_view target) {
+void LoggedFsLog::make(OpKind kind, std::string_view path, uint32_t mode, std::string_view target) {
   ImportTree::Found found;
   if (!place(path, &found)) return;
   if (found.name.empty() || !tree_.inside(found.parent)) return lost();
@@ -184,7 +184,7 @@ void Log::make(OpKind kind, std::string_view path, uint32_t mode, std::string_vi
   sink_.add(op_);
 }
 
-void Log::names(OpKind kind, std::string_view from, std::string_view to) {
+void LoggedFsLog::names(OpKind kind, std::string_view from, std::string_view to) {
   ImportTree::Found source, target;
   NodeId id;
   if (!place(from, &source) || !file(from, &id) || !place(to, &target) || source.name.empty() || target.name.empty()) return;
@@ -208,7 +208,7 @@ void Log::names(OpKind kind, std::string_view from, std::string_view to) {
 
 // Adds a failed call that asks for a file as a lookup that found no file, because the log does not contain errors. Other failed
 // calls are counted as lost.
-bool Log::failed(std::string_view text) {
+bool LoggedFsLog::failed(std::string_view text) {
   for (std::string_view verb : {"getattr ", "access ", "readlink "}) {
     ImportTree::Found found;
     if (!begin_of(&text, verb)) continue;
@@ -229,7 +229,7 @@ bool Log::failed(std::string_view text) {
 }
 
 // Calls that only name a file: "getattr PATH", "open readonly PATH". False: this is none.
-bool Log::named(std::string_view text) {
+bool LoggedFsLog::named(std::string_view text) {
   struct Call {
     std::string_view words;
     OpKind kind;
@@ -264,7 +264,7 @@ bool Log::named(std::string_view text) {
   return true;
 }
 
-void Log::remove(std::string_view path, NodeId id) {
+void LoggedFsLog::remove(std::string_view path, NodeId id) {
   const ImportTree::Found found = tree_.find(kTopNode, path, false, true);
   if (found.name.empty() || !tree_.inside(found.parent)) return lost();
   op_.name = found.name;
@@ -274,7 +274,7 @@ void Log::remove(std::string_view path, NodeId id) {
 }
 
 // An open, a sync or a close. The log has no descriptors: the latest open of the file is meant.
-void Log::use_open(NodeId id) {
+void LoggedFsLog::use_open(NodeId id) {
   if (op_.kind == OpKind::open) {
     op_.handle = open_[id].emplace_back(next_handle_++);
     tree_.hold(id);
@@ -291,7 +291,7 @@ void Log::use_open(NodeId id) {
 }
 
 // Reads and writes. False: this is none.
-bool Log::data(std::string_view text) {
+bool LoggedFsLog::data(std::string_view text) {
   std::vector<std::string_view> f;
   split_blanks(text, 5, &f);
   if (f.size() != 5) return false;
@@ -303,7 +303,7 @@ bool Log::data(std::string_view text) {
 }
 
 // "chmod PATH to 644", "truncate PATH to 10 bytes". `to`: the place of " to ". False: this is none.
-bool Log::attributes(std::string_view text, size_t to) {
+bool LoggedFsLog::attributes(std::string_view text, size_t to) {
   NodeId id;
   uint32_t mode;
   if (text.starts_with("chmod ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8)) {
@@ -322,7 +322,7 @@ bool Log::attributes(std::string_view text, size_t to) {
   return true;
 }
 
-void Log::message(std::string_view text) {
+void LoggedFsLog::message(std::string_view text) {
   if (named(text) || data(text)) return;
   uint32_t mode;
   if (begin_of(&text, "mkdir ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8))
@@ -342,7 +342,7 @@ void Log::message(std::string_view text) {
   sink_.note(ImportNotes::lost, "calls whose arguments the log does not show (readdir, chown, utimens and others)");
 }
 
-void Log::line(const Line& line) {
+void LoggedFsLog::line(const Line& line) {
   // Without a date: a clock that goes back by half a day has passed midnight.
   if (line.day >= 0)
     day_ = line.day;
@@ -360,7 +360,7 @@ void Log::line(const Line& line) {
     failed(line.message);
 }
 
-bool sniff(std::string_view head) {
+bool is_loggedfs(std::string_view head) {
   for (unsigned lines = 0; lines < 20 && !head.empty(); ++lines) {
     const size_t end = std::min(head.find('\n'), head.size());
     Line line;
@@ -370,8 +370,8 @@ bool sniff(std::string_view head) {
   return false;
 }
 
-void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
-  Log log(options, sink);
+void import_loggedfs(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+  LoggedFsLog log(options, sink);
   std::string_view text;
   while (next_text_line(input, sink, &text)) {
     Line line;
@@ -392,8 +392,8 @@ const Importer kLoggedfsImporter = {
     "mode, "
     "groups, "
     "extended attributes, names in listings, effects of fsync",
-    sniff,
-    run,
+    is_loggedfs,
+    import_loggedfs,
 };
 
 }  // namespace fsr

@@ -41,7 +41,7 @@ bool parse(std::string_view line, Request* out) {
   return out->disk.find('/') == std::string::npos;
 }
 
-bool sniff(std::string_view head) {
+bool is_msr(std::string_view head) {
   Request r;
   for (unsigned lines = 0; lines < 3 && !head.empty(); ++lines) {
     const size_t end = std::min(head.find('\n'), head.size());
@@ -53,7 +53,7 @@ bool sniff(std::string_view head) {
   return false;
 }
 
-void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+void import_msr(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   ImportFiles files(options.directory, sink);
   ImportLanes lanes(sink);
   std::map<std::string, int32_t> disks;  // several hosts may have one of a number
@@ -88,8 +88,8 @@ const Importer kMsrImporter = {
     "the traced host's wall clock in Windows file time, 100 ns",
     "files (each disk is one file, HOST.DISK), processes and threads (overlapping requests get different ones), outcomes "
     "(complete success is assumed), flushes",
-    sniff,
-    run,
+    is_msr,
+    import_msr,
 };
 
 }  // namespace fsr

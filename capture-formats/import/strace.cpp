@@ -120,7 +120,7 @@ static bool lacks_time(std::string_view text) {
   return strace::parse_call(text, &call) && call.returned && strace::is_call_name(call.name);
 }
 
-static bool sniff(std::string_view head) {
+static bool is_strace(std::string_view head) {
   for (unsigned lines = 0; lines < 20 && !head.empty(); ++lines) {
     const size_t end = std::min(head.find('\n'), head.size());
     strace::Line line;
@@ -131,7 +131,7 @@ static bool sniff(std::string_view head) {
   return false;
 }
 
-static void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+static void import_strace(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   strace::Calls calls(options, sink);
   strace::LineTimes times;
   std::string_view text;
@@ -162,8 +162,8 @@ const Importer kStraceImporter = {
     "the wall clock of the machine, as fine as in the log (-ttt: microseconds; -tt and -t lack the day, -r begins at 0)",
     "user and group of the caller, reads and writes through mappings, content, files of inherited descriptors and relative paths "
     "without strace -y, symbolic links that the log does not show, the umask before its first change (022 is assumed)",
-    sniff,
-    run,
+    is_strace,
+    import_strace,
 };
 
 }  // namespace fsr

@@ -16,7 +16,7 @@ namespace fsr::mix {
 
 namespace {
 
-constexpr std::string_view kHeads[] = {"Server Info:", "Client Info:"};
+constexpr std::string_view kFreeBsdHeads[] = {"Server Info:", "Client Info:"};
 constexpr std::string_view kRpcHeads[] = {"Rpc Counts:", "RPC Counts:"};  // above the calls of a client
 constexpr std::string_view kFirstNames[] = {"Getattr ", "Null "};
 
@@ -79,12 +79,13 @@ void interpret(const std::vector<Counter>& counters, bool client, const char* wh
 
 // True: counters begin at this line, which is a head, or for the first counters a line of names.
 bool begins(std::string_view line, bool first) {
-  return any_line_begins(line, kHeads) || (first && (any_line_begins(line, kRpcHeads) || any_line_begins(line, kFirstNames)));
+  return any_line_begins(line, kFreeBsdHeads) ||
+         (first && (any_line_begins(line, kRpcHeads) || any_line_begins(line, kFirstNames)));
 }
 
-bool sniff(std::string_view text) { return any_line_begins(text, kHeads) || any_line_begins(text, kFirstNames); }
+bool is_freebsd(std::string_view text) { return any_line_begins(text, kFreeBsdHeads) || any_line_begins(text, kFirstNames); }
 
-std::vector<Block> parse(const Lines& lines) {
+std::vector<Block> parse_freebsd(const Lines& lines) {
   std::vector<Block> blocks;
   for (size_t at = 0; at < lines.size();) {
     if (!begins(lines[at], blocks.empty())) {
@@ -92,7 +93,7 @@ std::vector<Block> parse(const Lines& lines) {
       continue;
     }
     const size_t head = at;
-    const bool headless = !any_line_begins(lines[head], kHeads);
+    const bool headless = !any_line_begins(lines[head], kFreeBsdHeads);
     const bool client = headless ? any_line_begins(lines[head], kRpcHeads) : words(lines[head])[0] == "Client";
     if (!headless) ++at;
     while (at < lines.size() && (words(lines[at]).empty() || any_line_begins(lines[at], kRpcHeads))) ++at;
@@ -169,7 +170,7 @@ std::vector<Block> parse_json(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kFreeBsd{"FreeBSD nfsstat", sniff, parse};
+const Dialect kFreeBsd{"FreeBSD nfsstat", is_freebsd, parse_freebsd};
 const Dialect kFreeBsdJson{"FreeBSD nfsstat --libxo json", sniff_json, parse_json};
 
 }  // namespace fsr::mix

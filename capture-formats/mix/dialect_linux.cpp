@@ -9,7 +9,7 @@ namespace fsr::mix {
 
 namespace {
 
-constexpr std::string_view kHeads[] = {"Server nfs v", "Client nfs v"};
+constexpr std::string_view kLinuxHeads[] = {"Server nfs v", "Client nfs v"};
 constexpr std::string_view kListHeads[] = {"nfs v2 server ", "nfs v3 server ", "nfs v4 server ", "nfs v4 servop ",
                                            "nfs v2 client ", "nfs v3 client ", "nfs v4 client "};
 
@@ -29,7 +29,7 @@ void rank_operations(std::vector<Block>& blocks, uint64_t compounds) {
     if (block.nfs_version == 4 && !block.client && compounds > 0) block.rank = compounds;
 }
 
-std::vector<Block> parse(const Lines& lines) {
+std::vector<Block> parse_linux(const Lines& lines) {
   std::vector<Block> blocks;
   uint64_t compounds = 0;
   for (size_t at = 0; at < lines.size();) {
@@ -106,7 +106,7 @@ std::vector<Block> parse_list(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kLinux{"Linux nfsstat", [](std::string_view text) { return any_line_begins(text, kHeads); }, parse};
+const Dialect kLinux{"Linux nfsstat", [](std::string_view text) { return any_line_begins(text, kLinuxHeads); }, parse_linux};
 const Dialect kLinuxList{"Linux nfsstat --list", [](std::string_view text) { return any_line_begins(text, kListHeads); },
                          parse_list};
 

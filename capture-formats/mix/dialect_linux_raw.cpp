@@ -11,7 +11,7 @@ namespace fsr::mix {
 
 namespace {
 
-constexpr std::string_view kHeads[] = {"proc2 ", "proc3 ", "proc4 "};
+constexpr std::string_view kRawHeads[] = {"proc2 ", "proc3 ", "proc4 "};
 
 // The client's COMPOUNDs of version 4 (enum NFSPROC4_CLNT_* in include/linux/nfs4.h; new ones are appended).
 constexpr const char* kClient4[] = {"null",
@@ -88,10 +88,10 @@ static_assert(std::size(kClient4) == 69);
 constexpr size_t kClient4Stable = 35;
 constexpr size_t kClient4Complete = 54;
 
-bool sniff(std::string_view text) {
+bool is_linux_raw(std::string_view text) {
   static constexpr std::string_view kFirst[] = {"rc ", "net ", "rpc ", "fh ", "io ", "th ", "ra ", "proc2 ", "proc3 ", "proc4 "};
   const std::string_view first = text.substr(0, text.find('\n'));
-  return any_line_begins(first, kFirst) && any_line_begins(text, kHeads);
+  return any_line_begins(first, kFirst) && any_line_begins(text, kRawHeads);
 }
 
 // Returns the procedure of counter `i` of `count`, which its position decides.
@@ -106,7 +106,7 @@ std::string name_of(unsigned version, bool client, size_t count, size_t i) {
   return fmt::format("{} {}", version == 4 ? "operation" : "procedure", i);
 }
 
-std::vector<Block> parse(const Lines& lines) {
+std::vector<Block> parse_linux_raw(const Lines& lines) {
   // The server's file alone has the reply cache's, threads' or file handles' line.
   static constexpr std::string_view kServerLines[] = {"rc ", "fh ", "th ", "io ", "proc4ops "};
   const bool client = !any_line_begins(lines.text(), kServerLines);
@@ -146,6 +146,6 @@ std::vector<Block> parse(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kLinuxRaw{"raw /proc/net/rpc", sniff, parse};
+const Dialect kLinuxRaw{"raw /proc/net/rpc", is_linux_raw, parse_linux_raw};
 
 }  // namespace fsr::mix

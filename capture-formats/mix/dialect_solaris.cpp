@@ -9,9 +9,9 @@ namespace fsr::mix {
 
 namespace {
 
-constexpr std::string_view kHeads[] = {"Version 2: (", "Version 3: (", "Version 4: ("};
+constexpr std::string_view kSolarisHeads[] = {"Version 2: (", "Version 3: (", "Version 4: ("};
 
-std::vector<Block> parse(const Lines& lines) {
+std::vector<Block> parse_solaris(const Lines& lines) {
   std::vector<Block> blocks;
   uint64_t compounds[2] = {0, 0};
   bool client = false, acl = false;
@@ -21,7 +21,7 @@ std::vector<Block> parse(const Lines& lines) {
       client = list[0] == "Client";
       acl = list.size() > 1 && list[1].starts_with("nfs_acl");
     }
-    if (!any_line_begins(lines[at], kHeads)) {
+    if (!any_line_begins(lines[at], kSolarisHeads)) {
       ++at;
       continue;
     }
@@ -61,6 +61,7 @@ std::vector<Block> parse(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kSolaris{"Solaris nfsstat", [](std::string_view text) { return any_line_begins(text, kHeads); }, parse};
+const Dialect kSolaris{"Solaris nfsstat", [](std::string_view text) { return any_line_begins(text, kSolarisHeads); },
+                       parse_solaris};
 
 }  // namespace fsr::mix

@@ -10,12 +10,12 @@ namespace fsr::mix {
 
 namespace {
 
-constexpr std::string_view kHeads[] = {
+constexpr std::string_view kSunOsHeads[] = {
     "Server nfs:", "Client nfs:", "Server NFS:", "Client NFS:", "Server NFS V", "Client NFS V"};
 
-bool is_head(std::string_view line) { return any_line_begins(line, kHeads); }
+bool is_head(std::string_view line) { return any_line_begins(line, kSunOsHeads); }
 
-bool sniff(std::string_view text) { return any_line_begins(text, kHeads); }
+bool is_sunos(std::string_view text) { return any_line_begins(text, kSunOsHeads); }
 
 // Returns the version of the head line. Without one, some systems printed version 3 in the frame of version 2. 0: a version that
 // this frame never had.
@@ -27,7 +27,7 @@ unsigned version_of(const Lines& lines, size_t head) {
   return 2;
 }
 
-std::vector<Block> parse(const Lines& lines) {
+std::vector<Block> parse_sunos(const Lines& lines) {
   std::vector<Block> blocks;
   for (size_t at = 0; at < lines.size();) {
     if (!is_head(lines[at])) {
@@ -60,6 +60,6 @@ std::vector<Block> parse(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kSunOs{"SunOS nfsstat", sniff, parse};
+const Dialect kSunOs{"SunOS nfsstat", is_sunos, parse_sunos};
 
 }  // namespace fsr::mix

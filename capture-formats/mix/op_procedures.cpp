@@ -13,14 +13,14 @@ namespace fsr {
 namespace {
 
 // Procedures of an operation. Null: the version has none for it.
-struct Row {
+struct OpRow {
   OpKind kind;
   const char* nfs2;
   const char* nfs3;
   const char* nfs4;
 };
 
-constexpr Row kRows[] = {
+constexpr OpRow kOpRows[] = {
     {OpKind::null, "null", "null", nullptr},
     {OpKind::lookup, "lookup", "lookup", "lookup"},
     {OpKind::getattr, "getattr", "getattr", "getattr"},
@@ -62,7 +62,7 @@ using Table = std::array<std::array<int, kOpKinds>, 3>;
 Table make_table() {
   Table table;
   for (auto& version : table) version.fill(-1);
-  for (const Row& row : kRows) {
+  for (const OpRow& row : kOpRows) {
     const char* const names[] = {row.nfs2, row.nfs3, row.nfs4};
     for (unsigned v = 0; v < 3; ++v)
       if (names[v]) table[v][unsigned(row.kind)] = nfs_procedure_index(v + 2, names[v]);

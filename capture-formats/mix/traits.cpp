@@ -55,7 +55,8 @@ bool parse_share(std::string_view number, double* share) {
 // "4096:120".
 bool parse_size(std::string_view word, SizeWeight* size) {
   const size_t colon = word.find(':');
-  if (colon == word.npos || !mix::parse_number(word.substr(0, colon), &size->bytes) || size->bytes > kMostTransfer) return false;
+  if (colon == word.npos || !mix::parse_number(word.substr(0, colon), &size->bytes) || size->bytes > kMostMixTransfer)
+    return false;
   const std::string_view weight = word.substr(colon + 1);
   const auto [end, error] = std::from_chars(weight.data(), weight.data() + weight.size(), size->weight);
   return error == std::errc() && end == weight.data() + weight.size() && size->weight > 0 && size->weight < 1e18;
@@ -75,7 +76,8 @@ void TraitCounts::add(const Op& op) {
   const bool sequential = positions_.move(op) == Positions::Access::sequential;
   ++to.count;
   to.sequential += sequential;
-  if (!op.error && (op.result || op.kind == OpKind::read)) to.sizes[sequential].add(int64_t(std::min(op.result, kMostTransfer)));
+  if (!op.error && (op.result || op.kind == OpKind::read))
+    to.sizes[sequential].add(int64_t(std::min(op.result, kMostMixTransfer)));
 }
 
 MixTraits TraitCounts::traits() const {

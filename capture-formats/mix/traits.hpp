@@ -16,7 +16,7 @@
 
 namespace fsr {
 
-constexpr uint64_t kMostTransfer = 1 << 20;  // bytes of one read or write of a mix; larger ones count as these
+constexpr uint64_t kMostMixTransfer = 1 << 20;  // bytes of one read or write of a mix; larger ones count as these
 
 struct SizeWeight {
   uint64_t bytes = 0;

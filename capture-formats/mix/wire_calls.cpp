@@ -10,14 +10,14 @@ namespace fsr {
 
 namespace {
 
-struct Row {
+struct WireRow {
   Wire wire;
   const char* nfs2;  // empty: not sent
   const char* nfs3;
   const char* nfs4;  // the operations behind SEQUENCE
 };
 
-constexpr Row kRows[] = {
+constexpr WireRow kWireRows[] = {
     {Wire::getattr, "getattr", "getattr", "putfh getattr"},
     {Wire::setattr, "setattr", "setattr", "putfh setattr getattr"},
     {Wire::lookup, "lookup", "lookup", "putfh lookup getfh getattr"},
@@ -46,15 +46,17 @@ constexpr Row kRows[] = {
     {Wire::allocate, "", "", "putfh allocate getattr"},
     {Wire::deallocate, "", "", "putfh deallocate getattr"},
 };
-static_assert(std::size(kRows) == kWires);
+static_assert(std::size(kWireRows) == kWires);
 
-const char* operations(const Row& row, unsigned version) { return version == 2 ? row.nfs2 : version == 3 ? row.nfs3 : row.nfs4; }
+const char* operations(const WireRow& row, unsigned version) {
+  return version == 2 ? row.nfs2 : version == 3 ? row.nfs3 : row.nfs4;
+}
 
 }  // namespace
 
 std::vector<uint64_t> WireCalls::calls(unsigned version) const {
   std::vector<uint64_t> calls(nfs_procedures(version).size());
-  for (const Row& row : kRows) {
+  for (const WireRow& row : kWireRows) {
     const uint64_t n = (*this)[row.wire];
     std::istringstream names(operations(row, version));
     for (std::string name; names >> name;) calls[size_t(nfs_procedure_index(version, name))] += n;
@@ -65,7 +67,7 @@ std::vector<uint64_t> WireCalls::calls(unsigned version) const {
 
 uint64_t WireCalls::compounds() const {
   uint64_t sum = 0;
-  for (const Row& row : kRows)
+  for (const WireRow& row : kWireRows)
     if (*operations(row, 4)) sum += (*this)[row.wire];
   return sum;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kFewVisits = 3;  // a context that occurred less often is not kept
 
-using Counts = std::map<SymbolId, uint32_t>;
+using SymbolCounts = std::map<SymbolId, uint32_t>;
 using Followers = std::vector<std::pair<SymbolId, uint32_t>>;  // in ascending order, and how often each came
 
 // A context that is worth its bits.
@@ -24,10 +24,10 @@ struct Node {
   bool kept = true;
   size_t shorter = 0;  // number of the context that would take its place; its own if it has no history
   std::span<const SymbolId> history;
-  Counts next;                // of the steps that no longer context has
+  SymbolCounts next;          // of the steps that no longer context has
   uint64_t visits = 0;        // sum of the counts in `next`
   double cost = 0;            // bits
-  Counts last;                // the last ones of each sequence
+  SymbolCounts last;          // the last ones of each sequence
   size_t counted = SIZE_MAX;  // sequence whose last one is in `last`
 };
 
@@ -42,7 +42,7 @@ double saved_bits(const Followers& next, double visits, const Followers& shorter
 }
 
 // Returns the symbol that has the highest count; of equal ones the one with the lowest number.
-SymbolId most_frequent(const Counts& counts) {
+SymbolId most_frequent(const SymbolCounts& counts) {
   return std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 

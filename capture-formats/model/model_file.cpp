@@ -33,10 +33,10 @@ constexpr std::string_view kMark(
 constexpr size_t kJsonMax = size_t(16) << 20;  // bytes, decompressed
 constexpr int kMostNested = 8;
 constexpr double kMostOperations = 1e12;
-constexpr double kLeast = 1e-6;                                     // processes or steps of a class in a run, on average
-constexpr double kMostProcesses = 1e6;                              // of a run, all classes together
-constexpr int64_t kLongest = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
-constexpr uint64_t kMostMicroseconds = kLongest / 1000;
+constexpr double kLeast = 1e-6;                                        // processes or steps of a class in a run, on average
+constexpr double kMostProcesses = 1e6;                                 // of a run, all classes together
+constexpr int64_t kLongestRun = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
+constexpr uint64_t kMostMicroseconds = kLongestRun / 1000;
 constexpr int kLevel = 19;
 
 struct Invalid : std::runtime_error {
@@ -278,7 +278,7 @@ LoadModel parse_document(const json& d, uint64_t version) {
   m.runs = uint32_t(number(d.at("runs"), UINT32_MAX, "the number of runs is out of range"));
   require(m.runs > 0, "the number of runs is out of range");
   m.operations = number(d.at("operations"), uint64_t(kMostOperations), "the number of operations is out of range");
-  m.span = int64_t(number(d.at("span_ns"), uint64_t(kLongest), "the length of the load is out of range"));
+  m.span = int64_t(number(d.at("span_ns"), uint64_t(kLongestRun), "the length of the load is out of range"));
   if (auto unit = d.find("clock_unit"); unit != d.end())
     m.clock_unit = uint32_t(number(*unit, kMaxClockUnit, "the clock unit is out of range"));
   require(m.clock_unit > 0, "the clock unit is out of range");

@@ -8,8 +8,8 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kShortest = 30'000;  // ns of a stall
-constexpr int kAtOnce = 2;             // threads whose pauses it makes, at least
+constexpr int64_t kShortestStall = 30'000;  // ns of a stall
+constexpr int kAtOnce = 2;                  // threads whose pauses it makes, at least
 
 // A time in which no operation is in flight.
 struct Idle : Stall {
@@ -27,7 +27,7 @@ std::vector<Stall> find_stalls(const std::vector<LearnedThread>& threads, size_t
   std::vector<Idle> idle;
   int64_t busy_until = INT64_MAX;
   for (const auto& [start, end] : steps) {
-    if (start > busy_until && start - busy_until >= kShortest) idle.push_back({{busy_until, start}});
+    if (start > busy_until && start - busy_until >= kShortestStall) idle.push_back({{busy_until, start}});
     busy_until = busy_until == INT64_MAX ? end : std::max(busy_until, end);
   }
   for (const LearnedThread& t : threads) {
@@ -38,7 +38,7 @@ std::vector<Stall> find_stalls(const std::vector<LearnedThread>& threads, size_t
       // The larger part of a pause has its middle.
       const auto at =
           std::upper_bound(idle.begin(), idle.end(), end + pause / 2, [](int64_t time, const Idle& i) { return time < i.to; });
-      if (pause >= kShortest && at != idle.end() && at->from >= end && at->to <= step.start)
+      if (pause >= kShortestStall && at != idle.end() && at->from >= end && at->to <= step.start)
         at->threads += 2 * (at->to - at->from) >= pause;
       end = std::max(end, step.end());
     }

@@ -14,16 +14,16 @@ namespace fsr {
 namespace {
 
 using Deed = std::tuple<OpKind, uint16_t, uint8_t, Extent>;  // kind, error, type, extent
-using Counts = std::map<Deed, double>;
+using DeedCounts = std::map<Deed, double>;
 
 struct Group {
-  Counts counts;
+  DeedCounts counts;
   double sum = 0;
   std::vector<size_t> members;
 };
 
 // Bits that the thread takes more with the counts of the group than with its own.
-double excess_bits(const Counts& counts, double sum, const Group& group) {
+double excess_bits(const DeedCounts& counts, double sum, const Group& group) {
   constexpr double kUnseen = 0.5;  // count of what the group does not have (Krichevsky and Trofimov, 1981)
   double bits = 0;
   for (const auto& [what, n] : counts) {
@@ -47,7 +47,7 @@ std::vector<std::vector<size_t>> alike_threads(const std::vector<LearnedThread>&
     for (const LearnedStep& step : threads[i].steps) deeds.insert(deed(step));
   std::vector<Group> groups;
   for (size_t i : members) {
-    Counts counts;
+    DeedCounts counts;
     for (const LearnedStep& step : threads[i].steps) ++counts[deed(step)];
     const auto sum = double(threads[i].steps.size());
     Group* best = nullptr;

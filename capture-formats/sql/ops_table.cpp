@@ -44,7 +44,7 @@ enum Column : int {
   kKernel,
   kInferred,
 };
-constexpr const char* kColumns =
+constexpr const char* kOpsColumns =
     "seq integer, start integer, duration integer, op text, error text, unfinished integer, client integer, pid integer, "
     "tid integer, command text, uid integer, gid integer, object integer, handle integer, path text, path2 text, "
     "offset integer, length integer, result integer, bytes integer, mode integer, flags integer, open_flags integer, "
@@ -283,7 +283,7 @@ class OpsRows final : public TraceRows {
 }  // namespace
 
 TraceTable ops_table() {
-  return {"ops", kColumns, best_index,
+  return {"ops", kOpsColumns, best_index,
           [](const std::string& file) -> std::unique_ptr<TraceRows> { return std::make_unique<OpsRows>(file); }};
 }
 

@@ -5,7 +5,7 @@
 
 namespace fsr {
 
-constexpr size_t kColumns = 80, kDescription = 30;
+constexpr size_t kTextColumns = 80, kDescription = 30;
 
 HelpFormatter::HelpFormatter() {
   column_width(kDescription);
@@ -48,8 +48,8 @@ static void wrap(std::string line, std::string& out) {
   const bool described = line.size() > kDescription && line.compare(0, 2, "  ") == 0 && line[kDescription - 1] == ' ' &&
                          line[kDescription] != ' ' && line[kDescription - 2] == ' ';
   const std::string indent(described ? kDescription : 2, ' ');
-  while (line.size() > kColumns) {
-    const size_t at = line.rfind(' ', kColumns);
+  while (line.size() > kTextColumns) {
+    const size_t at = line.rfind(' ', kTextColumns);
     if (at == line.npos || at <= indent.size()) break;
     out += line.substr(0, at) + "\n";
     line = indent + line.substr(at + 1);

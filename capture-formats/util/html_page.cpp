@@ -18,15 +18,15 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kWorthFolding = 3;  // rows
-constexpr size_t kLongest = 120;     // characters of a name that are shown
-constexpr size_t kUnfolded = 500;    // bytes of a fact, at most, that is shown without being unfolded
-constexpr uint8_t kHebrew = 0xd6;    // first byte of UTF-8 that a character from right to left or a mark for it can begin with
-constexpr size_t kKept = 24;         // bytes of a text in a table, at most, that is kept on one line
+constexpr size_t kWorthFolding = 3;    // rows
+constexpr size_t kLongestShown = 120;  // characters of a name that are shown
+constexpr size_t kUnfolded = 500;      // bytes of a fact, at most, that is shown without being unfolded
+constexpr uint8_t kHebrew = 0xd6;      // first byte of UTF-8 that a character from right to left or a mark for it can begin with
+constexpr size_t kKept = 24;           // bytes of a text in a table, at most, that is kept on one line
 
 // Returns a text as markup. A long one, such as a path, loses its middle, and a browser shows it whole under the pointer. Text of
 // unknown direction must not turn around what stands beside it.
-std::string isolated(const std::string& text, size_t most = kLongest) {
+std::string isolated(const std::string& text, size_t most = kLongestShown) {
   const std::string whole = xml_text(text), shown = xml_shortened(text, most);
   if (shown != whole) return "<bdi title=\"" + whole + "\">" + shown + "</bdi>";
   const bool left_to_right = std::all_of(text.begin(), text.end(), [](char c) { return uint8_t(c) < kHebrew; });
@@ -186,7 +186,7 @@ void HtmlPage::whole_table(const Table& t) {
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
       body_ += fmt::format("<td{}{}{}>{}", attribute("class", classes(t.text_columns || is_text(i), is_text(i), row[i])),
-                           role("cell"), attribute("data-l", stack ? xml_shortened(t.headings[i], kLongest) : ""),
+                           role("cell"), attribute("data-l", stack ? xml_shortened(t.headings[i], kLongestShown) : ""),
                            is_text(i) ? unbroken(cell_text(row[i])) : cell_text(row[i]));
   }
   body_ += "</tbody></table></div>\n";

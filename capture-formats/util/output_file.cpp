@@ -14,11 +14,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stop_signals.hpp"
+
 namespace fsr {
 
 namespace {
-
-constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP};
 
 // The file that the signal handler removes. Null: no temporary file exists.
 const char* volatile unfinished = nullptr;
@@ -30,7 +30,7 @@ void remove_and_end(int signal) {
 
 void guard(const char* path) {
   unfinished = path;
-  for (int signal : kEndings) {
+  for (int signal : kEndingSignals) {
     struct sigaction action = {}, old;
     action.sa_handler = path ? remove_and_end : SIG_DFL;
     action.sa_flags = int(SA_RESETHAND);
@@ -54,7 +54,7 @@ OutputFile::OutputFile(const std::string& path, bool replace, Readers readers) :
   // No signal may come between making the file and knowing what to remove.
   sigset_t endings, before;
   sigemptyset(&endings);
-  for (int signal : kEndings) sigaddset(&endings, signal);
+  for (int signal : kEndingSignals) sigaddset(&endings, signal);
   sigprocmask(SIG_BLOCK, &endings, &before);
   fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
   const int error = errno;

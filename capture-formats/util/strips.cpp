@@ -20,8 +20,8 @@ constexpr double kFinest = 8;           // points of a distribution in a decade
 constexpr double kNearEnd = 95;         // percent from which on a label stands before its mark
 constexpr int kHeight = 46;             // units
 constexpr size_t kMostLabels = 3;
-constexpr double kShortest = 10;   // ns; a time below it is drawn there, as clocks tell no difference
-constexpr double kFewDecades = 4;  // of a scale that has a mark at each decade
+constexpr double kShortestTime = 10;  // ns; a time below it is drawn there, as clocks tell no difference
+constexpr double kFewDecades = 4;     // of a scale that has a mark at each decade
 
 std::string ratio_mark(double ratio) {
   if (ratio >= 1) return fmt::format("{:g}", ratio);
@@ -61,7 +61,7 @@ StripScale StripScale::of_ratios(const std::vector<RatioBar>& bars) {
 
 StripScale StripScale::of_times(double low, double high) {
   StripScale scale;
-  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), kShortest))));
+  scale.low_ = std::pow(10, std::floor(std::log10(std::max(std::min(low, high), kShortestTime))));
   scale.high_ = std::max(scale.low_ * 10, std::pow(10, std::ceil(std::log10(std::max(high, 1.0)))));
   const double step = std::log10(scale.high_ / scale.low_) < kFewDecades ? 10 : 100;
   for (double at = scale.low_; at <= scale.high_ * 1.01; at *= step) scale.marks_.emplace_back(at, log_time_text(at));

@@ -17,8 +17,8 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kEvery = 3'000'000'000;  // ns between two pages
-constexpr int64_t kShare = 50;             // a page takes at most one of so many parts of the time
+constexpr int64_t kEveryPage = 3'000'000'000;  // ns between two pages
+constexpr int64_t kShare = 50;                 // a page takes at most one of so many parts of the time
 
 // The page shows all kinds together over time.
 TimeSeries empty_series() { return TimeSeries(TimeSeries::Rows::bounded, false); }
@@ -45,7 +45,7 @@ void LivePage::add(const Interval& interval, const SeriesInterval& series, const
     failure_ = e.what();
   }
   const int64_t end = clock_ns(CLOCK_MONOTONIC);
-  next_write_ = end + std::max(kEvery, (end - begin) * kShare);
+  next_write_ = end + std::max(kEveryPage, (end - begin) * kShare);
 }
 
 // Returns what is known of the present run, without what only its end tells.

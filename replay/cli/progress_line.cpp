@@ -9,10 +9,10 @@
 
 namespace fsr {
 
-constexpr int64_t kEvery = 100'000'000;  // ns between two lines, at least; short intervals report more often
+constexpr int64_t kEveryLine = 100'000'000;  // ns between two lines, at least; short intervals report more often
 
 void ProgressLine::replay(const Progress& now, const SeriesInterval& latest, int64_t span, uint64_t operations) {
-  if (!due() || (now.elapsed - last_.elapsed < kEvery && now.elapsed >= last_.elapsed && !now.last)) return;
+  if (!due() || (now.elapsed - last_.elapsed < kEveryLine && now.elapsed >= last_.elapsed && !now.last)) return;
   const int64_t step = now.elapsed - last_.elapsed;
   auto rate = [&](uint64_t since, uint64_t until) {
     return step > 0 ? uint64_t(double(until - since) * 1e9 / double(step)) : uint64_t(0);

@@ -19,7 +19,7 @@
 
 namespace fsr {
 
-constexpr size_t kPiece = 4 << 20;  // bytes of a trace that are sent in one message
+constexpr size_t kMessagePiece = 4 << 20;  // bytes of a trace that are sent in one message
 
 std::string rank_recording(const std::string& path, unsigned rank) { return fmt::format("{}.r{}", path, rank); }
 
@@ -118,7 +118,7 @@ std::vector<int> collect_recordings(Cluster& cluster, const std::string& own) {
   std::vector<UniqueFd> copies(cluster.root() ? cluster.size() : 0);
   std::string why;
   for (bool more = true; more;) {
-    std::string piece(kPiece, '\0');
+    std::string piece(kMessagePiece, '\0');
     const ssize_t n = file ? read(file.get(), piece.data(), piece.size()) : -1;
     piece.resize(size_t(std::max<ssize_t>(n, 0)));
     if (n < 0 && why.empty()) why = fmt::format("{}: {}", own, strerror(errno));

@@ -40,7 +40,7 @@ constexpr Figure kFigures[] = {
     {"response_max_ns", [](const RunResult& r) { return double(r.response.max()); }, time_text, 1},
 };
 constexpr size_t kFigureCount = std::size(kFigures);
-using Figures = std::array<double, kFigureCount>;
+using RunFigures = std::array<double, kFigureCount>;
 
 std::string row(const std::string& name, const std::array<std::string, kFigureCount>& cells) {
   std::string text = fmt::format("{:<8}", name);
@@ -83,7 +83,7 @@ void Replay::print(const std::string& text) const {
 
 int Replay::run_repeats() {
   print(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
-  std::vector<Figures> runs;
+  std::vector<RunFigures> runs;
   std::array<unsigned, kFigureCount> lower_bounds{};  // number of runs whose figure is a lower bound
   int status = 0;
   for (unsigned i = 0; i < command_.repeat; ++i) {
@@ -99,7 +99,7 @@ int Replay::run_repeats() {
       break;
     }
     status = worse_status(status, verdict(report_).status);
-    Figures& figures = runs.emplace_back();
+    RunFigures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
     for (size_t f = 0; f < kFigureCount; ++f) {
       const bool bound = kFigures[f].is_lower_bound(report_.result);
@@ -116,7 +116,7 @@ int Replay::run_repeats() {
   std::array<std::string, kFigureCount> medians, spreads;
   for (size_t f = 0; f < kFigureCount; ++f) {
     std::vector<double> values;
-    for (const Figures& figures : runs) values.push_back(figures[f]);
+    for (const RunFigures& figures : runs) values.push_back(figures[f]);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     const double middle = median(values), spread = middle > 0 ? (*most - *least) / middle : 0;
     document[kFigures[f].name] = {

@@ -17,14 +17,14 @@ namespace fsr {
 
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> files;
   std::string output, kind, what = "response";
   std::vector<uint32_t> numbers;  // numbers of runs; empty: all
   bool force = false;
 };
 
-std::vector<ChosenRun> choose(const Arguments& arguments) {
+std::vector<ChosenRun> choose(const ReportArguments& arguments) {
   std::vector<ChosenRun> runs;
   size_t others = 0;
   for (const std::string& file : arguments.files) {
@@ -54,9 +54,9 @@ const ChosenRun& only(const std::vector<ChosenRun>& runs) {
   return runs[0];
 }
 
-std::string page(const Arguments&, const std::vector<ChosenRun>& runs) { return results_page(runs); }
+std::string page(const ReportArguments&, const std::vector<ChosenRun>& runs) { return results_page(runs); }
 
-std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs) {
+std::string hgrm(const ReportArguments& arguments, const std::vector<ChosenRun>& runs) {
   const ChosenRun& one = only(runs);
   const bool of_kind = !arguments.kind.empty();
   const int64_t id = one.run.number("id");
@@ -68,7 +68,7 @@ std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs)
 }
 
 // Writes a line for each distribution of the run, with its name as the tag.
-std::string hlog(const Arguments&, const std::vector<ChosenRun>& runs) {
+std::string hlog(const ReportArguments&, const std::vector<ChosenRun>& runs) {
   const ChosenRun& one = only(runs);
   const int64_t id = one.run.number("id");
   std::vector<HdrLine> lines;
@@ -80,7 +80,7 @@ std::string hlog(const Arguments&, const std::vector<ChosenRun>& runs) {
   return hlog_text(one.run.number("started_ns"), {one.run.text("command"), "nanoseconds"}, lines);
 }
 
-using Write = std::string (*)(const Arguments&, const std::vector<ChosenRun>&);
+using Write = std::string (*)(const ReportArguments&, const std::vector<ChosenRun>&);
 
 Write format_of(const std::string& output) {
   static const std::map<std::string, Write> kFormats{{".html", page}, {".hgrm", hgrm}, {".hlog", hlog}};
@@ -94,7 +94,7 @@ Write format_of(const std::string& output) {
 
 int report_command(int argc, char** argv) {
   Program program("fsreplay report", "Shows runs from a --results file.");
-  Arguments arguments;
+  ReportArguments arguments;
   program.add("RESULTS", arguments.files, "databases that --results wrote").required();
   program.add("-o,--output", arguments.output, "write a page (.html), percentiles (.hgrm) or histograms (.hlog)")
       .stands_for("FILE")

@@ -18,7 +18,7 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kPiece = 1 << 20;      // bytes of one read or write
+constexpr size_t kTransfer = 1 << 20;   // bytes of one read or write
 constexpr uint64_t kListing = 1 << 16;  // bytes of entries that one readdir asks for
 
 std::vector<std::string> components(const std::string& path) {
@@ -165,7 +165,8 @@ void TargetActions::print(const std::string& path) {
   perform(path, {.kind = OpKind::open, .open_flags = O_RDONLY, .object = file.object, .handle = handle});
   for (uint64_t offset = 0;;) {
     std::string_view data =
-        perform(path, {.kind = OpKind::read, .object = file.object, .handle = handle, .offset = offset, .length = kPiece}).data;
+        perform(path, {.kind = OpKind::read, .object = file.object, .handle = handle, .offset = offset, .length = kTransfer})
+            .data;
     if (data.empty()) break;
     if (fwrite(data.data(), 1, data.size(), stdout) != data.size())
       throw std::system_error(errno, std::generic_category(), "standard output");
@@ -183,7 +184,7 @@ void TargetActions::upload(const std::string& path, const NameInDirectory& at, O
                  .parent = at.parent,
                  .handle = handle,
                  .name = at.name});
-  std::vector<char> buffer(kPiece);
+  std::vector<char> buffer(kTransfer);
   for (uint64_t offset = 0;;) {
     ssize_t n = read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;

@@ -20,12 +20,12 @@ namespace fsr {
 
 namespace {
 
-struct Arguments {
+struct ActionArguments {
   std::string url, path, second;
   bool privileged = false;
 };
 
-void put(TargetActions& target, const Arguments& a) {
+void put(TargetActions& target, const ActionArguments& a) {
   int fd = a.second.empty() ? STDIN_FILENO : open(a.second.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw std::system_error(errno, std::generic_category(), a.second);
   target.put(a.path, fd);
@@ -37,18 +37,20 @@ struct Action {
   const char* what;
   const char* second;  // placeholder of the second path
   size_t least;        // number of arguments required after the URL
-  void (*run)(TargetActions& target, const Arguments& a);
+  void (*run)(TargetActions& target, const ActionArguments& a);
 };
 
 constexpr Action kActions[] = {
     {"stat", "prints the target's kind and free space, or the attributes of PATH", nullptr, 0,
-     [](TargetActions& t, const Arguments& a) { t.stat(a.path); }},
-    {"ls", "lists a directory", nullptr, 0, [](TargetActions& t, const Arguments& a) { t.list(a.path); }},
-    {"cat", "prints the content of a file", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.print(a.path); }},
+     [](TargetActions& t, const ActionArguments& a) { t.stat(a.path); }},
+    {"ls", "lists a directory", nullptr, 0, [](TargetActions& t, const ActionArguments& a) { t.list(a.path); }},
+    {"cat", "prints the content of a file", nullptr, 1, [](TargetActions& t, const ActionArguments& a) { t.print(a.path); }},
     {"put", "creates or replaces a file", "FILE", 1, put},
-    {"mkdir", "creates a directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.make_directory(a.path); }},
-    {"rm", "removes a file or an empty directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.remove(a.path); }},
-    {"mv", "renames a file or a directory", "NEWPATH", 2, [](TargetActions& t, const Arguments& a) { t.move(a.path, a.second); }},
+    {"mkdir", "creates a directory", nullptr, 1, [](TargetActions& t, const ActionArguments& a) { t.make_directory(a.path); }},
+    {"rm", "removes a file or an empty directory", nullptr, 1,
+     [](TargetActions& t, const ActionArguments& a) { t.remove(a.path); }},
+    {"mv", "renames a file or a directory", "NEWPATH", 2,
+     [](TargetActions& t, const ActionArguments& a) { t.move(a.path, a.second); }},
 };
 
 std::string footer() {
@@ -62,7 +64,7 @@ std::string footer() {
 
 // Opens the target and runs the action on it. Returns the exit status: 0, or 1 if the action fails. Throws if the target can't be
 // opened.
-int perform(const Action& action, const Arguments& arguments) {
+int perform(const Action& action, const ActionArguments& arguments) {
   MonotonicClock clock;
   require_directory(arguments.url);
   std::unique_ptr<Target> target = open_target(arguments.url, {.clock = &clock, .privileged = arguments.privileged});
@@ -84,7 +86,7 @@ int target_command(int argc, char** argv) {
   program.require_subcommand();
   program.footer(footer());
   const Action* chosen = nullptr;
-  Arguments arguments;
+  ActionArguments arguments;
   bool table = false;
   for (const Action& action : kActions) {
     Command sub = program.subcommand(action.name, action.what);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "cluster/star_cluster.hpp"
 #include "trace/bytes.hpp"
 
@@ -20,8 +19,6 @@ constexpr int64_t kFairError = 1'000'000;  // ns; enough after kFewQuestions, be
 constexpr unsigned kFewQuestions = 16;
 constexpr unsigned kAskedAtOnce = 16;  // ranks; enough to hide the time in which a rank wakes up
 constexpr int64_t kAwake = 200'000;    // ns of polling before sleeping; several round trips between hosts
-
-int64_t now() { return MonotonicClock().now(); }
 
 std::string number(int64_t value) {
   ByteWriter out;

@@ -19,8 +19,6 @@ namespace {
 
 constexpr int64_t kBeat = 1'000'000'000;  // ns; longest time between heartbeats
 
-int64_t now() { return MonotonicClock().now(); }
-
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "?";
@@ -136,6 +134,8 @@ std::optional<std::pair<unsigned, std::string>> StarCluster::take(int64_t wait) 
   posted_.pop_front();
   return first;
 }
+
+int64_t StarCluster::now() { return MonotonicClock().now(); }
 
 void StarCluster::look_for_missing() {
   const int64_t t = now();

@@ -42,6 +42,7 @@ class StarCluster final : public Cluster {
   // First byte of each message: its kind.
   static constexpr char kAlive = 'a', kData = 'd', kLost = 'l', kPosted = 'p';
 
+  static int64_t now();  // of this rank's monotonic clock, ns
   // Returns the next text from `rank`. Throws LostRank, without reporting the loss to the other ranks. `from`: start of the wait,
   // ns. `awake`: as for next_of().
   std::string wait_for(unsigned rank, int64_t from, int64_t awake);

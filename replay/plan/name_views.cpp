@@ -45,7 +45,7 @@ bool looks_into_directory(const Op& op) {
 namespace {
 
 constexpr NameState kAbsent{NameState::absent, kNoObject};
-constexpr ObjectId kAttributes = 1ull << 63;  // added to an object's id: the parent of the names of its extended attributes
+constexpr ObjectId kAttributeNames = 1ull << 63;  // added to an object's id: the parent of the names of its extended attributes
 NameState present(ObjectId object) { return {NameState::present, object}; }
 
 struct Views {
@@ -82,7 +82,7 @@ struct Views {
   // programs ask for some attributes of every file.
   void attribute() {
     if (!op.object) return;
-    const ObjectId place = op.object | kAttributes;
+    const ObjectId place = op.object | kAttributeNames;
     const NameState there = present(op.object);
     const bool sets = op.kind == OpKind::setxattr, removes = op.kind == OpKind::removexattr;
     if (op.error == ENODATA) return add(place, op.name, kAbsent, {});

@@ -56,16 +56,16 @@ Op device() {
   op.flags = uint32_t(makedev(1, 3));
   return op;
 }
-Op symlink() {
+Op symlink_op() {
   Op op = make(OpKind::symlink, 0);
   op.data = "name";
   return op;
 }
-Op open(OpKind kind, ObjectId object, uint32_t flags) {
+Op open_op(OpKind kind, ObjectId object, uint32_t flags) {
   return {.kind = kind, .open_flags = flags, .object = object, .handle = kShapeNewHandle};
 }
 Op set(const Attr& attr) { return {.kind = OpKind::setattr, .object = kFile, .set = &attr}; }
-Op rename(ObjectId to, uint32_t flags) {
+Op rename_op(ObjectId to, uint32_t flags) {
   return {.kind = OpKind::rename,
           .flags = flags,
           .object = kFile,
@@ -75,11 +75,11 @@ Op rename(ObjectId to, uint32_t flags) {
           .name2 = kShapeNewName};
 }
 Op exchange() {
-  Op op = rename(kDir, RENAME_EXCHANGE);
+  Op op = rename_op(kDir, RENAME_EXCHANGE);
   op.name2 = kShapeDirectoryName;
   return op;
 }
-Op write(bool append) {
+Op write_op(bool append) {
   Op op = on_file(OpKind::write);
   op.op_flags = append ? kOpAppend : 0;
   return op;
@@ -107,7 +107,7 @@ Op with_mode(Op op, uint32_t mode) {
 Op xattr(OpKind kind, std::string_view name, std::string_view value = {}, uint64_t length = 256) {
   return {.kind = kind, .object = kFile, .length = length, .name = name, .data = value};
 }
-Op setxattr(std::string_view name, std::string_view value) { return xattr(OpKind::setxattr, name, value, value.size()); }
+Op setxattr_op(std::string_view name, std::string_view value) { return xattr(OpKind::setxattr, name, value, value.size()); }
 Op lock(OpKind kind, uint32_t mode) {
   Op op = with_mode(on_file(kind), mode);
   op.owner = 1;
@@ -136,15 +136,15 @@ std::vector<OpShape> shapes() {
       {"setattr: atime", set(kAccessed)},
       {"access", {.kind = OpKind::access, .mode = R_OK, .object = kFile}},
       {"readlink", {.kind = OpKind::readlink, .object = kShapeSymlink}},
-      {"open", open(OpKind::open, kFile, O_RDWR)},
-      {"open, O_TRUNC", open(OpKind::open, kFile, O_RDWR | O_TRUNC)},
+      {"open", open_op(OpKind::open, kFile, O_RDWR)},
+      {"open, O_TRUNC", open_op(OpKind::open, kFile, O_RDWR | O_TRUNC)},
       {"create", create(0644)},
       {"create, set-id bits", create(S_ISUID | 0700)},
       {"read", on_file(OpKind::read)},
       {"read, not of whole blocks", on_file(OpKind::read, 3)},
-      {"write", write(false)},
+      {"write", write_op(false)},
       {"write, not of whole blocks", on_file(OpKind::write, 3)},
-      {"write, appended", write(true)},
+      {"write, appended", write_op(true)},
       {"copy_file_range", copy()},
       {"copy_file_range, a clone", clone()},
       {"fallocate", allocate(0)},
@@ -155,7 +155,7 @@ std::vector<OpShape> shapes() {
       {"fsync", on_file(OpKind::fsync)},
       {"flush", on_file(OpKind::flush)},
       {"release", on_file(OpKind::release)},
-      {"opendir", open(OpKind::opendir, kDir, O_RDONLY | O_DIRECTORY)},
+      {"opendir", open_op(OpKind::opendir, kDir, O_RDONLY | O_DIRECTORY)},
       {"readdir", on_directory(OpKind::readdir)},
       {"readdirplus", on_directory(OpKind::readdirplus)},
       {"releasedir", on_directory(OpKind::releasedir)},
@@ -166,23 +166,23 @@ std::vector<OpShape> shapes() {
       {"mknod, regular file", make(OpKind::mknod, S_IFREG | 0644)},
       {"mknod, fifo", make(OpKind::mknod, S_IFIFO | 0644)},
       {"mknod, device", device()},
-      {"symlink", symlink()},
+      {"symlink", symlink_op()},
       {"link", {.kind = OpKind::link, .object = kFile, .parent2 = kDir, .name2 = kShapeNewName}},
       {"unlink", {.kind = OpKind::unlink, .object = kFile, .parent = kDir, .name = kShapeName}},
       {"rmdir", {.kind = OpKind::rmdir, .parent = kDir, .name = kShapeDirectoryName}},
-      {"rename", rename(kDir, 0)},
-      {"rename, to another directory", rename(kShapeOtherDirectory, 0)},
-      {"rename, RENAME_NOREPLACE", rename(kDir, RENAME_NOREPLACE)},
+      {"rename", rename_op(kDir, 0)},
+      {"rename, to another directory", rename_op(kShapeOtherDirectory, 0)},
+      {"rename, RENAME_NOREPLACE", rename_op(kDir, RENAME_NOREPLACE)},
       {"rename, RENAME_EXCHANGE", exchange()},
-      {"rename, RENAME_WHITEOUT", rename(kDir, RENAME_WHITEOUT)},
+      {"rename, RENAME_WHITEOUT", rename_op(kDir, RENAME_WHITEOUT)},
       {"statfs", ask(0)},
       {"statfs, limits (FSINFO)", ask(kStatfsInfo)},
       {"statfs, limits of names (PATHCONF)", ask(kStatfsNames)},
       {"getxattr", xattr(OpKind::getxattr, kShapeAttribute)},
-      {"setxattr, user.", setxattr(kShapeAttribute, "abc")},
+      {"setxattr, user.", setxattr_op(kShapeAttribute, "abc")},
       {"setxattr, user., value not recorded", xattr(OpKind::setxattr, kShapeAttribute, {}, 3)},
-      {"setxattr, trusted.", setxattr("trusted.fsreplay", "abc")},
-      {"setxattr, access list like a mode", setxattr("system.posix_acl_access", kAcl)},
+      {"setxattr, trusted.", setxattr_op("trusted.fsreplay", "abc")},
+      {"setxattr, access list like a mode", setxattr_op("system.posix_acl_access", kAcl)},
       {"listxattr", xattr(OpKind::listxattr, {})},
       {"removexattr", xattr(OpKind::removexattr, kShapeAttribute)},
       {"getlk", lock(OpKind::getlk, F_WRLCK)},

@@ -101,7 +101,7 @@ bool in_first_pid_namespace() {
 }
 
 // Records after which drain() returns: a busy command would otherwise keep the reader from writing, and from its limits.
-constexpr size_t kMostAtOnce = 8192;
+constexpr size_t kMostRecordsAtOnce = 8192;
 
 constexpr const char* kOption = "--via kernel: ";
 
@@ -263,7 +263,7 @@ WitnessHooks::WitnessHooks(const WitnessScope& scope, size_t ring_bytes, Receive
   auto receive = [](void* self, void* data, size_t) {
     auto& loaded = *static_cast<Loaded*>(self);
     loaded.receiver(*static_cast<const witness_record*>(data));
-    return ++loaded.received < kMostAtOnce ? 0 : -1;  // libbpf counts this record as consumed, and stops
+    return ++loaded.received < kMostRecordsAtOnce ? 0 : -1;  // libbpf counts this record as consumed, and stops
   };
   loaded_->ring.reset(ring_buffer__new(bpf_map__fd(programs.maps.ring), receive, loaded_.get(), nullptr));
   if (!loaded_->ring) throw not_loaded(errno);
@@ -322,7 +322,7 @@ witness_place WitnessHooks::root() const { return loaded_->programs->bss->root_p
 bool WitnessHooks::drain() {
   loaded_->received = 0;
   ring_buffer__consume(loaded_->ring.get());
-  return loaded_->received >= kMostAtOnce;
+  return loaded_->received >= kMostRecordsAtOnce;
 }
 
 static uint64_t loaded(const __u64& counter) { return __atomic_load_n(&counter, __ATOMIC_RELAXED); }

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPause = 20ms;            // between two looks at the ring; each costs as much as several operations
+constexpr auto kLookPause = 20ms;        // between two looks at the ring; each costs as much as several operations
 constexpr auto kShortPause = 5ms;        // the same for a ring of less than kLargeRing, which would be full before
 constexpr size_t kLargeRing = 1 << 20;   // bytes
 constexpr size_t kChunkBytes = 1 << 20;  // larger than any record
@@ -41,7 +41,7 @@ size_t bytes_of(const witness_record& r) {
 WitnessRecorder::WitnessRecorder(OpSink& sink, const WitnessScope& scope, size_t ring_bytes, int64_t epoch)
     : sink_(sink),
       epoch_(epoch),
-      pause_(ring_bytes < kLargeRing ? kShortPause : kPause),
+      pause_(ring_bytes < kLargeRing ? kShortPause : kLookPause),
       hooks_(scope, ring_bytes, [this](const witness_record& r) { keep(r); }) {}
 
 WitnessRecorder::~WitnessRecorder() { stop("ended"); }

@@ -27,7 +27,7 @@ void check(const Mix& mix) {
     if (!(traits->sequential >= 0 && traits->sequential <= 1) || (traits->sequential > 0 && !traits->known())) abort();
     for (const auto* sizes : {&traits->sequential_sizes, &traits->sizes})
       for (const SizeWeight& size : *sizes)
-        if (size.bytes > kMostTransfer || !(size.weight > 0)) abort();
+        if (size.bytes > kMostMixTransfer || !(size.weight > 0)) abort();
   }
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("the traits of a trace have its failed lookups and its sequential tran
 TEST_CASE("the reader gets back written traits, and other readers ignore them") {
   MixTraits traits{.failed_lookups = 0.333, .reads = {.sequential = 0.5}, .writes = {}};
   for (uint64_t bytes = 1; bytes < 100; ++bytes) traits.reads.sizes.push_back({bytes, double(1000 * bytes)});
-  traits.reads.sequential_sizes = {{0, 1}, {kMostTransfer, 1e12}};
+  traits.reads.sequential_sizes = {{0, 1}, {kMostMixTransfer, 1e12}};
   const std::string text = with(traits_text(traits));
   const Mix mix = read_mix({text, "written"});
   CHECK(*mix.traits.failed_lookups == Approx(0.333));
@@ -96,7 +96,7 @@ TEST_CASE("the reader gets back written traits, and other readers ignore them") 
   CHECK(mix.traits.reads.sizes[98].bytes == 99);
   CHECK(mix.traits.reads.sizes[98].weight == 99000);
   REQUIRE(mix.traits.reads.sequential_sizes.size() == 2);
-  CHECK(mix.traits.reads.sequential_sizes[1].bytes == kMostTransfer);
+  CHECK(mix.traits.reads.sequential_sizes[1].bytes == kMostMixTransfer);
   CHECK(!mix.traits.writes.known());
   CHECK(mix.calls == 220);
   const Mix compat = read_mix({text, "written"}, {.compat = true});

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kLeastKey = 16, kMostKey = 1 << 16;  // bytes
 constexpr const char* kEdit = "anonymize, key ";
 
-struct Options {
+struct AnonymizeOptions {
   std::vector<std::string> files, markers;
   std::string key, original;
   bool reverse = false;
@@ -44,7 +44,7 @@ std::string read_key(const std::string& file) {
 }
 
 // Checks the key against the header's mark, before anything is written.
-void check_key(const TraceHeader& header, const std::string& mark, const Options& options) {
+void check_key(const TraceHeader& header, const std::string& mark, const AnonymizeOptions& options) {
   const std::string& last = header.edits.empty() ? std::string() : header.edits.back();
   const bool anonymous = last.rfind(kEdit, 0) == 0;
   const std::string& file = options.files.front();
@@ -54,7 +54,7 @@ void check_key(const TraceHeader& header, const std::string& mark, const Options
   if (!options.reverse && anonymous) throw std::runtime_error(file + ": is anonymized already; expected the original trace");
 }
 
-int rename_all(const Options& options) {
+int rename_all(const AnonymizeOptions& options) {
   auto reader = open_trace(options.files);
   Anonymizer anonymizer(read_key(options.key), options.reverse);
   check_key(reader->header(), anonymizer.key_mark(), options);
@@ -90,7 +90,7 @@ int rename_all(const Options& options) {
   return report_damage(options.files.front(), *reader);
 }
 
-int check(const Options& options) {
+int check(const AnonymizeOptions& options) {
   LeakCheck check;
   auto original = open_trace(options.original);
   check.learn(*original);
@@ -119,7 +119,7 @@ int check(const Options& options) {
   return check.count() ? 1 : damage;
 }
 
-int anonymize(const Options& options) {
+int anonymize(const AnonymizeOptions& options) {
   const bool checks = !options.original.empty();
   if (checks && (!options.output.file.empty() || !options.key.empty() || options.reverse))
     throw std::runtime_error("anonymize --check: not possible with --key, --reverse or --output, because --check writes nothing");
@@ -132,7 +132,7 @@ int anonymize(const Options& options) {
 }  // namespace
 
 Run add_anonymize(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnonymizeOptions>();
   add_files(command, options->files);
   command.add("--key", options->key, "read the key from this file of at least 16 random bytes; only this file can restore names");
   command.flag("--reverse", options->reverse, "turn pseudonyms back into names");

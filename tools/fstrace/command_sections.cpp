@@ -17,23 +17,23 @@ namespace fsr::fstrace {
 
 namespace {
 
-using Command = CommandActivity::Command;
+using ActiveCommand = CommandActivity::Command;
 
 constexpr size_t kMostCommands = 12;  // in a drawing
 constexpr size_t kMostKinds = 12;     // drawn at once
 
-std::string name_of(const Command& command) { return command.name.empty() ? "?" : command.name; }
+std::string name_of(const ActiveCommand& command) { return command.name.empty() ? "?" : command.name; }
 
 // Returns the commands that took the most time, the longest first. The last one may be the sum of all others.
-std::vector<Command> longest(const CommandActivity& activity) {
-  std::vector<Command> commands = activity.commands();
+std::vector<ActiveCommand> longest(const CommandActivity& activity) {
+  std::vector<ActiveCommand> commands = activity.commands();
   std::stable_sort(commands.begin(), commands.end(),
-                   [](const Command& a, const Command& b) { return a.all_time() > b.all_time(); });
+                   [](const ActiveCommand& a, const ActiveCommand& b) { return a.all_time() > b.all_time(); });
   if (commands.size() <= kMostCommands) return commands;
-  Command& others = commands[kMostCommands - 1];
+  ActiveCommand& others = commands[kMostCommands - 1];
   others.name = fmt::format("{} others", commands.size() - kMostCommands + 1);
   for (size_t i = kMostCommands; i < commands.size(); ++i) {
-    const Command& other = commands[i];
+    const ActiveCommand& other = commands[i];
     others.operations += other.operations;
     others.failed += other.failed;
     for (size_t p = 0; p < kPurposes; ++p) others.time[p] += other.time[p];
@@ -73,10 +73,10 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
                     .pictures = 1,
                     .scale = parts_key(purposes)};
   t.headings.insert(t.headings.end(), purposes.begin(), purposes.end());
-  const std::vector<Command> commands = longest(activity);
+  const std::vector<ActiveCommand> commands = longest(activity);
   double most = 1;
-  for (const Command& command : commands) most = std::max(most, command.all_time());
-  for (const Command& command : commands) {
+  for (const ActiveCommand& command : commands) most = std::max(most, command.all_time());
+  for (const ActiveCommand& command : commands) {
     t.rows.push_back({name_of(command), HtmlPage::Cell::drawn(parts_bar({command.time.begin(), command.time.end()}, most)),
                       duration_cell(std::llround(command.all_time())), count_cell(command.operations),
                       count_cell(command.failed)});
@@ -89,19 +89,20 @@ void add_what_was_slow(HtmlPage& page, const CommandActivity& activity, const Sl
 void add_activity(HtmlPage& page, const CommandActivity& activity, double seconds) {
   HeatMap map{.title = "Operations by command", .stretch = activity.stretch(), .end = seconds};
   map.x_label = kTimeLabel;
-  std::vector<Command> commands = longest(activity);
-  auto first = [](const Command& command) {
+  std::vector<ActiveCommand> commands = longest(activity);
+  auto first = [](const ActiveCommand& command) {
     return std::find_if(command.started.begin(), command.started.end(), [](uint64_t n) { return n > 0; }) -
            command.started.begin();
   };
-  std::stable_sort(commands.begin(), commands.end(), [&](const Command& a, const Command& b) { return first(a) < first(b); });
+  std::stable_sort(commands.begin(), commands.end(),
+                   [&](const ActiveCommand& a, const ActiveCommand& b) { return first(a) < first(b); });
   HtmlPage::Table t{.caption = "Operations by command",
                     .headings = {kTimeLabel},
                     .folded = "Operations by command as a table",
                     .id = "activity"};
-  for (const Command& command : commands) t.rows.resize(std::max(t.rows.size(), command.started.size()));
+  for (const ActiveCommand& command : commands) t.rows.resize(std::max(t.rows.size(), command.started.size()));
   for (size_t i = 0; i < t.rows.size(); ++i) t.rows[i] = {duration_cell(std::llround(double(i) * map.stretch * 1e9))};
-  for (const Command& command : commands) {
+  for (const ActiveCommand& command : commands) {
     t.headings.push_back(name_of(command));
     for (size_t i = 0; i < t.rows.size(); ++i) {
       const uint64_t n = i < command.started.size() ? command.started[i] : 0;

@@ -15,7 +15,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string first, second, html;
   std::vector<std::string> tolerances;
   bool json = false, force = false;
@@ -64,7 +64,7 @@ bool same_names(const TraceHeader& a, const TraceHeader& b) {
   return key(a) == key(b);
 }
 
-int compare(const Options& options) {
+int compare(const CompareOptions& options) {
   Comparison allowed;
   for (const std::string& text : options.tolerances) parse_tolerance(text, allowed);
   auto first = open_trace(options.first), second = open_trace(options.second);
@@ -89,7 +89,7 @@ int compare(const Options& options) {
 }  // namespace
 
 Run add_compare(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   command.add("FIRST", options->first, "a trace, or its series' name; - is standard input").required();
   command.add("SECOND", options->second, "trace to compare with, such as that of a replay (fsreplay --record)").required();
   command

@@ -12,14 +12,14 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct CutOptions {
   const char* subcommand = "";
   std::vector<std::string> files;
   Selection selection;
   OutputOptions output;
 };
 
-int cut(Options& options) {
+int cut(CutOptions& options) {
   options.selection.parse();
   const Selection& selection = options.selection;
   const std::string words = selection.words();
@@ -58,7 +58,7 @@ int cut(Options& options) {
 }
 
 Run add(Command& command, const char* subcommand) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CutOptions>();
   options->subcommand = subcommand;
   add_files(command, options->files);
   options->output.add(command);

@@ -24,9 +24,9 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kShown = 40;  // rows of a table
+constexpr size_t kMostRows = 40;  // rows of a table
 
-struct Options {
+struct DoctorOptions {
   std::string file;
 };
 
@@ -122,8 +122,8 @@ void print_machine() {
 
 template <class Row>
 void print_rows(std::vector<Row> rows, const char* more) {
-  for (size_t i = 0; i < std::min(rows.size(), kShown); ++i) fmt::print("  {}\n", rows[i]);
-  if (rows.size() > kShown) fmt::print("  and {} more {}\n", rows.size() - kShown, more);
+  for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) fmt::print("  {}\n", rows[i]);
+  if (rows.size() > kMostRows) fmt::print("  and {} more {}\n", rows.size() - kMostRows, more);
 }
 
 // Outcomes by kind: "open EACCES 12 of 300". Most frequent first.
@@ -228,7 +228,7 @@ void print_run(ResultsReader& results, const ResultRow& run) {
   print_rows(counters, "counters");
 }
 
-int doctor(const Options& options) {
+int doctor(const DoctorOptions& options) {
   // Open first, so that an error comes before all output.
   std::unique_ptr<ResultsReader> results;
   std::unique_ptr<TraceReader> trace;
@@ -251,7 +251,7 @@ int doctor(const Options& options) {
 }  // namespace
 
 Run add_doctor(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   command.add("FILE", options->file, "a trace, or a --results file, whose last run is described");
   return [options] { return doctor(*options); };
 }

@@ -14,7 +14,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct DumpOptions {
   std::vector<std::string> files;
   Selection selection;
   bool json = false;
@@ -22,7 +22,7 @@ struct Options {
 };
 
 // Reports that the range has no operations, and which range the trace has.
-int outside(const Options& options, int64_t begin, const TraceClosing* closing) {
+int outside(const DumpOptions& options, int64_t begin, const TraceClosing* closing) {
   fprintf(stderr, "fstrace: %s: no operations in that range; the trace begins at %s", options.files[0].c_str(),
           format_duration(begin).c_str());
   if (closing) fprintf(stderr, " and ends at %s", format_duration(closing->end).c_str());
@@ -31,7 +31,7 @@ int outside(const Options& options, int64_t begin, const TraceClosing* closing) 
 }
 
 // Adds the operation to what is printed, if it is selected.
-void show(fmt::memory_buffer& out, const Op& op, const Options& options, Paths& paths) {
+void show(fmt::memory_buffer& out, const Op& op, const DumpOptions& options, Paths& paths) {
   // An operation is shown with the names as they were before it, and with its own.
   const bool two_names = has_two_names(op);
   if (!two_names) paths.apply(op);
@@ -40,7 +40,7 @@ void show(fmt::memory_buffer& out, const Op& op, const Options& options, Paths& 
 }
 
 // Prints an operation again that was printed as unfinished, now that its end has come.
-void print_late(const Op& end, const Options& options, Paths& paths) {
+void print_late(const Op& end, const DumpOptions& options, Paths& paths) {
   if (end.start < options.selection.from() || end.start >= options.selection.to()) return;
   fmt::memory_buffer out;
   show(out, end, options, paths);
@@ -49,7 +49,7 @@ void print_late(const Op& end, const Options& options, Paths& paths) {
 }
 
 // Prints what the source has. False: nothing was in the range.
-bool print(OpSource& source, const Options& options, Paths& paths) {
+bool print(OpSource& source, const DumpOptions& options, Paths& paths) {
   OpBatch batch;
   bool any = options.selection.from() == INT64_MIN && options.selection.to() == INT64_MAX;
   fmt::memory_buffer out;
@@ -67,7 +67,7 @@ bool print(OpSource& source, const Options& options, Paths& paths) {
   return any;
 }
 
-int dump(Options& options) {
+int dump(DumpOptions& options) {
   options.selection.parse();
   Paths paths;
   if (const auto stream = open_stream(options.files, false)) {
@@ -89,7 +89,7 @@ int dump(Options& options) {
 }  // namespace
 
 Run add_dump(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DumpOptions>();
   add_files(command, options->files);
   command.flag("--json", options->json, "print one JSON object per line");
   options->selection.add_time_options(command);

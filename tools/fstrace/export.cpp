@@ -26,14 +26,14 @@ constexpr const Exporter* kExporters[] = {&kFioExporter,    &kFioJobExporter,   
                                           &kChromeExporter, &kBlkparseExporter, &kVdbenchExporter};
 constexpr size_t kBuffer = 1 << 20;
 
-struct Options {
+struct ExportOptions {
   std::vector<std::string> files;
   std::string format, output;
   bool force = false;
   Selection selection;
 };
 
-std::string names() {
+std::string format_names() {
   std::string out;
   for (const Exporter* e : kExporters) out += (out.empty() ? "" : ", ") + std::string(e->name);
   return out;
@@ -42,7 +42,7 @@ std::string names() {
 const Exporter& exporter(const std::string& name) {
   for (const Exporter* e : kExporters)
     if (name == e->name) return *e;
-  throw std::runtime_error("--format " + name + ": unknown format, expected one of " + names());
+  throw std::runtime_error("--format " + name + ": unknown format, expected one of " + format_names());
 }
 
 // A file that appears whole or not at all, or standard output.
@@ -82,13 +82,13 @@ class Output {
   int fd_ = -1;
 };
 
-struct Counts {
+struct ExportCounts {
   uint64_t seen = 0, written = 0;
   std::map<OpKind, uint64_t> partly, no;
 };
 
-Counts write_all(TraceReader& reader, Options& options, ExportFormat& format, Output& output) {
-  Counts counts;
+ExportCounts write_all(TraceReader& reader, ExportOptions& options, ExportFormat& format, Output& output) {
+  ExportCounts counts;
   Paths paths;
   seek(reader, options.selection, &paths);
   StatusLine line(options.output == "-");
@@ -125,13 +125,13 @@ void print_counts(const std::map<OpKind, uint64_t>& kinds, const char* format, c
   fmt::print(stderr, "fstrace: {}: {} {}\n", format, text, what);
 }
 
-int run_export(Options& options) {
+int run_export(ExportOptions& options) {
   options.selection.parse();
   const Exporter& to = exporter(options.format);
   auto reader = open_trace(options.files);
   const auto format = to.make(reader->header());
   Output output(options.output, options.force);
-  const Counts counts = write_all(*reader, options, *format, output);
+  const ExportCounts counts = write_all(*reader, options, *format, output);
   print_counts(counts.partly, to.name, "exported only in part");
   print_counts(counts.no, to.name, "left out: not expressible in the format, failed, or of 0 bytes");
   if (counts.written == 0) throw std::runtime_error(options.files[0] + ": no operation that " + to.name + " could express");
@@ -145,11 +145,11 @@ int run_export(Options& options) {
 }  // namespace
 
 Run add_export(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   add_files(command, options->files);
   std::vector<std::string> formats;
   for (const Exporter* e : kExporters) formats.push_back(e->name);
-  command.add("--format", options->format, "write this format: " + names()).required().often(formats);
+  command.add("--format", options->format, "write this format: " + format_names()).required().often(formats);
   command.add("-o,--output", options->output, "write this file; - is standard output").required();
   command.flag("--force", options->force, "replace an existing file");
   options->selection.add_time_options(command);

@@ -124,7 +124,7 @@ class Needs {
   std::unordered_set<uint64_t> free_;
 };
 
-struct Options {
+struct FilterOptions {
   std::vector<std::string> files;
   Selection selection;
   OutputOptions output;
@@ -132,7 +132,7 @@ struct Options {
 
 class Filter {
  public:
-  explicit Filter(Options& options) : options_(options), reader_(open_trace(options.files)) {}
+  explicit Filter(FilterOptions& options) : options_(options), reader_(open_trace(options.files)) {}
 
   int run() {
     const Selection& selection = options_.selection;
@@ -237,7 +237,7 @@ class Filter {
     });
   }
 
-  Options& options_;
+  FilterOptions& options_;
   std::unique_ptr<TraceReader> reader_;
   std::unique_ptr<Needs> needs_;
   // Open instances and objects that selected operations use, and objects that they read.
@@ -247,7 +247,7 @@ class Filter {
   std::vector<bool> kept_;
 };
 
-int filter(Options& options) {
+int filter(FilterOptions& options) {
   options.selection.parse();
   if (options.selection.everything())
     throw std::runtime_error("filter: expected --op, --process, --uid or --path (for a range of time: fstrace cut)");
@@ -257,7 +257,7 @@ int filter(Options& options) {
 }  // namespace
 
 Run add_filter(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FilterOptions>();
   add_files(command, options->files);
   options->output.add(command);
   options->selection.add_time_options(command);

@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kWindow = 1 << 16;          // operations that may be out of order
 constexpr uint64_t kMostMoved = 0x7ffff000;  // bytes of one read or write: Linux cuts what asks for more (MAX_RW_COUNT)
 
-struct Options {
+struct ImportCommandOptions {
   std::string input, format;
   ImportOptions import;
   OutputOptions output;
@@ -35,7 +35,7 @@ struct Options {
 
 class TraceSink final : public ImportSink {
  public:
-  TraceSink(const Options& options, const Importer& importer, const ImportInput& input, uint64_t size)
+  TraceSink(const ImportCommandOptions& options, const Importer& importer, const ImportInput& input, uint64_t size)
       : options_(options), importer_(importer), input_(input), size_(size), order_(kWindow, [this](const Op& op) {
           write(op);
         }) {}
@@ -116,7 +116,7 @@ class TraceSink final : public ImportSink {
       fmt::print(stderr, "fstrace: {} {}: {} (first at {})\n", what, format_count(c.count), why, c.first);
   }
 
-  const Options& options_;
+  const ImportCommandOptions& options_;
   const Importer& importer_;
   const ImportInput& input_;
   const uint64_t size_;
@@ -137,7 +137,7 @@ const Importer* first_importer(Fits fits) {
   return it == all.end() ? nullptr : *it;
 }
 
-std::string names() {
+std::string importer_names() {
   std::string out;
   for (const Importer* i : importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
   return out;
@@ -146,13 +146,13 @@ std::string names() {
 // Number behind the version in a log of Darshan, in the byte order of the machine that wrote it.
 constexpr std::string_view kDarshanMagic("\x37\x35\x64\0\0\0\0", 8), kDarshanMagicSwapped("\0\0\0\0\0\x64\x35\x37", 8);
 
-int import(Options& options) {
+int import(ImportCommandOptions& options) {
   if (options.import.directory.empty()) throw std::runtime_error("--directory: expected a directory, found ''");
   options.import.directory = std::filesystem::absolute(options.import.directory).lexically_normal();
   const Importer* importer =
       options.format.empty() ? nullptr : first_importer([&](const Importer* i) { return options.format == i->name; });
   if (!options.format.empty() && !importer)
-    throw std::runtime_error("--format " + options.format + ": unknown format, expected one of " + names());
+    throw std::runtime_error("--format " + options.format + ": unknown format, expected one of " + importer_names());
   const bool standard_input = options.input == "-";
   const int fd = standard_input ? dup(STDIN_FILENO) : open(options.input.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat st {};
@@ -168,7 +168,7 @@ int import(Options& options) {
     throw std::runtime_error(escape_text(input.name()) +
                              ": is a log of Darshan itself; import the text that darshan-dxt-parser prints of it");
   if (!importer)
-    throw std::runtime_error(escape_text(input.name()) + ": not recognized as any of " + names() +
+    throw std::runtime_error(escape_text(input.name()) + ": not recognized as any of " + importer_names() +
                              "; name the format with --format");
   TraceSink sink(options, *importer, input, uint64_t(st.st_size));
   importer->run(input, options.import, sink);
@@ -178,12 +178,12 @@ int import(Options& options) {
 }  // namespace
 
 Run add_import(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportCommandOptions>();
   command.add("INPUT", options->input, "file to import; - is standard input").required();
   options->output.add(command);
   std::vector<std::string> formats;
   for (const Importer* i : importers()) formats.push_back(i->name);
-  command.add("--format", options->format, "read this format: " + names() + " (default: by content)").often(formats);
+  command.add("--format", options->format, "read this format: " + importer_names() + " (default: by content)").often(formats);
   command.add("--directory", options->import.directory, "import only paths below this directory (default /)");
   return [options] { return import(*options); };
 }

@@ -17,9 +17,9 @@ namespace fsr::fstrace {
 namespace {
 
 constexpr size_t kShownKinds = 12;
-constexpr size_t kShown = 8;
+constexpr size_t kMostListed = 8;
 
-struct Options {
+struct InfoOptions {
   std::vector<std::string> files;
   bool json = false;
 };
@@ -69,16 +69,16 @@ std::string wall_clock(int64_t ns) {
   return text;
 }
 
-using Counts = std::vector<std::pair<std::string, uint64_t>>;  // by name
+using NamedCounts = std::vector<std::pair<std::string, uint64_t>>;  // by name
 
 template <class Map>
-Counts largest(const Map& counts) {
-  Counts list(counts.begin(), counts.end());
+NamedCounts largest(const Map& counts) {
+  NamedCounts list(counts.begin(), counts.end());
   std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return list;
 }
 
-Counts kinds_of(const Totals& t) {
+NamedCounts kinds_of(const Totals& t) {
   std::map<std::string, uint64_t> kinds;
   for (unsigned i = 0; i < kOpKinds; ++i)
     if (t.by_kind[i]) kinds[op_name(OpKind(i))] = t.by_kind[i];
@@ -86,7 +86,7 @@ Counts kinds_of(const Totals& t) {
 }
 
 // Requests that the NFS mount below sent during the capture, for all its users. Empty: its statistics are missing.
-Counts wire_of(const TraceReader& reader) {
+NamedCounts wire_of(const TraceReader& reader) {
   Mountstats start, end;
   if (!reader.closing() || !parse_mountstats(reader.header().nfs.mountstats, &start) ||
       !parse_mountstats(reader.closing()->nfs.mountstats, &end))
@@ -98,7 +98,7 @@ Counts wire_of(const TraceReader& reader) {
   return largest(calls);
 }
 
-std::string counts_text(const Counts& counts) {
+std::string counts_text(const NamedCounts& counts) {
   std::string text;
   for (size_t i = 0; i < std::min(counts.size(), kShownKinds); ++i)
     text += fmt::format("{}{} {}",
@@ -130,7 +130,7 @@ std::string filtered_text(const TraceReader& reader) {
 }
 
 std::string first_of(std::vector<std::string> list) {
-  const size_t shown = std::min(list.size(), kShown);
+  const size_t shown = std::min(list.size(), kMostListed);
   const std::string more = list.size() > shown ? fmt::format(", {} more", list.size() - shown) : "";
   list.resize(shown);
   std::string text;
@@ -138,7 +138,7 @@ std::string first_of(std::vector<std::string> list) {
   return text + more;
 }
 
-void print_text(const Options& options, const TraceReader& reader, const Totals& t) {
+void print_text(const InfoOptions& options, const TraceReader& reader, const Totals& t) {
   const TraceHeader& h = reader.header();
   const TraceClosing* c = reader.closing();
   auto line = [](const char* label, const std::string& text) {
@@ -203,7 +203,7 @@ void json_list(JsonOut& json, const char* name, const std::vector<std::string>& 
   json.close(']');
 }
 
-void json_counts(JsonOut& json, const char* name, const Counts& counts) {
+void json_counts(JsonOut& json, const char* name, const NamedCounts& counts) {
   json.key(name);
   json.open('{');
   for (const auto& [of, n] : counts) json.member(of, n);
@@ -252,7 +252,7 @@ void json_closing(JsonOut& json, const TraceClosing& c) {
   if (c.ring_time >= 0) json.member("ring_time", c.ring_time);
   json_list(json, "mounts_below", c.mounts_below);
   json_list(json, "not_seen", c.not_seen);
-  Counts filtered;
+  NamedCounts filtered;
   for (unsigned i = 0; i < kOpKinds; ++i)
     if (c.filtered[i]) filtered.emplace_back(op_name(OpKind(i)), c.filtered[i]);
   json_counts(json, "filtered", filtered);
@@ -273,7 +273,7 @@ void json_processes(JsonOut& json, const Totals& t) {
   json.close(']');
 }
 
-void print_json(const Options& options, const TraceReader& reader, const Totals& t) {
+void print_info_json(const InfoOptions& options, const TraceReader& reader, const Totals& t) {
   fmt::memory_buffer out;
   JsonOut json(out);
   json.open('{');
@@ -301,17 +301,17 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
   fwrite(out.data(), 1, out.size(), stdout);
 }
 
-int info(const Options& options) {
+int info(const InfoOptions& options) {
   auto reader = open_trace(options.files);
   const Totals totals = count(*reader);
-  (options.json ? print_json : print_text)(options, *reader, totals);
+  (options.json ? print_info_json : print_text)(options, *reader, totals);
   return reader->damage().empty() ? 0 : 1;
 }
 
 }  // namespace
 
 Run add_info(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   add_files(command, options->files);
   command.flag("--json", options->json, "print JSON on standard output");
   return [options] { return info(*options); };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kTooFar = ": times are beyond the range of 292 years; check --offset and --align";
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> files, offsets;
   std::string align = "clock";
   bool apart = false;
@@ -65,7 +65,7 @@ void parse_offset(const std::string& text, std::vector<Input>& inputs) {
   inputs[number - 1].offset = parse_duration(time) * (back ? -1 : 1);
 }
 
-int64_t wall_clock(const Input& in, const Options& options) {
+int64_t wall_clock(const Input& in, const MergeOptions& options) {
   int64_t at = 0;
   if (__builtin_add_overflow(options.align == "clock" ? in.reader->header().epoch : 0, in.offset, &at))
     throw std::runtime_error(in.file + kTooFar);
@@ -111,7 +111,7 @@ void add_edits(const Input& in, std::vector<std::string>& edits) {
 }
 
 // Converts the times of all traces to those of the trace that begins first. Returns a header that names the clients.
-TraceHeader align(std::vector<Input>& inputs, const Options& options) {
+TraceHeader align(std::vector<Input>& inputs, const MergeOptions& options) {
   const Input& first = *std::min_element(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) {
     return wall_clock(a, options) < wall_clock(b, options);
   });
@@ -163,7 +163,7 @@ TraceClosing closing(const std::vector<Input>& inputs) {
   return out;
 }
 
-int merge(const Options& options) {
+int merge(const MergeOptions& options) {
   std::vector<Input> inputs(options.files.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].file = options.files[i];
@@ -217,7 +217,7 @@ int merge(const Options& options) {
 }  // namespace
 
 Run add_merge(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeOptions>();
   command.add("FILES", options->files, "the traces, client 1 first").required().count_within(2, 1000);
   options->output.add(command);
   command

@@ -22,7 +22,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct MixCommandOptions {
   std::vector<std::string> files;
   std::string layout = "linux", model = "none";
   unsigned nfs_version = 0;
@@ -70,7 +70,7 @@ void set_time(const std::string& text, const char* option, int64_t* value) {
   if (*value < 0) throw std::runtime_error(fmt::format("{} {}: expected a time of 0 or more", option, text));
 }
 
-LinuxClientOptions client_options(const Options& options, unsigned version, const TraceReader& reader,
+LinuxClientOptions client_options(const MixCommandOptions& options, unsigned version, const TraceReader& reader,
                                   const std::optional<OfMount>& mount) {
   LinuxClientOptions client;
   if (mount) {
@@ -178,7 +178,8 @@ void put_traits(JsonOut& json, const MixTraits& traits) {
   }
 }
 
-void print_json(const Options& options, const Counted& counted, unsigned version, const std::optional<OfMount>& mount) {
+void print_mix_json(const MixCommandOptions& options, const Counted& counted, unsigned version,
+                    const std::optional<OfMount>& mount) {
   fmt::memory_buffer out;
   JsonOut json(out);
   const auto names = nfs_procedures(version);
@@ -216,7 +217,7 @@ void print_json(const Options& options, const Counted& counted, unsigned version
   fwrite(out.data(), 1, out.size(), stdout);
 }
 
-int mix(const Options& options) {
+int mix(const MixCommandOptions& options) {
   const bool sunos = options.layout == "sunos";
   if (sunos && options.nfs_version > 2)
     throw std::runtime_error(fmt::format("--layout sunos: only for NFSv2, not for --nfs-version {}", options.nfs_version));
@@ -232,7 +233,7 @@ int mix(const Options& options) {
   if (modelled) client = client_options(options, version, *reader, mount);
   const Counted counted = count(*reader, version, modelled ? &client : nullptr);
   if (options.json)
-    print_json(options, counted, version, mount);
+    print_mix_json(options, counted, version, mount);
   else if (sunos)
     fmt::print("{}", sunos_nfsstat_text(counted.calls));
   else
@@ -248,7 +249,7 @@ int mix(const Options& options) {
 }  // namespace
 
 Run add_mix(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MixCommandOptions>();
   add_files(command, options->files);
   command
       .add("--layout", options->layout, "write the layout linux (default) or sunos, which the original nhfsstone reads (NFSv2)")

@@ -38,7 +38,7 @@ constexpr size_t kMostCourseBytes = 30'000;      // of a file with courses
 constexpr size_t kPauses[] = {2000, 500, 100};   // long ones of a run; courses keep the most with which the file is not larger
 constexpr double kAllowed = 1.5, kSlack = 0.02;  // a distance is good up to kAllowed times that between traces, and kSlack
 
-struct Options {
+struct ModelCommandOptions {
   std::vector<std::string> files;
   std::string output, check;
   bool force = false, keep_commands = false, show = false;
@@ -146,7 +146,7 @@ void refuse_copies(const std::vector<std::string>& files, const std::vector<std:
 }
 
 // `status`: becomes 1 if a trace is damaged, which is then reported; null: it was reported before.
-LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* status) {
+LoadModel learn_model(const ModelCommandOptions& options, ModelForm form, size_t pauses, int* status) {
   ModelLearner learner(options.keep_commands, form, pauses);
   StatusLine line(false);
   std::vector<std::unique_ptr<TraceReader>> traces;
@@ -173,15 +173,15 @@ LoadModel learn(const Options& options, ModelForm form, size_t pauses, int* stat
 
 // Learns the form whose runs are nearer to the traces. Contexts differ with the seed and tell less of one trace, so that courses
 // have to be clearly nearer. One trace does not tell whether the load goes the same way each time, and has contexts.
-LoadModel learn(const Options& options, int* status) {
-  LoadModel model = learn(options, ModelForm::contexts, 0, status);
+LoadModel learn_model(const ModelCommandOptions& options, int* status) {
+  LoadModel model = learn_model(options, ModelForm::contexts, 0, status);
   if (options.files.size() == 1) return model;
   model.between_runs = between(options.files);
   if (model.operations > kMostCourseSteps) return model;
   for (const size_t pauses : kPauses) {
     LoadModel courses;
     try {
-      courses = learn(options, ModelForm::courses, pauses, nullptr);
+      courses = learn_model(options, ModelForm::courses, pauses, nullptr);
     } catch (const UnfitLoad&) {
       break;  // its contexts were learned
     }
@@ -209,7 +209,7 @@ void check_run(const LoadModel& model, const std::string& name) {
                counts.left_out_share() * 100, left_out_text(counts));
 }
 
-int run(const Options& options) {
+int run(const ModelCommandOptions& options) {
   std::optional<LoadModel> known = model_by_name(options.files.front());
   const bool given = known.has_value();
   if (given && (options.files.size() > 1 || !options.output.empty()))
@@ -221,7 +221,7 @@ int run(const Options& options) {
   int status = 0;
   std::optional<OutputFile> output;
   if (!given) output.emplace(options.output, options.force, Readers::by_umask);
-  const LoadModel model = given ? std::move(*known) : learn(options, &status);
+  const LoadModel model = given ? std::move(*known) : learn_model(options, &status);
   if (output) {
     check_run(model, options.output);
     const std::string bytes = model_bytes(model);
@@ -243,7 +243,7 @@ int run(const Options& options) {
 }  // namespace
 
 Run add_model(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelCommandOptions>();
   command.add("FILE", options->files, "traces of one load, or one model").required();
   command.add("-o,--output", options->output, "write the model of the traces into this file").stands_for("MODEL");
   command.flag("--force", options->force, "replace an existing file");

@@ -12,7 +12,7 @@
 namespace fsr::fstrace {
 
 constexpr size_t kMostWaiting = 1 << 22;
-constexpr size_t kExamples = 5;
+constexpr size_t kMostExamples = 5;
 
 static uint64_t hash(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
@@ -86,7 +86,7 @@ void Pairing::pair(uint64_t key, const Op& op, Side side, Outcome outcome, bool 
 }
 
 void Pairing::differs(const Op& op, uint64_t seq, const std::string& one, const std::string& two) {
-  if (examples_.size() >= kExamples) return;
+  if (examples_.size() >= kMostExamples) return;
   const std::string name(op.name.empty() ? op.name2 : op.name);
   examples_.push_back(
       fmt::format("operation {}, {}{}: {}, then {}", seq, op_name(op.kind), name.empty() ? "" : " " + name, one, two));

@@ -23,7 +23,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string output;
   bool force = false;
@@ -32,7 +32,7 @@ struct Options {
 class ReportPage {
  public:
   // `model`: of which the trace is a run; null: a trace of a capture.
-  ReportPage(const Options& options, TraceReader& reader, const LoadModel* model)
+  ReportPage(const ReportOptions& options, TraceReader& reader, const LoadModel* model)
       : reader_(reader), model_(model), page_("Report on " + options.files[0]) {
     LiveState state;
     reader.load_state(INT64_MIN, state);
@@ -268,7 +268,7 @@ class ReportPage {
   StatGroups files_{{Dimension::file}}, commands_{{Dimension::command}};
 };
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   std::optional<LoadModel> model;
   std::unique_ptr<TraceReader> reader;
   if (options.files.size() == 1) model = model_by_name(options.files[0]);
@@ -289,7 +289,7 @@ int report(const Options& options) {
 }  // namespace
 
 Run add_report(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   add_files(command, options->files);
   command.add("-o,--output", options->output, "write this page").required();
   command.flag("--force", options->force, "replace an existing page");

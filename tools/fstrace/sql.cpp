@@ -23,7 +23,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct SqlOptions {
   std::string file, query, exported;
   bool json = false, csv = false, force = false;
 };
@@ -94,7 +94,7 @@ std::string_view text_of(sqlite3_stmt* s, int i) {
   return {text ? reinterpret_cast<const char*>(text) : "", size_t(sqlite3_column_bytes(s, i))};
 }
 
-void print_row(fmt::memory_buffer& out, sqlite3_stmt* s, const Options& options) {
+void print_row(fmt::memory_buffer& out, sqlite3_stmt* s, const SqlOptions& options) {
   const int columns = sqlite3_column_count(s);
   if (options.json) {
     JsonOut json(out);
@@ -122,7 +122,7 @@ void print_row(fmt::memory_buffer& out, sqlite3_stmt* s, const Options& options)
   out.push_back('\n');
 }
 
-void print_names(fmt::memory_buffer& out, sqlite3_stmt* s, const Options& options) {
+void print_names(fmt::memory_buffer& out, sqlite3_stmt* s, const SqlOptions& options) {
   if (options.json) return;
   for (int i = 0; i < sqlite3_column_count(s); ++i) {
     if (i) out.push_back(options.csv ? ',' : '\t');
@@ -132,7 +132,7 @@ void print_names(fmt::memory_buffer& out, sqlite3_stmt* s, const Options& option
 }
 
 // Several statements, one after the other. Returns the exit status.
-int query(sqlite3* db, const Options& options) {
+int query(sqlite3* db, const SqlOptions& options) {
   constexpr size_t kFlush = 1 << 16;
   fmt::memory_buffer out;
   bool printed = false;
@@ -163,7 +163,7 @@ int query(sqlite3* db, const Options& options) {
   return 0;
 }
 
-void export_tables(sqlite3* db, const Options& options) {
+void export_tables(sqlite3* db, const SqlOptions& options) {
   OutputFile file(options.exported, options.force, Readers::owner);
   execute(db, "attach " + quoted(file.temporary()) +
                   " as plain; pragma plain.journal_mode = off; pragma plain.synchronous = off; begin");
@@ -172,7 +172,7 @@ void export_tables(sqlite3* db, const Options& options) {
   file.commit();
 }
 
-int sql(const Options& options) {
+int sql(const SqlOptions& options) {
   if (options.query.empty() && options.exported.empty())
     throw std::runtime_error("sql: expected a query, or --export (tables: ops, files, processes, names, opens, blocks)");
   std::set<std::string> damage;
@@ -188,7 +188,7 @@ int sql(const Options& options) {
 }  // namespace
 
 Run add_sql(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SqlOptions>();
   command.add("FILE", options->file, "the trace, or - for standard input").required();
   command.add("QUERY", options->query, "SQL over the tables ops, files, processes, names, opens, blocks");
   command.add("--export", options->exported, "write all tables into this new SQLite database");

@@ -17,7 +17,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct StatOptions {
   std::vector<std::string> files;
   std::string interval, sort = "operations";
   std::vector<std::string> by{"op"};
@@ -33,7 +33,7 @@ uint64_t rank(const Measure& m, const std::string& sort) {
 
 class Stat {
  public:
-  Stat(const Options& options, const StatShape& shape)
+  Stat(const StatOptions& options, const StatShape& shape)
       : options_(options),
         shape_(shape),
         groups_(shape.by),
@@ -171,7 +171,7 @@ class Stat {
   int64_t begin() const { return std::max(options_.selection.from(), covered_.from); }
   int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), covered_.to)); }
 
-  const Options& options_;
+  const StatOptions& options_;
   const StatShape shape_;
   StatGroups groups_;
   std::unique_ptr<StatOutput> output_;
@@ -185,7 +185,7 @@ class Stat {
   Measure total_;
 };
 
-int stat(Options& options) {
+int stat(StatOptions& options) {
   options.selection.parse();
   StatShape shape{.file = options.files[0], .by = {}, .interval = 0};
   for (const std::string& name : options.by) {
@@ -217,7 +217,7 @@ int stat(Options& options) {
 }  // namespace
 
 Run add_stat(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatOptions>();
   add_files(command, options->files);
   command.add("--by", options->by, "group by op, process, command, thread, user, client, outcome or file (default op)")
       .separated_by_commas()

@@ -191,9 +191,9 @@ class Json final : public StatOutput {
 };
 
 // RFC 4180, with \n as the end of line; bytes that are not UTF-8 as in JSON.
-class Csv final : public StatOutput {
+class StatCsv final : public StatOutput {
  public:
-  explicit Csv(const StatShape& shape) : shape_(shape) {
+  explicit StatCsv(const StatShape& shape) : shape_(shape) {
     if (shape.interval) out_.append(std::string_view("start_ns,span_ns,"));
     for (Dimension d : shape.by)
       for (const char* name : label_names(d)) fmt::format_to(std::back_inserter(out_), "{},", name);
@@ -251,6 +251,6 @@ void StatOutput::print(fmt::memory_buffer& out) {
 
 std::unique_ptr<StatOutput> stat_text(const StatShape& shape) { return std::make_unique<Text>(shape); }
 std::unique_ptr<StatOutput> stat_json(const StatShape& shape) { return std::make_unique<Json>(shape); }
-std::unique_ptr<StatOutput> stat_csv(const StatShape& shape) { return std::make_unique<Csv>(shape); }
+std::unique_ptr<StatOutput> stat_csv(const StatShape& shape) { return std::make_unique<StatCsv>(shape); }
 
 }  // namespace fsr::fstrace

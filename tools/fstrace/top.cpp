@@ -37,7 +37,7 @@ constexpr size_t kRowsInFile = 10;       // of each table, where the output is n
 constexpr size_t kRowsInTerminal = 3;    // of each table, at least
 constexpr size_t kLinesWithoutRows = 9;  // lines of a screen that are no rows, and the cursor's
 
-struct Options {
+struct TopOptions {
   std::vector<std::string> files;
   std::string sort = "time";
   int64_t interval = 2'000'000'000;  // ns
@@ -75,7 +75,7 @@ bool is_stream(const std::string& name) {
 
 class Top {
  public:
-  explicit Top(const Options& options) : options_(options), terminal_(isatty(STDOUT_FILENO)) {}
+  explicit Top(const TopOptions& options) : options_(options), terminal_(isatty(STDOUT_FILENO)) {}
 
   int run() {
     const std::atomic<int>& stop = count_stop_signals();
@@ -277,7 +277,7 @@ class Top {
     int64_t counted_to = 0;  // ns: until then, its time is in screens
   };
 
-  const Options& options_;
+  const TopOptions& options_;
   const bool terminal_;
   std::string id_, state_;
   uint64_t next_ = 0;              // number of the first operation that was not read
@@ -290,7 +290,7 @@ class Top {
   StatGroups kinds_{{Dimension::op}}, processes_{{Dimension::process}}, files_{{Dimension::file}};
 };
 
-int top(Options& options) {
+int top(TopOptions& options) {
   if (options.files.size() == 1 && is_directory(options.files[0])) options.files[0] = trace_of_capture(options.files[0]);
   return Top(options).run();
 }
@@ -298,7 +298,7 @@ int top(Options& options) {
 }  // namespace
 
 Run add_top(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   command.add("FILE", options->files, "the trace, its series' name, or a directory that is being captured").required();
   command.flag("--once", options->once, "print one screen of everything recorded so far, and end");
   command.add_with("--interval", options->interval, parse_time_span, "print a screen this often (default 2s)").stands_for("TIME");

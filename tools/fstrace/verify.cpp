@@ -11,7 +11,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> files;
   bool json = false;
 };
@@ -22,7 +22,7 @@ std::string span(const TraceDamage& d) {
   return fmt::format("between {} and {}", format_duration(d.from), format_duration(d.to));
 }
 
-int verify(const Options& options) {
+int verify(const VerifyOptions& options) {
   auto reader = open_trace(options.files);
   uint64_t operations = 0, unfinished = 0;
   OpBatch batch;
@@ -91,7 +91,7 @@ int verify(const Options& options) {
 }  // namespace
 
 Run add_verify(Command& command) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   add_files(command, options->files);
   command.flag("--json", options->json, "print JSON on standard output");
   return [options] { return verify(*options); };

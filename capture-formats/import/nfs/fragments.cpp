@@ -3,7 +3,7 @@
 
 namespace fsr::capture {
 
-constexpr size_t kLongestPacket = 65535;
+constexpr size_t kLongestDatagram = 65535;
 constexpr size_t kMostPackets = 256;  // under way: older ones have lost a fragment
 
 void Fragments::lose(std::map<Key, Packet>::iterator it) {
@@ -13,7 +13,7 @@ void Fragments::lose(std::map<Key, Packet>::iterator it) {
 
 bool Fragments::add(const Piece& piece, std::string* whole) {
   const size_t end = piece.offset + piece.bytes.size();
-  if (piece.bytes.empty() || end > kLongestPacket) {
+  if (piece.bytes.empty() || end > kLongestDatagram) {
     sink_.note(ImportNotes::lost, "damaged packets", 1);
     return false;
   }

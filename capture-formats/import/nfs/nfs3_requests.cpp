@@ -16,7 +16,7 @@ using nfs::XdrDecoder;
 
 namespace {
 
-constexpr size_t kLongestName = 4096;
+constexpr size_t kLongestNfs3Name = 4096;
 
 int64_t decode_time(XdrDecoder& in) {
   const int64_t seconds = in.u32();
@@ -66,7 +66,7 @@ ObjectId Nfs3Requests::object(XdrDecoder& in) {
 bool Nfs3Requests::arguments(Proc proc, XdrDecoder& in, Op* op) {
   const bool named = proc == Proc::lookup || (proc >= Proc::create && proc <= Proc::rename);
   (named ? op->parent : op->object) = object(in);
-  if (named) op->name = in.opaque(kLongestName);
+  if (named) op->name = in.opaque(kLongestNfs3Name);
   switch (proc) {
     case Proc::setattr:
       decode_set(in, &set_);
@@ -107,11 +107,11 @@ bool Nfs3Requests::arguments(Proc proc, XdrDecoder& in, Op* op) {
     }
     case Proc::rename:
       op->parent2 = object(in);
-      op->name2 = in.opaque(kLongestName);
+      op->name2 = in.opaque(kLongestNfs3Name);
       break;
     case Proc::link:
       op->parent2 = object(in);
-      op->name2 = in.opaque(kLongestName);
+      op->name2 = in.opaque(kLongestNfs3Name);
       break;
     case Proc::readdir:
     case Proc::readdirplus:

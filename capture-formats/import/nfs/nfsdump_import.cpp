@@ -68,7 +68,7 @@ void Nfsdump::reply(const NfsdumpLine& line) {
   requests_.add(call, line.time, line.rest);
 }
 
-bool sniff(std::string_view head) {
+bool is_nfsdump(std::string_view head) {
   for (unsigned lines = 0; lines < 20 && !head.empty(); ++lines) {
     const size_t end = std::min(head.find('\n'), head.size());
     NfsdumpLine line;
@@ -78,7 +78,7 @@ bool sniff(std::string_view head) {
   return false;
 }
 
-void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
+void import_nfsdump(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   Nfsdump dump(sink);
   std::string_view text;
   while (next_text_line(input, sink, &text)) dump.line(text);
@@ -99,8 +99,8 @@ const Importer kNfsdumpImporter = {
     "caches answered, names of files that no call showed, whether an unchecked CREATE made the file, types of nodes made with "
     "MKNOD, "
     "names in listings that the tracer did not record, content",
-    capture::sniff,
-    capture::run,
+    capture::is_nfsdump,
+    capture::import_nfsdump,
 };
 
 }  // namespace fsr

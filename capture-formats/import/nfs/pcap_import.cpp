@@ -14,7 +14,7 @@ namespace fsr::capture {
 
 namespace {
 
-void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
+void import_pcap(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   PacketReader packets(input, sink);
   NfsCalls calls(sink);
   std::map<FlowKey, Records> records;
@@ -52,7 +52,7 @@ const Importer kPcapImporter = {
     "processes and threads (calls in flight at the same time get different ones), opens and closes of version 3, operations that "
     "the clients' caches answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
     capture::looks_like_pcap,
-    capture::run,
+    capture::import_pcap,
 };
 
 }  // namespace fsr

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kLongestMessage = 4 << 20;
 constexpr size_t kMark = 4;
-constexpr size_t kHead = kMark + NfsCalls::kPlausible;  // bytes that tell a message
+constexpr size_t kPlausibleHead = kMark + NfsCalls::kPlausible;  // bytes that tell a message
 constexpr uint32_t kLastFragment = 0x80000000;
 
 uint32_t mark_at(std::string_view bytes, size_t at) {
@@ -27,7 +27,7 @@ void Records::pass(size_t bytes) {
 bool Records::find_step() {
   const std::string_view bytes = buffer_;
   size_t at = 0;
-  for (; bytes.size() - at >= kHead; ++at) {
+  for (; bytes.size() - at >= kPlausibleHead; ++at) {
     const size_t size = mark_at(bytes, at) & ~kLastFragment;
     if (size >= NfsCalls::kPlausible && size <= kLongestMessage && calls_.plausible(flow_, bytes.substr(at + kMark))) {
       in_step_ = ever_ = true;

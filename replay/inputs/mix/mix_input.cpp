@@ -22,8 +22,8 @@ namespace fsr {
 namespace {
 
 constexpr int64_t kUsualDuration = 60'000'000'000;  // ns; used without --calls and --duration
-constexpr int64_t kLate = 100'000'000;              // ns by which the end of a schedule may be late in any case
-constexpr double kMissed = 0.01;  // share of the schedule by which its end may be late, if that is more than kLate
+constexpr int64_t kLateSchedule = 100'000'000;      // ns by which the end of a schedule may be late in any case
+constexpr double kMissed = 0.01;  // share of the schedule by which its end may be late, if that is more than kLateSchedule
 constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd, so that no two ranks have calls due at the same times
 constexpr size_t kSteeredWindow = 64;  // calls generated ahead; few, because their shares follow from the calls sent before
 constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;  // distance between rounds, so that no id is used in two rounds
@@ -144,7 +144,7 @@ OpSource* MixInput::operations(RunOptions& run) {
   }
   // After this time, calls that were not issued are cancelled and counted. Otherwise a server that can't keep up would make the
   // run endless. The last calls are due at the very end, so the limit leaves some time for them.
-  if (span_) run.duration += std::max(kLate, span_ / 50);
+  if (span_) run.duration += std::max(kLateSchedule, span_ / 50);
   run.timing = Timing::original;
   run.schedule = std::max<int64_t>(1, int64_t(double(calls_) / load() * 1e9));
   if (!source_) make_source(calls_);
@@ -172,7 +172,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
     r.load = load() / share_;
     // Subtract a service time, because the run ends with the reply to its last call.
     const int64_t late = run.elapsed - run.planned - run.service.quantile(0.99);
-    r.missed = late > std::max(kLate, int64_t(double(run.planned) * kMissed));
+    r.missed = late > std::max(kLateSchedule, int64_t(double(run.planned) * kMissed));
   }
   return r;
 }

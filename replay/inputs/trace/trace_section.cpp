@@ -16,7 +16,7 @@ namespace fsr {
 
 // A schedule is missed if its last operations are late by this much: ns, and 1/kLatePart of the schedule. A rank may wait for a
 // second for an object that another rank was to make, and a busy machine adds to that.
-constexpr int64_t kLate = 2'000'000'000, kLatePart = 10;
+constexpr int64_t kLateReplay = 2'000'000'000, kLatePart = 10;
 
 // Returns the ordered changes of two ranks that were both issued, and not surely one after the other.
 static std::vector<FinalOrder::Pair> swapped_in(const RunResult& run, const TraceSplit& split) {
@@ -34,7 +34,7 @@ void TraceSection::add_run(const RunResult& run) {
   planned = run.planned;
   recorded = run.recorded;
   elapsed = run.elapsed;
-  missed = late_at_end(run) > std::max(kLate, run.planned / kLatePart);
+  missed = late_at_end(run) > std::max(kLateReplay, run.planned / kLatePart);
   if (split) swapped = swapped_in(run, *split);
 }
 

@@ -16,7 +16,7 @@ constexpr uint32_t kUtf8Hint = 0x08000103;
 struct Named {
   const char *name, *number;
 };
-constexpr Named kVersions[] = {{"AFPX03", "3.0"}, {"AFP3.1", "3.1"}, {"AFP3.2", "3.2"}, {"AFP3.3", "3.3"}, {"AFP3.4", "3.4"}};
+constexpr Named kVersionNames[] = {{"AFPX03", "3.0"}, {"AFP3.1", "3.1"}, {"AFP3.2", "3.2"}, {"AFP3.3", "3.3"}, {"AFP3.4", "3.4"}};
 
 std::string swapped(std::string_view name) {
   std::string s(name);
@@ -26,8 +26,8 @@ std::string swapped(std::string_view name) {
 
 }  // namespace
 
-const char* version_name(Version v) { return kVersions[unsigned(v)].name; }
-const char* version_number(Version v) { return kVersions[unsigned(v)].number; }
+const char* version_name(Version v) { return kVersionNames[unsigned(v)].name; }
+const char* version_number(Version v) { return kVersionNames[unsigned(v)].number; }
 
 std::string to_wire_name(std::string_view name) {
   std::string wire = decomposed(swapped(name));

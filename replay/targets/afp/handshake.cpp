@@ -19,7 +19,7 @@ namespace {
 constexpr uint8_t kAttentionQuantumOption = 1;
 constexpr uint32_t kAttentionQuantum = 1024;
 constexpr uint16_t kLoginWithTimeAndId = 3, kReconnect = 0;
-constexpr size_t kClearTextPassword = 8;  // bytes
+constexpr size_t kPasswordField = 8;  // bytes
 constexpr int64_t kLogoutTimeout = 1'000'000'000;
 
 std::string printable(std::string_view s) {
@@ -206,8 +206,8 @@ Task AfpClient::log_in() {
   out.pascal(version_name(settings.version)).pascal(uam_name(settings.uam));
   if (settings.uam != Uam::guest) out.pascal(settings.user).even();
   if (settings.uam == Uam::clear_text) {
-    const size_t size = std::min(settings.password.size(), kClearTextPassword);
-    out.bytes(settings.password.substr(0, size)).zeros(kClearTextPassword - size);
+    const size_t size = std::min(settings.password.size(), kPasswordField);
+    out.bytes(settings.password.substr(0, size)).zeros(kPasswordField - size);
   }
   const Reply& reply = co_await send(rpc);
   int error = reply.error;

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kDirectOption = "?direct=1", kPastCacheOption = "?past-cache=1", kByPathOption = "?by-path=1",
                            kByRelativePathOption = "?by-path=relative";
 
-constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
+constexpr OpMapping kFileMappings[] = {{"file", FileTree::expressible}};
 
 class FileTarget final : public Target, public PastCache, public OpensByName {
  public:
@@ -44,7 +44,7 @@ class FileTarget final : public Target, public PastCache, public OpensByName {
 
   std::string name() const override { return "file:" + path_; }
   Fidelity fidelity(const Op& op) const override { return FileTree::expressible(op, options_.privileged); }
-  const OpMapping* mapping() const override { return &kMappings[0]; }
+  const OpMapping* mapping() const override { return &kFileMappings[0]; }
 
   std::unique_ptr<TargetSession> open_session() override {
     std::lock_guard lock(mutex_);
@@ -166,6 +166,6 @@ void require_directory(const std::string& url) {
 std::string directory_of(const std::string& url) { return parse_location(url.starts_with("file:") ? url : "file:" + url).path; }
 
 const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1|?past-cache=1]  a directory; DIR alone means the same", open_file,
-                                  kMappings};
+                                  kFileMappings};
 
 }  // namespace fsr

@@ -75,14 +75,14 @@ Fidelity memory_fidelity(const Op& op, bool) {
   return op.kind == OpKind::ioctl && !asks_for_terminal(op) ? Fidelity::impossible : Fidelity::exact;
 }
 
-constexpr OpMapping kMappings[] = {{"memory", memory_fidelity}};
+constexpr OpMapping kMemoryMappings[] = {{"memory", memory_fidelity}};
 
 class MemoryTarget final : public Target {
  public:
   explicit MemoryTarget(const TargetOptions& options) : shared_(std::make_shared<Shared>()) { shared_->options = options; }
   std::string name() const override { return "memory:"; }
   Fidelity fidelity(const Op& op) const override { return memory_fidelity(op, shared_->options.privileged); }
-  const OpMapping* mapping() const override { return &kMappings[0]; }
+  const OpMapping* mapping() const override { return &kMemoryMappings[0]; }
   std::unique_ptr<TargetSession> open_session() override { return std::make_unique<MemorySession>(shared_); }
   Space space() override { return shared_->tree.space(); }
   bool empty() override { return shared_->tree.empty(); }
@@ -99,6 +99,6 @@ std::unique_ptr<Target> open_memory(const std::string& url, const TargetOptions&
 
 }  // namespace
 
-const TargetPlugin memory_plugin = {"memory", "memory:  a file system inside fsreplay", open_memory, kMappings};
+const TargetPlugin memory_plugin = {"memory", "memory:  a file system inside fsreplay", open_memory, kMemoryMappings};
 
 }  // namespace fsr

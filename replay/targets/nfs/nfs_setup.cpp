@@ -17,7 +17,7 @@ namespace fsr::nfs {
 namespace {
 
 constexpr char kAllowPorts[] = "setcap cap_net_bind_service+ep on the program";
-constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server prefers
+constexpr uint32_t kLeastNfs3Transfer = 1024, kMostNfs3Transfer = 4 << 20;  // bytes, whatever the server prefers
 
 class Setup {
  public:
@@ -81,8 +81,8 @@ class Setup {
       throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status) + advice(reply.status));
     o->root_system = reply.system;
     auto transfer = [&](const char* option, uint32_t server) {
-      uint64_t wanted = url_.number(option, kLeastTransfer, kMostTransfer, kMostTransfer);
-      return uint32_t(std::min<uint64_t>(wanted, std::clamp(server, kLeastTransfer, kMostTransfer)));
+      uint64_t wanted = url_.number(option, kLeastNfs3Transfer, kMostNfs3Transfer, kMostNfs3Transfer);
+      return uint32_t(std::min<uint64_t>(wanted, std::clamp(server, kLeastNfs3Transfer, kMostNfs3Transfer)));
     };
     o->read_max = transfer("rsize", reply.read_max);
     o->write_max = transfer("wsize", reply.write_max);

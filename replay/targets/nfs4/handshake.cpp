@@ -24,8 +24,8 @@ constexpr int64_t kSetUpTimeout = 10 * kSecond, kEndTimeout = kSecond;
 constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data
 constexpr uint32_t kLongestCached = 4096;  // bytes of a reply that a slot keeps; such replies have no data
 constexpr uint32_t kLeastTransfer = 1024;
-constexpr size_t kNamesAtOnce = 8;  // names of the export's path in one request
-constexpr unsigned kMostAttempts = 3;
+constexpr size_t kPathNamesAtOnce = 8;  // names of the export's path in one request
+constexpr unsigned kMostHandshakes = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
 uint32_t own_flavor(const nfs::NfsOptions& o) {
@@ -139,7 +139,7 @@ Task Nfs4Client::make_session(bool* new_client) {
     Rpc& create = bare_request();
     create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, options.slots});
     const Reply& made = co_await send(create);
-    if (made.status == kStaleClientid && attempt + 1 < kMostAttempts) continue;
+    if (made.status == kStaleClientid && attempt + 1 < kMostHandshakes) continue;
     if (made.error) co_return made.error;
     if (made.fore.max_slots == 0 || made.fore.max_operations < Compound::kMostOps / 2 ||
         std::min(made.fore.max_request, made.fore.max_response) < kLeastTransfer + kOverhead)
@@ -205,7 +205,7 @@ Detached Nfs4Client::recover() {
 }
 
 Task Nfs4Client::ready(OpCall& call) {
-  for (unsigned attempt = 0; attempt < kMostAttempts && (!up_ || leaving_ != Leaving::no); ++attempt) {
+  for (unsigned attempt = 0; attempt < kMostHandshakes && (!up_ || leaving_ != Leaving::no); ++attempt) {
     if (call.cancelled || ending_) co_return ECANCELED;
     if (!recovering_ && leaving_ == Leaving::no) recover();
     if (recovering_ || leaving_ != Leaving::no) co_await parked_.wait(call);
@@ -260,10 +260,10 @@ Task Nfs4Client::mount(const std::string& path) {
     if (end > begin) names.push_back(std::string_view(path).substr(begin, end - begin));
     begin = end + 1;
   }
-  for (size_t done = 0; done == 0 || done < names.size(); done += kNamesAtOnce) {
+  for (size_t done = 0; done == 0 || done < names.size(); done += kPathNamesAtOnce) {
     Rpc& rpc = request(nullptr, options.self);
     done == 0 ? rpc.compound.putrootfh() : rpc.compound.putfh(at);
-    for (size_t i = done; i < std::min(done + kNamesAtOnce, names.size()); ++i) rpc.compound.lookup(names[i]);
+    for (size_t i = done; i < std::min(done + kPathNamesAtOnce, names.size()); ++i) rpc.compound.lookup(names[i]);
     rpc.compound.getfh();
     const Reply& reply = co_await send(rpc);
     if (reply.error) {
@@ -275,7 +275,7 @@ Task Nfs4Client::mount(const std::string& path) {
                                             : strerror(error);
       if (status == kWrongSecurity && reply.done > 0) {
         const std::span<const std::string_view> all = names;
-        co_await name_flavors(done ? &at : nullptr, all.subspan(done, std::min(kNamesAtOnce, names.size() - done)),
+        co_await name_flavors(done ? &at : nullptr, all.subspan(done, std::min(kPathNamesAtOnce, names.size() - done)),
                               reply.done - 1);
       }
       problem_ = "'" + path + "': " + problem_ + (status ? " (" + status_name(status) + ")" : "");

@@ -15,7 +15,7 @@ namespace fsr::nfs4 {
 
 namespace {
 
-constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is that of Linux
+constexpr uint32_t kLeastSize = 1024, kMostSize = 1 << 20;  // bytes; the most is that of Linux
 constexpr uint32_t kReaddirSize = 65536;
 constexpr uint32_t kMostChurn = 100'000;  // clients a second
 
@@ -131,8 +131,8 @@ std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version
                      "slots",   "source", "churn",    "keytab",     "principal", "xprtsec", "ca",
                      "cert",    "key",    "tls-name", "tls-verify", "read-plus"});
   nfs::NfsOptions o = nfs::common_options(url, options);
-  o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
-  o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));
+  o.read_max = uint32_t(url.number("rsize", kLeastSize, kMostSize, kMostSize));
+  o.write_max = uint32_t(url.number("wsize", kLeastSize, kMostSize, kMostSize));
   o.readdir_max = kReaddirSize;
   o.slots = uint32_t(url.number("slots", 1, o.slots, o.slots));
   o.read_plus = url.number("read-plus", 0, 1, 0) != 0;

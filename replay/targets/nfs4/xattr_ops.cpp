@@ -13,8 +13,8 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr std::string_view kPrefix = "user.";
-constexpr uint64_t kLongestValue = 64 << 10;  // as Linux allows (XATTR_SIZE_MAX)
-constexpr uint32_t kNamesAtOnce = 64 << 10;   // bytes of one reply
+constexpr uint64_t kLongestValue = 64 << 10;     // as Linux allows (XATTR_SIZE_MAX)
+constexpr uint32_t kNameBytesAtOnce = 64 << 10;  // bytes of one reply
 
 std::string_view wire_name(const OpCall& call) { return call.op().name.substr(kPrefix.size()); }
 
@@ -48,7 +48,7 @@ Task do_listxattr(OpCall& call) {
   bool eof = false;
   for (uint64_t cookie = 0; !eof;) {
     Rpc& rpc = call.ask();
-    rpc.compound.putfh(handle).listxattrs(cookie, std::min(kNamesAtOnce, call.client().options.readdir_max));
+    rpc.compound.putfh(handle).listxattrs(cookie, std::min(kNameBytesAtOnce, call.client().options.readdir_max));
     const Reply& reply = co_await call.send(rpc);
     if (reply.error) co_return reply.error;
     eof = reply.eof;

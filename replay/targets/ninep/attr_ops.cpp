@@ -12,7 +12,7 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr uint64_t kBillion = 1'000'000'000;
+constexpr uint64_t kNsOfSecond = 1'000'000'000;
 
 Task setattr_linux(OpCall& call, FidRef fid, const Attr& set) {
   uint32_t mask = 0;
@@ -25,8 +25,8 @@ Task setattr_linux(OpCall& call, FidRef fid, const Attr& set) {
   bit(kAttrMtimeNow, kSetMtime);
   if (!(set.valid & kAttrAtimeNow)) bit(kAttrAtime, kSetAtime | kSetAtimeTo);
   if (!(set.valid & kAttrMtimeNow)) bit(kAttrMtime, kSetMtime | kSetMtimeTo);
-  auto seconds = [](int64_t ns) { return uint64_t(ns >= 0 ? ns / int64_t(kBillion) : (ns + 1) / int64_t(kBillion) - 1); };
-  auto rest = [&](int64_t ns) { return uint64_t(ns) - seconds(ns) * kBillion; };
+  auto seconds = [](int64_t ns) { return uint64_t(ns >= 0 ? ns / int64_t(kNsOfSecond) : (ns + 1) / int64_t(kNsOfSecond) - 1); };
+  auto rest = [&](int64_t ns) { return uint64_t(ns) - seconds(ns) * kNsOfSecond; };
   Rpc& rpc = call.ask(Type::setattr);
   rpc.out().u32(fid->number).u32(mask).u32(set.mode & 07777).u32(set.uid).u32(set.gid).u64(set.size);
   rpc.out().u64(seconds(set.atime)).u64(rest(set.atime)).u64(seconds(set.mtime)).u64(rest(set.mtime));
@@ -41,7 +41,7 @@ Task setattr_plain(OpCall& call, FidRef fid, const Attr& set) {
     if (fid->qid_type & kQidDir) w.mode |= kDirMode;
   }
   if (set.valid & kAttrSize) w.size = set.size;
-  if (set.valid & kAttrMtime) w.mtime = uint32_t(set.mtime / int64_t(kBillion));
+  if (set.valid & kAttrMtime) w.mtime = uint32_t(set.mtime / int64_t(kNsOfSecond));
   if (set.valid & kAttrMtimeNow) w.mtime = uint32_t(time(nullptr));
   if (call.client().dialect() == Dialect::u) {
     if (set.valid & kAttrUid) w.uid = set.uid;

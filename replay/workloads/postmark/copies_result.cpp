@@ -11,7 +11,7 @@ namespace fsr::postmark {
 
 namespace {
 
-constexpr int64_t Counts::*kNumbers[] = {
+constexpr int64_t Counts::*kCounts[] = {
     &Counts::created,        &Counts::created_alone, &Counts::deleted, &Counts::deleted_alone,
     &Counts::read,           &Counts::appended,      &Counts::seconds, &Counts::transaction_seconds,
     &Counts::create_seconds, &Counts::delete_seconds};
@@ -37,7 +37,7 @@ void CopiesResult::add_errors(const std::vector<std::string>& texts, uint64_t co
 
 std::string CopiesResult::save() const {
   ByteWriter out;
-  for (auto number : kNumbers) out.svarint(counts.*number);
+  for (auto number : kCounts) out.svarint(counts.*number);
   for (auto bytes : kBytes) out.u32(std::bit_cast<uint32_t>(counts.*bytes));
   out.text(tally.save());
   out.svarint(elapsed);
@@ -52,7 +52,7 @@ std::string CopiesResult::save() const {
 CopiesResult CopiesResult::load(std::string_view saved) {
   ByteReader in(saved);
   CopiesResult result;
-  for (auto number : kNumbers) result.counts.*number = in.svarint();
+  for (auto number : kCounts) result.counts.*number = in.svarint();
   for (auto bytes : kBytes) result.counts.*bytes = std::bit_cast<float>(in.u32());
   const std::string_view tally = in.text();
   result.elapsed = in.svarint();

@@ -15,7 +15,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kMostSizes = 20;         // of a direction; fio reads 64 at most
+constexpr size_t kMostJobSizes = 20;      // of a direction; fio reads 64 at most
 constexpr uint64_t kLeastFile = 4 << 10;  // bytes
 
 // Counts of reads, or of writes.
@@ -27,7 +27,7 @@ struct Direction {
   std::string split() const {
     std::vector<std::pair<uint64_t, uint64_t>> most(sizes.begin(), sizes.end());
     std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    if (most.size() > kMostSizes) most.resize(kMostSizes);
+    if (most.size() > kMostJobSizes) most.resize(kMostJobSizes);
     std::string text;
     for (const auto& [size, percent] : whole_percents(most))
       text += fmt::format("{}{}/{}", text.empty() ? "" : ":", size, percent);

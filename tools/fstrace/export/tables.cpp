@@ -10,7 +10,7 @@ namespace fsr::fstrace {
 namespace {
 
 // RFC 4180: in quotes where it must be, quotes doubled. Bytes stay bytes.
-std::string in_quotes(std::string_view text) {
+std::string quoted_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (char c : text) out.append(c == '"' ? 2 : 1, c);
@@ -40,7 +40,7 @@ std::string path2(const Op& op, const Paths& paths) {
 }
 
 // A name has no slash.
-std::string listed(const Op& op) {
+std::string listed_text(const Op& op) {
   std::string out;
   for (const DirEntry& e : op.entries) (out += out.empty() ? "" : "/") += e.name;
   return out;
@@ -53,7 +53,7 @@ std::string prints(const Op& op) {
   return out;
 }
 
-class Csv final : public ExportFormat {
+class TablesCsv final : public ExportFormat {
  public:
   void begin(fmt::memory_buffer& out) override {
     fmt::format_to(
@@ -67,12 +67,12 @@ class Csv final : public ExportFormat {
     const ThreadInfo& who = op.who ? *op.who : nobody;
     const std::string outcome = op.has(kOpUnfinished) ? "unfinished" : op.error ? error_name(op.error) : "ok";
     fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", op.seq,
-                   op.start, op.duration, op_name(op.kind), outcome, who.client, who.pid, who.tid, in_quotes(who.command), op.uid,
-                   op.gid, in_quotes(paths.of(op)), in_quotes(path2(op, paths)), op.object, op.handle, op.offset, op.length,
-                   op.result, op.mode, op.flags, trace_open_flags(op.open_flags), op.op_flags);
+                   op.start, op.duration, op_name(op.kind), outcome, who.client, who.pid, who.tid, quoted_cell(who.command),
+                   op.uid, op.gid, quoted_cell(paths.of(op)), quoted_cell(path2(op, paths)), op.object, op.handle, op.offset,
+                   op.length, op.result, op.mode, op.flags, trace_open_flags(op.open_flags), op.op_flags);
     set_columns(out, op);
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{}\n", has_path_name(op.kind) ? "" : in_quotes(op.name),
-                   in_quotes(escape_text(op.data)), op.owner, op.handle2, op.object2, op.offset2, in_quotes(listed(op)),
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{}\n", has_path_name(op.kind) ? "" : quoted_cell(op.name),
+                   quoted_cell(escape_text(op.data)), op.owner, op.handle2, op.object2, op.offset2, quoted_cell(listed_text(op)),
                    prints(op));
     return Exported::whole;
   }
@@ -89,7 +89,7 @@ class JsonLines final : public ExportFormat {
 }  // namespace
 
 const Exporter kCsvExporter = {"csv", "comma-separated values",
-                               [](const TraceHeader&) -> std::unique_ptr<ExportFormat> { return std::make_unique<Csv>(); }};
+                               [](const TraceHeader&) -> std::unique_ptr<ExportFormat> { return std::make_unique<TablesCsv>(); }};
 const Exporter kJsonExporter = {"jsonl", "one JSON object per line", [](const TraceHeader&) -> std::unique_ptr<ExportFormat> {
                                   return std::make_unique<JsonLines>();
                                 }};

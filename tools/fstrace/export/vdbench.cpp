@@ -15,11 +15,11 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kMostSizes = 16;   // of requests of one kind
-constexpr size_t kFileSizes = 10;   // sizes of files, each for as many of them
-constexpr uint64_t kFiles = 100;    // in a directory
-constexpr uint64_t kFilesEach = 4;  // at least, for a thread
-constexpr uint64_t kSector = 512;   // bytes, the unit of requests
+constexpr size_t kMostTransferSizes = 16;  // of requests of one kind
+constexpr size_t kFileSizes = 10;          // sizes of files, each for as many of them
+constexpr uint64_t kFiles = 100;           // in a directory
+constexpr uint64_t kFilesEach = 4;         // at least, for a thread
+constexpr uint64_t kRequestUnit = 512;     // bytes, the unit of requests
 
 // One FWD.
 enum Work : unsigned { kReadOn, kReadAt, kWriteOn, kWriteAt, kGetattr, kSetattr, kAccess, kOpen, kCreate, kDelete, kWorks };
@@ -107,7 +107,7 @@ class Vdbench final : public ExportFormat {
     const Work work = op.offset == next ? on : Work(on + 1);
     const Exported done = count(op, work);
     if (done == Exported::no) return done;
-    ++sizes_[work][(op.result + kSector - 1) / kSector * kSector];
+    ++sizes_[work][(op.result + kRequestUnit - 1) / kRequestUnit * kRequestUnit];
     next = op.offset + op.result;
     uint64_t& end = files_[op.object];
     end = std::max(end, next);
@@ -117,7 +117,7 @@ class Vdbench final : public ExportFormat {
   static std::string sizes(const std::map<uint64_t, uint64_t>& counts) {
     std::vector<std::pair<uint64_t, uint64_t>> most(counts.begin(), counts.end());
     std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    if (most.size() > kMostSizes) most.resize(kMostSizes);
+    if (most.size() > kMostTransferSizes) most.resize(kMostTransferSizes);
     std::string text;
     for (const auto& [size, percent] : whole_percents(most))
       text += fmt::format("{}{},{}", text.empty() ? "(" : ",", size, percent);
@@ -144,7 +144,7 @@ class Vdbench final : public ExportFormat {
     if (ends.empty()) ends.push_back(0);
     std::sort(ends.begin(), ends.end());
     std::map<uint64_t, uint64_t> sizes;
-    for (size_t i = 0; i < kFileSizes; ++i) ++sizes[std::max(kSector, ends[(2 * i + 1) * ends.size() / (2 * kFileSizes)])];
+    for (size_t i = 0; i < kFileSizes; ++i) ++sizes[std::max(kRequestUnit, ends[(2 * i + 1) * ends.size() / (2 * kFileSizes)])];
     std::string text;
     for (const auto& [size, n] : sizes) text += fmt::format("{}{},{}", text.empty() ? "(" : ",", size, n * 100 / kFileSizes);
     return text + ")";

@@ -10,7 +10,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kLookAgain = 200'000;  // ns between checks for directories that another rank makes
+constexpr int64_t kLookForDirectory = 200'000;  // ns between checks for directories that another rank makes
 
 }  // namespace
 
@@ -63,7 +63,7 @@ Task FormatThread::make_directories(SimContext& sim) {
     co_return 0;
   }
   while (!shared_.made()) {
-    co_await sim.until(sim.now() + kLookAgain);
+    co_await sim.until(sim.now() + kLookForDirectory);
     if (sim.ended()) co_return ECANCELED;
   }
   for (uint64_t d = turn_; d < structure.directories(); d += shared_.threads)

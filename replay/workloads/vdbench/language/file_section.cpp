@@ -11,18 +11,18 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
+constexpr uint64_t kMostFileBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
 
 void set_sizes(FileSystem& f, const Parameter& p) {
   f.sizes.clear();
   if (p.values.size() == 1) {
-    f.sizes = {{whole(p, 0, kMostBytes), 100}};
+    f.sizes = {{whole(p, 0, kMostFileBytes), 100}};
     return;
   }
   double total = 0;
   for (size_t i = 0; i < p.values.size(); i += 2) {
     if (i + 1 == p.values.size()) throw ParameterError(p.values[i].position, "expected a percentage after each size");
-    f.sizes.push_back({whole(p.values[i], 0, kMostBytes), double(whole(p.values[i + 1], 0, 100))});
+    f.sizes.push_back({whole(p.values[i], 0, kMostFileBytes), double(whole(p.values[i + 1], 0, 100))});
     total += f.sizes.back().second;
   }
   if (total == 0 && f.sizes.size() == 1) {
@@ -36,7 +36,7 @@ void set_sizes(FileSystem& f, const Parameter& p) {
 void set_part(uint64_t& bytes, bool& percent, const Parameter& p) {
   const Number n = number(single(p));
   percent = n.percent;
-  if (n.value < 1 || (percent ? n.value > 100 : n.value > double(kMostBytes)))
+  if (n.value < 1 || (percent ? n.value > 100 : n.value > double(kMostFileBytes)))
     throw ParameterError(p.values[0].position, "expected bytes, or a percentage up to 100%");
   bytes = uint64_t(n.value);
 }

@@ -8,10 +8,10 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 60;
+constexpr uint64_t kMostStorage = uint64_t(1) << 60;
 
 uint64_t sectors(const Parameter& p, uint64_t least = 512) {
-  const uint64_t bytes = whole(p, least, kMostBytes);
+  const uint64_t bytes = whole(p, least, kMostStorage);
   if (bytes % 512) throw ParameterError(p.values[0].position, "expected a multiple of 512");
   return bytes;
 }
@@ -19,8 +19,8 @@ uint64_t sectors(const Parameter& p, uint64_t least = 512) {
 // Reads a number of bytes, or a percentage.
 double amount(const Value& value) {
   const double n = number(value).value;
-  if (!(n >= 0 && n <= double(kMostBytes)))
-    throw ParameterError(value.position, fmt::format("expected 0 to {} bytes, not '{}'", kMostBytes, value.text));
+  if (!(n >= 0 && n <= double(kMostStorage)))
+    throw ParameterError(value.position, fmt::format("expected 0 to {} bytes, not '{}'", kMostStorage, value.text));
   return n;
 }
 
@@ -70,7 +70,7 @@ void set_writes(Workload& w, const Parameter& p) { w.read_percent = 100 - within
 
 const Keyword<Storage> kStorage[] = {
     {"lun", set_lun},
-    {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostBytes); }},
+    {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostStorage); }},
     {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
     {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p, 0); }},
     {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},

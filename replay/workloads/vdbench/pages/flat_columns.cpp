@@ -11,12 +11,12 @@ namespace fsr::vdbench {
 
 namespace {
 
-using Columns = std::vector<FlatColumn>;
+using FlatColumns = std::vector<FlatColumn>;
 
 constexpr const char* kUnknown = "n/a";
 // Rates that mean "max" and a curve, as 5.04 writes them.
 constexpr double kMaxRate = 9'999'988, kCurveRate = 9'999'977;
-constexpr unsigned kAll = kOperations;  // index of all requested operations
+constexpr unsigned kAllOperations = kOperations;  // index of all requested operations
 
 std::string decimal(double value) { return fmt::format("{:.4f}", value); }
 
@@ -65,7 +65,7 @@ std::string threads_of_workloads(const PlannedRun& run) {
 }
 
 const KindCounters& cell(const RunLine& line, unsigned which) {
-  return which == kAll ? line.all.requested : line.all.operations[which];
+  return which == kAllOperations ? line.all.requested : line.all.operations[which];
 }
 unsigned index(Operation operation) { return unsigned(operation); }
 
@@ -81,7 +81,7 @@ FlatColumn rate_column(std::string name, std::string words, unsigned which) {
 }
 
 // Adds a rate and a response time; in 5.04.07's layout with the deviation and the maximum of each.
-void add_rate(Columns& all, const std::string& name, const std::string& words, unsigned which, Layout layout) {
+void add_rate(FlatColumns& all, const std::string& name, const std::string& words, unsigned which, Layout layout) {
   all.push_back(rate_column(name, words, which));
   if (layout != Layout::v50407) return;
   all.push_back({name + "_std", words + " stddev, of intervals",
@@ -89,13 +89,13 @@ void add_rate(Columns& all, const std::string& name, const std::string& words, u
   all.push_back({name + "_max", words + " max, of intervals",
                  [which](const RunRecord&, const RunLine& line) { return decimal(line.rates[which].most); }});
 }
-void add_response(Columns& all, const std::string& name, const std::string& words, unsigned which, Layout layout) {
+void add_response(FlatColumns& all, const std::string& name, const std::string& words, unsigned which, Layout layout) {
   all.push_back(figure(name, words, which, mean_ms));
   if (layout != Layout::v50407) return;
   all.push_back(figure(name + "_std", words + " stddev", which, deviation_ms));
   all.push_back(figure(name + "_max", words + " max", which, max_ms));
 }
-void add_operation(Columns& all, Operation operation, Layout layout) {
+void add_operation(FlatColumns& all, Operation operation, Layout layout) {
   std::string name = kOperationNames[index(operation)];
   name[0] = char(std::toupper(name[0]));
   const std::string plural = name.ends_with('y') ? "Copies" : name + (name.ends_with('s') ? "es" : "s");
@@ -122,14 +122,14 @@ FlatColumn transfer_size(std::string name) {
           }};
 }
 
-void add_names(Columns& all) {
+void add_names(FlatColumns& all) {
   all.push_back({"Run", "Name of run from RD=", [](const RunRecord& r, const RunLine&) { return r.run->name; }});
   all.push_back({"Interval", "Reporting interval number", [](const RunRecord&, const RunLine& line) { return line.label; }});
 }
 FlatColumn requested_rate(std::string name, std::string words) {
   return {std::move(name), std::move(words), [](const RunRecord& r, const RunLine&) { return decimal(asked_rate(*r.run)); }};
 }
-void add_ratios(Columns& all, std::string compression, std::string dedup) {
+void add_ratios(FlatColumns& all, std::string compression, std::string dedup) {
   all.push_back({std::move(compression), "Requested compression ratio",
                  [](const RunRecord& r, const RunLine&) { return decimal(r.run->content.compression); }});
   all.push_back({std::move(dedup), "Requested dedup ratio", [](const RunRecord& r, const RunLine&) {
@@ -138,7 +138,7 @@ void add_ratios(Columns& all, std::string compression, std::string dedup) {
 }
 
 // The parameters that all WDs have in common.
-Columns parameters() {
+FlatColumns parameters() {
   return {
       {"xfersize", "data transfer size requested",
        [](const RunRecord& r, const RunLine&) {
@@ -168,40 +168,40 @@ Columns parameters() {
   };
 }
 
-Columns raw_columns(Layout layout) {
+FlatColumns flat_raw_columns(Layout layout) {
   const unsigned reads = index(Operation::read), writes = index(Operation::write);
   const bool latest = layout == Layout::v50407;
-  Columns all;
+  FlatColumns all;
   add_names(all);
   all.push_back(requested_rate("reqrate", "Requested i/o rate"));
-  all.push_back(rate_column("rate", "Observed i/o rate", kAll));
+  all.push_back(rate_column("rate", "Observed i/o rate", kAllOperations));
   all.push_back(all_megabytes());
   all.push_back(transfer_size("bytes/io"));
   all.push_back({"read%", "Observed read percentage", [reads](const RunRecord&, const RunLine& line) {
-                   const uint64_t count = cell(line, kAll).count;
+                   const uint64_t count = cell(line, kAllOperations).count;
                    return decimal(count ? 100.0 * double(cell(line, reads).count) / double(count) : 0);
                  }});
-  all.push_back(figure("resp", "Observed response time, ms", kAll, mean_ms));
+  all.push_back(figure("resp", "Observed response time, ms", kAllOperations, mean_ms));
   all.push_back(figure("read_resp", "Observed read response time", reads, mean_ms));
   all.push_back(figure("write_resp", "Observed write response time", writes, mean_ms));
-  all.push_back(figure("resp_max", "Observed maximum response time", kAll, max_ms));
+  all.push_back(figure("resp_max", "Observed maximum response time", kAllOperations, max_ms));
   if (latest) all.push_back(figure("read_max", "Observed maximum read response time", reads, max_ms));
   if (latest) all.push_back(figure("write_max", "Observed maximum write response time", writes, max_ms));
-  all.push_back(figure("resp_std", "Standard deviation", kAll, deviation_ms));
+  all.push_back(figure("resp_std", "Standard deviation", kAllOperations, deviation_ms));
   if (latest) all.push_back(figure("read_std", "Standard deviation of reads", reads, deviation_ms));
   if (latest) all.push_back(figure("write_std", "Standard deviation of writes", writes, deviation_ms));
   for (FlatColumn& column : parameters()) all.push_back(std::move(column));
   add_ratios(all, "compratio", "dedupratio");
   all.push_back({"queue_depth", "Average i/o queue depth", [](const RunRecord&, const RunLine& line) {
-                   return decimal(line.seconds > 0 ? cell(line, kAll).service.sum() / 1e9 / line.seconds : 0);
+                   return decimal(line.seconds > 0 ? cell(line, kAllOperations).service.sum() / 1e9 / line.seconds : 0);
                  }});
   return all;
 }
 
-Columns file_columns(Layout layout) {
+FlatColumns flat_file_columns(Layout layout) {
   const bool latest = layout == Layout::v50407;
   auto name = [latest](const char* older, const char* newer) { return std::string(latest ? newer : older); };
-  Columns all;
+  FlatColumns all;
   add_names(all);
   if (latest) {
     all.push_back(transfer_size("Xfersize"));
@@ -209,8 +209,8 @@ Columns file_columns(Layout layout) {
                    [](const RunRecord& r, const RunLine&) { return threads_of_workloads(*r.run); }});
   }
   all.push_back(requested_rate(name("reqrate", "Reqrate"), "Requested FWD rate"));
-  add_rate(all, name("rate", "Rate"), "Requested operations per second", kAll, layout);
-  add_response(all, name("resp", "Resp"), "Requested operations response time, ms", kAll, layout);
+  add_rate(all, name("rate", "Rate"), "Requested operations per second", kAllOperations, layout);
+  add_response(all, name("resp", "Resp"), "Requested operations response time, ms", kAllOperations, layout);
   all.push_back(all_megabytes());
   auto add_megabytes = [&all] {
     all.push_back(megabytes("MB_read", "Megabytes read per second", Operation::read));
@@ -240,7 +240,7 @@ FlatColumn processors(std::string name, std::string words, double (*of)(const Cp
 }  // namespace
 
 std::vector<FlatColumn> flat_columns(bool of_files, Layout layout) {
-  Columns all = of_files ? file_columns(layout) : raw_columns(layout);
+  FlatColumns all = of_files ? flat_file_columns(layout) : flat_raw_columns(layout);
   all.push_back(processors("cpu_used", "cpu% user+sys", [](const CpuUse& cpu) { return cpu.busy(); }));
   all.push_back(processors("cpu_user", "cpu% user", [](const CpuUse& cpu) { return cpu.user; }));
   all.push_back(processors("cpu_kernel", "cpu% sys", [](const CpuUse& cpu) { return cpu.system; }));

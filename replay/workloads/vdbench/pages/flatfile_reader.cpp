@@ -20,12 +20,12 @@ namespace fsr::vdbench {
 
 namespace {
 
-using Row = std::vector<std::string>;
+using FlatRow = std::vector<std::string>;
 
 struct Flat {
   std::string name;
-  Row columns;
-  std::vector<Row> rows;
+  FlatRow columns;
+  std::vector<FlatRow> rows;
 
   size_t column(const std::string& wanted) const {
     const auto at = std::find_if(columns.begin(), columns.end(), [&](const std::string& c) { return same_word(c, wanted); });
@@ -34,9 +34,9 @@ struct Flat {
   }
 };
 
-Row words(const std::string& line) {
+FlatRow words(const std::string& line) {
   std::istringstream in(line);
-  Row row;
+  FlatRow row;
   for (std::string word; in >> word;) row.push_back(word);
   return row;
 }
@@ -52,7 +52,7 @@ Flat read_flat(std::string name) {
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.starts_with('*') || line.starts_with('<')) continue;
-    Row row = words(line);
+    FlatRow row = words(line);
     if (row.empty()) continue;
     if (flat.columns.empty()) {
       if (row[0] != "tod") throw std::runtime_error(fmt::format("{}:{}: expected the names of columns, tod first", name, number));
@@ -65,20 +65,20 @@ Flat read_flat(std::string name) {
   }
   if (flat.columns.empty()) throw std::runtime_error(name + ": expected a flatfile.html of vdbench, found no names of columns");
   const size_t run = flat.column("Run");
-  std::erase_if(flat.rows, [run](const Row& row) { return only_formats(row[run]); });
+  std::erase_if(flat.rows, [run](const FlatRow& row) { return only_formats(row[run]); });
   return flat;
 }
 
 void keep_averages(Flat& flat) {
-  std::erase_if(flat.rows, [at = flat.column("Interval")](const Row& row) { return !row[at].starts_with("avg"); });
+  std::erase_if(flat.rows, [at = flat.column("Interval")](const FlatRow& row) { return !row[at].starts_with("avg"); });
 }
 
 // Returns the name of each run, in order, with the values of its loops: "rd1 xfersize=4k". Takes them from the page of totals,
 // because the flatfile lacks them. Without that page: the names in the flatfile.
-Row names_of(const Flat& flat) {
+FlatRow names_of(const Flat& flat) {
   constexpr std::string_view kStart = "Starting RD=", kLoops = "For loops: ";
   std::ifstream totals(std::filesystem::path(flat.name).replace_filename("totals.html"));
-  Row names;
+  FlatRow names;
   for (std::string line; std::getline(totals, line);) {
     const size_t start = line.find(kStart), semicolon = line.find(';', start), loops = line.find(kLoops, start);
     if (start == std::string::npos || loops == std::string::npos) continue;
@@ -88,7 +88,7 @@ Row names_of(const Flat& flat) {
   }
   if (names.size() == flat.rows.size()) return names;
   names.clear();
-  for (const Row& row : flat.rows) names.push_back(row[flat.column("Run")]);
+  for (const FlatRow& row : flat.rows) names.push_back(row[flat.column("Run")]);
   return names;
 }
 
@@ -106,17 +106,17 @@ std::string flat_csv(const FlatRequest& request) {
   Flat flat = read_flat(request.input);
   if (request.averages) keep_averages(flat);
   for (const auto& [column, value] : request.filters)
-    std::erase_if(flat.rows, [at = flat.column(column), &value = value](const Row& row) { return row[at] != value; });
+    std::erase_if(flat.rows, [at = flat.column(column), &value = value](const FlatRow& row) { return row[at] != value; });
   std::vector<size_t> chosen;
   for (const std::string& column : request.columns.empty() ? flat.columns : request.columns)
     chosen.push_back(flat.column(column));
   std::string text;
-  auto add = [&](const Row& row) {
+  auto add = [&](const FlatRow& row) {
     for (size_t i = 0; i < chosen.size(); ++i) text += (i ? "," : "") + row[chosen[i]];
     text += "\n";
   };
   add(flat.columns);
-  for (const Row& row : flat.rows) add(row);
+  for (const FlatRow& row : flat.rows) add(row);
   return text;
 }
 
@@ -124,8 +124,8 @@ std::string compare_flat(const std::string& older, const std::string& newer) {
   Flat before = read_flat(older), after = read_flat(newer);
   keep_averages(before);
   keep_averages(after);
-  const Row names = names_of(before), new_names = names_of(after);
-  std::multimap<std::string, const Row*> by_name;  // keeps the order of equal names
+  const FlatRow names = names_of(before), new_names = names_of(after);
+  std::multimap<std::string, const FlatRow*> by_name;  // keeps the order of equal names
   for (size_t i = 0; i < after.rows.size(); ++i) by_name.emplace(new_names[i], &after.rows[i]);
   size_t width = 23;
   for (const std::string& name : names) width = std::max(width, name.size());
@@ -133,14 +133,14 @@ std::string compare_flat(const std::string& older, const std::string& newer) {
                                  "old resp", "new resp", "delta");
   size_t missing = 0;
   for (size_t i = 0; i < before.rows.size(); ++i) {
-    const Row& row = before.rows[i];
+    const FlatRow& row = before.rows[i];
     const std::string& name = names[i];
     const auto found = by_name.lower_bound(name);
     if (found == by_name.end() || found->first != name) {
       ++missing;
       continue;
     }
-    const Row& other = *found->second;
+    const FlatRow& other = *found->second;
     const double rate = number(row[before.column("rate")]), resp = number(row[before.column("resp")]);
     const double new_rate = number(other[after.column("rate")]), new_resp = number(other[after.column("resp")]);
     text += fmt::format("{:<{}} {:>12.1f}{:>12.1f}{:>9}{:>12.3f}{:>12.3f}{:>9}\n", name, width, rate, new_rate,

@@ -14,8 +14,9 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kTime = 8, kKey = 16, kOwner = 24, kThread = 32, kRank = 36, kRun = 40, kPattern = 56, kSum = 504;
-constexpr size_t kPatternSize = kSum - kPattern;
+constexpr size_t kTimeAt = 8, kKeyAt = 16, kOwnerAt = 24, kThreadAt = 32, kRankAt = 36, kRunAt = 40, kPatternAt = 56,
+                 kSumAt = 504;
+constexpr size_t kPatternSize = kSumAt - kPatternAt;
 constexpr size_t kPatterns = 65'536;
 
 using Patterns = std::array<char, kPatterns + kPatternSize>;
@@ -33,7 +34,7 @@ const Patterns& patterns() {
   return bytes;
 }
 
-uint64_t sum_of(const char* sector) { return XXH3_64bits(sector, kSum); }
+uint64_t sum_of(const char* sector) { return XXH3_64bits(sector, kSumAt); }
 
 }  // namespace
 
@@ -42,33 +43,33 @@ std::string writer_text(std::string_view run, uint32_t rank, uint32_t thread) {
 }
 
 void write_sectors(char* to, uint64_t length, const SectorMark& mark) {
-  char head[kPattern] = {};
-  memcpy(head + kTime, &mark.time, sizeof mark.time);
-  head[kKey] = char(mark.key);
-  memcpy(head + kOwner, mark.owner.data(), std::min(mark.owner.size(), kOwnerSize));
-  memcpy(head + kThread, &mark.thread, sizeof mark.thread);
-  memcpy(head + kRank, &mark.rank, sizeof mark.rank);
-  memcpy(head + kRun, mark.run.data(), std::min(mark.run.size(), kRunSize));
+  char head[kPatternAt] = {};
+  memcpy(head + kTimeAt, &mark.time, sizeof mark.time);
+  head[kKeyAt] = char(mark.key);
+  memcpy(head + kOwnerAt, mark.owner.data(), std::min(mark.owner.size(), kOwnerSize));
+  memcpy(head + kThreadAt, &mark.thread, sizeof mark.thread);
+  memcpy(head + kRankAt, &mark.rank, sizeof mark.rank);
+  memcpy(head + kRunAt, mark.run.data(), std::min(mark.run.size(), kRunSize));
   for (uint64_t at = 0; at < length; at += kSector) {
     const uint64_t offset = mark.offset + at;
     memcpy(head, &offset, sizeof offset);
-    memcpy(to + at, head, kPattern);
-    memcpy(to + at + kPattern, patterns().data() + (offset / kSector * 61 + mark.key * 977) * 8 % kPatterns, kPatternSize);
+    memcpy(to + at, head, kPatternAt);
+    memcpy(to + at + kPatternAt, patterns().data() + (offset / kSector * 61 + mark.key * 977) * 8 % kPatterns, kPatternSize);
     const uint64_t sum = sum_of(to + at);
-    memcpy(to + at + kSum, &sum, sizeof sum);
+    memcpy(to + at + kSumAt, &sum, sizeof sum);
   }
 }
 
 SectorState look_at_sector(const char* sector, const SectorMark& expected, SectorMark* mark) {
   memcpy(&mark->offset, sector, sizeof mark->offset);
-  memcpy(&mark->time, sector + kTime, sizeof mark->time);
-  mark->key = uint8_t(sector[kKey]);
-  mark->owner.assign(sector + kOwner, strnlen(sector + kOwner, kOwnerSize));
-  memcpy(&mark->thread, sector + kThread, sizeof mark->thread);
-  memcpy(&mark->rank, sector + kRank, sizeof mark->rank);
-  mark->run.assign(sector + kRun, strnlen(sector + kRun, kRunSize));
+  memcpy(&mark->time, sector + kTimeAt, sizeof mark->time);
+  mark->key = uint8_t(sector[kKeyAt]);
+  mark->owner.assign(sector + kOwnerAt, strnlen(sector + kOwnerAt, kOwnerSize));
+  memcpy(&mark->thread, sector + kThreadAt, sizeof mark->thread);
+  memcpy(&mark->rank, sector + kRankAt, sizeof mark->rank);
+  mark->run.assign(sector + kRunAt, strnlen(sector + kRunAt, kRunSize));
   uint64_t sum;
-  memcpy(&sum, sector + kSum, sizeof sum);
+  memcpy(&sum, sector + kSumAt, sizeof sum);
   if (sum == sum_of(sector)) return SectorState::written;
   if (std::all_of(sector, sector + kSector, [](char c) { return c == 0; })) return SectorState::zeros;
   const bool ours = mark->offset == expected.offset || (mark->owner == expected.owner && mark->key <= kMostKey);
