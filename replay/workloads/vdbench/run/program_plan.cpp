@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/language/checks.hpp"
@@ -213,7 +215,28 @@ class PlanReader {
 }  // namespace
 
 std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, const Cluster& cluster) {
-  return PlanReader(options, cluster).read();
+  if (cluster.size() == 1) return PlanReader(options, cluster).read();
+  std::unique_ptr<ProgramPlan> plan;
+  std::string mine;
+  try {
+    plan = PlanReader(options, cluster).read();
+  } catch (const std::runtime_error& e) {
+    mine = e.what();
+  }
+  const std::vector<std::string> by_rank = cluster.gather(mine);
+  std::vector<std::string> told, known;
+  for (unsigned rank = 0; rank < by_rank.size(); ++rank) {
+    std::istringstream its(by_rank[rank]);
+    std::string name = cluster.name_of(rank) + ": ";
+    for (std::string line; std::getline(its, line);) {
+      if (std::ranges::find(known, line) != known.end()) continue;
+      told.push_back(std::exchange(name, "") + line);
+      known.push_back(line);
+    }
+  }
+  const std::string failure = cluster.broadcast(fmt::format("{}", fmt::join(told, "\n")));
+  if (!failure.empty()) throw CommonFailure(failure);
+  return plan;
 }
 
 // Returns a line for each tree that the runs use.

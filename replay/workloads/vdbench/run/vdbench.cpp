@@ -279,8 +279,7 @@ class VdbenchProgram {
 }  // namespace
 
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
-  std::unique_ptr<ProgramPlan> plan;
-  cluster.on_all([&] { plan = read_plan(options, cluster); });
+  const std::unique_ptr<ProgramPlan> plan = read_plan(options, cluster);
   const std::string text = fmt::format("{}", fmt::join(plan->lines, "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
     if (text != of_root) throw std::runtime_error("has other parameter files than rank 0; use the same files on all ranks");
