@@ -36,10 +36,88 @@ std::string series_of(const PlannedRun& run) {
 class CurvesPage final : public RunPage {
  public:
   explicit CurvesPage(std::string directory) : directory_(std::move(directory)) {}
-  void begin(const RunRecord& record, const std::string& title) override;
-  void interval(const RunRecord& record) override;
-  void end(const RunRecord& record) override;
-  void finish() override;
+  void begin(const RunRecord& record, const std::string&) override {
+    const PlannedRun& run = *record.run;
+    RunCurves& drawn = runs_.emplace_back();
+    drawn.title = run.loops == "None" ? run.name : run.name + " " + run.loops;
+    drawn.series = series_of(run);
+    drawn.formats = run.formats;
+    if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
+    const int64_t intervals = run.formats ? 1 : (run.run->elapsed + run.run->warmup) / run.run->interval;
+    at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
+    gathered_ = 0;
+  }
+  void interval(const RunRecord& record) override {
+    if (record.run->formats) return;
+    if (gathered_ == 0) {
+      column_ = {};
+      gathered_seconds_ = 0;
+    }
+    column_.merge(record.latest.all.requested);
+    gathered_seconds_ += record.latest.seconds;
+    if (++gathered_ == at_once_) close_column(record.seconds);
+  }
+  void end(const RunRecord& record) override {
+    if (gathered_) close_column(record.seconds);
+    RunCurves& drawn = runs_.back();
+    drawn.seconds = record.seconds;
+    drawn.average = record.average.all.requested;
+    drawn.averaged = record.average.seconds;
+    drawn.limit = limit_of(record);
+  }
+  void finish() override {
+    HtmlPage page("vdbench: " + directory_);
+    page.section("runs", "Runs");
+    HtmlPage::Table t{
+        .caption = "Averages without the warmup; a response begins when its operation is due",
+        .headings = {"run", "achieved/s", "MiB/s", "p50", "p90", "p99", "p99.9", "p99.99", "max", "service, p99", "failed"},
+        .id = "run-table"};
+    std::vector<LoadRun> loads;
+    for (const RunCurves& drawn : runs_) {
+      const KindCounters& all = drawn.average;
+      const double achieved = rate(all, drawn.averaged);
+      auto time = [&](double quantile) { return all.response.quantile(quantile); };
+      std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(
+          std::vector<HtmlPage::Cell>{drawn.title, rate_cell(achieved), fmt::format("{:.2f}", mebibytes(all, drawn.averaged))});
+      row[1].below = drawn.asked > 0 ? count_text(drawn.asked) + " asked" : "max";
+      for (double quantile : {0.5, 0.9, 0.99, 0.999, 0.9999, 1.0}) row.push_back(duration_cell(time(quantile)));
+      row.insert(row.end(), {duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
+      if (drawn.is_drawn())
+        loads.push_back({.group = "",
+                         .series = drawn.series,
+                         .asked = drawn.title,
+                         .load = drawn.asked > 0 ? drawn.asked : HUGE_VAL,
+                         .achieved = achieved,
+                         .times = {double(time(0.5)), double(time(0.99)), double(time(0.999))}});
+    }
+    page.table(t);
+    if (loads.size() > 1) page.chart(load_curve({"p50", "p99", "p99.9"}, loads));
+    unsigned number = 0;
+    for (const RunCurves& drawn : runs_) {
+      if (!drawn.is_drawn()) continue;
+      page.section(fmt::format("run-{}", ++number), drawn.title);
+      if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
+      const std::vector<Column>& columns = drawn.columns;
+      TimeAxis axis{.label = "time since the start of the run", .edges = {}};
+      for (const Column& column : columns) axis.edges.push_back(column.from);
+      axis.edges.push_back(drawn.seconds);
+      std::vector<ChartSeries> rates = {{.name = "achieved", .colour = 0}};
+      if (drawn.asked > 0) rates.insert(rates.begin(), {.name = "asked", .colour = 4, .filled = true});
+      page.chart(steps_over(axis, "Operations a second", "operations/s", count_text, rates,
+                            [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : columns[i].rate; }));
+      page.chart(steps_over(
+          axis, "Response", "response", log_time_text,
+          {{.name = "p50", .colour = 0, .thin = true},
+           {.name = "p99", .colour = 0},
+           {.name = "p99.9", .colour = 1},
+           {.name = "max", .colour = 1, .thin = true}},
+          [&](size_t line, size_t i) { return columns[i].times[line]; }, true));
+      page.chart(share_up_to("Share up to a time", "time",
+                             {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, log_time_text));
+    }
+    OutputFile file(directory_ + "/curves.html", true, Readers::by_umask);
+    file.finish(page.finish());
+  }
 
  private:
   struct Column {
@@ -56,7 +134,15 @@ class CurvesPage final : public RunPage {
     std::string limit;
     bool is_drawn() const { return !formats && average.count > 0; }
   };
-  void close_column(double from);
+  // Ends a column, `to` seconds after the start of the run.
+  void close_column(double to) {
+    gathered_ = 0;
+    Column& column = runs_.back().columns.emplace_back();
+    column.from = to - gathered_seconds_;
+    column.rate = rate(column_, gathered_seconds_);
+    for (size_t i = 0; i < kLines.size(); ++i)
+      column.times[i] = column_.response.count() ? double(column_.response.quantile(kLines[i])) : kGap;
+  }
 
   const std::string directory_;
   std::vector<RunCurves> runs_;
@@ -65,102 +151,6 @@ class CurvesPage final : public RunPage {
   double gathered_seconds_ = 0;
   KindCounters column_;
 };
-
-void CurvesPage::begin(const RunRecord& record, const std::string&) {
-  const PlannedRun& run = *record.run;
-  RunCurves& drawn = runs_.emplace_back();
-  drawn.title = run.loops == "None" ? run.name : run.name + " " + run.loops;
-  drawn.series = series_of(run);
-  drawn.formats = run.formats;
-  if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
-  const int64_t intervals = run.formats ? 1 : (run.run->elapsed + run.run->warmup) / run.run->interval;
-  at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
-  gathered_ = 0;
-}
-
-void CurvesPage::interval(const RunRecord& record) {
-  if (record.run->formats) return;
-  if (gathered_ == 0) {
-    column_ = {};
-    gathered_seconds_ = 0;
-  }
-  column_.merge(record.latest.all.requested);
-  gathered_seconds_ += record.latest.seconds;
-  if (++gathered_ == at_once_) close_column(record.seconds);
-}
-
-// Ends a column, `to` seconds after the start of the run.
-void CurvesPage::close_column(double to) {
-  gathered_ = 0;
-  Column& column = runs_.back().columns.emplace_back();
-  column.from = to - gathered_seconds_;
-  column.rate = rate(column_, gathered_seconds_);
-  for (size_t i = 0; i < kLines.size(); ++i)
-    column.times[i] = column_.response.count() ? double(column_.response.quantile(kLines[i])) : kGap;
-}
-
-void CurvesPage::end(const RunRecord& record) {
-  if (gathered_) close_column(record.seconds);
-  RunCurves& drawn = runs_.back();
-  drawn.seconds = record.seconds;
-  drawn.average = record.average.all.requested;
-  drawn.averaged = record.average.seconds;
-  drawn.limit = limit_of(record);
-}
-
-void CurvesPage::finish() {
-  HtmlPage page("vdbench: " + directory_);
-  page.section("runs", "Runs");
-  HtmlPage::Table t{
-      .caption = "Averages without the warmup; a response begins when its operation is due",
-      .headings = {"run", "achieved/s", "MiB/s", "p50", "p90", "p99", "p99.9", "p99.99", "max", "service, p99", "failed"},
-      .id = "run-table"};
-  std::vector<LoadRun> loads;
-  for (const RunCurves& drawn : runs_) {
-    const KindCounters& all = drawn.average;
-    const double achieved = rate(all, drawn.averaged);
-    auto time = [&](double quantile) { return all.response.quantile(quantile); };
-    std::vector<HtmlPage::Cell>& row = t.rows.emplace_back(
-        std::vector<HtmlPage::Cell>{drawn.title, rate_cell(achieved), fmt::format("{:.2f}", mebibytes(all, drawn.averaged))});
-    row[1].below = drawn.asked > 0 ? count_text(drawn.asked) + " asked" : "max";
-    for (double quantile : {0.5, 0.9, 0.99, 0.999, 0.9999, 1.0}) row.push_back(duration_cell(time(quantile)));
-    row.insert(row.end(), {duration_cell(all.service.quantile(0.99)), count_cell(all.failed)});
-    if (drawn.is_drawn())
-      loads.push_back({.group = "",
-                       .series = drawn.series,
-                       .asked = drawn.title,
-                       .load = drawn.asked > 0 ? drawn.asked : HUGE_VAL,
-                       .achieved = achieved,
-                       .times = {double(time(0.5)), double(time(0.99)), double(time(0.999))}});
-  }
-  page.table(t);
-  if (loads.size() > 1) page.chart(load_curve({"p50", "p99", "p99.9"}, loads));
-  unsigned number = 0;
-  for (const RunCurves& drawn : runs_) {
-    if (!drawn.is_drawn()) continue;
-    page.section(fmt::format("run-{}", ++number), drawn.title);
-    if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
-    const std::vector<Column>& columns = drawn.columns;
-    TimeAxis axis{.label = "time since the start of the run", .edges = {}};
-    for (const Column& column : columns) axis.edges.push_back(column.from);
-    axis.edges.push_back(drawn.seconds);
-    std::vector<ChartSeries> rates = {{.name = "achieved", .colour = 0}};
-    if (drawn.asked > 0) rates.insert(rates.begin(), {.name = "asked", .colour = 4, .filled = true});
-    page.chart(steps_over(axis, "Operations a second", "operations/s", count_text, rates,
-                          [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : columns[i].rate; }));
-    page.chart(steps_over(
-        axis, "Response", "response", log_time_text,
-        {{.name = "p50", .colour = 0, .thin = true},
-         {.name = "p99", .colour = 0},
-         {.name = "p99.9", .colour = 1},
-         {.name = "max", .colour = 1, .thin = true}},
-        [&](size_t line, size_t i) { return columns[i].times[line]; }, true));
-    page.chart(share_up_to("Share up to a time", "time",
-                           {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, log_time_text));
-  }
-  OutputFile file(directory_ + "/curves.html", true, Readers::by_umask);
-  file.finish(page.finish());
-}
 
 }  // namespace
 

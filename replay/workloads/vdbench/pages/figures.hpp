@@ -83,6 +83,21 @@ RunLine line_of_ranks(const RunLine& line, const std::vector<unsigned>& ranks);
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
 // Makes `line` the record's last interval, with its number, and adds it to the average.
 void add_interval(RunRecord& record, RunLine line);
+// Works of one SD or FSD, or of one WD or FWD.
+struct RunPart {
+  std::string name;  // "sd1"
+  double share = 0;  // percent of the requested rate
+  std::vector<size_t> works;
+};
+
+enum class PartKind : uint8_t { storage, workload };  // SD or FSD, WD or FWD
+
+// Returns "SD", "FSD", "WD" or "FWD".
+const char* part_words(const PlannedRun& run, PartKind kind);
+// Returns the parts in the order of their first works.
+std::vector<RunPart> parts_of(const PlannedRun& run, PartKind kind);
+Figures figures_of(const RunPart& part, const RunLine& line);
+
 // Returns the reason why a run missed its requested rate. Empty: the run reached 99.5 % of the rate.
 std::string limit_of(const RunRecord& record);
 

@@ -50,8 +50,18 @@ struct PlannedRun {
 
   // `storage`: index of a definition; it may be a part of the work's SD.
   bool works_on(const RawWork& work, size_t storage) const;
-  const HostNumbers& hosts_of(size_t work) const { return raw_works.empty() ? file_works[work].hosts : raw_works[work].hosts; }
-  size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
+  // Properties of a work, by its number.
+  bool of_files() const { return raw_works.empty(); }
+  size_t works() const { return of_files() ? file_works.size() : raw_works.size(); }
+  const HostNumbers& hosts_of(size_t work) const { return of_files() ? file_works[work].hosts : raw_works[work].hosts; }
+  const std::string& name_of(size_t work) const {
+    return of_files() ? file_works[work].workload.name : raw_works[work].workload.name;
+  }
+  const std::string& storage_of(size_t work) const {  // name of its SD or FSD
+    return of_files() ? systems[file_works[work].system].name : storages[raw_works[work].storage].name;
+  }
+  double share_of(size_t work) const { return of_files() ? file_works[work].share : raw_works[work].share; }
+  unsigned threads_of(size_t work) const { return of_files() ? file_works[work].workload.threads : raw_works[work].threads; }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
   // Returns the text that follows "Starting RD=".
   std::string title() const;

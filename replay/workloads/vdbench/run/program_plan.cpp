@@ -214,7 +214,7 @@ class PlanReader {
 
 }  // namespace
 
-std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, const Cluster& cluster) {
+std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, Cluster& cluster) {
   if (cluster.size() == 1) return PlanReader(options, cluster).read();
   std::unique_ptr<ProgramPlan> plan;
   std::string mine;

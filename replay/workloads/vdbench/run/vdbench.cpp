@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/clock.hpp"
@@ -44,7 +45,8 @@ class VdbenchProgram {
   }
 
   int run() {
-    std::string directory;  // only on the root
+    std::string directory;    // only on the root
+    nlohmann::json document;  // of --json
     cluster_.on_all([&] {
       if (cluster_.root()) directory = make_output_directory(options_.output);
     });
@@ -53,7 +55,7 @@ class VdbenchProgram {
                      .quiet = options_.quiet || options_.json,
                      .hosts = hosts_of_ranks(plan_.hosts, plan_.all.hosts, cluster_.hosts()),
                      .layout = layout_of(options_.layout),
-                     .json = options_.json,
+                     .json = options_.json ? &document : nullptr,
                      .other = options_.results},
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
@@ -78,7 +80,7 @@ class VdbenchProgram {
     } catch (const std::runtime_error& e) {
       if (failure.empty()) failure = e.what();
     }
-    if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (options_.json) print_whole(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     const uint64_t errors = errors_before_ + (runs_ ? runs_->errors() : 0) + errors_of_others_;
     if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
