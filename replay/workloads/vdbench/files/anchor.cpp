@@ -21,9 +21,7 @@ Anchor::Anchor(std::string name, const FileSystem& settings, unsigned target_ind
 
 void Anchor::validate(const FileSystem& settings, uint64_t unit) {
   for (uint64_t file = 0; file < structure_.files(); ++file) unit = std::gcd(unit, structure_.size_of(file));
-  if (unit % kSector)
-    throw std::runtime_error(
-        fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
+  if (unit % kSector) throw_error("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name);
   row_ = std::make_unique<const FileRow>(structure_, unit);
   validated_ = std::make_unique<ValidatedStorage>(settings, row_->size(), unit);
   validated_->locate = [this](uint64_t offset) {

@@ -81,8 +81,8 @@ class Reader {
   void enter(Section section, const Parameter& p) {
     constexpr const char* kNames[] = {"general parameters", "hosts", "SDs or FSDs", "WDs or FWDs", "RDs"};
     if (section < section_)
-      throw ParameterError(p.position, fmt::format("'{}' comes too late: expected {} before {}", p.keyword,
-                                                   kNames[unsigned(section)], kNames[unsigned(section_)]));
+      throw ParameterError(p.position, "'{}' comes too late: expected {} before {}", p.keyword, kNames[unsigned(section)],
+                           kNames[unsigned(section_)]);
     section_ = section;
   }
 
@@ -104,7 +104,7 @@ class Reader {
     } else if (same_word(k, "rd")) {
       run(s);
     } else if (same_word(k, "rg")) {
-      throw ParameterError(first.position, fmt::format("rg= is refused: {}", kReplay));
+      throw ParameterError(first.position, "rg= is refused: {}", kReplay);
     } else {
       for (const Parameter& p : s.parameters)
         attempt([&] { apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd="); });
@@ -125,7 +125,7 @@ class Reader {
     if (!fine) throw ParameterError(p.values[0].position, "expected a name of letters, digits, '_', '.' or '-'");
     for (const auto& other : others)
       if (same_word(other.name, name))
-        throw ParameterError(p.values[0].position, fmt::format("{} '{}' is defined twice, expected another name", what, name));
+        throw ParameterError(p.values[0].position, "{} '{}' is defined twice, expected another name", what, name);
     return name;
   }
 
@@ -194,7 +194,7 @@ class Reader {
       if (is_short_for(p, "threads") && !all_.general.concatenates)
         throw ParameterError(p.position, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
     }
-    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.position, fmt::format("wd={}: expected iorate= or skew=", w.name));
+    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.position, "wd={}: expected iorate= or skew=", w.name);
     if (is_default(first)) return void(workload_default_ = w);
     if (w.storages.empty())
       for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
@@ -275,7 +275,7 @@ class Reader {
     if (timed) attempt([&] { check_times(run); });
     if (!run.mount.empty() && !missing_ &&
         std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
-      throw ParameterError(run.position, fmt::format("rd={}: mount= has options for mount= of an hd=, expected one", run.name));
+      throw ParameterError(run.position, "rd={}: mount= has options for mount= of an hd=, expected one", run.name);
     if (!run.mount.empty()) hosts_.check_remount();
     if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {

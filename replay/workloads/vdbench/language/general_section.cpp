@@ -83,12 +83,12 @@ void set_misc(General& g, const Parameter& p) {
 void refuse(const Parameter& p, const char* word, const char* why) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
-      throw ParameterError(value.position, fmt::format("{} is refused: {}", word, why));
+      throw ParameterError(value.position, "{} is refused: {}", word, why);
 }
 
 // Takes a parameter that only the original supports, if its value turns it off.
 void only(const Parameter& p, const char* off, const char* why) {
-  if (!begins_word(off, single(p).text)) throw ParameterError(p.position, fmt::format("{}= is refused: {}", p.keyword, why));
+  if (!begins_word(off, single(p).text)) throw ParameterError(p.position, "{}= is refused: {}", p.keyword, why);
 }
 
 bool is_no(const Parameter& p) {

@@ -45,9 +45,8 @@ void apply(std::span<const Keyword<Settings>> table, Settings& settings, const P
       if ((same = same_word(name, parameter.keyword)) || (!found && is_short_for(parameter, name))) found = &*keyword;
   }
   if (!found)
-    throw ParameterError(parameter.position,
-                         fmt::format("'{}' is not known here, expected a parameter of {}", parameter.keyword, section));
-  if (!found->set) throw ParameterError(parameter.position, fmt::format("{}= is refused: {}", found->names, found->why));
+    throw ParameterError(parameter.position, "'{}' is not known here, expected a parameter of {}", parameter.keyword, section);
+  if (!found->set) throw ParameterError(parameter.position, "{}= is refused: {}", found->names, found->why);
   found->set(settings, parameter);
 }
 

@@ -30,7 +30,7 @@ class Mistakes {
   }
   size_t count() const { return lines_.size(); }
   void check() const {  // throws std::runtime_error with all lines, if there are any
-    if (!lines_.empty()) throw std::runtime_error(fmt::format("{}", fmt::join(lines_, "\n")));
+    if (!lines_.empty()) throw_error("{}", fmt::join(lines_, "\n"));
   }
 
  private:

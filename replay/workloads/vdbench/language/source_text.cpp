@@ -48,8 +48,7 @@ std::vector<Statement> StatementReader::read(const std::vector<SourceText>& text
   if (!pending_.characters.empty()) noting([&] { cut(); });
   for (const auto& its : substitutions_)
     noting([&] {
-      if (!used_[its.first])
-        throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", its.first, its.second, its.first));
+      if (!used_[its.first]) throw_error("{}={}: no parameter file has ${}", its.first, its.second, its.first);
     });
   return std::move(statements_);
 }
@@ -175,8 +174,8 @@ StatementReader::Text StatementReader::substitute(const std::shared_ptr<const st
       put(found->second, at);
     } else if (c == '$' && !quoted && !is_own_variable(name) && at > 0 &&
                (line[at - 1] == '=' || line[at - 1] == ',' || line[at - 1] == '(')) {
-      throw ParameterError({file, number, uint32_t(at + 1)},
-                           fmt::format("unknown variable ${}, expected {}=VALUE on the command line", name, name));
+      throw ParameterError({file, number, uint32_t(at + 1)}, "unknown variable ${}, expected {}=VALUE on the command line", name,
+                           name);
     } else {
       put(line.substr(at, end - at), at);
     }

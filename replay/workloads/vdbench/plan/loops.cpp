@@ -86,8 +86,8 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   const LoopTargets& targets = *std::ranges::find(kTargets, loop.name, &LoopTargets::loop);
   const bool files = !run.systems.empty();
   if (files ? !targets.of_files() : !targets.of_storages())
-    throw ParameterError(loop.position, fmt::format("{}= is for {}, expected a loop of {}", loop.name, files ? "SDs" : "FSDs",
-                                                    files ? "FSDs" : "SDs"));
+    throw ParameterError(loop.position, "{}= is for {}, expected a loop of {}", loop.name, files ? "SDs" : "FSDs",
+                         files ? "FSDs" : "SDs");
   const Number& n = loop.numbers[at];
   const std::string text = n.text + (n.percent && !n.text.ends_with('%') ? "%" : "");
   const Parameter value{

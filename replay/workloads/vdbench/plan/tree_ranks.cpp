@@ -117,10 +117,9 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
     if (at == part.tree.size()) continue;  // the tree is another rank's
     const std::string what = fmt::format("rd={}: fwd={}", run.name, work.workload.name);
     if (part.trees > work.workload.threads)
-      throw std::runtime_error(
-          fmt::format("{}: expected threads={} or more, because so many hosts have a tree of their own", what, part.trees));
+      throw_error("{}: expected threads={} or more, because so many hosts have a tree of their own", what, part.trees);
     if (work.workload.target && part_of(run, work, *work.workload.target, rank).tree != part.tree)
-      throw std::runtime_error(fmt::format("{}: expected an FSD and target= that the same hosts use", what));
+      throw_error("{}: expected an FSD and target= that the same hosts use", what);
     const Operation operation = work.workload.operation;
     FileDeal& its = dealt[w];
     const auto [known, first] = common.try_emplace(part.tree);
@@ -128,8 +127,8 @@ std::vector<FileDeal> TreeRanks::deal(const PlannedRun& run, const std::vector<s
     if (known->second) {
       its.files = its.threads = *known->second;
     } else if (part.tree.size() > 1 && (operation == Operation::mkdir || operation == Operation::rmdir)) {
-      throw std::runtime_error(fmt::format("{}: several hosts use its tree, expected no host= for operation={}", what,
-                                           kOperationNames[unsigned(operation)]));
+      throw_error("{}: several hosts use its tree, expected no host= for operation={}", what,
+                  kOperationNames[unsigned(operation)]);
     } else {
       its = {slice_of(with_threads(run, parts, part.tree), rank), slice_of(part.own, rank)};
     }

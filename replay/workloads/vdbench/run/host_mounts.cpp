@@ -17,7 +17,7 @@ namespace {
 
 void execute(const Host& host, const std::string& command) {
   if (const int status = system(command.c_str()))
-    throw std::runtime_error(fmt::format("hd={}: '{}' ended with status {}", host.name, command, WEXITSTATUS(status)));
+    throw_error("hd={}: '{}' ended with status {}", host.name, command, WEXITSTATUS(status));
 }
 
 // Unmounts the directory of a command that Hosts::check_remount() passed, if it is a mount.

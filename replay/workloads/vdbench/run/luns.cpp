@@ -44,14 +44,12 @@ bool is_below_dev(const std::string& lun) {
 
 void check_lun(const Storage& storage) {
   if (storage.lun.find('\\') != std::string::npos)
-    throw std::runtime_error(
-        fmt::format("lun={}; Lun requested on a non-windows system contains a backslash. Please correct", storage.lun));
+    throw_error("lun={}; Lun requested on a non-windows system contains a backslash. Please correct", storage.lun);
   if (is_below_dev(storage.lun) && access(local_path(storage.lun).c_str(), F_OK) != 0)
-    throw std::runtime_error(
-        fmt::format("Raw device 'sd={},lun={}' does not exist, or no permissions.", storage.name, storage.lun));
+    throw_error("Raw device 'sd={},lun={}' does not exist, or no permissions.", storage.name, storage.lun);
   const std::string directory = split_lun(storage.lun).first;
   if (directory.find(':') == std::string::npos && !is_block_device(storage.lun) && !std::filesystem::exists(directory))
-    throw std::runtime_error(fmt::format("sd={}: {}: the directory {} does not exist", storage.name, storage.lun, directory));
+    throw_error("sd={}: {}: the directory {} does not exist", storage.name, storage.lun, directory);
 }
 
 }  // namespace fsr::vdbench

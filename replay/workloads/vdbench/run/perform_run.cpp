@@ -201,15 +201,15 @@ void run_line(const std::string& line, Reports& reports) {
     while (output.ends_with('\n')) output.pop_back();
     reports.note(output);
   }
-  if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
+  if (const int status = pclose(out)) throw_error("'{}' ended with status {}", line, status >> 8);
 }
 
 }  // namespace
 
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports) {
   if (errors.waited() && !errors.too_many())
-    throw std::runtime_error(fmt::format("{}: {} errors, and none for the {} seconds of data_errors=: see errorlog.html", after,
-                                         errors.count(), general.error_wait));
+    throw_error("{}: {} errors, and none for the {} seconds of data_errors=: see errorlog.html", after, errors.count(),
+                general.error_wait);
   if (!errors.too_many()) return;
   if (!general.error_command.empty()) {
     const ErrorLocation& first = errors.first();
@@ -225,8 +225,7 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
       reports.note(e.what());
     }
   }
-  throw std::runtime_error(
-      fmt::format("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count()));
+  throw_error("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count());
 }
 
 void end_validation(const RunRecord& record, const General& general, const std::atomic<int>& stop, Reports& reports) {
@@ -238,7 +237,7 @@ void end_validation(const RunRecord& record, const General& general, const std::
   auto transfers = [](const FileWork& work) { return work.workload.operation <= Operation::write; };
   const bool expected = std::ranges::any_of(run.raw_works, checks) || std::ranges::any_of(run.file_works, transfers);
   if (record.checked == 0 && expected && !run.formats && stop.load() == 0)
-    throw std::runtime_error(fmt::format("rd={}: No read validations done during a Data Validation run", run.name));
+    throw_error("rd={}: No read validations done during a Data Validation run", run.name);
 }
 
 void run_commands(const Commands& commands, Reports& reports) {

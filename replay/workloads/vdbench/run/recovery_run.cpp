@@ -31,8 +31,8 @@ class StorageSource final : public RecoverySource {
     op.length = op.result = length;
     const Outcome& outcome = session_.perform(op);
     if (outcome.error || outcome.data.size() != length)
-      throw std::runtime_error(fmt::format("sd={}: recovery can't read {} bytes at {}: {}", storage_.validated->name, length,
-                                           offset, outcome.error ? strerror(outcome.error) : "the file is too short"));
+      throw_error("sd={}: recovery can't read {} bytes at {}: {}", storage_.validated->name, length, offset,
+                  outcome.error ? strerror(outcome.error) : "the file is too short");
     return outcome.data;
   }
 
@@ -74,8 +74,8 @@ class TreeSource final : public RecoverySource {
     open_.reset();
   }
   [[noreturn]] void failed(const char* what, uint32_t file, int error) const {
-    throw std::runtime_error(fmt::format("anchor={}: recovery can't {} {}: {}", anchor_.name(), what,
-                                         anchor_.structure().file_path(file), strerror(error)));
+    throw_error("anchor={}: recovery can't {} {}: {}", anchor_.name(), what, anchor_.structure().file_path(file),
+                strerror(error));
   }
 
   Anchor& anchor_;

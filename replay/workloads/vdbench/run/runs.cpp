@@ -36,14 +36,11 @@ void Runs::make_journal(ValidatedStorage& storage, const std::string& directory,
 
 void Runs::check_owner(const char* kind, const std::string& name) {
   if (name.size() > kOwnerSize)
-    throw std::runtime_error(
-        fmt::format("{}={}: expected a name of at most {} letters for data validation", kind, name, kOwnerSize));
+    throw_error("{}={}: expected a name of at most {} letters for data validation", kind, name, kOwnerSize);
 }
 
 void Runs::check_unit(const std::string& what, const RecoveredKeys& keys, uint64_t unit) {
-  if (unit % keys.unit)
-    throw std::runtime_error(
-        fmt::format("{}: the journal has blocks of {} bytes, expected a divisor of {}", what, keys.unit, unit));
+  if (unit % keys.unit) throw_error("{}: the journal has blocks of {} bytes, expected a divisor of {}", what, keys.unit, unit);
 }
 
 void Runs::recover() {

@@ -31,15 +31,13 @@ void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
     for (const FileWork& work : run.file_works) {
       const FileSystem& system = run.systems[work.system];
       if (work.workload.operation == Operation::copy)
-        throw std::runtime_error(
-            fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
+        throw_error("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name);
       check_owner("fsd", first_with(system.anchor).name);
       uint64_t& unit = units_[system.anchor];
       for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
       for (const auto& [bytes, share] : system.sizes)
         if (unit % kSector || bytes % kSector)
-          throw std::runtime_error(fmt::format(
-              "fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name));
+          throw_error("fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name);
     }
 }
 
@@ -64,8 +62,7 @@ void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
         known = true;
       }
     if (!known)
-      throw std::runtime_error(fmt::format(
-          "fsd={}: the journal belongs to another tree, expected that tree's depth, width, files and sizes", first.name));
+      throw_error("fsd={}: the journal belongs to another tree, expected that tree's depth, width, files and sizes", first.name);
     const Structure structure(found.system);
     uint64_t expected = unit;
     for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));

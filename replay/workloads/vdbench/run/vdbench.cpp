@@ -218,8 +218,8 @@ class VdbenchProgram {
     for (const RawWork& work : run.raw_works) own += work.rate;
     if (run.rate.kind == Rate::fixed && own >= run.rate.value &&
         std::ranges::any_of(run.raw_works, [](const RawWork& work) { return work.rate == 0; }))
-      throw std::runtime_error(fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own",
-                                           run.name, run.rate.value, own));
+      throw_error("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, run.rate.value,
+                  own);
   }
 
   // Returns on all ranks what the root knows.
@@ -235,9 +235,8 @@ class VdbenchProgram {
     if (limit == 0 || record.run->formats) return;
     const double worst = root_value(worst_skew(record));
     if (worst > limit)
-      throw std::runtime_error(
-          fmt::format("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
-                      record.run->name, worst, limit));
+      throw_error("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
+                  record.run->name, worst, limit);
   }
 
   // Runs the points of a curve, whose rates are shares of the measured highest rate.

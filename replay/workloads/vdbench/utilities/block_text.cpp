@@ -34,11 +34,10 @@ std::string sector_state_text(const char* sector, uint64_t lba) {
 
 std::string block_text(const std::string& file, uint64_t lba, uint64_t length) {
   if (length == 0 || length % kSector || lba % kSector)
-    throw std::runtime_error(fmt::format("{}: expected an LBA in bytes and a size that are multiples of {}", file, kSector));
+    throw_error("{}: expected an LBA in bytes and a size that are multiples of {}", file, kSector);
   Input input(file);
   const std::string_view block = input.read(lba, length);
-  if (block.size() < length)
-    throw std::runtime_error(fmt::format("{}: ends at byte {}, expected {}", file, lba + block.size(), lba + length));
+  if (block.size() < length) throw_error("{}: ends at byte {}, expected {}", file, lba + block.size(), lba + length);
   std::string text;
   for (uint64_t at = 0; at < length; at += kSector)
     text += fmt::format("sector at byte {} ({:#x}): {}\n", lba + at, lba + at, sector_state_text(block.data() + at, lba + at)) +
