@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "vdbench_checked.hpp"
 #include "workloads/vdbench/files/structure.hpp"
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 
 using namespace fsr::vdbench;

@@ -5,12 +5,9 @@
 
 #include <algorithm>
 
-#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/hosts.hpp"
-#include "workloads/vdbench/language/numbered_names.hpp"
-#include "workloads/vdbench/language/section_tables.hpp"
-#include "workloads/vdbench/language/sections.hpp"
-#include "workloads/vdbench/language/storage_sets.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 
 namespace fsr::vdbench {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 

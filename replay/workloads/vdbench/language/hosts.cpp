@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "workloads/vdbench/language/keyword.hpp"
-#include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 
 namespace fsr::vdbench {
 

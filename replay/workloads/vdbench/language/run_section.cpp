@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 

@@ -2,7 +2,7 @@
 // SDs and WDs: raw devices and large files, and the operations on them.
 #include <fmt/format.h>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "workloads/vdbench/files/file_thread.hpp"
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 
 namespace fsr::vdbench {
 

@@ -15,9 +15,8 @@
 #include <utility>
 
 #include "workloads/vdbench/files/structure.hpp"
-#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 #include "workloads/vdbench/language/values.hpp"
 #include "workloads/vdbench/plan/tree_ranks.hpp"
 #include "workloads/vdbench/run/luns.hpp"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
