@@ -14,7 +14,6 @@
 
 #include "op.hpp"
 #include "util/random.hpp"
-#include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/validate/validator.hpp"

@@ -5,7 +5,7 @@
 
 #include "util/clock_ns.hpp"
 #include "workloads/vdbench/files/file_thread.hpp"
-#include "workloads/vdbench/files/lookups.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 

@@ -3,14 +3,21 @@
 // target are reported and counted.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/task.hpp"
 #include "threads/sim_context.hpp"
+#include "workloads/vdbench/files/anchor.hpp"
 #include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
 
 namespace fsr::vdbench {
+
+// Make the target know an existing directory or file, and all directories above it. It does not know those that another rank or
+// an earlier program has made. Return 0 or an errno.
+Task look_up_directory(SimContext& sim, Anchor& anchor, uint64_t directory);
+Task look_up_file(SimContext& sim, Anchor& anchor, uint32_t file);
 
 class TreeThread : public SimThread {
  public:

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "workloads/vdbench/language/hosts.hpp"
-#include "workloads/vdbench/plan/loops.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
 namespace fsr::vdbench {

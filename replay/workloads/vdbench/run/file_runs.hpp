@@ -11,7 +11,7 @@
 
 #include "workloads/vdbench/files/file_context.hpp"
 #include "workloads/vdbench/files/tree_threads.hpp"
-#include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {

@@ -18,7 +18,7 @@
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/language/statements.hpp"
 #include "workloads/vdbench/language/values.hpp"
-#include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/run/luns.hpp"
 
 namespace fsr::vdbench {
