@@ -115,7 +115,7 @@ std::string storage_gibibytes(const Place& p) {
 }
 
 const Column kNames[] = {
-    {"Run", "Name of run from RD=", [](const Place& p) { return p.record.run->run->name; }},
+    {"Run", "Name of run from RD=", [](const Place& p) { return p.record.run->name; }},
     {"Interval", "Reporting interval number", [](const Place& p) { return p.line.label; }},
 };
 
@@ -199,9 +199,10 @@ std::vector<Column> columns_of_files(bool latest) {
   add_operation(Operation::write);
   if (!latest) add_megabytes();
   if (!latest) all.push_back(size);
-  const Operation end = latest ? Operation::copy : Operation(kOperations);
-  for (Operation operation = Operation::mkdir; operation != end; operation = Operation(unsigned(operation) + 1))
-    add_operation(operation);
+  using enum Operation;
+  for (const Operation operation : {mkdir, rmdir, create, Operation::open, Operation::close, Operation::remove, getattr, setattr,
+                                    Operation::access, copy, move})
+    if (!latest || (operation != copy && operation != move)) add_operation(operation);
   return all;
 }
 
