@@ -45,10 +45,7 @@ struct OpenFlags {
 };
 OpenFlags open_flags(const Parameter& parameter);
 
-// Shell commands before or after runs.
-struct Commands {
-  std::vector<std::string> lines;
-};
+using Commands = std::vector<std::string>;         // shell commands before or after runs
 Commands commands_of(const Parameter& parameter);  // without the words for the destination of their output and for the host
 
 // Settings of data validation.

@@ -79,7 +79,7 @@ Commands commands_of(const Parameter& parameter) {
   for (const Value& value : parameter.values) {
     const bool where = value.text.size() >= 3 && std::any_of(std::begin(kWhere), std::end(kWhere),
                                                              [&](const char* word) { return begins_word(word, value.text); });
-    if (!where && !same_word(value.text, "master") && !same_word(value.text, "slave")) commands.lines.push_back(value.text);
+    if (!where && !same_word(value.text, "master") && !same_word(value.text, "slave")) commands.push_back(value.text);
   }
   return commands;
 }

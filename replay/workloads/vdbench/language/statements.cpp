@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/language/statements.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -65,10 +67,9 @@ std::string numbered(const std::string& mask, uint64_t n) {
   const size_t end = percent == std::string::npos ? percent : mask.find_first_not_of("0123456789", percent + 1);
   if (end != std::string::npos && mask[end] == 'd' && end - percent <= 3) {
     const std::string digits = mask.substr(percent + 1, end - percent - 1);
-    const std::string number = std::to_string(n);
     const size_t width = digits.empty() ? 0 : size_t(std::stoul(digits));
-    const std::string padding(width > number.size() ? width - number.size() : 0, digits.starts_with('0') ? '0' : ' ');
-    return mask.substr(0, percent) + padding + number + mask.substr(end + 1);
+    const std::string number = digits.starts_with('0') ? fmt::format("{:0{}}", n, width) : fmt::format("{:{}}", n, width);
+    return mask.substr(0, percent) + number + mask.substr(end + 1);
   }
   return mask + std::to_string(n);
 }

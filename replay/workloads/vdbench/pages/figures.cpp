@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 

@@ -9,6 +9,7 @@
 
 #include "measure/cpu_use.hpp"
 #include "measure/tally.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
 namespace fsr::vdbench {
@@ -41,11 +42,13 @@ struct RunLine {
   std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
-// Totals of one rank's part in a run, formats included.
+// Totals of one rank's part in a run, formats included. Plain numbers, which ranks send as they are.
 struct RankTotals {
   double seconds = 0;  // until its threads had ended
-  uint64_t operations = 0, failed = 0, bytes = 0;
+  uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
   uint64_t threads = 0, read = 0, written = 0;  // bytes
+  uint64_t checked = 0, wrong = 0;              // checked: blocks of data validation; wrong: of these
+  Events events{};
 };
 struct RankLine : RankTotals {
   unsigned rank = 0;

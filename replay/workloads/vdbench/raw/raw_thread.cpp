@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "util/random.hpp"
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of SDs: block devices, files, and files on any target.
+// What SDs and mount= of hosts name on a machine.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "workloads/vdbench/language/settings.hpp"
 
 namespace fsr::vdbench {
 
+// The names of SDs: block devices, files, and files on any target.
 // Splits "nfs://host/export/big?port=1" into the target "nfs://host/export?port=1" and the name "big".
 std::pair<std::string, std::string> split_lun(const std::string& lun);
 bool is_block_device(const std::string& lun);
@@ -18,5 +21,11 @@ bool is_below_dev(const std::string& lun);
 // Refuses a device that does not exist, because a file of this name would be in memory, and a directory that does not exist.
 // Changes nothing. Throws std::runtime_error.
 void check_lun(const Storage& storage);
+
+// Runs the commands of mount= of hosts.
+// Mounts what `own`, the number of this rank's host, asks for; none: what all hosts ask for. Makes the mount point of a
+// "mount [OPTIONS] DEVICE DIRECTORY", as 5.04 does. `options`: what mount= of an RD has: all are unmounted first, in reverse, and
+// these replace the command's own options, which "reset" keeps. Empty: the commands run as they are. Throws std::runtime_error.
+void mount_on_host(const std::vector<Host>& hosts, std::optional<size_t> own, const std::string& options);
 
 }  // namespace fsr::vdbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/run/perform_run.hpp"
+#include "workloads/vdbench/run/runs.hpp"
 
 #include <fmt/format.h>
 
@@ -241,7 +241,7 @@ void end_validation(const RunRecord& record, const General& general, const std::
 }
 
 void run_commands(const Commands& commands, Reports& reports) {
-  for (const std::string& line : commands.lines) run_line(replaced(line, {{"$output", reports.directory()}}), reports);
+  for (const std::string& line : commands) run_line(replaced(line, {{"$output", reports.directory()}}), reports);
 }
 
 }  // namespace fsr::vdbench

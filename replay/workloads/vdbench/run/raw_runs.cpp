@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/run/recovery_run.hpp"
+#include "workloads/vdbench/run/recovery.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {

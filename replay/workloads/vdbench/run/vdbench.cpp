@@ -18,7 +18,7 @@
 #include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/pages/run_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
-#include "workloads/vdbench/run/host_mounts.hpp"
+#include "workloads/vdbench/run/luns.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -169,7 +169,7 @@ class VdbenchProgram {
 
   // Runs commands on the root, while the other ranks wait.
   void commands(const Commands& commands, Reports& reports) {
-    if (commands.lines.empty()) return;
+    if (commands.empty()) return;
     cluster_.on_all([&] {
       ranks_.work([&] {
         if (cluster_.root()) run_commands(commands, reports);
