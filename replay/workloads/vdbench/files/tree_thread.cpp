@@ -61,6 +61,7 @@ Task TreeThread::open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_r
   if (error == 0) error = (co_await sim.perform(op, row(Operation::open))).error;
   if (error) {
     failed(makes ? "create" : "open", anchor, anchor.structure().file_path(file), error);
+    anchor.release(file);
     co_return error;
   }
   ++events_[for_read ? kReadOpens : kWriteOpens];
@@ -90,6 +91,11 @@ void TreeThread::failed(const std::string& what, Anchor& anchor, const std::stri
       fmt::format("{} fsd anchor={} file={} operation={}: {}", is_format_ ? "format" : "fwd=" + settings().name, anchor.name(),
                   path, what, strerror(error)),
       {anchor.name() + "/" + path, lba, size, error});
+}
+
+void TreeThread::failed_transfer(const Op& op, Anchor& anchor, uint32_t file, int error) {
+  failed(fmt::format("{} lba={} size={}", op.kind == OpKind::read ? "read" : "write", op.offset, op.length), anchor,
+         anchor.structure().file_path(file), error, op.offset, op.length);
 }
 
 // Returns an errno, EIO for a short transfer, or Validator::kOver.

@@ -78,8 +78,8 @@ class TreeThread : public SimThread {
   // `context` must outlive this. `number`: number of the thread in the run. `is_format`: errors are those of a format.
   TreeThread(WorkContext& context, unsigned number, bool is_format = false);
 
-  // Each Task returns 0 or an errno. The thread must have claimed the file, which close() releases. `due`: due time of the
-  // operation; 0: when it is issued.
+  // Each Task returns 0 or an errno. The thread must have claimed the file, which close() and a failed open() release. `due`: due
+  // time of the operation; 0: when it is issued.
   Task open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open);
   Task close(SimContext& sim, Anchor& anchor, Open& open);
   Task transfer_some(SimContext& sim, const Op& op, uint32_t file, int64_t due);
@@ -87,6 +87,7 @@ class TreeThread : public SimThread {
 
   Row row(Operation operation) const { return row_of(context_.number, operation); }
   const FileWorkload& settings() const { return context_.work.workload; }
+  void failed_transfer(const Op& op, Anchor& anchor, uint32_t file, int error);
   void failed(const std::string& what, Anchor& anchor, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
 
   WorkContext& context_;

@@ -135,18 +135,14 @@ Task FormatThread::make_file(SimContext& sim, uint32_t file) {
   const int64_t from = sim.now();
   Open opened;
   anchor_.claim(file, true);  // no other thread has this file
-  if (co_await open(sim, anchor_, file, false, true, &opened)) {
-    anchor_.release(file);
-    co_return 0;
-  }
+  if (co_await open(sim, anchor_, file, false, true, &opened)) co_return 0;
   for (uint64_t offset = its.current / unit * unit; offset < size && !sim.ended();) {
     const uint64_t length = std::min(unit, size - offset);
     const Op write{.kind = OpKind::write, .object = its.object, .handle = opened.handle, .offset = offset, .length = length};
     const int error = co_await transfer_some(sim, write, file, 0);
     if (error == Validator::kOver) break;
     if (error) {
-      failed(fmt::format("write lba={} size={}", offset, length), anchor_, anchor_.structure().file_path(file), error, offset,
-             length);
+      failed_transfer(write, anchor_, file, error);
       break;
     }
     anchor_.resized(file, offset += length);
