@@ -21,7 +21,6 @@
 
 namespace fsr::vdbench {
 
-// State that the threads of a run share, and state that the threads of one work share.
 // Rows of the tally: kOperations rows for each work.
 inline Row row_of(unsigned work, Operation operation) { return work * kOperations + unsigned(operation); }
 
@@ -30,6 +29,7 @@ struct Expectations {
   bool creates = false, deletes = false, makes_directories = false, removes_directories = false;
 };
 
+// State that the threads of a run share.
 struct RunContext {
   Pace& pace;
   ErrorLog& errors;
@@ -40,6 +40,7 @@ struct RunContext {
   ValidatedRun& checks;
 };
 
+// State that the threads of one work share.
 struct WorkContext {
   RunContext& run;
   const FileWork& work;

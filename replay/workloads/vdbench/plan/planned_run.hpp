@@ -78,8 +78,7 @@ PlannedRun at_percentage(PlannedRun run, double observed);
 // Returns one line for each run, for -s.
 std::string simulate(const std::vector<PlannedRun>& runs);
 
-// Rounds of nested loops, the first of which is the outermost, and the settings of each round.
-// Calls `act` for each round. `at`: index of each loop's value.
+// Calls `act` for each round of nested loops, the first of which is the outermost. `at`: index of each loop's value.
 void each_round(const std::vector<Loop>& loops, const std::function<void(const std::vector<size_t>& at)>& act);
 // Returns "xfersize=4k threads=1", or "None" without loops.
 std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>& at);

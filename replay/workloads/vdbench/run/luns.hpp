@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SDs and mount= of hosts name on a machine.
+// The names of SDs: block devices, files, and files on any target. Also the commands of mount= of hosts.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,6 @@
 
 namespace fsr::vdbench {
 
-// The names of SDs: block devices, files, and files on any target.
 // Splits "nfs://host/export/big?port=1" into the target "nfs://host/export?port=1" and the name "big".
 std::pair<std::string, std::string> split_lun(const std::string& lun);
 bool is_block_device(const std::string& lun);
@@ -22,7 +21,6 @@ bool is_below_dev(const std::string& lun);
 // Changes nothing. Throws std::runtime_error.
 void check_lun(const Storage& storage);
 
-// Runs the commands of mount= of hosts.
 // Mounts what `own`, the number of this rank's host, asks for; none: what all hosts ask for. Makes the mount point of a
 // "mount [OPTIONS] DEVICE DIRECTORY", as 5.04 does. `options`: what mount= of an RD has: all are unmounted first, in reverse, and
 // these replace the command's own options, which "reset" keeps. Empty: the commands run as they are. Throws std::runtime_error.

@@ -74,46 +74,4 @@ PaceOptions Runs::pace_of(const PlannedRun& run) const {
   return options;
 }
 
-RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
-  ++runs_;
-  const std::vector<RankSlice> dealt = prepare(run);
-  Pace pace(shares_of(run, dealt), pace_of(run));
-  std::atomic<bool> over = false;
-  RankMessages messages(ranks_, over, stop_, makers(run));
-  auto note_error = [this](const std::string& line, const ErrorLocation& location) {
-    reports_.error(line);
-    failed_at(location);
-  };
-  ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
-  ValidatedRun validation{.name = run.name, .rank = ranks_.cluster().rank()};
-  const std::unique_ptr<Threads> threads = make_threads(run, {dealt, pace, errors, validation, messages});
-  const std::vector<ValidatedStorage*> storages = validated(&run);
-  for (ValidatedStorage* storage : storages)
-    if (storage->journal) storage->journal->begin_run(run.name, validation.rank);
-  RunOutcome performed = vdbench::perform(runner_, threads->parts, run, reports_, messages,
-                                          {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
-  after_threads(run, errors);
-  performed.own.errors = errors.count();
-  performed.own.events = threads->events();
-  performed.own.wrong_blocks = validation.bad.lines();
-  performed.own.checked = validation.checked;
-  performed.own.wrong = validation.wrong;
-  messages.gather(performed.own, performed.record);
-  errors_ += performed.record.errors;
-  *ends_all = performed.ends_all;
-  reports_.end(performed.record);
-  messages.check([&] {
-    if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
-  });
-  for (ValidatedStorage* storage : storages) storage->save_keys();
-  messages.check([&] {
-    if (!ranks_.cluster().root()) return;
-    end_validation(performed.record, definitions_.general, stop_, reports_);
-    end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
-  });
-  after(run);
-  return std::move(performed.record);
-}
-
 }  // namespace fsr::vdbench

@@ -23,26 +23,8 @@
 
 namespace fsr::vdbench {
 
-struct RunControl {
-  const std::atomic<int>* stop = nullptr;
-  std::atomic<bool>* over = nullptr;  // set by threads that end the run, and at a limit
-  std::string monitor;                // file in which "end_rd" and "end_vdbench" are looked for
-  ErrorLog* errors = nullptr;         // not null
-  double size = 0;                    // bytes of all SDs of the run, as unit of maxdata=
-};
-
 ErrorLimits limits_of(const General& general);
 
-// End of one rank's part of a run.
-struct RunOutcome {
-  RunRecord record;  // merged from all ranks; only set on the root
-  RankPart own;
-  bool ends_all = false;  // the monitor's file contains "end_vdbench"; only on the root
-  std::string failure;    // no other run is possible: a thread threw an exception or did not end; empty: none
-};
-// Executes the run on all ranks, and reports it on the root.
-RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                   RankMessages& messages, const RunControl& options);
 // Runs commands by the shell, one after the other. Replaces $output in them. Their output goes to the log. Throws
 // std::runtime_error if one fails.
 void run_commands(const Commands& commands, Reports& reports);
