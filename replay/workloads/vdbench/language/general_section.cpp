@@ -140,19 +140,6 @@ void set_journal(General& g, const Parameter& p) {
   set_words(g.validation, p, kWords);
 }
 
-}  // namespace
-
-Repeats repeats(const Value& value) {
-  std::string digits = value.text;
-  const char unit = digits.empty() ? ' ' : digits.back();
-  const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
-  if (seconds) digits.pop_back();
-  const uint64_t n = whole(Value{digits, value.position}, 1, 1'000'000);
-  return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
-}
-
-namespace {
-
 void set_dedup_unit(General& g, const Parameter& p) {
   g.content.unit = whole(p, 512, 1 << 30);
   if (g.content.unit % 512) throw ParameterError(p.values[0].position, "expected a multiple of 512");
@@ -266,6 +253,15 @@ const Keyword<General> kGeneral[] = {
 };
 
 }  // namespace
+
+Repeats repeats(const Value& value) {
+  std::string digits = value.text;
+  const char unit = digits.empty() ? ' ' : digits.back();
+  const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+  if (seconds) digits.pop_back();
+  const uint64_t n = whole(Value{digits, value.position}, 1, 1'000'000);
+  return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
+}
 
 std::span<const Keyword<General>> general_keywords() { return kGeneral; }
 

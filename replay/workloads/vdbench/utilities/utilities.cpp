@@ -61,10 +61,6 @@ class Input {
   std::string data_;
 };
 
-}  // namespace
-
-namespace {
-
 std::string sector_state_text(const char* sector, uint64_t lba) {
   SectorMark mark;
   const SectorState state = look_at_sector(sector, {.offset = lba}, &mark);
