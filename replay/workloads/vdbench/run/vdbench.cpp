@@ -184,7 +184,13 @@ class VdbenchProgram {
     return !stopped_ && !ends_all_;
   }
 
-  bool of_root(bool known) { return !cluster_.broadcast(known ? "y" : "").empty(); }
+  // Returns on all ranks what the root knows.
+  template <class T>
+  T of_root(T known) {
+    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&known), sizeof known});
+    memcpy(&known, from_root.data(), sizeof known);
+    return known;
+  }
 
   void all_rounds(Reports& reports) {
     const int64_t end = clock_.now() + plan_.repeats.seconds * kSecond;
@@ -206,7 +212,7 @@ class VdbenchProgram {
     if (!planned.formats) commands(planned.run->start, reports);
     remount(planned);
     const RunRecord record = runs_->perform(planned, &ends_all_);
-    if (!planned.formats) achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
+    if (!planned.formats) achieved_ = of_root(rate(record.average.all.requested, record.average.seconds));
     check_skew(record);
     if (planned.rate.kind == Rate::curve) curve(record);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
@@ -222,18 +228,11 @@ class VdbenchProgram {
                   own);
   }
 
-  // Returns on all ranks what the root knows.
-  double root_value(double known) {
-    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&known), sizeof known});
-    memcpy(&known, from_root.data(), sizeof known);
-    return known;
-  }
-
   // Ends everything if a workload missed its share by more than abort_failed_skew=.
   void check_skew(const RunRecord& record) {
     const double limit = plan_.all.general.skew_limit;
     if (limit == 0 || record.run->formats) return;
-    const double worst = root_value(worst_skew(record));
+    const double worst = of_root(worst_skew(record));
     if (worst > limit)
       throw_error("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
                   record.run->name, worst, limit);

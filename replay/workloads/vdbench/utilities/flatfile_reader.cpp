@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/flatfile_reader.hpp"
+#include "workloads/vdbench/utilities/utilities.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
