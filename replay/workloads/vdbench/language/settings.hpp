@@ -93,7 +93,7 @@ struct Host {
   std::vector<std::string> mounts;  // shell commands, run on the host before anything is opened
 };
 
-// What all of sd=, wd=, fsd=, fwd= and rd= have.
+// Members that sd=, wd=, fsd=, fwd= and rd= have in common.
 struct Definition {
   std::string name;
   SourcePosition position;

@@ -20,7 +20,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-// What ends a run before its time.
+// Limits that end a run before its time.
 struct RunLimits {
   std::atomic<bool>& over;     // set at a limit
   const std::string& monitor;  // file in which "end_rd" and "end_vdbench" are looked for
