@@ -219,10 +219,10 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   o.program.command = command_text(words);
   o.cluster.stop = &stop;
   return on_ranks(o.cluster, command_text(o.program.files) + "\n" + o.program.text.value_or(""), [&](Cluster& cluster) {
-    std::unique_ptr<VdbenchDatabase> database;
+    std::unique_ptr<vdbench::RunPage> database;
     cluster.on_all([&] {
       if (o.results.empty() || o.program.simulate || !cluster.root()) return;
-      database = std::make_unique<VdbenchDatabase>(o.results, own_origin(name), command_text(o.program.files));
+      database = vdbench_database(o.results, own_origin(name), command_text(o.program.files));
       o.program.results = database.get();
     });
     return vdbench::run_vdbench(o.program, cluster, stop);

@@ -12,7 +12,6 @@
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/language/values.hpp"
-#include "workloads/vdbench/pages/flatfile_reader.hpp"
 #include "workloads/vdbench/utilities/utilities.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
 

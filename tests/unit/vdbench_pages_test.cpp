@@ -104,7 +104,7 @@ TEST_CASE("vdbench's average has the deviation and the highest of its intervals'
 TEST_CASE("vdbench's lines of SDs have the columns of the version that is chosen") {
   Asked asked(100);
   const Figures figures = line(asked.run, 100, 2'000'000).all;
-  auto shown = [&](Layout layout) { return raw_columns(layout)->part_line("sd1", figures, 1); };
+  auto shown = [&](Layout layout) { return make_columns({PlannedRun()}, layout)->part_line("sd1", figures, 1); };
   REQUIRE(shown(Layout::v50407) ==
           "sd1                100.0     0.39    4096 100.00    2.000    2.000    0.000     2.00     0.00    0.000    0.2 \n");
   REQUIRE(shown(Layout::v50406) ==

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "vdbench_checked.hpp"
 #include "workloads/vdbench/files/structure.hpp"
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 
 using namespace fsr::vdbench;
@@ -36,8 +36,8 @@ TEST_CASE("vdbench takes an ambiguous abbreviation for the keyword of version 5.
   REQUIRE(all.workloads[0].stride->second == 1 << 20);
   REQUIRE(all.runs[0].loops.at(0).name == std::string("xfersize"));
   REQUIRE(all.runs[0].stop_curve == 5);
-  REQUIRE(all.runs[0].start.lines == std::vector<std::string>{"a"});
-  REQUIRE(all.runs[0].end.lines == std::vector<std::string>{"b"});
+  REQUIRE(all.runs[0].start == std::vector<std::string>{"a"});
+  REQUIRE(all.runs[0].end == std::vector<std::string>{"b"});
   REQUIRE(read(kFsd + "fwd=fwd1,fsd=fsd1,op=getattr,readpct=30\n" + kFileRd).file_workloads[0].operation == Operation::getattr);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("vdbench's parser reads all forms of values") {
   REQUIRE(!all.general.validation.journal);
   REQUIRE(all.general.histogram == std::vector<int64_t>{100'000, 120'000, 140'000, 160'000, 180'000, 200'000, 1'000'000});
   REQUIRE(all.general.content.compression == 2);
-  REQUIRE(all.general.start.lines == std::vector<std::string>{"a"});
+  REQUIRE(all.general.start == std::vector<std::string>{"a"});
   REQUIRE(all.systems[0].anchor == "/d");
   REQUIRE(all.file_workloads[0].transfers.only() == 1000);
   REQUIRE(!all.runs[0].format.any());

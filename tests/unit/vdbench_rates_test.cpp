@@ -10,7 +10,7 @@
 #include "slow_target.hpp"
 #include "threads/thread_runner.hpp"
 #include "util/clock_ns.hpp"
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 #include "workloads/vdbench/raw/raw_thread.hpp"
 
 using namespace fsr;

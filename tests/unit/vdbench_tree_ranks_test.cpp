@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "catch.hpp"
-#include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 
 using namespace fsr::vdbench;
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "workloads/vdbench/run/recovery.hpp"
 #include "workloads/vdbench/validate/bad_blocks.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
-#include "workloads/vdbench/validate/recovery.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 using namespace fsr::vdbench;

@@ -95,6 +95,12 @@ def on_localhost():
     os.link("one", "two")
     done = vdbench("luns", hds(["localhost"] * 2) + "sd=sd1,size=1m,host=hd1,lun=one,host=hd2,lun=two\n" + WDS + "rd=r,wd=w,iorate=max,elapsed=60\n", "--ranks", "2")
     case("an SD whose name differs by host", done.returncode == 0, done)
+    wrong = "sd=sd1,host=hd1,lun=absent/disk,size=1m\nsd=sd2,host=hd2,lun=/dev/absent,size=1m\nwd=odd,xfersize=none\n"
+    done = vdbench("wrong", hds(["localhost"] * 2) + wrong + WDS + RDS, "--ranks", "2")
+    told = re.sub(r"rank (\d) \(.*?\): ", r"\1 ", done.stderr).splitlines()
+    case("what each rank finds wrong is told together, and once what both find", done.returncode == 2 and len(told) == 3 and
+         [part in line for part, line in zip((": 0 wrong.vdb:5:", "sd=sd1: absent/disk: the directory absent does not exist",
+                                              "1 Raw device 'sd=sd2,lun=/dev/absent' does not exist"), told)] == [True] * 3, done)
     done = vdbench("mounts", "hd=hd1,system=localhost,mount=\"touch mounted\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS)
     case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
     done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")

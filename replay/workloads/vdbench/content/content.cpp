@@ -43,14 +43,11 @@ Content::Content(const ContentSettings& s, const std::string& owner, uint64_t si
   }
   once_share_ = (units / s.dedup - sets) / std::max(1.0, units - double(hot_units));
   if (once_share_ < 0)
-    throw std::runtime_error(
-        fmt::format("{}: {:.0f} sets in {:.0f} units of {} bytes, expected at most {:.0f} for dedupratio={:g}", owner, sets,
-                    units, unit_, std::floor(units / s.dedup), s.dedup));
-  if (double(hot_sets) >= sets)
-    throw std::runtime_error(fmt::format("{}: {} hot sets, expected fewer than all {:.0f} sets", owner, hot_sets, sets));
+    throw_error("{}: {:.0f} sets in {:.0f} units of {} bytes, expected at most {:.0f} for dedupratio={:g}", owner, sets, units,
+                unit_, std::floor(units / s.dedup), s.dedup);
+  if (double(hot_sets) >= sets) throw_error("{}: {} hot sets, expected fewer than all {:.0f} sets", owner, hot_sets, sets);
   if (once_share_ > 1)
-    throw std::runtime_error(fmt::format("{}: {} units in hot sets leave too few others of {:.0f} for dedupratio={:g}", owner,
-                                         hot_units, units, s.dedup));
+    throw_error("{}: {} units in hot sets leave too few others of {:.0f} for dedupratio={:g}", owner, hot_units, units, s.dedup);
   sets_ = uint64_t(sets) - hot_sets;
   if (flips_ != ContentSettings::Flips::none) flipped_ = std::make_unique<std::atomic<bool>[]>(units_);
 }

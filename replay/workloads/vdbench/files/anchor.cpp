@@ -21,9 +21,7 @@ Anchor::Anchor(std::string name, const FileSystem& settings, unsigned target_ind
 
 void Anchor::validate(const FileSystem& settings, uint64_t unit) {
   for (uint64_t file = 0; file < structure_.files(); ++file) unit = std::gcd(unit, structure_.size_of(file));
-  if (unit % kSector)
-    throw std::runtime_error(
-        fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
+  if (unit % kSector) throw_error("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name);
   row_ = std::make_unique<const FileRow>(structure_, unit);
   validated_ = std::make_unique<ValidatedStorage>(settings, row_->size(), unit);
   validated_->locate = [this](uint64_t offset) {
@@ -57,19 +55,19 @@ void Anchor::forget() {
   if (validated_) validated_->keys.forget(0, row_->size());
 }
 
-std::optional<uint32_t> Anchor::choose(const Choice& choice) {
+std::optional<uint32_t> Anchor::choose(const FileWorkload& how) {
   const std::vector<uint32_t>& used = chosen_;
   std::lock_guard lock(mutex_);
   if (used.empty()) return {};
-  if (!choice.random) {
-    if (choice.from_anywhere && !placed_) next_file_ = size_t(random_.below(used.size()));
+  if (!how.random_files) {
+    if (how.starts_at_any_file && !placed_) next_file_ = size_t(random_.below(used.size()));
     placed_ = true;
-    if (choice.once && selected_ >= used.size()) return {};
+    if (how.once && selected_ >= used.size()) return {};
     ++selected_;
     if (next_file_ >= used.size()) next_file_ = 0;
     return used[next_file_++];
   }
-  if (choice.once) {
+  if (how.once) {
     while (selected_ < used.size()) {
       const uint32_t file = used[size_t(random_.below(used.size()))];
       if (files_[file].selected) continue;
@@ -79,9 +77,9 @@ std::optional<uint32_t> Anchor::choose(const Choice& choice) {
     }
     return {};
   }
-  if (choice.midpoint <= 0) return used[size_t(random_.below(used.size()))];
+  if (how.midpoint <= 0) return used[size_t(random_.below(used.size()))];
   // Exponentially distributed and wrapped around: with a midpoint of 3, half of the choices are in the first fifth of the files.
-  const double at = std::floor(random_.exponential(double(used.size()) / choice.midpoint));
+  const double at = std::floor(random_.exponential(double(used.size()) / how.midpoint));
   return used[size_t(std::fmod(at, double(used.size())))];
 }
 

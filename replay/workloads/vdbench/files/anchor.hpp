@@ -14,7 +14,6 @@
 
 #include "op.hpp"
 #include "util/random.hpp"
-#include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/validate/validator.hpp"
@@ -36,11 +35,6 @@ class Anchor {
     ObjectId object = kNoObject;
     uint32_t files = 0;  // existing files in this directory
     bool exists = false, busy = false;
-  };
-  // Rules by which a thread chooses files.
-  struct Choice {
-    bool random = false, once = false, from_anywhere = false;
-    double midpoint = 0;
   };
 
   // `target_index`: number of its target in the thread runner.
@@ -72,8 +66,8 @@ class Anchor {
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
   // Assumes from now on that no file or directory exists.
   void forget();
-  // Returns the next file according to the choice. None: each file has been chosen once, as the choice requires.
-  std::optional<uint32_t> choose(const Choice& choice);
+  // Returns the next file as fileselect= chooses it. None: each file has been chosen once, as that requires.
+  std::optional<uint32_t> choose(const FileWorkload& how);
   std::optional<uint64_t> choose_directory(bool random);
   // Claims the file for this thread. `alone`: no other thread may use it meanwhile. False: another thread has claimed it.
   bool claim(uint32_t file, bool alone);

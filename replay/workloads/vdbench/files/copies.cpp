@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies from one FSD to another one, which may be on another target.
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,13 +14,13 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
   Anchor& target = *context_.target;
   Open in, out;
   if (int error = co_await open(sim, anchor_, from, true, false, &in)) {
-    anchor_.release(from);
     target.release(to);
     co_return error;
   }
   co_await sim.move_to(target.target_index());
   int error = 0;
   if (target.file(to).exists) error = co_await unlink(sim, target, to, 0);
+  if (error) target.release(to);
   if (error == 0) error = co_await open(sim, target, to, false, false, &out);
   const bool opened = error == 0;
   co_await sim.move_to(anchor_.target_index());
@@ -34,8 +33,7 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
     error = got.error ? got.error : got.result != length ? EIO : 0;
     if (error == 0) scratch_.assign(got.data);
     if (error) {
-      failed(fmt::format("read lba={} size={}", offset, length), anchor_, anchor_.structure().file_path(from), error, offset,
-             length);
+      failed_transfer(read, anchor_, from, error);
       break;
     }
     co_await sim.move_to(target.target_index());
@@ -43,9 +41,7 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
         .kind = OpKind::write, .object = target.file(to).object, .handle = out.handle, .offset = offset, .length = length};
     const Outcome& put = co_await sim.perform(write, row(Operation::write), {.payload = scratch_});
     error = put.error ? put.error : put.result != length ? EIO : 0;
-    if (error)
-      failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error, offset,
-             length);
+    if (error) failed_transfer(write, target, to, error);
     co_await sim.move_to(anchor_.target_index());
     offset += length;
   }
@@ -55,8 +51,6 @@ Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
     if (error == 0) target.resized(to, size);
     co_await close(sim, target, out);
     co_await sim.move_to(anchor_.target_index());
-  } else {
-    target.release(to);
   }
   co_return error;
 }

@@ -85,11 +85,9 @@ bool FileThread::more_files(bool to_exist) const {
 }
 
 Task FileThread::find(SimContext& sim, Wanted wanted, bool alone) {
-  const FileWorkload& s = settings();
-  const Anchor::Choice choice{s.random_files, s.once, s.starts_at_any_file, s.midpoint};
   for (;;) {
     if (sim.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
-    const std::optional<uint32_t> chosen = anchor_.choose(choice);
+    const std::optional<uint32_t> chosen = anchor_.choose(settings());
     if (!chosen) co_return kOver;
     found_ = *chosen;
     if (!anchor_.claim(found_, alone)) {

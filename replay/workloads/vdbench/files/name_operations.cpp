@@ -5,7 +5,7 @@
 
 #include "util/clock_ns.hpp"
 #include "workloads/vdbench/files/file_thread.hpp"
-#include "workloads/vdbench/files/lookups.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 
@@ -20,10 +20,7 @@ Task FileThread::create(SimContext& sim) {
   const uint32_t file = found_;
   const int64_t from = sim.now();
   Open opened;
-  if (co_await open(sim, anchor_, file, false, true, &opened)) {
-    anchor_.release(file);
-    co_return 0;
-  }
+  if (co_await open(sim, anchor_, file, false, true, &opened)) co_return 0;
   co_await close(sim, anchor_, opened);
   sim.count(row(Operation::create), {.due = due_ ? due_ : from, .from = from, .to = sim.now()});
   co_return 0;
@@ -140,10 +137,7 @@ Task FileThread::inspect(SimContext& sim) {
   const uint32_t file = found_;
   if (operation == Operation::open || operation == Operation::close) {
     Open opened;
-    if (co_await open(sim, anchor_, file, operation == Operation::open, false, &opened)) {
-      anchor_.release(file);
-      co_return 0;
-    }
+    if (co_await open(sim, anchor_, file, operation == Operation::open, false, &opened)) co_return 0;
     co_await close(sim, anchor_, opened);
     co_return 0;
   }

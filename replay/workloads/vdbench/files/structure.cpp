@@ -18,7 +18,7 @@ constexpr uint64_t kMost = 128'000'000;  // limit of vdbench for the directories
 constexpr unsigned kMostTries = 1'000'000;
 
 [[noreturn]] void too_many(const FileSystem& settings, const char* what) {
-  throw ParameterError(settings.position, fmt::format("fsd={}: expected at most {} {}", settings.name, kMost, what));
+  throw ParameterError(settings.position, "fsd={}: expected at most {} {}", settings.name, kMost, what);
 }
 
 // Draws a size from half to one and a half of the mean. Larger sizes are rounded more.
@@ -85,7 +85,7 @@ std::string Structure::text(const std::string& anchor) const {
 std::vector<uint32_t> Structure::part(const FileSystem& settings, const std::vector<uint32_t>& of, uint64_t bytes,
                                       const char* what) const {
   auto fail = [&](const std::string& why) {
-    throw ParameterError(settings.position, fmt::format("fsd={}: {}= {}", settings.name, what, why));
+    throw ParameterError(settings.position, "fsd={}: {}= {}", settings.name, what, why);
   };
   uint64_t all = 0;
   for (uint32_t file : of) all += sizes_[file];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes of the open file of a thread.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,10 +54,7 @@ Task FileThread::transfer(SimContext& sim, bool reads) {
     if (!reads && s.deletes_first && file.exists && (s.stop_after == 0 || file.current == anchor_.structure().size_of(chosen)))
       co_await unlink(sim, anchor_, chosen, 0);
     Open opened;
-    if (co_await open(sim, anchor_, chosen, for_read, false, &opened)) {
-      anchor_.release(chosen);
-      co_return 0;
-    }
+    if (co_await open(sim, anchor_, chosen, for_read, false, &opened)) co_return 0;
     if (!s.random_io) {
       opened.next = s.stop_after ? file.position : 0;
       const uint64_t size = anchor_.structure().size_of(chosen);
@@ -86,9 +82,7 @@ Task FileThread::transfer(SimContext& sim, bool reads) {
   op.result = length;
   const int error = co_await transfer_some(sim, op, open_->file, due_);
   if (error == kOver) co_return kOver;
-  if (error)
-    failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), anchor_,
-           anchor_.structure().file_path(open_->file), error, offset, length);
+  if (error) failed_transfer(op, anchor_, open_->file, error);
   open_->next = offset + length;
   open_->bytes += length;
   ++open_->blocks;

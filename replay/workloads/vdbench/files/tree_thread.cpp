@@ -8,9 +8,32 @@
 #include <cstring>
 
 #include "base/payload.hpp"
-#include "workloads/vdbench/files/lookups.hpp"
 
 namespace fsr::vdbench {
+
+Task look_up_directory(SimContext& sim, Anchor& anchor, uint64_t directory) {
+  if (directory == Structure::kAnchor || anchor.directory(directory).object != kNoObject) co_return 0;
+  const uint64_t parent = anchor.structure().parent_of(directory);
+  if (int error = co_await look_up_directory(sim, anchor, parent)) co_return error;
+  const std::string name = anchor.structure().directory_name(directory);
+  const ObjectId object = sim.new_object();
+  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(parent), .name = name};
+  if (int error = (co_await sim.perform(op)).error) co_return error;
+  anchor.made_directory(directory, object);
+  co_return 0;
+}
+
+Task look_up_file(SimContext& sim, Anchor& anchor, uint32_t file) {
+  if (anchor.file(file).object != kNoObject) co_return 0;
+  const uint64_t directory = anchor.structure().directory_of(file);
+  if (int error = co_await look_up_directory(sim, anchor, directory)) co_return error;
+  const std::string name = anchor.structure().file_name(file);
+  const ObjectId object = sim.new_object();
+  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(directory), .name = name};
+  if (int error = (co_await sim.perform(op)).error) co_return error;
+  anchor.made(file, object);
+  co_return 0;
+}
 
 TreeThread::TreeThread(WorkContext& context, unsigned number, bool is_format)
     : context_(context), anchor_(context.anchor), validator_(context.validator()), is_format_(is_format), writer_(number) {}
@@ -38,6 +61,7 @@ Task TreeThread::open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_r
   if (error == 0) error = (co_await sim.perform(op, row(Operation::open))).error;
   if (error) {
     failed(makes ? "create" : "open", anchor, anchor.structure().file_path(file), error);
+    anchor.release(file);
     co_return error;
   }
   ++events_[for_read ? kReadOpens : kWriteOpens];
@@ -67,6 +91,11 @@ void TreeThread::failed(const std::string& what, Anchor& anchor, const std::stri
       fmt::format("{} fsd anchor={} file={} operation={}: {}", is_format_ ? "format" : "fwd=" + settings().name, anchor.name(),
                   path, what, strerror(error)),
       {anchor.name() + "/" + path, lba, size, error});
+}
+
+void TreeThread::failed_transfer(const Op& op, Anchor& anchor, uint32_t file, int error) {
+  failed(fmt::format("{} lba={} size={}", op.kind == OpKind::read ? "read" : "write", op.offset, op.length), anchor,
+         anchor.structure().file_path(file), error, op.offset, op.length);
 }
 
 // Returns an errno, EIO for a short transfer, or Validator::kOver.

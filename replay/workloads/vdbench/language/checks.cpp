@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 namespace {
 
 [[noreturn]] void fail(const Run& run, const std::string& what) {
-  throw ParameterError(run.position, fmt::format("rd={}: {}", run.name, what));
+  throw ParameterError(run.position, "rd={}: {}", run.name, what);
 }
 
 bool is_inside(const std::string& anchor, const std::string& other) {
@@ -25,9 +25,8 @@ void check_content(const General& general) {
   if (content.flips == ContentSettings::Flips::hot && content.hot_sets.empty())
     throw ParameterError(general.content_position, "dedupflipflop=hot: expected deduphotsets=");
   if (content.sets_percent && content.sets * content.dedup > 100)
-    throw ParameterError(general.content_position,
-                         fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%", content.sets,
-                                     content.dedup, 100 / content.dedup));
+    throw ParameterError(general.content_position, "dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%",
+                         content.sets, content.dedup, 100 / content.dedup);
 }
 
 template <class T>
@@ -41,12 +40,10 @@ void check_own_content(const General& general, const T& storage) {
 
 void check_anchors(const FileSystem& a, const FileSystem& b) {
   if (is_inside(b.anchor, a.anchor))
-    throw ParameterError(
-        b.position,
-        fmt::format("fsd={}: the anchor is inside the anchor of fsd={}, expected separate directories", b.name, a.name));
+    throw ParameterError(b.position, "fsd={}: the anchor is inside the anchor of fsd={}, expected separate directories", b.name,
+                         a.name);
   if (a.anchor == b.anchor && !a.same_files(b))
-    throw ParameterError(b.position,
-                         fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
+    throw ParameterError(b.position, "fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name);
 }
 
 bool has_copy(const std::vector<Operation>& list) { return std::find(list.begin(), list.end(), Operation::copy) != list.end(); }
@@ -67,7 +64,7 @@ bool copies(const Definitions& all) {
 void check_targets(const Definitions& all) {
   if (copies(all)) return;
   for (const FileWorkload& w : all.file_workloads)
-    if (w.target) throw ParameterError(w.position, fmt::format("fwd={}: expected operation=copy with target=", w.name));
+    if (w.target) throw ParameterError(w.position, "fwd={}: expected operation=copy with target=", w.name);
 }
 
 }  // namespace
@@ -108,12 +105,12 @@ void check_all(const Definitions& all, const SourcePosition& last, Mistakes& mis
   attempt(check_content, all.general);
   for (const Storage& s : all.storages) {
     if (s.flawed) continue;
-    if (s.lun.empty()) mistakes.add(ParameterError(s.position, fmt::format("sd={}: expected lun=", s.name)).what());
+    if (s.lun.empty()) mistakes.add(ParameterError(s.position, "sd={}: expected lun=", s.name).what());
     attempt(check_own_content<Storage>, all.general, s);
   }
   for (const FileSystem& f : all.systems) {
     if (f.flawed) continue;
-    if (f.anchor.empty()) mistakes.add(ParameterError(f.position, fmt::format("fsd={}: expected anchor=", f.name)).what());
+    if (f.anchor.empty()) mistakes.add(ParameterError(f.position, "fsd={}: expected anchor=", f.name).what());
     attempt(check_own_content<FileSystem>, all.general, f);
     for (const FileSystem& other : all.systems)
       if (!other.flawed) attempt(check_anchors, f, other);

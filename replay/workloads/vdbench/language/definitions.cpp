@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/hosts.hpp"
-#include "workloads/vdbench/language/numbered_names.hpp"
-#include "workloads/vdbench/language/section_tables.hpp"
-#include "workloads/vdbench/language/sections.hpp"
-#include "workloads/vdbench/language/storage_sets.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 
 namespace fsr::vdbench {
 
@@ -81,8 +79,8 @@ class Reader {
   void enter(Section section, const Parameter& p) {
     constexpr const char* kNames[] = {"general parameters", "hosts", "SDs or FSDs", "WDs or FWDs", "RDs"};
     if (section < section_)
-      throw ParameterError(p.position, fmt::format("'{}' comes too late: expected {} before {}", p.keyword,
-                                                   kNames[unsigned(section)], kNames[unsigned(section_)]));
+      throw ParameterError(p.position, "'{}' comes too late: expected {} before {}", p.keyword, kNames[unsigned(section)],
+                           kNames[unsigned(section_)]);
     section_ = section;
   }
 
@@ -96,7 +94,7 @@ class Reader {
     } else if (same_word(k, "sd")) {
       storage(s);
     } else if (same_word(k, "fsd")) {
-      system(s);
+      define_all(s, all_.systems, system_default_, file_system_keywords(), "fsd=", &FileSystem::anchor);
     } else if (same_word(k, "wd")) {
       workload(s);
     } else if (same_word(k, "fwd")) {
@@ -104,7 +102,7 @@ class Reader {
     } else if (same_word(k, "rd")) {
       run(s);
     } else if (same_word(k, "rg")) {
-      throw ParameterError(first.position, fmt::format("rg= is refused: {}", kReplay));
+      throw ParameterError(first.position, "rg= is refused: {}", kReplay);
     } else {
       for (const Parameter& p : s.parameters)
         attempt([&] { apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd="); });
@@ -118,6 +116,7 @@ class Reader {
 
   template <class List>
   std::string name(const Parameter& p, const List& others, const char* what) {
+    if (is_default(p)) return "default";
     const std::string& name = single(p).text;
     const bool fine = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '%' || c == '*';
@@ -125,24 +124,41 @@ class Reader {
     if (!fine) throw ParameterError(p.values[0].position, "expected a name of letters, digits, '_', '.' or '-'");
     for (const auto& other : others)
       if (same_word(other.name, name))
-        throw ParameterError(p.values[0].position, fmt::format("{} '{}' is defined twice, expected another name", what, name));
+        throw ParameterError(p.values[0].position, "{} '{}' is defined twice, expected another name", what, name);
     return name;
   }
 
   static bool is_default(const Parameter& p) { return same_word(single(p).text, "default"); }
 
-  template <class T>
-  void define_all(const Statement& s, T definition, std::vector<T>& list, T& defaults, std::span<const Keyword<T>> table,
-                  const char* section, std::string T::*where) {
-    const Parameter& first = s.parameters[0];
-    const bool is_the_default = is_default(first);
-    definition.name = is_the_default ? "default" : name(first, list, section);
-    definition.position = first.position;
+  // Sets the parameters of a definition. `refer` takes those that name other definitions, and returns true for them. Returns
+  // those with mistakes.
+  template <class T, class Refer>
+  std::vector<const Parameter*> fill(T& definition, const Statement& s, std::span<const Keyword<T>> table, const char* section,
+                                     Refer refer) {
+    std::vector<const Parameter*> wrong;
+    definition.position = s.parameters[0].position;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
       const Parameter& p = s.parameters[i];
-      if (!same_word(p.keyword, "count")) attempt([&] { hosts_or(definition, p, table, section); });
+      const bool fine = attempt([&] {
+        if (refer(p)) return;
+        if (names_hosts(p))
+          definition.hosts = hosts_.numbers(p);
+        else
+          apply(table, definition, p, section);
+      });
+      if (!fine) wrong.push_back(&p);
     }
-    if (is_the_default) {
+    return wrong;
+  }
+
+  template <class T>
+  void define_all(const Statement& s, std::vector<T>& list, T& defaults, std::span<const Keyword<T>> table, const char* section,
+                  std::string T::*where) {
+    const Parameter& first = s.parameters[0];
+    T definition = defaults;
+    definition.name = name(first, list, section);
+    fill(definition, s, table, section, [](const Parameter& p) { return same_word(p.keyword, "count"); });
+    if (is_default(first)) {
       if (!(definition.*where).empty()) throw ParameterError(first.position, "expected no lun= or anchor= among the defaults");
       defaults = definition;
       return;
@@ -157,47 +173,40 @@ class Reader {
     if (numbers.empty()) list.push_back(definition);
   }
 
-  // Takes host=, or a parameter of the section.
-  template <class T>
-  void hosts_or(T& definition, const Parameter& p, std::span<const Keyword<T>> table, const char* section) const {
-    if (names_hosts(p))
-      definition.hosts = hosts_.numbers(p);
-    else
-      apply(table, definition, p, section);
-  }
-
   void storage(Statement s) {
     const auto luns = hosts_.take_luns(s);
-    define_all(s, storage_default_, all_.storages, storage_default_, storage_keywords(), "sd=", &Storage::lun);
+    define_all(s, all_.storages, storage_default_, storage_keywords(), "sd=", &Storage::lun);
     if (luns.empty()) return;
     Storage& storage = all_.storages.back();
     storage.luns = luns;
     for (const auto& [hosts, lun] : luns) storage.hosts.insert(storage.hosts.end(), hosts.begin(), hosts.end());
   }
-  void system(const Statement& s) {
-    define_all(s, system_default_, all_.systems, system_default_, file_system_keywords(), "fsd=", &FileSystem::anchor);
+
+  // Sets `to` to the numbers of definitions that the parameter names, if its keyword is `keyword`. False: it is another one.
+  template <class To, class List>
+  static bool refers(const Parameter& p, const char* keyword, To& to, const List& list, const char* what) {
+    if (!same_word(p.keyword, keyword)) return false;
+    to = resolve(p, names_of(list), what);
+    return true;
+  }
+
+  static std::vector<size_t> all_of(size_t count) {
+    std::vector<size_t> all(count);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
   }
 
   void workload(const Statement& s) {
     const Parameter& first = s.parameters[0];
     Workload w = workload_default_;
-    w.name = is_default(first) ? "default" : name(first, all_.workloads, "wd=");
-    w.position = first.position;
-    for (size_t i = 1; i < s.parameters.size(); ++i) {
-      const Parameter& p = s.parameters[i];
-      attempt([&] {
-        if (same_word(p.keyword, "sd"))
-          w.storages = resolve(p, names_of(all_.storages), "SD");
-        else
-          hosts_or(w, p, workload_keywords(), "wd=");
-      });
+    w.name = name(first, all_.workloads, "wd=");
+    fill(w, s, workload_keywords(), "wd=", [&](const Parameter& p) { return refers(p, "sd", w.storages, all_.storages, "SD"); });
+    for (const Parameter& p : s.parameters)
       if (is_short_for(p, "threads") && !all_.general.concatenates)
         throw ParameterError(p.position, "threads= of a WD is only for concatenatesds=yes, expected threads= of the SDs");
-    }
-    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.position, fmt::format("wd={}: expected iorate= or skew=", w.name));
+    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.position, "wd={}: expected iorate= or skew=", w.name);
     if (is_default(first)) return void(workload_default_ = w);
-    if (w.storages.empty())
-      for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
+    if (w.storages.empty()) w.storages = all_of(all_.storages.size());
     all_.workloads.push_back(w);
   }
 
@@ -205,23 +214,16 @@ class Reader {
     const Parameter& first = s.parameters[0];
     const bool is_format = same_word(single(first).text, "format");
     FileWorkload w = is_format ? format_ : file_workload_default_;
-    w.name = is_default(first) ? "default" : is_format ? "format" : name(first, all_.file_workloads, "fwd=");
-    w.position = first.position;
-    for (size_t i = 1; i < s.parameters.size(); ++i) {
-      const Parameter& p = s.parameters[i];
-      attempt([&] {
-        if (same_word(p.keyword, "fsd"))
-          w.systems = resolve(p, names_of(all_.systems), "FSD");
-        else if (same_word(p.keyword, "target"))
-          w.target = resolve(p, names_of(all_.systems), "FSD").at(0);
-        else
-          hosts_or(w, p, file_workload_keywords(), "fwd=");
-      });
-    }
+    w.name = is_format ? "format" : name(first, all_.file_workloads, "fwd=");
+    fill(w, s, file_workload_keywords(), "fwd=", [&](const Parameter& p) {
+      std::vector<size_t> targets;
+      const bool is_target = refers(p, "target", targets, all_.systems, "FSD");
+      if (is_target) w.target = targets.at(0);
+      return is_target || refers(p, "fsd", w.systems, all_.systems, "FSD");
+    });
     if (is_default(first)) return void(file_workload_default_ = w);
     if (is_format) return void(format_ = w);
-    if (w.systems.empty())
-      for (size_t i = 0; i < all_.systems.size(); ++i) w.systems.push_back(i);
+    if (w.systems.empty()) w.systems = all_of(all_.systems.size());
     if (w.deletes_first && w.read_percent)
       throw ParameterError(first.position, "expected no rdpct= with fileio=(sequential,delete)");
     const bool copies = w.operation == Operation::copy;
@@ -231,53 +233,44 @@ class Reader {
     all_.file_workloads.push_back(w);
   }
 
+  // Takes a parameter of an RD that names definitions, or its rate, whose meaning depends on others. False: it is another one.
+  bool refers_or_rates(Run& run, const Parameter& p, std::optional<std::vector<StorageSet>>& sets, const Parameter*& rate) {
+    if (same_word(p.keyword, "wd") || same_word(p.keyword, "sd")) kind(false, p);
+    if (same_word(p.keyword, "fwd") || same_word(p.keyword, "fsd")) kind(true, p);
+    if (same_word(p.keyword, "sd") && (sets = storage_sets(p, names_of(all_.storages)))) return true;
+    if (refers(p, "wd", run.workloads, all_.workloads, "WD") ||
+        refers(p, "fwd", run.file_workloads, all_.file_workloads, "FWD") || refers(p, "sd", run.storages, all_.storages, "SD") ||
+        refers(p, "fsd", run.systems, all_.systems, "FSD"))
+      return true;
+    if (is_short_for(p, kFwdrate)) place_rates(run, p);
+    if (!is_short_for(p, kFwdrate) && !is_short_for(p, kIorate)) return false;
+    rate = &p;
+    return true;
+  }
+
   void run(const Statement& s) {
     const Parameter& first = s.parameters[0];
     Run run = run_default_;
     const Parameter* rate = nullptr;
     std::optional<std::vector<StorageSet>> sets;
-    run.name = is_default(first) ? "default" : name(first, all_.runs, "rd=");
-    run.position = first.position;
-    bool fine = true, timed = true;  // no mistake in any value; in those of times
-    auto take = [&](const Parameter& p) {
-      if (same_word(p.keyword, "wd")) {
-        kind(false, p);
-        run.workloads = resolve(p, names_of(all_.workloads), "WD");
-      } else if (same_word(p.keyword, "fwd")) {
-        kind(true, p);
-        run.file_workloads = resolve(p, names_of(all_.file_workloads), "FWD");
-      } else if (same_word(p.keyword, "sd")) {
-        kind(false, p);
-        sets = storage_sets(p, names_of(all_.storages));
-        if (!sets) run.storages = resolve(p, names_of(all_.storages), "SD");
-      } else if (same_word(p.keyword, "fsd")) {
-        kind(true, p);
-        run.systems = resolve(p, names_of(all_.systems), "FSD");
-      } else if (is_short_for(p, "iorate") || is_short_for(p, "fwdrate")) {
-        rate = &p;
-        if (is_short_for(p, kFwdrate)) place_rates(run, p);
-      } else {
-        hosts_or(run, p, run_keywords(), "rd=");
-      }
-    };
-    for (size_t i = 1; i < s.parameters.size(); ++i) {
-      const Parameter& p = s.parameters[i];
-      if (attempt([&] { take(p); })) continue;
-      fine = false;
-      timed &= !is_short_for(p, "elapsed") && !is_short_for(p, "interval") && !is_short_for(p, "warmup");
-    }
-    fine &= attempt([&] { set_rate(run, rate); });
+    run.name = name(first, all_.runs, "rd=");
+    const std::vector<const Parameter*> wrong =
+        fill(run, s, run_keywords(), "rd=", [&](const Parameter& p) { return refers_or_rates(run, p, sets, rate); });
+    const bool rated = attempt([&] { set_rate(run, rate); });
     if (is_default(first)) {
       if (run.format.any() || run.format.complete) throw ParameterError(first.position, "expected no format= among the defaults");
       run_default_ = run;
       return;
     }
+    const bool timed = std::ranges::none_of(wrong, [](const Parameter* p) {
+      return is_short_for(*p, "elapsed") || is_short_for(*p, "interval") || is_short_for(*p, "warmup");
+    });
     if (timed) attempt([&] { check_times(run); });
     if (!run.mount.empty() && !missing_ &&
         std::ranges::none_of(hosts_.all(), [](const Host& host) { return !host.mounts.empty(); }))
-      throw ParameterError(run.position, fmt::format("rd={}: mount= has options for mount= of an hd=, expected one", run.name));
+      throw ParameterError(run.position, "rd={}: mount= has options for mount= of an hd=, expected one", run.name);
     if (!run.mount.empty()) hosts_.check_remount();
-    if (fine) attempt([&] { check_run(run, kind_.value_or(false)); });
+    if (wrong.empty() && rated) attempt([&] { check_run(run, kind_.value_or(false)); });
     for (const StorageSet& set : sets.value_or(std::vector{StorageSet()})) {
       all_.runs.push_back(run);
       all_.runs.back().name += set.suffix;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 
@@ -29,7 +29,7 @@ void set_sizes(FileSystem& f, const Parameter& p) {
     if (f.sizes[0].first < 1024 || f.sizes[0].first > INT32_MAX)
       throw ParameterError(p.values[0].position, "expected a mean size from 1k to 2047m");
   } else if (total != 100) {
-    throw ParameterError(p.position, fmt::format("the percentages add up to {:g}, expected 100", total));
+    throw ParameterError(p.position, "the percentages add up to {:g}, expected 100", total);
   }
 }
 
@@ -102,9 +102,8 @@ void set_file_io(FileWorkload& w, const Parameter& p) {
     else if (same_word(text, "delete"))
       w.deletes_first = true;
     else
-      throw ParameterError(
-          value.position,
-          fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, shared or delete", text));
+      throw ParameterError(value.position, "'{}' is not known here, expected random, sequential, sequentialnz, shared or delete",
+                           text);
   }
   if (w.shared && !w.random_io) throw ParameterError(p.position, "expected random with shared");
   if (w.deletes_first && w.random_io) throw ParameterError(p.position, "expected sequential with delete");
@@ -129,9 +128,8 @@ void set_file_select(FileWorkload& w, const Parameter& p) {
     else if (text.size() >= 3 && begins_word("random", text))
       w.random_files = true;
     else if (text.size() < 3 || !begins_word("sequential", text))
-      throw ParameterError(
-          value.position,
-          fmt::format("'{}' is not known here, expected random, sequential, sequentialnz, poisson or once", text));
+      throw ParameterError(value.position, "'{}' is not known here, expected random, sequential, sequentialnz, poisson or once",
+                           text);
   }
   if (w.random_files && w.midpoint < 0) throw ParameterError(p.position, "expected a midpoint above 0");
 }

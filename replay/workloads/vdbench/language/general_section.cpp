@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 
@@ -83,12 +83,12 @@ void set_misc(General& g, const Parameter& p) {
 void refuse(const Parameter& p, const char* word, const char* why) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
-      throw ParameterError(value.position, fmt::format("{} is refused: {}", word, why));
+      throw ParameterError(value.position, "{} is refused: {}", word, why);
 }
 
 // Takes a parameter that only the original supports, if its value turns it off.
 void only(const Parameter& p, const char* off, const char* why) {
-  if (!begins_word(off, single(p).text)) throw ParameterError(p.position, fmt::format("{}= is refused: {}", p.keyword, why));
+  if (!begins_word(off, single(p).text)) throw ParameterError(p.position, "{}= is refused: {}", p.keyword, why);
 }
 
 bool is_no(const Parameter& p) {
@@ -139,19 +139,6 @@ void set_journal(General& g, const Parameter& p) {
   refuse(p, "max=", "the journal grows as it needs to");
   set_words(g.validation, p, kWords);
 }
-
-}  // namespace
-
-Repeats repeats(const Value& value) {
-  std::string digits = value.text;
-  const char unit = digits.empty() ? ' ' : digits.back();
-  const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
-  if (seconds) digits.pop_back();
-  const uint64_t n = whole(Value{digits, value.position}, 1, 1'000'000);
-  return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
-}
-
-namespace {
 
 void set_dedup_unit(General& g, const Parameter& p) {
   g.content.unit = whole(p, 512, 1 << 30);
@@ -266,6 +253,15 @@ const Keyword<General> kGeneral[] = {
 };
 
 }  // namespace
+
+Repeats repeats(const Value& value) {
+  std::string digits = value.text;
+  const char unit = digits.empty() ? ' ' : digits.back();
+  const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+  if (seconds) digits.pop_back();
+  const uint64_t n = whole(Value{digits, value.position}, 1, 1'000'000);
+  return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
+}
 
 std::span<const Keyword<General>> general_keywords() { return kGeneral; }
 

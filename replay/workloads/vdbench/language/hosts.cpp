@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "workloads/vdbench/language/keyword.hpp"
-#include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 
 namespace fsr::vdbench {
 
@@ -88,9 +88,9 @@ void Hosts::check_remount() const {
     for (const std::string& command : host.mounts)
       if (words_of(command).size() < 3 || command.find_first_of(kShellCharacters) != command.npos)
         throw ParameterError(host.position,
-                             fmt::format("hd={}: '{}': expected \"mount [OPTIONS] DEVICE DIRECTORY\", without characters "
-                                         "for the shell, for mount= of an RD",
-                                         host.name, command));
+                             "hd={}: '{}': expected \"mount [OPTIONS] DEVICE DIRECTORY\", without characters "
+                             "for the shell, for mount= of an RD",
+                             host.name, command);
 }
 
 std::vector<std::string> Hosts::names() const {

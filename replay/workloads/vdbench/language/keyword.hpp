@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "workloads/vdbench/language/settings.hpp"
 #include "workloads/vdbench/language/source_text.hpp"
 #include "workloads/vdbench/language/values.hpp"
 
@@ -45,10 +46,21 @@ void apply(std::span<const Keyword<Settings>> table, Settings& settings, const P
       if ((same = same_word(name, parameter.keyword)) || (!found && is_short_for(parameter, name))) found = &*keyword;
   }
   if (!found)
-    throw ParameterError(parameter.position,
-                         fmt::format("'{}' is not known here, expected a parameter of {}", parameter.keyword, section));
-  if (!found->set) throw ParameterError(parameter.position, fmt::format("{}= is refused: {}", found->names, found->why));
+    throw ParameterError(parameter.position, "'{}' is not known here, expected a parameter of {}", parameter.keyword, section);
+  if (!found->set) throw ParameterError(parameter.position, "{}= is refused: {}", found->names, found->why);
   found->set(settings, parameter);
 }
+
+// The keywords of each section. References to other definitions are resolved later, by code that knows these definitions.
+std::span<const Keyword<General>> general_keywords();
+std::span<const Keyword<Storage>> storage_keywords();
+std::span<const Keyword<Workload>> workload_keywords();
+std::span<const Keyword<FileSystem>> file_system_keywords();
+std::span<const Keyword<FileWorkload>> file_workload_keywords();
+std::span<const Keyword<Run>> run_keywords();
+// Sets iorate= or fwdrate=, if it is present. Call this after all other keywords, because its meaning depends on distribution=,
+// which may follow it.
+void set_rate(Run& run, const Parameter* rate);
+void place_rates(Run& run, const Parameter& p);  // remembers the position of fwdrate= among the loops, for set_rate()
 
 }  // namespace fsr::vdbench

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 
@@ -228,8 +228,7 @@ void set_rate(Run& run, const Parameter* rate) {
   std::stable_partition(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return loop.name != kIorate; });
   if (!run.variable) return run.rate_steps.clear();
   if (run.rate_steps.empty() && !run.rates.empty())
-    throw ParameterError(run.position,
-                         fmt::format("rd={}: distribution=variable: expected also rates as (RATE,SECONDS,...)", run.name));
+    throw ParameterError(run.position, "rd={}: distribution=variable: expected also rates as (RATE,SECONDS,...)", run.name);
 }
 
 std::span<const Keyword<Run>> run_keywords() { return kRun; }

@@ -45,10 +45,7 @@ struct OpenFlags {
 };
 OpenFlags open_flags(const Parameter& parameter);
 
-// Shell commands before or after runs.
-struct Commands {
-  std::vector<std::string> lines;
-};
+using Commands = std::vector<std::string>;         // shell commands before or after runs
 Commands commands_of(const Parameter& parameter);  // without the words for the destination of their output and for the host
 
 // Settings of data validation.
@@ -86,6 +83,7 @@ Repeats repeats(const Value& value);  // parses "5", "30s", "10m" or "2h"; throw
 // Characters that mean something to a shell.
 constexpr const char* kShellCharacters = "<>|;&$`'\"\\*?(){}#\n";
 
+using HostNumbers = std::vector<size_t>;
 struct Host {
   std::string name;
   SourcePosition position;
@@ -94,7 +92,14 @@ struct Host {
   unsigned clients = 0;             // number of hosts that take its place, NAME_cl0 and so on; 0: none do
   std::vector<std::string> mounts;  // shell commands, run on the host before anything is opened
 };
-using HostNumbers = std::vector<size_t>;
+
+// Members that sd=, wd=, fsd=, fwd= and rd= have in common.
+struct Definition {
+  std::string name;
+  SourcePosition position;
+  HostNumbers hosts{};
+  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
+};
 
 struct General {
   Validation validation;
@@ -130,27 +135,21 @@ void add_content(T& storage, const Parameter& parameter) {
   storage.content.push_back(parameter);
 }
 
-struct Storage {
-  std::string name;
-  SourcePosition position;
+struct Storage : Definition {
   std::string lun, journal = ".";  // journal: its directory
   uint64_t size = 0;               // 0: the present size
   unsigned threads = 8;
   uint64_t hit_area = 1 << 20, offset = 0, align = 0;
   Share range;
   OpenFlags flags;
-  std::vector<size_t> parts{};       // numbers of the SDs that this one consists of, in their order
-  std::vector<Parameter> content{};  // general parameters that hold for the content of this SD alone
-  HostNumbers hosts{};
-  bool flawed = false;                                      // true: a mistake is in it, so that others may follow from it
+  std::vector<size_t> parts{};                              // numbers of the SDs that this one consists of, in their order
+  std::vector<Parameter> content{};                         // general parameters that hold for the content of this SD alone
   std::vector<std::pair<HostNumbers, std::string>> luns{};  // names on hosts; empty: `lun` on all hosts
 };
 
 enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };
 
-struct Workload {
-  std::string name;
-  SourcePosition position;
+struct Workload : Definition {
   std::vector<size_t> storages;
   TransferSizes transfers;
   double read_percent = 100, read_hits = 0, write_hits = 0;
@@ -164,13 +163,9 @@ struct Workload {
   unsigned priority = 0;  // 1: has precedence over all others; 0: none
   unsigned streams = 0, threads = 0;
   OpenFlags flags;
-  HostNumbers hosts{};
-  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
-struct FileSystem {
-  std::string name;
-  SourcePosition position;
+struct FileSystem : Definition {
   std::string anchor, journal = ".";  // journal: its directory
   uint64_t depth = 1, width = 1, files = 10;
   SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that size
@@ -181,8 +176,6 @@ struct FileSystem {
   bool shared = false;                    // expects that all hosts see one tree
   std::string directory_mask, file_mask;  // printf formats; empty: the default names
   std::vector<Parameter> content{};       // as of a Storage
-  HostNumbers hosts{};
-  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -199,9 +192,7 @@ extern const char* const kOperationNames[kOperations];  // "read", "write", "mkd
 
 Operation operation_of(const Value& value);  // throws ParameterError
 
-struct FileWorkload {
-  std::string name;
-  SourcePosition position;
+struct FileWorkload : Definition {
   std::vector<size_t> systems;
   std::optional<size_t> target;  // only for copy and move
   Operation operation = Operation::read;
@@ -215,8 +206,6 @@ struct FileWorkload {
   double skew = 0;  // percent
   unsigned threads = 1;
   OpenFlags flags;
-  HostNumbers hosts{};
-  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Format {
@@ -254,9 +243,7 @@ struct RateStep {
   bool percent = false;
 };
 
-struct Run {
-  std::string name;
-  SourcePosition position;
+struct Run : Definition {
   std::vector<size_t> workloads, file_workloads;
   std::optional<std::vector<size_t>> storages, systems;
   std::vector<Rate> rates;
@@ -273,8 +260,6 @@ struct Run {
   Commands start, end;
   std::string mount;  // options for the mount= of all hosts, or "reset"; empty: nothing is mounted
   OpenFlags flags;
-  HostNumbers hosts{};
-  bool flawed = false;  // true: a mistake is in it, so that others may follow from it
 };
 
 struct Definitions {

@@ -20,7 +20,7 @@ constexpr uint64_t kLargest = 1u << 30;
 
 uint64_t transfer_size(const Value& value, uint64_t unit) {
   const uint64_t size = whole(value, unit, kLargest);
-  if (size % unit) throw ParameterError(value.position, fmt::format("'{}': expected a multiple of {}", value.text, unit));
+  if (size % unit) throw ParameterError(value.position, "'{}': expected a multiple of {}", value.text, unit);
   return size;
 }
 
@@ -69,7 +69,7 @@ TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit) {
     total += share;
   }
   if (std::lround(total) != 100)  // three thirds are accepted, too
-    throw ParameterError(parameter.position, fmt::format("the percentages add up to {:g}, expected 100", total));
+    throw ParameterError(parameter.position, "the percentages add up to {:g}, expected 100", total);
   return sizes;
 }
 
@@ -79,7 +79,7 @@ Commands commands_of(const Parameter& parameter) {
   for (const Value& value : parameter.values) {
     const bool where = value.text.size() >= 3 && std::any_of(std::begin(kWhere), std::end(kWhere),
                                                              [&](const char* word) { return begins_word(word, value.text); });
-    if (!where && !same_word(value.text, "master") && !same_word(value.text, "slave")) commands.lines.push_back(value.text);
+    if (!where && !same_word(value.text, "master") && !same_word(value.text, "slave")) commands.push_back(value.text);
   }
   return commands;
 }
@@ -101,9 +101,8 @@ static uint32_t flags_of(const Value& value) {
     used = 0;
   }
   if (used != value.text.size() || (flags & ~uint64_t(kKnown)))
-    throw ParameterError(
-        value.position,
-        fmt::format("expected {:#x} (O_DIRECT), {:#x} (O_DSYNC), {:#x} (O_SYNC) or a sum of these", O_DIRECT, O_DSYNC, O_SYNC));
+    throw ParameterError(value.position, "expected {:#x} (O_DIRECT), {:#x} (O_DSYNC), {:#x} (O_SYNC) or a sum of these", O_DIRECT,
+                         O_DSYNC, O_SYNC);
   return uint32_t(flags);
 }
 

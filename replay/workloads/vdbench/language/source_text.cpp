@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/vdbench/language/cut.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 
 namespace fsr::vdbench {
 
@@ -27,6 +27,80 @@ std::string directory_of(const std::string& file) {
   const size_t slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
+
+// Cuts the statements of a line and of those that continue it after a ','. A definition may begin after a ',', too. `text`: not
+// empty. `positions`: the position of each of its characters. All throw ParameterError.
+class Cutter {
+ public:
+  Cutter(const std::string& text, const std::vector<SourcePosition>& positions) : text_(text), positions_(positions) {}
+
+  std::vector<Statement> cut() {
+    std::vector<Statement> statements;
+    do {
+      const Parameter next = parameter();
+      const Section section = section_of(next);
+      if (statements.empty() || (section != Section::general && section >= section_of(statements.back().parameters[0])))
+        statements.emplace_back();
+      statements.back().parameters.push_back(next);
+    } while (took(','));
+    if (at_ < text_.size()) fail("expected ',' or the end of the line");
+    return statements;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw ParameterError(position(), what); }
+  SourcePosition position() const {
+    if (at_ < positions_.size()) return positions_[at_];
+    SourcePosition last = positions_.back();
+    ++last.column;
+    return last;
+  }
+  bool took(char c) {
+    const bool is = at_ < text_.size() && text_[at_] == c;
+    at_ += is;
+    return is;
+  }
+
+  Parameter parameter() {
+    Parameter parameter;
+    parameter.position = position();
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      parameter.keyword += text_[at_++];
+    if (parameter.keyword.empty()) fail("expected KEYWORD=VALUE");
+    if (!took('=')) fail(fmt::format("expected '=' after {}", parameter.keyword));
+    if (took('(')) {
+      parameter.list = true;
+      do parameter.values.push_back(value(true));
+      while (took(','));
+      if (!took(')')) fail(fmt::format("expected ')' or ',' in the list of {}", parameter.keyword));
+    } else {
+      parameter.values.push_back(value(false));
+    }
+    return parameter;
+  }
+
+  Value value(bool in_list) {
+    Value value;
+    value.position = position();
+    if (took('"')) {
+      value.quoted = true;
+      while (at_ < text_.size() && text_[at_] != '"') value.text += text_[at_++];
+      if (!took('"')) fail("missing closing quote, expected another \"");
+      return value;
+    }
+    while (at_ < text_.size() && text_[at_] != ',' && !(in_list && text_[at_] == ')')) {
+      if (text_[at_] == '"') fail("expected a value that is quoted as a whole");
+      if (text_[at_] == '(' || (text_[at_] == ')' && !in_list)) fail("expected a value without parentheses");
+      value.text += text_[at_++];
+    }
+    if (value.text.empty()) fail("expected a value");
+    return value;
+  }
+
+  const std::string& text_;
+  const std::vector<SourcePosition>& positions_;
+  size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -48,8 +122,7 @@ std::vector<Statement> StatementReader::read(const std::vector<SourceText>& text
   if (!pending_.characters.empty()) noting([&] { cut(); });
   for (const auto& its : substitutions_)
     noting([&] {
-      if (!used_[its.first])
-        throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", its.first, its.second, its.first));
+      if (!used_[its.first]) throw_error("{}={}: no parameter file has ${}", its.first, its.second, its.first);
     });
   return std::move(statements_);
 }
@@ -112,7 +185,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 
 void StatementReader::cut() {
   const Text text = std::exchange(pending_, {});
-  for (Statement& statement : cut_statements(text.characters, text.positions)) {
+  for (Statement& statement : Cutter(text.characters, text.positions).cut()) {
     statement.behind_lost = mistakes_ && mistakes_->count() > 0;
     statements_.push_back(std::move(statement));
   }
@@ -175,8 +248,8 @@ StatementReader::Text StatementReader::substitute(const std::shared_ptr<const st
       put(found->second, at);
     } else if (c == '$' && !quoted && !is_own_variable(name) && at > 0 &&
                (line[at - 1] == '=' || line[at - 1] == ',' || line[at - 1] == '(')) {
-      throw ParameterError({file, number, uint32_t(at + 1)},
-                           fmt::format("unknown variable ${}, expected {}=VALUE on the command line", name, name));
+      throw ParameterError({file, number, uint32_t(at + 1)}, "unknown variable ${}, expected {}=VALUE on the command line", name,
+                           name);
     } else {
       put(line.substr(at, end - at), at);
     }

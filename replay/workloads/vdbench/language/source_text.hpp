@@ -3,15 +3,18 @@
 // its parameters. Errors are reported with file, line and column. Values keep their positions for later messages.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "workloads/vdbench/language/mistakes.hpp"
 
 namespace fsr::vdbench {
 
@@ -24,6 +27,40 @@ struct SourcePosition {
 // Error with a message of the form "FILE:LINE:COLUMN: what is wrong, expected ...".
 struct ParameterError : std::runtime_error {
   ParameterError(const SourcePosition& position, const std::string& what);
+  template <class... Args>
+  requires(sizeof...(Args) > 0) ParameterError(const SourcePosition& position, fmt::format_string<Args...> what, Args&&... args)
+      : ParameterError(position, fmt::format(what, std::forward<Args>(args)...)) {}
+};
+// Throws std::runtime_error.
+template <class... Args>
+[[noreturn]] void throw_error(fmt::format_string<Args...> what, Args&&... args) {
+  throw std::runtime_error(fmt::format(what, std::forward<Args>(args)...));
+}
+
+// The mistakes of a parameter file, one line each, so that those behind the first are reported, too. One thread.
+class Mistakes {
+ public:
+  // Notes the std::runtime_error that `act` throws. False: it threw one.
+  template <class Act>
+  bool attempt(Act act) {
+    try {
+      act();
+      return true;
+    } catch (const std::runtime_error& e) {
+      add(e.what());
+      return false;
+    }
+  }
+  void add(const std::string& line) {
+    if (std::ranges::find(lines_, line) == lines_.end()) lines_.push_back(line);  // rounds of a loop repeat it
+  }
+  size_t count() const { return lines_.size(); }
+  void check() const {  // throws std::runtime_error with all lines, if there are any
+    if (!lines_.empty()) throw_error("{}", fmt::join(lines_, "\n"));
+  }
+
+ private:
+  std::vector<std::string> lines_;
 };
 
 struct Value {

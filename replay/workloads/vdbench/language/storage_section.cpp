@@ -2,7 +2,7 @@
 // SDs and WDs: raw devices and large files, and the operations on them.
 #include <fmt/format.h>
 
-#include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/keyword.hpp"
 
 namespace fsr::vdbench {
 
@@ -20,12 +20,12 @@ uint64_t sectors(const Parameter& p, uint64_t least = 512) {
 double amount(const Value& value) {
   const double n = number(value).value;
   if (!(n >= 0 && n <= double(kMostStorage)))
-    throw ParameterError(value.position, fmt::format("expected 0 to {} bytes, not '{}'", kMostStorage, value.text));
+    throw ParameterError(value.position, "expected 0 to {} bytes, not '{}'", kMostStorage, value.text);
   return n;
 }
 
 Share share(const Parameter& p) {
-  if (p.values.size() != 2) throw ParameterError(p.position, fmt::format("expected {}=(from,to)", p.keyword));
+  if (p.values.size() != 2) throw ParameterError(p.position, "expected {}=(from,to)", p.keyword);
   const Share share{amount(p.values[0]), amount(p.values[1])};
   if (share.to <= share.from) throw ParameterError(p.values[1].position, "expected an end above the beginning");
   return share;

@@ -55,7 +55,7 @@ std::optional<std::pair<Number, Number>> try_range(const Value& value, Unit unit
 
 void check_count(const Parameter& parameter, size_t count) {
   if (count > kMostNumbers)
-    throw ParameterError(parameter.position, fmt::format("{}: expected at most {} values", parameter.keyword, kMostNumbers));
+    throw ParameterError(parameter.position, "{}: expected at most {} values", parameter.keyword, kMostNumbers);
 }
 
 std::vector<Number> doubled(const Parameter& parameter, Number from, const Number& to) {
@@ -204,8 +204,7 @@ std::vector<size_t> resolve(const Parameter& parameter, const std::vector<std::s
       if (std::find(found.begin(), found.end(), i) == found.end()) found.push_back(i);
     }
     if (!any)
-      throw UnknownName(value.position,
-                        fmt::format("no {} is named '{}', expected the name of one that is defined above", what, value.text));
+      throw UnknownName(value.position, "no {} is named '{}', expected the name of one that is defined above", what, value.text);
   }
   return found;
 }

@@ -7,14 +7,18 @@
 #include <vector>
 
 #include "workloads/vdbench/pages/figures.hpp"
-#include "workloads/vdbench/pages/layout.hpp"
 
 namespace fsr::vdbench {
 
+// Versions of vdbench whose columns the consoles, pages and flatfiles may have.
+enum class Layout : uint8_t { v500, v50406, v50407 };  // 5.00 differs from 5.04.06 in the lines of runs on SDs alone
+Layout layout_of(const std::string& version);
+
 // Returns a right-aligned number with as many decimals as the width allows, at most `decimals`.
 std::string fit(double value, unsigned width, unsigned decimals);
-std::string clock_text(int64_t wall);  // returns "09:12:17.073"
-std::string date_text(int64_t wall);   // returns "Nov 20, 2026"
+std::string clock_text(int64_t wall);                      // returns "09:12:17.073"
+std::string date_text(int64_t wall);                       // returns "Nov 20, 2026"
+std::string timed(int64_t wall, const std::string& text);  // with clock_text() in front of each line
 
 class Columns {
  public:
@@ -27,8 +31,6 @@ class Columns {
   virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
 
-std::unique_ptr<Columns> raw_columns(Layout layout);  // of runs on SDs
-std::unique_ptr<Columns> file_columns(const std::vector<PlannedRun>& runs);
 // Makes the columns for trees of files or for SDs, whichever the runs use.
 std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, Layout layout);
 

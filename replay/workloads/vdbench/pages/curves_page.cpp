@@ -36,7 +36,6 @@ std::string series_of(const PlannedRun& run) {
 class CurvesPage final : public RunPage {
  public:
   explicit CurvesPage(std::string directory) : directory_(std::move(directory)) {}
-
   void begin(const RunRecord& record, const std::string&) override {
     const PlannedRun& run = *record.run;
     RunCurves& drawn = runs_.emplace_back();
@@ -48,7 +47,6 @@ class CurvesPage final : public RunPage {
     at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
     gathered_ = 0;
   }
-
   void interval(const RunRecord& record) override {
     if (record.run->formats) return;
     if (gathered_ == 0) {
@@ -59,7 +57,6 @@ class CurvesPage final : public RunPage {
     gathered_seconds_ += record.latest.seconds;
     if (++gathered_ == at_once_) close_column(record.seconds);
   }
-
   void end(const RunRecord& record) override {
     if (gathered_) close_column(record.seconds);
     RunCurves& drawn = runs_.back();
@@ -68,7 +65,6 @@ class CurvesPage final : public RunPage {
     drawn.averaged = record.average.seconds;
     drawn.limit = limit_of(record);
   }
-
   void finish() override {
     HtmlPage page("vdbench: " + directory_);
     page.section("runs", "Runs");

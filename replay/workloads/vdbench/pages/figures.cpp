@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 
 namespace fsr::vdbench {
 
@@ -126,6 +126,30 @@ void add_interval(RunRecord& record, RunLine line) {
   record.latest = std::move(line);
 }
 
+const char* part_words(const PlannedRun& run, PartKind kind) {
+  if (run.of_files()) return kind == PartKind::storage ? "FSD" : "FWD";
+  return kind == PartKind::storage ? "SD" : "WD";
+}
+
+std::vector<RunPart> parts_of(const PlannedRun& run, PartKind kind) {
+  std::vector<RunPart> parts;
+  auto add = [&](const std::string& name, double share, size_t work) {
+    auto part = std::find_if(parts.begin(), parts.end(), [&](const RunPart& p) { return p.name == name; });
+    if (part == parts.end()) part = parts.insert(parts.end(), RunPart{.name = name, .share = 0, .works = {}});
+    part->share += share;
+    part->works.push_back(work);
+  };
+  for (size_t w = 0; w < run.works(); ++w)
+    add(kind == PartKind::storage ? run.storage_of(w) : run.name_of(w), run.share_of(w), w);
+  return parts;
+}
+
+Figures figures_of(const RunPart& part, const RunLine& line) {
+  Figures figures;
+  for (size_t work : part.works) figures.merge(line.works[work]);
+  return figures;
+}
+
 namespace {
 
 // Returns the average number of operations in flight.
@@ -133,14 +157,6 @@ double in_flight(const Figures& figures, double seconds) {
   double sum = 0;
   for (const KindCounters& cell : figures.operations) sum += cell.service.sum();
   return seconds > 0 ? sum / 1e9 / seconds : 0;
-}
-
-unsigned threads_of(const PlannedRun& run, size_t work) {
-  return run.raw_works.empty() ? run.file_works[work].workload.threads : run.raw_works[work].threads;
-}
-
-const std::string& name_of(const PlannedRun& run, size_t work) {
-  return run.raw_works.empty() ? run.file_works[work].workload.name : run.raw_works[work].workload.name;
 }
 
 }  // namespace
@@ -159,9 +175,9 @@ std::string limit_of(const RunRecord& record) {
   std::string full;
   unsigned threads = 0;
   for (size_t w = 0; w < average.works.size(); ++w) {
-    threads += threads_of(run, w);
-    if (in_flight(average.works[w], average.seconds) < kAllAtWork * threads_of(run, w)) continue;
-    full += (full.empty() ? "" : ", ") + name_of(run, w);
+    threads += run.threads_of(w);
+    if (in_flight(average.works[w], average.seconds) < kAllAtWork * run.threads_of(w)) continue;
+    full += (full.empty() ? "" : ", ") + run.name_of(w);
   }
   if (!full.empty())
     return fmt::format("the target: all threads of {} waited for the target nearly all the time; more threads may reach more",

@@ -9,6 +9,7 @@
 
 #include "measure/cpu_use.hpp"
 #include "measure/tally.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
 namespace fsr::vdbench {
@@ -41,11 +42,13 @@ struct RunLine {
   std::array<RateSpread, kOperations + 1> rates;  // of each operation; the last: of all that are requested
 };
 
-// Totals of one rank's part in a run, formats included.
+// Totals of one rank's part in a run, formats included. Plain numbers, which ranks send as they are.
 struct RankTotals {
   double seconds = 0;  // until its threads had ended
-  uint64_t operations = 0, failed = 0, bytes = 0;
+  uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
   uint64_t threads = 0, read = 0, written = 0;  // bytes
+  uint64_t checked = 0, wrong = 0;              // checked: blocks of data validation; wrong: of these
+  Events events{};
 };
 struct RankLine : RankTotals {
   unsigned rank = 0;
@@ -83,6 +86,21 @@ RunLine line_of_ranks(const RunLine& line, const std::vector<unsigned>& ranks);
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
 // Makes `line` the record's last interval, with its number, and adds it to the average.
 void add_interval(RunRecord& record, RunLine line);
+// Works of one SD or FSD, or of one WD or FWD.
+struct RunPart {
+  std::string name;  // "sd1"
+  double share = 0;  // percent of the requested rate
+  std::vector<size_t> works;
+};
+
+enum class PartKind : uint8_t { storage, workload };  // SD or FSD, WD or FWD
+
+// Returns "SD", "FSD", "WD" or "FWD".
+const char* part_words(const PlannedRun& run, PartKind kind);
+// Returns the parts in the order of their first works.
+std::vector<RunPart> parts_of(const PlannedRun& run, PartKind kind);
+Figures figures_of(const RunPart& part, const RunLine& line);
+
 // Returns the reason why a run missed its requested rate. Empty: the run reached 99.5 % of the rate.
 std::string limit_of(const RunRecord& record);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/json_runs.hpp"
+// Writes the runs as one JSON document.
+#include <nlohmann/json.hpp>
 
-#include "workloads/vdbench/pages/parts.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
 
 namespace fsr::vdbench {
 
@@ -40,44 +41,52 @@ json line(const RunLine& l) {
   return out;
 }
 
+class JsonRuns final : public RunPage {
+ public:
+  explicit JsonRuns(json& document) : document_(document) {
+    document_ = {{"program", "vdbench"}, {"rows", json::array()}, {"runs", json::array()}};
+  }
+  void begin(const RunRecord&, const std::string&) override { intervals_ = json::array(); }
+  void interval(const RunRecord& record) override {
+    intervals_.push_back(line(record.latest));
+    add_parts(intervals_.back(), *record.run, record.latest);
+  }
+  void end(const RunRecord& record) override {
+    const PlannedRun& run = *record.run;
+    json out = {{"name", run.name},
+                {"loops", run.loops},
+                {"formats", run.formats},
+                {"asked_per_s", run.rate.kind == Rate::fixed && !run.formats ? json(run.rate.value) : json()},
+                {"average", line(record.average)},
+                {"intervals", std::move(intervals_)},
+                {"errors", record.errors}};
+    add_parts(out, run, record.average);
+    const std::vector<RunLine>& by_rank = record.average.ranks;
+    for (const RankLine& rank : record.ranks)
+      out["ranks"].push_back({{"rank", rank.rank},
+                              {"host", rank.host},
+                              {"cpu_percent", rank.rank < by_rank.size() ? json(by_rank[rank.rank].cpu.busy()) : json()},
+                              {"seconds", rank.seconds},
+                              {"operations", rank.operations},
+                              {"failed", rank.failed},
+                              {"bytes", rank.bytes}});
+    if (const std::string limit = limit_of(record); !limit.empty()) out["limited_by"] = limit;
+    document_["runs"].push_back(std::move(out));
+    if (run.formats) return;
+    document_["rows"].push_back({{"name", run.loops == "None" ? run.name : run.name + " " + run.loops},
+                                 {"unit", "op/s"},
+                                 {"rate", rate(record.average.all.requested, record.average.seconds)},
+                                 {"offered_per_s", run.rate.kind == Rate::fixed ? run.rate.value : 0.0},
+                                 {"response", times(record.average.all.requested.response)}});
+  }
+
+ private:
+  json& document_;
+  json intervals_;
+};
+
 }  // namespace
 
-void JsonRuns::begin(const RunRecord&, const std::string&) { intervals_ = json::array(); }
-
-void JsonRuns::interval(const RunRecord& record) {
-  intervals_.push_back(line(record.latest));
-  add_parts(intervals_.back(), *record.run, record.latest);
-}
-
-void JsonRuns::end(const RunRecord& record) {
-  const PlannedRun& run = *record.run;
-  json out = {{"name", run.name},
-              {"loops", run.loops},
-              {"formats", run.formats},
-              {"asked_per_s", run.rate.kind == Rate::fixed && !run.formats ? json(run.rate.value) : json()},
-              {"average", line(record.average)},
-              {"intervals", std::move(intervals_)},
-              {"errors", record.errors}};
-  add_parts(out, run, record.average);
-  const std::vector<RunLine>& by_rank = record.average.ranks;
-  for (const RankLine& rank : record.ranks)
-    out["ranks"].push_back({{"rank", rank.rank},
-                            {"host", rank.host},
-                            {"cpu_percent", rank.rank < by_rank.size() ? json(by_rank[rank.rank].cpu.busy()) : json()},
-                            {"seconds", rank.seconds},
-                            {"operations", rank.operations},
-                            {"failed", rank.failed},
-                            {"bytes", rank.bytes}});
-  if (const std::string limit = limit_of(record); !limit.empty()) out["limited_by"] = limit;
-  runs_.push_back(std::move(out));
-  if (run.formats) return;
-  rows_.push_back({{"name", run.loops == "None" ? run.name : run.name + " " + run.loops},
-                   {"unit", "op/s"},
-                   {"rate", rate(record.average.all.requested, record.average.seconds)},
-                   {"offered_per_s", run.rate.kind == Rate::fixed ? run.rate.value : 0.0},
-                   {"response", times(record.average.all.requested.response)}});
-}
-
-json JsonRuns::document() const { return {{"program", "vdbench"}, {"rows", rows_}, {"runs", runs_}}; }
+std::unique_ptr<RunPage> json_page(json& document) { return std::make_unique<JsonRuns>(document); }
 
 }  // namespace fsr::vdbench

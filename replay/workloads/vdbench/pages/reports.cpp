@@ -9,8 +9,6 @@
 #include "util/chart.hpp"
 #include "util/clock_ns.hpp"
 #include "util/units.hpp"
-#include "workloads/vdbench/pages/histogram_text.hpp"
-#include "workloads/vdbench/pages/run_links.hpp"
 
 namespace fsr::vdbench {
 
@@ -20,10 +18,10 @@ namespace {
 std::string boxed(int64_t wall, const std::vector<std::string>& lines) {
   size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, line.size());
-  const std::string time = clock_text(wall) + " ", edge = time + std::string(width + 4, '*') + "\n";
-  std::string text = time + "*\n" + edge;
-  for (const std::string& line : lines) text += fmt::format("{}* {:<{}} *\n", time, line, width);
-  return text + edge + time + "*\n";
+  const std::string edge = std::string(width + 4, '*') + "\n";
+  std::string text = "*\n" + edge;
+  for (const std::string& line : lines) text += fmt::format("* {:<{}} *\n", line, width);
+  return timed(wall, text + edge + "*\n");
 }
 
 }  // namespace
@@ -51,11 +49,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
   pages_.push_back(skew_page(options.directory, *columns_, run_links(runs), options_.hosts));
   pages_.push_back(detail_pages(options.directory, *columns_, options.general, options_.hosts));
   pages_.push_back(curves_page(options.directory));
-  if (options.json) {
-    auto json = std::make_unique<JsonRuns>();
-    json_ = json.get();
-    pages_.push_back(std::move(json));
-  }
+  if (options.json) pages_.push_back(json_page(*options.json));
   const int64_t now = clock_ns(CLOCK_REALTIME);
   summary_.put(
       fmt::format("Vdbench summary report, created {:%H:%M:%S %b %d %Y}\n\n", fmt::localtime(time_t(now / 1'000'000'000))));
@@ -161,16 +155,7 @@ void Reports::end(const RunRecord& record) {
                        {fmt::format("Warning for host={}: average processor utilization {:.1f}%", host.name, busy),
                         "Any processor utilization over 80% could mean that your system",
                         "does not have enough cycles to run the highest rate possible."}));
-  if (!record.events.empty()) {
-    const std::string time = clock_text(clock_ns(CLOCK_REALTIME)) + " ";
-    std::string text = time + "\n" + time + "Miscellaneous statistics:\n";
-    for (size_t at = 0; at < record.events.size();) {
-      const size_t end = record.events.find('\n', at);
-      text += time + record.events.substr(at, end - at) + "\n";
-      at = end + 1;
-    }
-    everywhere(text + time + "\n");
-  }
+  if (!record.events.empty()) everywhere(timed(clock_ns(CLOCK_REALTIME), "\nMiscellaneous statistics:\n" + record.events + "\n"));
   for (const std::string& line : record.wrong_blocks) error(line);
   for (const RankLine& rank : record.ranks)
     note(fmt::format("rank {} ({}): {} operations in {:.3f} s, {} failed, {}", rank.rank, rank.host,

@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/vdbench/pages/columns.hpp"
-#include "workloads/vdbench/pages/json_runs.hpp"
 #include "workloads/vdbench/pages/output_directory.hpp"
-#include "workloads/vdbench/plan/rank_hosts.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
 
 namespace fsr::vdbench {
 
@@ -21,8 +19,8 @@ struct ReportOptions {
   bool quiet = false;      // prints only errors on the terminal
   std::vector<HostRanks> hosts;
   Layout layout = Layout::v50407;
-  bool json = false;         // JSON is requested
-  RunPage* other = nullptr;  // gets the runs like the pages; may be null
+  nlohmann::json* json = nullptr;  // gets the runs as one document; may be null
+  RunPage* other = nullptr;        // gets the runs like the pages; may be null
 };
 
 class Reports {
@@ -42,7 +40,6 @@ class Reports {
   void finish_pages();                      // after all runs; throws std::runtime_error if a page can't be written
   void finish(const std::string& verdict);  // the last line
   const std::string& directory() const { return options_.directory; }
-  nlohmann::json json() const { return json_->document(); }  // only if it was requested
 
  private:
   bool silent() const { return options_.directory.empty(); }
@@ -54,7 +51,6 @@ class Reports {
   const std::unique_ptr<Columns> columns_;
   Page summary_, totals_, log_, status_, errors_, histogram_;
   std::vector<std::unique_ptr<RunPage>> pages_;  // pages that need only the records
-  JsonRuns* json_ = nullptr;                     // one of pages_; may be null
   std::mutex errors_mutex_;
   std::vector<std::string> kept_;  // errors, if the directory is empty
   bool totals_headed_ = false;

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "workloads/vdbench/language/hosts.hpp"
-#include "workloads/vdbench/plan/loops.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 
 namespace fsr::vdbench {
@@ -84,7 +83,7 @@ class Planner {
       if (run.storages) w.storages = *run.storages;
       std::erase_if(w.storages, [&](size_t s) { return !hosts_of(all_.storages[s].hosts, w.hosts, run.hosts); });
       if (w.storages.empty())
-        throw ParameterError(run.position, fmt::format("rd={}: no host has both wd={} and one of its SDs", run.name, w.name));
+        throw ParameterError(run.position, "rd={}: no host has both wd={} and one of its SDs", run.name, w.name);
     }
     for (Workload& w : planned.workloads) w.flags.flags |= run.flags.flags;
   }
@@ -140,7 +139,7 @@ class Planner {
     const double asked = std::accumulate(skews.begin(), skews.end(), 0.0);
     const auto without = std::ranges::count(skews, 0.0);
     if (asked > 100 + 1e-6 || (without == 0 && !skews.empty() && std::fabs(asked - 100) > 1e-6))
-      throw ParameterError(run.position, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+      throw ParameterError(run.position, "rd={}: the skews add up to {:g}, expected 100", run.name, asked);
     return (100 - asked) / double(without);
   }
 
@@ -159,9 +158,9 @@ class Planner {
       const auto threads = unsigned(std::max<size_t>(1, asked_threads / operations.size() / systems.size()));
       if (threads * parts != asked_threads && !all_.general.adjusts_threads)
         throw ParameterError(work.workload.position,
-                             fmt::format("fwd={}: threads={} are not a multiple of the {} operations and FSDs of rd={}, as "
-                                         "fwd_thread_adjust=no requires",
-                                         work.workload.name, asked_threads, parts, run.name));
+                             "fwd={}: threads={} are not a multiple of the {} operations and FSDs of rd={}, as "
+                             "fwd_thread_adjust=no requires",
+                             work.workload.name, asked_threads, parts, run.name);
       if (threads * parts != asked_threads)
         planned.notes.push_back(fmt::format("rd={},fwd={}: Mismatch between threads requested ({}) and used ({})", run.name,
                                             work.workload.name, asked_threads, threads * parts));
@@ -180,15 +179,14 @@ class Planner {
           part.system = system;
           const auto hosts = hosts_of(planned.systems[system].hosts, part.workload.hosts, run.hosts);
           if (!hosts)
-            throw ParameterError(run.position, fmt::format("rd={}: no host has both fwd={} and fsd={}", run.name,
-                                                           part.workload.name, planned.systems[system].name));
+            throw ParameterError(run.position, "rd={}: no host has both fwd={} and fsd={}", run.name, part.workload.name,
+                                 planned.systems[system].name);
           part.hosts = *hosts;
           part.share = share / double(parts);
           part.workload.flags.flags |= run.flags.flags | planned.systems[system].flags.flags;
           part.workload.flags.sync_at_close |= run.flags.sync_at_close || planned.systems[system].flags.sync_at_close;
           if (operation == Operation::copy && !part.workload.target)
-            throw ParameterError(run.position,
-                                 fmt::format("rd={}: expected target=FSD in fwd={} for copy", run.name, part.workload.name));
+            throw ParameterError(run.position, "rd={}: expected target=FSD in fwd={} for copy", run.name, part.workload.name);
           works.push_back(part);
         }
     }
@@ -198,7 +196,7 @@ class Planner {
   // Joins the SDs of a WD to one. Only the beginnings of its parts are known.
   static void concatenate(Workload& w, std::vector<Storage>& storages) {
     if (w.read_hits > 0 || w.write_hits > 0)
-      throw ParameterError(w.position, fmt::format("wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name));
+      throw ParameterError(w.position, "wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name);
     Storage all;
     all.name = w.name + "_sds";
     all.position = w.position;
@@ -207,8 +205,8 @@ class Planner {
     for (size_t part : w.storages) {
       const Storage& s = storages[part];
       if (s.range.given() || s.offset || s.align || !s.content.empty() || !s.hosts.empty())
-        throw ParameterError(
-            s.position, fmt::format("sd={}: expected no range=, offset=, align=, dedup and host= with concatenatesds=", s.name));
+        throw ParameterError(s.position,
+                             "sd={}: expected no range=, offset=, align=, dedup and host= with concatenatesds=", s.name);
       all.size += s.size;
       all.threads += s.threads;
       all.flags.flags |= s.flags.flags;
@@ -227,7 +225,7 @@ class Planner {
       if (w.rate == 0) skews.push_back(w.skew);
       for (size_t storage : w.storages) ++works[storage];
       if (w.streams && planned.workloads.size() > 1)
-        throw ParameterError(w.position, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
+        throw ParameterError(w.position, "wd={}: expected streams= in the only WD of rd={}", w.name, run.name);
     }
     const double rest = share_without_skew(run, skews);
     for (const Workload& w : planned.workloads) {
@@ -255,12 +253,11 @@ class Planner {
     }
     if (own == 0) return;
     if (planned.rate.kind == Rate::curve || run.variable)
-      throw ParameterError(run.position, fmt::format("rd={}: expected one rate, because a WD has its own iorate=", run.name));
+      throw ParameterError(run.position, "rd={}: expected one rate, because a WD has its own iorate=", run.name);
     const double all = planned.rate.kind == Rate::fixed && without ? planned.rate.value : without ? 0 : own;
     if (all && without && own >= all)
-      throw ParameterError(
-          run.position,
-          fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, all, own));
+      throw ParameterError(run.position, "rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own",
+                           run.name, all, own);
     for (RawWork& work : planned.raw_works)
       work.share = work.rate == 0 ? work.share * (all ? 1 - own / all : 1) : all ? work.rate / all * 100 : 0;
   }
@@ -273,14 +270,13 @@ class Planner {
     if (most == 0) return;
     for (unsigned priority = 1; priority <= most; ++priority)
       if (std::none_of(workloads.begin(), workloads.end(), [&](const Workload& w) { return w.priority == priority; }))
-        throw ParameterError(
-            run.position, fmt::format("rd={}: no WD has priority={}, expected 1 to {} without gaps", run.name, priority, most));
+        throw ParameterError(run.position, "rd={}: no WD has priority={}, expected 1 to {} without gaps", run.name, priority,
+                             most);
     for (const Workload& w : workloads) {
       if (w.priority == 0)
-        throw ParameterError(w.position, fmt::format("wd={}: expected priority=, as others of rd={} have one", w.name, run.name));
+        throw ParameterError(w.position, "wd={}: expected priority=, as others of rd={} have one", w.name, run.name);
       if (w.priority < most && w.rate == 0)
-        throw ParameterError(w.position,
-                             fmt::format("wd={}: expected iorate=, as others of rd={} have a lower priority", w.name, run.name));
+        throw ParameterError(w.position, "wd={}: expected iorate=, as others of rd={} have a lower priority", w.name, run.name);
     }
   }
 

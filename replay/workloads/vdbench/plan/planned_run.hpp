@@ -50,8 +50,18 @@ struct PlannedRun {
 
   // `storage`: index of a definition; it may be a part of the work's SD.
   bool works_on(const RawWork& work, size_t storage) const;
-  const HostNumbers& hosts_of(size_t work) const { return raw_works.empty() ? file_works[work].hosts : raw_works[work].hosts; }
-  size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
+  // Properties of a work, by its number.
+  bool of_files() const { return raw_works.empty(); }
+  size_t works() const { return of_files() ? file_works.size() : raw_works.size(); }
+  const HostNumbers& hosts_of(size_t work) const { return of_files() ? file_works[work].hosts : raw_works[work].hosts; }
+  const std::string& name_of(size_t work) const {
+    return of_files() ? file_works[work].workload.name : raw_works[work].workload.name;
+  }
+  const std::string& storage_of(size_t work) const {  // name of its SD or FSD
+    return of_files() ? systems[file_works[work].system].name : storages[raw_works[work].storage].name;
+  }
+  double share_of(size_t work) const { return of_files() ? file_works[work].share : raw_works[work].share; }
+  unsigned threads_of(size_t work) const { return of_files() ? file_works[work].workload.threads : raw_works[work].threads; }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
   // Returns the text that follows "Starting RD=".
   std::string title() const;
@@ -67,5 +77,14 @@ std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate);
 PlannedRun at_percentage(PlannedRun run, double observed);
 // Returns one line for each run, for -s.
 std::string simulate(const std::vector<PlannedRun>& runs);
+
+// Calls `act` for each round of nested loops, the first of which is the outermost. `at`: index of each loop's value.
+void each_round(const std::vector<Loop>& loops, const std::function<void(const std::vector<size_t>& at)>& act);
+// Returns "xfersize=4k threads=1", or "None" without loops.
+std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>& at);
+// Sets value number `at` of the loop in `run`. Throws ParameterError if the value is not possible.
+void set_value(PlannedRun& run, const Loop& loop, size_t at);
+// True if the loop changes the files that a format makes.
+bool shapes_files(const Loop& loop);
 
 }  // namespace fsr::vdbench

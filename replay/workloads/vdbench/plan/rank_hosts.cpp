@@ -31,7 +31,7 @@ RankHosts::RankHosts(const std::vector<Host>& hosts, const std::vector<std::stri
     : hosts_(machines.size()) {
   for (const auto& given : map)
     if (std::ranges::none_of(hosts, [&](const Host& host) { return same_word(host.name, given.first); }))
-      throw std::runtime_error(fmt::format("--map {}={}: no hd= has this name", given.first, given.second));
+      throw_error("--map {}={}: no hd= has this name", given.first, given.second);
   std::vector<std::string> distinct;
   for (const std::string& machine : machines)
     if (std::ranges::find(distinct, machine) == distinct.end()) distinct.push_back(machine);
@@ -45,8 +45,8 @@ RankHosts::RankHosts(const std::vector<Host>& hosts, const std::vector<std::stri
     if (at != distinct.end())
       of_machine[size_t(at - distinct.begin())].push_back(h);
     else if (given != map.end())
-      throw std::runtime_error(fmt::format("--map {}={}: no rank runs on this machine, expected one of {}", hosts[h].name, wanted,
-                                           fmt::join(distinct, ", ")));
+      throw_error("--map {}={}: no rank runs on this machine, expected one of {}", hosts[h].name, wanted,
+                  fmt::join(distinct, ", "));
     else
       unmatched.push_back(h);
   }
@@ -56,9 +56,8 @@ RankHosts::RankHosts(const std::vector<Host>& hosts, const std::vector<std::stri
   if (distinct.size() == 1)
     of_machine[0].insert(of_machine[0].end(), next, unmatched.end());
   else if (next != unmatched.end())
-    throw std::runtime_error(fmt::format("hd={}: no rank runs on {}, and each of {} has a host; expected --map {}=MACHINE",
-                                         hosts[*next].name, machine_of(hosts[*next]), fmt::join(distinct, ", "),
-                                         hosts[*next].name));
+    throw_error("hd={}: no rank runs on {}, and each of {} has a host; expected --map {}=MACHINE", hosts[*next].name,
+                machine_of(hosts[*next]), fmt::join(distinct, ", "), hosts[*next].name);
   for (size_t m = 0; m < distinct.size(); ++m) {
     std::vector<size_t> turns;
     for (size_t h : of_machine[m]) turns.push_back(h);
@@ -66,16 +65,14 @@ RankHosts::RankHosts(const std::vector<Host>& hosts, const std::vector<std::stri
     size_t turn = 0;
     for (unsigned rank = 0; rank < machines.size(); ++rank) {
       if (machines[rank] != distinct[m]) continue;
-      if (turns.empty())
-        throw std::runtime_error(
-            fmt::format("rank {} on {} belongs to no hd=; expected --map HD={}", rank, distinct[m], distinct[m]));
+      if (turns.empty()) throw_error("rank {} on {} belongs to no hd=; expected --map HD={}", rank, distinct[m], distinct[m]);
       hosts_[rank] = turn < turns.size() ? turns[turn] : of_machine[m][turn % of_machine[m].size()];
       ++turn;
     }
     for (size_t h : of_machine[m])
       if (std::ranges::find(hosts_, std::optional(h)) == hosts_.end())
-        throw std::runtime_error(fmt::format("hd={}: {} has fewer ranks than hosts, expected {} or more", hosts[h].name,
-                                             distinct[m], of_machine[m].size()));
+        throw_error("hd={}: {} has fewer ranks than hosts, expected {} or more", hosts[h].name, distinct[m],
+                    of_machine[m].size());
   }
 }
 

@@ -73,18 +73,16 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool sp
   if (hit_area) hits = {aligned(low), aligned(std::min(low + hit_area, high))};
   if (work.is_format) return;
   if (w.hot_band.given() && !w.range.given() && misses.high < misses.low + (1 << 20))
-    throw std::runtime_error(
-        fmt::format("sd={}, wd={}: hotband= has less than 1m of the {} bytes, expected 1m or more", storage.name, w.name, size));
+    throw_error("sd={}, wd={}: hotband= has less than 1m of the {} bytes, expected 1m or more", storage.name, w.name, size);
   if (has_hits && hits.width() < largest)
-    throw std::runtime_error(fmt::format("sd={}, wd={}: hitarea={} is too small for xfersize={}", storage.name, w.name,
-                                         size_text(double(hit_area)), size_text(double(largest))));
+    throw_error("sd={}, wd={}: hitarea={} is too small for xfersize={}", storage.name, w.name, size_text(double(hit_area)),
+                size_text(double(largest)));
   if (misses.low + 4 * largest > misses.high)
-    throw std::runtime_error(
-        fmt::format("sd={}, wd={}: the area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
-                    w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));
+    throw_error("sd={}, wd={}: the area of {} bytes is too small, expected four times xfersize={} or more", storage.name, w.name,
+                misses.high < misses.low ? 0 : misses.width(), size_text(double(largest)));
   if (w.streams && misses.width() / w.streams < 2 * largest)
-    throw std::runtime_error(fmt::format("sd={}, wd={}: the area of {} bytes is too small for streams={} of xfersize={}",
-                                         storage.name, w.name, misses.width(), w.streams, size_text(double(largest))));
+    throw_error("sd={}, wd={}: the area of {} bytes is too small for streams={} of xfersize={}", storage.name, w.name,
+                misses.width(), w.streams, size_text(double(largest)));
 }
 
 Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread,

@@ -3,21 +3,35 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "threads/sim_context.hpp"
 #include "workloads/vdbench/content/content.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
 #include "workloads/vdbench/raw/area.hpp"
-#include "workloads/vdbench/raw/pattern.hpp"
 #include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
+
+// Data for writes to SDs, which does not compress, in memory that a device can read directly. Constant once made.
+class Pattern {
+ public:
+  explicit Pattern(uint64_t largest);  // largest write, bytes
+  // Returns the data for an offset. `length`: at most `largest`. The data begins at a page of memory.
+  std::string_view get(uint64_t offset, uint64_t length) const;
+
+ private:
+  static constexpr uint64_t kPage = 4096, kPages = 61;
+  PageBuffer bytes_;
+};
 
 // An open SD. Constant while threads use it.
 struct OpenStorage {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_thread.hpp"
 #include "workloads/vdbench/files/tree_threads.hpp"
-#include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {

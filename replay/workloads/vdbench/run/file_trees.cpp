@@ -49,18 +49,16 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     const bool missing = directory && !std::filesystem::exists(system.anchor);
     if (missing && !leads(system.anchor) && !may_have_own(system)) fail_not_shared(system);
     if (missing && is_device_path(system.anchor))
-      throw std::runtime_error(
-          fmt::format("fsd={}: {} does not exist, and nothing is made below /dev", system.name, system.anchor));
+      throw_error("fsd={}: {} does not exist, and nothing is made below /dev", system.name, system.anchor);
     if (missing && definitions_.general.create_anchors) {
       std::error_code error;
       std::filesystem::create_directories(system.anchor, error);
-      if (error) throw std::runtime_error(fmt::format("fsd={}: {}: {}", system.name, system.anchor, error.message()));
+      if (error) throw_error("fsd={}: {}: {}", system.name, system.anchor, error.message());
     }
     try {
       target_of_[system.anchor] = add_target(system.anchor);
     } catch (const std::runtime_error& e) {
-      throw std::runtime_error(
-          fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes also creates the parents)" : ""));
+      throw_error("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes also creates the parents)" : "");
     }
     if (missing) reports_.note("localhost-0: Created anchor directory: " + system.anchor);
   }
@@ -101,7 +99,7 @@ void FileRuns::survey(Tree& tree, const RankSlice& files) {
   for (unsigned i = 0; i < kTreeThreads; ++i)
     parts.push_back({std::make_unique<SurveyThread>(shared), tree.anchor->target_index(), i});
   run_threads(parts);
-  if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
+  if (const int error = shared.error) throw_error("{}: {}", tree.anchor->name(), strerror(error));
   tree.known = files;
 }
 
@@ -163,19 +161,19 @@ void FileRuns::check_files(const PlannedRun& run, const FileWork& work, Anchor& 
     whole += its.exists && its.current >= anchor.structure().size_of(file);
     empty += its.exists && its.current == 0;
     if (its.longer && !definitions_.general.validation.on)
-      throw std::runtime_error(
-          fmt::format("rd={}: {}/{} has more bytes than its structure says: expected the depth, width, files "
-                      "and sizes with which the tree was made, or format=yes",
-                      run.name, anchor.name(), anchor.structure().file_path(file)));
+      throw_error(
+          "rd={}: {}/{} has more bytes than its structure says: expected the depth, width, files "
+          "and sizes with which the tree was made, or format=yes",
+          run.name, anchor.name(), anchor.structure().file_path(file));
   }
   const Operation operation = work.workload.operation;
   const bool needs_files = operation != Operation::mkdir && operation != Operation::rmdir && operation != Operation::remove &&
                            !expectations(run).creates && tree_ranks_.users(anchor.name()).size() == 1;
   if (needs_files && exist == 0 && anchor.existing_directories() != 0)
-    throw std::runtime_error(
-        fmt::format("rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
-                    "files with which the tree was made, or format=yes",
-                    run.name, anchor.name(), format_count(anchor.structure().files())));
+    throw_error(
+        "rd={}: anchor={} has none of the {} files of its structure: expected the depth, width and "
+        "files with which the tree was made, or format=yes",
+        run.name, anchor.name(), format_count(anchor.structure().files()));
   if (exist > empty && whole == 0)
     reports_.note(fmt::format("rd={}: all files of anchor={} have fewer bytes than sizes= says, expected format=yes", run.name,
                               anchor.name()));
@@ -196,9 +194,8 @@ void FileRuns::prepare_tree(const PlannedRun& run, size_t work, const RankSlice&
                               format_count(anchor.structure().files()), anchor.name()));
   if (run.run->format.complete && !run.formats && files.step != 0 &&
       !(anchor.all_files_exist() && anchor.all_directories_exist()))
-    throw std::runtime_error(fmt::format("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name,
-                                         anchor.name(), anchor.existing_directories(), anchor.structure().directories(),
-                                         anchor.existing_files(), anchor.chosen().size()));
+    throw_error("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name, anchor.name(),
+                anchor.existing_directories(), anchor.structure().directories(), anchor.existing_files(), anchor.chosen().size());
 }
 
 // After a format, forgets directories that a leader failed to make. The other ranks assumed that all were made.

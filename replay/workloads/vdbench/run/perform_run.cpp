@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/run/perform_run.hpp"
+#include "workloads/vdbench/run/runs.hpp"
 
 #include <fmt/format.h>
 
@@ -20,11 +20,19 @@ namespace fsr::vdbench {
 
 namespace {
 
+// Limits that end a run before its time.
+struct RunLimits {
+  std::atomic<bool>& over;     // set at a limit
+  const std::string& monitor;  // file in which "end_rd" and "end_vdbench" are looked for
+  ErrorLog& errors;
+  double size;  // bytes of all SDs of the run, as unit of maxdata=
+};
+
 // Reports a run during its execution.
 class IntervalReporter {
  public:
-  IntervalReporter(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
-      : reports_(reports), options_(options), duration_(duration) {
+  IntervalReporter(const PlannedRun& run, Reports& reports, const RunLimits& limits, int64_t duration)
+      : reports_(reports), limits_(limits), duration_(duration) {
     record_.run = &run;
     record_.wall = clock_ns(CLOCK_REALTIME);
     record_.warmup = run.formats ? 1 : unsigned(std::max<int64_t>(1, run.run->warmup / run.run->interval));
@@ -55,7 +63,7 @@ class IntervalReporter {
     record_.average.wall = clock_ns(CLOCK_REALTIME);
     return std::move(record_);
   }
-  bool ends_all = false;
+  bool ends_all = false;  // the monitor's file contains "end_vdbench"
 
  private:
   void report_late() {
@@ -76,7 +84,7 @@ class IntervalReporter {
     }
     add(std::move(line));
     check_limits();
-    options_.errors->look_at_time();
+    limits_.errors.look_at_time();
     look_at_monitor();
   }
 
@@ -96,28 +104,28 @@ class IntervalReporter {
     read_ += double(line.all.of(Operation::read).bytes);
     written_ += double(line.all.of(Operation::write).bytes);
     auto reached = [&](double bytes, double limit) {
-      return limit > 0 && bytes >= (limit < kLeastBytes ? limit * options_.size : limit);
+      return limit > 0 && bytes >= (limit < kLeastBytes ? limit * limits_.size : limit);
     };
     const bool enough =
         reached(read_ + written_, run.max_data) || reached(read_, run.max_read) || reached(written_, run.max_written);
-    if (enough && !record_.run->formats) *options_.over = true;
+    if (enough && !record_.run->formats) limits_.over = true;
   }
 
   void look_at_monitor() {
-    if (options_.monitor.empty()) return;
-    std::ifstream file(options_.monitor);
+    if (limits_.monitor.empty()) return;
+    std::ifstream file(limits_.monitor);
     for (std::string word; file >> word;) {
       if (word != "end_rd" && word != "end_vdbench") continue;
-      reports_.note(fmt::format("'{}' found in the monitor file {}", word, options_.monitor));
+      reports_.note(fmt::format("'{}' found in the monitor file {}", word, limits_.monitor));
       ends_all = ends_all || word == "end_vdbench";
-      *options_.over = true;
-      std::ofstream(options_.monitor, std::ios::trunc);
+      limits_.over = true;
+      std::ofstream(limits_.monitor, std::ios::trunc);
       return;
     }
   }
 
   Reports& reports_;
-  const RunControl& options_;
+  const RunLimits limits_;
   const int64_t duration_;
   RunRecord record_;
   CpuMeter cpu_;
@@ -129,45 +137,76 @@ class IntervalReporter {
 
 }  // namespace
 
-RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                   RankMessages& messages, const RunControl& options) {
+RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
+  ++runs_;
+  const General& general = definitions_.general;
+  const std::vector<RankSlice> dealt = prepare(run);
+  Pace pace(shares_of(run, dealt), pace_of(run));
+  std::atomic<bool> over = false;
+  RankMessages messages(ranks_, over, stop_, makers(run));
+  auto note_error = [this](const std::string& line, const ErrorLocation& location) {
+    reports_.error(line);
+    failed_at(location);
+  };
+  ErrorLog errors(limits_of(general), over,
+                  [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
+  ValidatedRun validation{.name = run.name, .rank = ranks_.cluster().rank()};
+  const std::unique_ptr<Threads> threads = make_threads(run, {dealt, pace, errors, validation, messages});
+  const std::vector<ValidatedStorage*> storages = validated(&run);
+  for (ValidatedStorage* storage : storages)
+    if (storage->journal) storage->journal->begin_run(run.name, validation.rank);
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
-  IntervalReporter reporter(run, reports, options, duration);
-  RunnerOptions threads;
-  threads.duration = duration;
-  threads.interval = run.run->interval * kSecond;
-  Tally counts;    // of this rank
-  int64_t to = 0;  // ns since the start
-  threads.on_interval = [&](const Interval& counted) {
+  IntervalReporter reporter(run, reports_, {over, general.monitor, errors, size_of(run)}, duration);
+  Tally counts;  // of this rank
+  RankPart own;
+  auto on_interval = [&](const Interval& counted) {
     counts.merge(counted.counts);
-    to = counted.to;
+    own.seconds = double(counted.to) / double(kSecond);
     messages.interval(counted);
   };
-  threads.stop = options.stop;
-  threads.over = options.over;
-  std::string failure;
+  const RunnerOptions options{
+      .duration = duration, .interval = run.run->interval * kSecond, .on_interval = on_interval, .stop = &stop_, .over = &over};
+  std::string failure;  // no other run is possible: a thread threw an exception or did not end
   auto act = [&] {
     try {
-      const RunnerResult measured = runner.run(parts, threads);
+      const RunnerResult measured = runner_.run(threads->parts, options);
       if (measured.abandoned) failure = fmt::format("rd={}: {} threads did not end", run.name, measured.abandoned);
     } catch (const std::exception& e) {
       failure = fmt::format("rd={}: {}", run.name, e.what());
     }
     if (!failure.empty()) messages.end();
   };
-  messages.perform(act, *options.errors,
+  messages.perform(act, errors,
                    [&](const Interval& counted, const std::vector<RankInterval>& ranks) { reporter.interval(counted, ranks); });
-  RunOutcome performed{.record = reporter.finish(), .own = {}, .ends_all = reporter.ends_all, .failure = failure};
-  performed.own.seconds = double(to) / double(kSecond);
-  const Figures all = line_of(run, counts, performed.own.seconds).all;
-  const KindCounters& requested = all.requested;
-  performed.own.operations = requested.count;
-  performed.own.failed = requested.failed;
-  performed.own.bytes = requested.bytes;
-  performed.own.threads = parts.size();
-  performed.own.read = all.of(Operation::read).bytes;
-  performed.own.written = all.of(Operation::write).bytes;
-  return performed;
+  RunRecord record = reporter.finish();
+  after_threads(run, errors);
+  const Figures all = line_of(run, counts, own.seconds).all;
+  own.operations = all.requested.count;
+  own.failed = all.requested.failed;
+  own.bytes = all.requested.bytes;
+  own.threads = threads->parts.size();
+  own.read = all.of(Operation::read).bytes;
+  own.written = all.of(Operation::write).bytes;
+  own.errors = errors.count();
+  own.events = threads->events();
+  own.wrong_blocks = validation.bad.lines();
+  own.checked = validation.checked;
+  own.wrong = validation.wrong;
+  messages.gather(own, record);
+  errors_ += record.errors;
+  *ends_all = reporter.ends_all;
+  reports_.end(record);
+  messages.check([&] {
+    if (!failure.empty()) throw std::runtime_error(failure);
+  });
+  for (ValidatedStorage* storage : storages) storage->save_keys();
+  messages.check([&] {
+    if (!ranks_.cluster().root()) return;
+    end_validation(record, general, stop_, reports_);
+    end_at_errors(errors, "rd=" + run.name, general, reports_);
+  });
+  after(run);
+  return record;
 }
 
 ErrorLimits limits_of(const General& general) { return {.most = general.data_errors, .wait = general.error_wait}; }
@@ -201,15 +240,15 @@ void run_line(const std::string& line, Reports& reports) {
     while (output.ends_with('\n')) output.pop_back();
     reports.note(output);
   }
-  if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
+  if (const int status = pclose(out)) throw_error("'{}' ended with status {}", line, status >> 8);
 }
 
 }  // namespace
 
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports) {
   if (errors.waited() && !errors.too_many())
-    throw std::runtime_error(fmt::format("{}: {} errors, and none for the {} seconds of data_errors=: see errorlog.html", after,
-                                         errors.count(), general.error_wait));
+    throw_error("{}: {} errors, and none for the {} seconds of data_errors=: see errorlog.html", after, errors.count(),
+                general.error_wait);
   if (!errors.too_many()) return;
   if (!general.error_command.empty()) {
     const ErrorLocation& first = errors.first();
@@ -225,8 +264,7 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
       reports.note(e.what());
     }
   }
-  throw std::runtime_error(
-      fmt::format("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count()));
+  throw_error("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count());
 }
 
 void end_validation(const RunRecord& record, const General& general, const std::atomic<int>& stop, Reports& reports) {
@@ -238,11 +276,11 @@ void end_validation(const RunRecord& record, const General& general, const std::
   auto transfers = [](const FileWork& work) { return work.workload.operation <= Operation::write; };
   const bool expected = std::ranges::any_of(run.raw_works, checks) || std::ranges::any_of(run.file_works, transfers);
   if (record.checked == 0 && expected && !run.formats && stop.load() == 0)
-    throw std::runtime_error(fmt::format("rd={}: No read validations done during a Data Validation run", run.name));
+    throw_error("rd={}: No read validations done during a Data Validation run", run.name);
 }
 
 void run_commands(const Commands& commands, Reports& reports) {
-  for (const std::string& line : commands.lines) run_line(replaced(line, {{"$output", reports.directory()}}), reports);
+  for (const std::string& line : commands) run_line(replaced(line, {{"$output", reports.directory()}}), reports);
 }
 
 }  // namespace fsr::vdbench

@@ -10,14 +10,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "workloads/vdbench/files/structure.hpp"
-#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
-#include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/statements.hpp"
 #include "workloads/vdbench/language/values.hpp"
-#include "workloads/vdbench/plan/tree_ranks.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/run/luns.hpp"
 
 namespace fsr::vdbench {
@@ -117,26 +118,26 @@ class PlanReader {
     if (name.empty()) return;
     const auto first =
         std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return same_word(run.run->name, name); });
-    if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
+    if (first == runs_.end()) throw_error("-r {}: no RD has this name", name);
     runs_.erase(runs_.begin(), first);
   }
   // Refuses a first rate that is a percentage, because there is no rate before it.
   void check_percentages() const {
     const auto first = std::ranges::find_if(runs_, [](const PlannedRun& run) { return !run.formats; });
     if (first == runs_.end() || first->rate.kind != Rate::percent) return;
-    throw ParameterError(first->run->position, fmt::format("rd={}: {:g}% of the rate of the run before, but none is before it; "
-                                                           "expected a number, max or curve",
-                                                           first->run->name, first->rate.value));
+    throw ParameterError(first->run->position,
+                         "rd={}: {:g}% of the rate of the run before, but none is before it; "
+                         "expected a number, max or curve",
+                         first->run->name, first->rate.value);
   }
   // Refuses settings that do not fit together, also those that loops have added.
   void refuse(const PlannedRun& run, bool validates) const {
     const SourcePosition& position = all_.general.content.given() ? all_.general.content_position : run.run->position;
     if (run.content.pattern && run.content.compression > 1)
-      throw ParameterError(run.run->position, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+      throw ParameterError(run.run->position, "rd={}: expected either pattern= or compratio=", run.name);
     if (validates && !run.run->mount.empty())
-      throw ParameterError(
-          run.run->position,
-          fmt::format("rd={}: data validation: not possible with mount=, which forgets what was written", run.name));
+      throw ParameterError(run.run->position, "rd={}: data validation: not possible with mount=, which forgets what was written",
+                           run.name);
     auto has_own = [](const auto& storage) { return !storage.content.empty(); };
     if (validates &&
         (run.content.given() || std::ranges::any_of(run.storages, has_own) || std::ranges::any_of(run.systems, has_own)))
@@ -156,7 +157,7 @@ class PlanReader {
   }
   static void check_overridden(const Run& run) {
     if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
-      throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
+      throw_error("rd={}: expected elapsed and warmup to be multiples of the interval", run.name);
     timed_steps(run);
   }
 
@@ -165,10 +166,10 @@ class PlanReader {
     const std::vector<Host>& hosts = all_.hosts;
     for (const Host& host : hosts)
       if (!host.mounts.empty() && !options_.allow_mount)
-        throw ParameterError(host.position, fmt::format("hd={}: mount= runs a command, which --allow-mount allows", host.name));
+        throw ParameterError(host.position, "hd={}: mount= runs a command, which --allow-mount allows", host.name);
     if (cluster_.size() == 1 && !options_.simulate && other_machines(hosts, cluster_.hosts()[0]))
-      throw ParameterError(hosts[0].position, fmt::format("the hosts are other machines; start all of them by: {}",
-                                                          launch_command(hosts, options_.command)));
+      throw ParameterError(hosts[0].position, "the hosts are other machines; start all of them by: {}",
+                           launch_command(hosts, options_.command));
     plan_->hosts = cluster_.size() == 1 || hosts.empty() ? RankHosts(cluster_.size())
                                                          : RankHosts(hosts, cluster_.hosts(), options_.host_map);
     const std::optional<size_t> own = plan_->hosts.host_of(cluster_.rank());
@@ -182,10 +183,10 @@ class PlanReader {
     if (hosts.ranks_of({}).size() == 1) return;
     auto refuse_several = [](size_t ranks, const std::string& what) {
       if (ranks > 1)
-        throw std::runtime_error(
-            fmt::format("data validation: {} ranks use {}, but a rank knows only its own writes; expected "
-                        "host= of one rank, or one process",
-                        ranks, what));
+        throw_error(
+            "data validation: {} ranks use {}, but a rank knows only its own writes; expected "
+            "host= of one rank, or one process",
+            ranks, what);
     };
     if (all_.general.validation.on) {
       for (const Storage& storage : all_.storages) refuse_several(hosts.ranks_of(storage.hosts).size(), "sd=" + storage.name);
@@ -195,8 +196,7 @@ class PlanReader {
     if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
     auto refuse_own = [&](const std::string& kind, const std::string& name, const std::string& where, const HostNumbers& on) {
       if (where.starts_with("memory:") && hosts.ranks_of(on).size() > 1)
-        throw std::runtime_error(fmt::format(
-            "{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name));
+        throw_error("{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name);
     };
     for (const Storage& storage : all_.storages) refuse_own("sd", storage.name, storage.lun, storage.hosts);
     for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor, system.hosts);
@@ -212,8 +212,29 @@ class PlanReader {
 
 }  // namespace
 
-std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, const Cluster& cluster) {
-  return PlanReader(options, cluster).read();
+std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, Cluster& cluster) {
+  if (cluster.size() == 1) return PlanReader(options, cluster).read();
+  std::unique_ptr<ProgramPlan> plan;
+  std::string mine;
+  try {
+    plan = PlanReader(options, cluster).read();
+  } catch (const std::runtime_error& e) {
+    mine = e.what();
+  }
+  const std::vector<std::string> by_rank = cluster.gather(mine);
+  std::vector<std::string> told, known;
+  for (unsigned rank = 0; rank < by_rank.size(); ++rank) {
+    std::istringstream its(by_rank[rank]);
+    std::string name = cluster.name_of(rank) + ": ";
+    for (std::string line; std::getline(its, line);) {
+      if (std::ranges::find(known, line) != known.end()) continue;
+      told.push_back(std::exchange(name, "") + line);
+      known.push_back(line);
+    }
+  }
+  const std::string failure = cluster.broadcast(fmt::format("{}", fmt::join(told, "\n")));
+  if (!failure.empty()) throw CommonFailure(failure);
+  return plan;
 }
 
 // Returns a line for each tree that the runs use.

@@ -22,8 +22,9 @@ struct ProgramPlan {
   RankHosts hosts;
 };
 
-// Throws ParameterError or std::runtime_error if something is wrong or not possible on these ranks. Changes nothing.
-std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, const Cluster& cluster);
+// Throws std::runtime_error on all ranks if something is wrong, or not possible on one of them. It has a line for each mistake,
+// once if several ranks find it. Changes nothing. Collective.
+std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, Cluster& cluster);
 // Returns a line for each tree that the runs use.
 std::string sizes_of_trees(const std::vector<PlannedRun>& runs);
 

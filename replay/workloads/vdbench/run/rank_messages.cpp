@@ -24,9 +24,8 @@ enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', k
 
 std::string RankPart::save() const {
   ByteWriter out;
-  out.raw(&seconds, sizeof seconds);
-  for (uint64_t n : {operations, failed, bytes, errors, threads, read, written, checked, wrong}) out.varint(n);
-  for (uint64_t n : events) out.varint(n);
+  const RankTotals& totals = *this;
+  out.raw(&totals, sizeof totals);
   out.varint(wrong_blocks.size());
   for (const std::string& line : wrong_blocks) out.text(line);
   return std::string(out.view());
@@ -35,12 +34,8 @@ std::string RankPart::save() const {
 RankPart RankPart::load(std::string_view saved) {
   ByteReader in(saved);
   RankPart part;
-  const std::string_view seconds = in.bytes(sizeof part.seconds);
-  if (in.ok()) memcpy(&part.seconds, seconds.data(), sizeof part.seconds);
-  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors, &part.threads, &part.read, &part.written,
-                      &part.checked, &part.wrong})
-    *n = in.varint();
-  for (uint64_t& n : part.events) n = in.varint();
+  RankTotals& totals = part;
+  if (const std::string_view numbers = in.bytes(sizeof totals); in.ok()) memcpy(&totals, numbers.data(), sizeof totals);
   for (uint64_t lines = in.varint(); lines > 0 && in.ok(); --lines) part.wrong_blocks.emplace_back(in.text());
   if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
   return part;

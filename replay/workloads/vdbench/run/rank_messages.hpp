@@ -19,16 +19,13 @@
 #include "measure/cpu_use.hpp"
 #include "measure/interval.hpp"
 #include "workloads/vdbench/error_log.hpp"
-#include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/pages/figures.hpp"
 
 namespace fsr::vdbench {
 
 // Part of one rank in a run.
 struct RankPart : RankTotals {
-  uint64_t errors = 0, checked = 0, wrong = 0;  // checked: blocks of data validation; wrong: of these
-  Events events{};
-  std::vector<std::string> wrong_blocks{};  // their ranges, a line for each
+  std::vector<std::string> wrong_blocks{};  // ranges of wrong blocks, a line for each
   std::string save() const;
   static RankPart load(std::string_view saved);  // throws std::runtime_error for bytes that save() did not make
 };

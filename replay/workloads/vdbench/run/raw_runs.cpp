@@ -8,8 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "workloads/vdbench/language/checks.hpp"
-#include "workloads/vdbench/run/recovery_run.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/run/recovery.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
@@ -23,7 +23,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
     try {
       if (has(i)) open_one(definitions_.storages[i], writes, opened);
     } catch (const std::runtime_error& e) {
-      throw std::runtime_error(fmt::format("sd={}: {}", definitions_.storages[i].name, e.what()));
+      throw_error("sd={}: {}", definitions_.storages[i].name, e.what());
     }
     opened.removed = &removed_.emplace_back(false);
     storages_.push_back(opened);
@@ -66,7 +66,7 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
         if (work.storage == i) unit = std::gcd(unit, work.unit(run.storages[i]));
     if (definitions_.general.validation.recovers) {
       if (std::ranges::count(to_format_, i))
-        throw std::runtime_error(fmt::format("{}: there is nothing to recover: {} is missing or too small", what, storage.lun));
+        throw_error("{}: there is nothing to recover: {} is missing or too small", what, storage.lun);
       recovered_[i] = recover_keys(storage.journal, storage.name);
       check_unit(what, recovered_[i], unit);
       unit = recovered_[i].unit;

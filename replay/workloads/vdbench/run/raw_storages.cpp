@@ -24,7 +24,7 @@ constexpr HandleId kStorageHandle = 1;
 constexpr uint64_t kMiB = 1 << 20;
 
 [[noreturn]] void fail_too_small(const Storage& storage, uint64_t size) {
-  throw std::runtime_error(fmt::format("{} has {} bytes, but size= requires {}", storage.lun, size, storage.size));
+  throw_error("{} has {} bytes, but size= requires {}", storage.lun, size, storage.size);
 }
 
 // Returns why a work's transfers are other requests, or not O_DIRECT. Empty: they are as requested, or not local.
@@ -65,23 +65,21 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     const Outcome& found =
         session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
     const bool missing = found.error == ENOENT;
-    if (found.error && !missing) throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(found.error)));
+    if (found.error && !missing) throw_error("{}: {}", storage.lun, strerror(found.error));
     if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is neither a file nor a block device");
     opened.size = missing ? 0 : found.attr.size;
     opened.object = kStorageObject;
     opened.handle = kStorageHandle;
     if (const unsigned maker = hosts_.ranks_of(storage.hosts)[0]; missing && maker != ranks_.cluster().rank())
-      throw std::runtime_error(fmt::format(
-          "{}: does not exist here, but rank {} created this file; use a file that all ranks share", storage.lun, maker));
+      throw_error("{}: does not exist here, but rank {} created this file; use a file that all ranks share", storage.lun, maker);
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
     const auto formats = definitions_.general.formats_storages;
     const bool grows = storage.size > opened.size || (formats == true && !missing);
     if (grows && formats == false)
-      throw std::runtime_error(
-          fmt::format("{}: is missing or smaller than size={}, and formatsds=no", storage.lun, storage.size));
+      throw_error("{}: is missing or smaller than size={}, and formatsds=no", storage.lun, storage.size);
     if (storage.size > opened.size && is_below_dev(storage.lun)) fail_too_small(storage, opened.size);
     if (storage.size > opened.size && storage.size % kMiB)
-      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is created", storage.size));
+      throw_error("size={}: expected a multiple of 1m for a file that is created", storage.size);
     Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
     opened.access = uint32_t(writes || grows ? O_RDWR : O_RDONLY);
     opened.flags = storage.flags.flags;
@@ -92,8 +90,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
       op.parent = kRootObject;
       op.name = name;
     }
-    if (const int error = session.perform(op).error)
-      throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(error)));
+    if (const int error = session.perform(op).error) throw_error("{}: {}", storage.lun, strerror(error));
     if (grows) {
       if (storage.size > opened.size)
         reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
@@ -132,11 +129,10 @@ void RawRuns::reopen(const PlannedRun& run) {
       const Outcome* found = error ? nullptr : &session.perform(look);
       if (found) error = found->error;
       const Storage& settings = definitions_.storages[i];
-      if (error) throw std::runtime_error(fmt::format("sd={}: {}: {}", settings.name, settings.lun, strerror(error)));
+      if (error) throw_error("sd={}: {}: {}", settings.name, settings.lun, strerror(error));
       if (!run.formats && found->attr.size < storage.size)
-        throw std::runtime_error(
-            fmt::format("sd={}: {} has {} bytes, but had {} before: another program changed the size between two runs",
-                        settings.name, settings.lun, found->attr.size, storage.size));
+        throw_error("sd={}: {} has {} bytes, but had {} before: another program changed the size between two runs", settings.name,
+                    settings.lun, found->attr.size, storage.size);
     }
   });
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
@@ -36,14 +36,11 @@ void Runs::make_journal(ValidatedStorage& storage, const std::string& directory,
 
 void Runs::check_owner(const char* kind, const std::string& name) {
   if (name.size() > kOwnerSize)
-    throw std::runtime_error(
-        fmt::format("{}={}: expected a name of at most {} letters for data validation", kind, name, kOwnerSize));
+    throw_error("{}={}: expected a name of at most {} letters for data validation", kind, name, kOwnerSize);
 }
 
 void Runs::check_unit(const std::string& what, const RecoveredKeys& keys, uint64_t unit) {
-  if (unit % keys.unit)
-    throw std::runtime_error(
-        fmt::format("{}: the journal has blocks of {} bytes, expected a divisor of {}", what, keys.unit, unit));
+  if (unit % keys.unit) throw_error("{}: the journal has blocks of {} bytes, expected a divisor of {}", what, keys.unit, unit);
 }
 
 void Runs::recover() {
@@ -75,48 +72,6 @@ PaceOptions Runs::pace_of(const PlannedRun& run) const {
   options.spike = run.run->spike && !run.formats;
   options.seed = runs_;
   return options;
-}
-
-RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
-  ++runs_;
-  const std::vector<RankSlice> dealt = prepare(run);
-  Pace pace(shares_of(run, dealt), pace_of(run));
-  std::atomic<bool> over = false;
-  RankMessages messages(ranks_, over, stop_, makers(run));
-  auto note_error = [this](const std::string& line, const ErrorLocation& location) {
-    reports_.error(line);
-    failed_at(location);
-  };
-  ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorLocation& location) { messages.error(line, location, note_error); });
-  ValidatedRun validation{.name = run.name, .rank = ranks_.cluster().rank()};
-  const std::unique_ptr<Threads> threads = make_threads(run, {dealt, pace, errors, validation, messages});
-  const std::vector<ValidatedStorage*> storages = validated(&run);
-  for (ValidatedStorage* storage : storages)
-    if (storage->journal) storage->journal->begin_run(run.name, validation.rank);
-  RunOutcome performed = vdbench::perform(runner_, threads->parts, run, reports_, messages,
-                                          {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
-  after_threads(run, errors);
-  performed.own.errors = errors.count();
-  performed.own.events = threads->events();
-  performed.own.wrong_blocks = validation.bad.lines();
-  performed.own.checked = validation.checked;
-  performed.own.wrong = validation.wrong;
-  messages.gather(performed.own, performed.record);
-  errors_ += performed.record.errors;
-  *ends_all = performed.ends_all;
-  reports_.end(performed.record);
-  messages.check([&] {
-    if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
-  });
-  for (ValidatedStorage* storage : storages) storage->save_keys();
-  messages.check([&] {
-    if (!ranks_.cluster().root()) return;
-    end_validation(performed.record, definitions_.general, stop_, reports_);
-    end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
-  });
-  after(run);
-  return std::move(performed.record);
 }
 
 }  // namespace fsr::vdbench

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,12 +13,29 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "threads/thread_runner.hpp"
+#include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/files/blocked.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
-#include "workloads/vdbench/run/perform_run.hpp"
-#include "workloads/vdbench/run/recovery_run.hpp"
+#include "workloads/vdbench/pages/reports.hpp"
+#include "workloads/vdbench/run/rank_messages.hpp"
+#include "workloads/vdbench/run/recovery.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
+
+ErrorLimits limits_of(const General& general);
+
+// Runs commands by the shell, one after the other. Replaces $output in them. Their output goes to the log. Throws
+// std::runtime_error if one fails.
+void run_commands(const Commands& commands, Reports& reports);
+
+// Checks the number of errors after a run ("rd=r") or the recovery. At the limit of data_errors=, runs its command and throws
+// std::runtime_error.
+void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
+
+// Reports the blocks that data validation checked in a run, on all ranks. Throws std::runtime_error if a complete
+// run checked none. A run that only writes each block once may check none.
+void end_validation(const RunRecord& record, const General& general, const std::atomic<int>& stop, Reports& reports);
 
 class Runs {
  public:

@@ -46,10 +46,10 @@ class Marks {
 bool FileRuns::is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
 void FileRuns::fail_not_shared(const FileSystem& system) {
-  throw std::runtime_error(
-      fmt::format("fsd={}: {} is another directory here than on the first rank that uses it, expected a directory that all ranks "
-                  "share, or an hd= for each host and no shared=yes",
-                  system.name, system.anchor));
+  throw_error(
+      "fsd={}: {} is another directory here than on the first rank that uses it, expected a directory that all ranks "
+      "share, or an hd= for each host and no shared=yes",
+      system.name, system.anchor);
 }
 
 // True if this rank's tree may be another one than that of the first rank with this anchor.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/clock.hpp"
@@ -17,7 +18,7 @@
 #include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/pages/run_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
-#include "workloads/vdbench/run/host_mounts.hpp"
+#include "workloads/vdbench/run/luns.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -44,7 +45,8 @@ class VdbenchProgram {
   }
 
   int run() {
-    std::string directory;  // only on the root
+    std::string directory;    // only on the root
+    nlohmann::json document;  // of --json
     cluster_.on_all([&] {
       if (cluster_.root()) directory = make_output_directory(options_.output);
     });
@@ -53,7 +55,7 @@ class VdbenchProgram {
                      .quiet = options_.quiet || options_.json,
                      .hosts = hosts_of_ranks(plan_.hosts, plan_.all.hosts, cluster_.hosts()),
                      .layout = layout_of(options_.layout),
-                     .json = options_.json,
+                     .json = options_.json ? &document : nullptr,
                      .other = options_.results},
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
@@ -78,7 +80,7 @@ class VdbenchProgram {
     } catch (const std::runtime_error& e) {
       if (failure.empty()) failure = e.what();
     }
-    if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (options_.json) print_whole(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     const uint64_t errors = errors_before_ + (runs_ ? runs_->errors() : 0) + errors_of_others_;
     if (failure.empty() && errors) failure = fmt::format("{} errors: see {}/errorlog.html", errors, directory);
     if (failure.empty()) {
@@ -167,7 +169,7 @@ class VdbenchProgram {
 
   // Runs commands on the root, while the other ranks wait.
   void commands(const Commands& commands, Reports& reports) {
-    if (commands.lines.empty()) return;
+    if (commands.empty()) return;
     cluster_.on_all([&] {
       ranks_.work([&] {
         if (cluster_.root()) run_commands(commands, reports);
@@ -182,7 +184,13 @@ class VdbenchProgram {
     return !stopped_ && !ends_all_;
   }
 
-  bool of_root(bool known) { return !cluster_.broadcast(known ? "y" : "").empty(); }
+  // Returns on all ranks what the root knows.
+  template <class T>
+  T of_root(T known) {
+    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&known), sizeof known});
+    memcpy(&known, from_root.data(), sizeof known);
+    return known;
+  }
 
   void all_rounds(Reports& reports) {
     const int64_t end = clock_.now() + plan_.repeats.seconds * kSecond;
@@ -204,7 +212,7 @@ class VdbenchProgram {
     if (!planned.formats) commands(planned.run->start, reports);
     remount(planned);
     const RunRecord record = runs_->perform(planned, &ends_all_);
-    if (!planned.formats) achieved_ = root_value(rate(record.average.all.requested, record.average.seconds));
+    if (!planned.formats) achieved_ = of_root(rate(record.average.all.requested, record.average.seconds));
     check_skew(record);
     if (planned.rate.kind == Rate::curve) curve(record);
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
@@ -216,26 +224,18 @@ class VdbenchProgram {
     for (const RawWork& work : run.raw_works) own += work.rate;
     if (run.rate.kind == Rate::fixed && own >= run.rate.value &&
         std::ranges::any_of(run.raw_works, [](const RawWork& work) { return work.rate == 0; }))
-      throw std::runtime_error(fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own",
-                                           run.name, run.rate.value, own));
-  }
-
-  // Returns on all ranks what the root knows.
-  double root_value(double known) {
-    const std::string from_root = cluster_.broadcast({reinterpret_cast<const char*>(&known), sizeof known});
-    memcpy(&known, from_root.data(), sizeof known);
-    return known;
+      throw_error("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, run.rate.value,
+                  own);
   }
 
   // Ends everything if a workload missed its share by more than abort_failed_skew=.
   void check_skew(const RunRecord& record) {
     const double limit = plan_.all.general.skew_limit;
     if (limit == 0 || record.run->formats) return;
-    const double worst = root_value(worst_skew(record));
+    const double worst = of_root(worst_skew(record));
     if (worst > limit)
-      throw std::runtime_error(
-          fmt::format("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
-                      record.run->name, worst, limit));
+      throw_error("rd={}: a workload missed its share by {:.2f} %, more than abort_failed_skew={:g}: see skew.html",
+                  record.run->name, worst, limit);
   }
 
   // Runs the points of a curve, whose rates are shares of the measured highest rate.
@@ -279,8 +279,7 @@ class VdbenchProgram {
 }  // namespace
 
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
-  std::unique_ptr<ProgramPlan> plan;
-  cluster.on_all([&] { plan = read_plan(options, cluster); });
+  const std::unique_ptr<ProgramPlan> plan = read_plan(options, cluster);
   const std::string text = fmt::format("{}", fmt::join(plan->lines, "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
     if (text != of_root) throw std::runtime_error("has other parameter files than rank 0; use the same files on all ranks");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fsr::vdbench {
@@ -26,5 +27,20 @@ std::string dedup_text(const std::vector<std::string>& files, uint64_t unit);
 // Reads the wrong blocks in an errorlog.html. Returns the number of blocks of each verdict, and a table of them in the order of
 // their places. `lba`: instead, the whole reports on blocks that contain this byte. `input`: an errorlog, or its directory.
 std::string wrong_blocks_text(std::string input, std::optional<uint64_t> lba);
+
+// A flatfile.html of this program or the original, after the runs. Errors also have a line.
+struct FlatRequest {
+  std::string input;                                         // a file, or its directory
+  std::vector<std::string> columns;                          // empty: all
+  std::vector<std::pair<std::string, std::string>> filters;  // (column, value); lines must match all
+  bool averages = false;                                     // leaves out intervals
+};
+
+// Returns lines of CSV, the first with the names. Leaves out runs that only format.
+std::string flat_csv(const FlatRequest& request);
+
+// Compares the averages of all runs in two output directories: rates and response times, and their differences in percent. Runs
+// are paired by name, in their order.
+std::string compare_flat(const std::string& older, const std::string& newer);
 
 }  // namespace fsr::vdbench

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "util/unique_fd.hpp"
-#include "workloads/vdbench/validate/thread_names.hpp"
+#include "workloads/vdbench/validate/block_keys.hpp"
 
 namespace fsr::vdbench {
 

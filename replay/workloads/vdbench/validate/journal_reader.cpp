@@ -13,7 +13,6 @@
 #include "workloads/vdbench/validate/journal.hpp"
 #include "workloads/vdbench/validate/journal_format.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
-#include "workloads/vdbench/validate/sector_text.hpp"
 
 namespace fsr::vdbench {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "util/clock_ns.hpp"
-#include "workloads/vdbench/validate/sector_text.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 

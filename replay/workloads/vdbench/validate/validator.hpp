@@ -20,7 +20,6 @@
 #include "workloads/vdbench/validate/block_keys.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
-#include "workloads/vdbench/validate/thread_names.hpp"
 
 namespace fsr::vdbench {
 

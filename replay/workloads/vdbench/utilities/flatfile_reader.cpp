@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/pages/flatfile_reader.hpp"
+#include "workloads/vdbench/utilities/utilities.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,7 +30,7 @@ struct Flat {
   size_t column(const std::string& wanted) const {
     const auto at = std::find_if(columns.begin(), columns.end(), [&](const std::string& c) { return same_word(c, wanted); });
     if (at != columns.end()) return size_t(at - columns.begin());
-    throw std::runtime_error(fmt::format("{}: no column '{}', expected one of {}", name, wanted, fmt::join(columns, " ")));
+    throw_error("{}: no column '{}', expected one of {}", name, wanted, fmt::join(columns, " "));
   }
 };
 
@@ -55,12 +55,12 @@ Flat read_flat(std::string name) {
     FlatRow row = words(line);
     if (row.empty()) continue;
     if (flat.columns.empty()) {
-      if (row[0] != "tod") throw std::runtime_error(fmt::format("{}:{}: expected the names of columns, tod first", name, number));
+      if (row[0] != "tod") throw_error("{}:{}: expected the names of columns, tod first", name, number);
       flat.columns = std::move(row);
       continue;
     }
     if (row.size() != flat.columns.size())
-      throw std::runtime_error(fmt::format("{}:{}: expected {} columns, not {}", name, number, flat.columns.size(), row.size()));
+      throw_error("{}:{}: expected {} columns, not {}", name, number, flat.columns.size(), row.size());
     flat.rows.push_back(std::move(row));
   }
   if (flat.columns.empty()) throw std::runtime_error(name + ": expected a flatfile.html of vdbench, found no names of columns");
