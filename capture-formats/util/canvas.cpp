@@ -141,6 +141,7 @@ void Canvas::label_y(std::string_view text) {
 }
 
 void Canvas::hit(double from, double to, std::string_view text) {
+  to = std::max(to, from + 1);
   hits_ += fmt::format("<path d=\"M{0:.0f} {1:.0f}H{2:.0f}V{3:.0f}H{0:.0f}z\"><title>{4}</title></path>\n", from, top_, to,
                        bottom_, xml_lines(text));
 }

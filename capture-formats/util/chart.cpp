@@ -38,11 +38,24 @@ struct Axis {
   }
 };
 
+// Returns the chart with values that its axes can have, whatever a damaged file says.
+Chart drawable(Chart chart) {
+  constexpr double kLeast = 1e-9, kMost = 1e300;  // the least one of a logarithmic axis
+  for (ChartSeries& s : chart.series)
+    for (ChartPoint& p : s.points) {
+      p.x = std::isnan(p.x) ? 0 : std::clamp(p.x, chart.log_x ? kLeast : -kMost, kMost);
+      if (chart.log_x) p.x = std::max(p.x, kLeast);
+      if (!(std::abs(p.y) <= kMost)) p.y = kGap;
+      if (chart.log_y && p.y > 0) p.y = std::max(p.y, kLeast);
+    }
+  return chart;
+}
+
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart), canvas_(chart.width, chart.title, chart.time_x, chart.titled) {
+  explicit Drawing(const Chart& given) : chart_(drawable(given)), canvas_(given.width, given.title, given.time_x, given.titled) {
     double from = HUGE_VAL, to = -HUGE_VAL, least = HUGE_VAL, most = 0;  // least: above 0
-    for (const ChartSeries& s : chart.series)
+    for (const ChartSeries& s : chart_.series)
       for (const ChartPoint& p : s.points) {
         from = std::min(from, p.x);
         to = std::max(to, p.x);
@@ -52,8 +65,8 @@ class Drawing {
         if (p.y > 0) least = std::min(least, p.y);
       }
     if (!any_) return;
-    x_ = chart.log_x ? log_x_axis(from, to) : x_axis(std::min(from, 0.0), to);
-    y_ = chart.log_y ? log_y_axis(least < HUGE_VAL ? least : 1, most) : y_axis(std::max(most, chart.least_y));
+    x_ = chart_.log_x ? log_x_axis(from, to) : x_axis(std::min(from, 0.0), to);
+    y_ = chart_.log_y ? log_y_axis(least < HUGE_VAL ? least : 1, most) : y_axis(std::max(most, chart_.least_y));
   }
 
   std::string draw(bool standalone) {
@@ -189,7 +202,14 @@ class Drawing {
         auto& [low, high] = its.values[number];
         if (!is_gap(p)) low = std::min(low, p.y), high = std::max(high, p.y);
       }
-    for (const auto& [place, its] : stretches) {
+    double before = -HUGE_VAL;  // the end of the stretch before
+    for (auto at = stretches.begin(); at != stretches.end(); ++at) {
+      const Stretch& its = at->second;
+      const auto next = std::next(at);
+      const double beside = spans ? 0 : kHit / 2;  // of a point, at most half-way to the next one
+      const double from = x(its.from), to = x(its.to), after = next == stretches.end() ? HUGE_VAL : x(next->second.from);
+      const double left = std::max(from - beside, (before + from) / 2), right = std::min(to + beside, (to + after) / 2);
+      before = to;
       std::string text;
       for (size_t i = 0; i < its.values.size(); ++i) {
         const auto [low, high] = its.values[i];
@@ -197,14 +217,13 @@ class Drawing {
         const std::string least = chart_.y_text(low), most = chart_.y_text(high), name = chart_.series[i].name;
         text += "\n" + (name.empty() ? "" : name + ": ") + least + (most == least ? "" : " to " + most);
       }
-      if (text.empty()) continue;                  // a gap
-      const double beside = spans ? 0 : kHit / 2;  // of a point
-      canvas_.hit(x(its.from) - beside, x(its.to) + beside,
+      if (text.empty()) continue;  // a gap
+      canvas_.hit(spans ? from : left, spans ? to : right,
                   chart_.x_text(its.from) + (its.to > its.from ? " to " + chart_.x_text(its.to) : "") + text);
     }
   }
 
-  const Chart& chart_;
+  const Chart chart_;
   Canvas canvas_;
   int top_ = 40;      // of the axes
   bool any_ = false;  // a point has a value

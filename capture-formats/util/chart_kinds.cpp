@@ -113,15 +113,17 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
   from = std::max(from, 1.0);
   to = std::max(to, from * 2);
   for (const NamedHistogram& h : histograms) {
-    std::vector<double> shares(kSteps + 1);  // of values up to each point, without those up to the one before
+    std::vector<uint64_t> counts(kSteps + 1);  // of values up to each point, without those up to the one before
     h.histogram->each_bucket([&](int64_t, int64_t high, uint64_t n) {
       const double place = kSteps * std::log(double(std::min(high, h.histogram->max())) / from) / std::log(to / from);
-      shares[size_t(std::clamp(std::ceil(place - 1e-6), 0.0, double(kSteps)))] += double(n) / double(h.histogram->count());
+      counts[size_t(std::clamp(std::ceil(place - 1e-6), 0.0, double(kSteps)))] += n;
     });
     ChartSeries series{h.name, {}};
-    double sum = 0;
-    for (int i = 0; i <= kSteps; ++i)
-      series.points.push_back({from * std::pow(to / from, double(i) / kSteps), sum += shares[size_t(i)]});
+    uint64_t sum = 0;
+    for (int i = 0; i <= kSteps; ++i) {
+      sum += counts[size_t(i)];
+      series.points.push_back({from * std::pow(to / from, double(i) / kSteps), double(sum) / double(h.histogram->count())});
+    }
     chart.series.push_back(std::move(series));
   }
   return chart;

@@ -154,7 +154,8 @@ std::string parts_bar(const std::vector<double>& parts, double most) {
 std::string parts_key(const std::vector<std::string>& names) {
   std::string html;
   for (size_t i = 0; i < names.size(); ++i)
-    html += fmt::format("<span class=\"key\"><span style=\"color:var(--c{})\">■</span> {}</span> ", i, xml_text(names[i]));
+    html += fmt::format("<span class=\"key\"><span aria-hidden=\"true\" style=\"color:var(--c{})\">■</span> {}</span> ", i,
+                        xml_text(names[i]));
   return html;
 }
 

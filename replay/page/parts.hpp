@@ -61,6 +61,7 @@ class ShownRun {
   // Returns the time that the target took for a kind, ns. `what`: "service", or "recorded" for the time in the capture.
   double time_of(std::string_view kind, std::string_view what) const;
   bool is_clean() const { return row.text("not_clean").empty(); }
+  bool misses_requirement() const { return !chosen.running && !row.text("requirements_missed").empty(); }
   // False: the run has ended, and operations were not issued.
   bool is_whole() const { return chosen.running || row.number("issued") >= row.number("operations"); }
   // How the run ended, or stands so far.

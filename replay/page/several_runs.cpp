@@ -98,7 +98,7 @@ class Page {
 
  private:
   void verdict() {
-    std::vector<std::string> reasons;
+    std::vector<std::string> reasons, lesser;
     std::map<std::string, size_t, std::greater<>> others;  // runs that are not clean, by what they did
     bool bad = false, running = false;
     for (const ShownRun& run : runs_) {
@@ -107,10 +107,12 @@ class Page {
       running |= run.chosen.running;
       if (mark != HtmlPage::Mark::good) ++others[verb];
       if (!reason.empty())
-        reasons.push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                      label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
+        (mark == HtmlPage::Mark::bad ? reasons : lesser)
+            .push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
+                                   label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
     }
     const HtmlPage::Mark mark = bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open;
+    reasons.insert(reasons.end(), lesser.begin(), lesser.end());
     shorten(reasons, kMostReasons, "all runs");
     if (running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
     if (others.empty())

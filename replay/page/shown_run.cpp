@@ -107,14 +107,19 @@ bool ShownRun::was_delayed() const {
 ShownRun::Ending ShownRun::ending() const {
   using Mark = HtmlPage::Mark;
   std::string reasons = row.text("not_clean");
+  const auto add = [&](const std::string& text) { reasons += (reasons.empty() ? "" : "\n") + text; };
+  const std::string issued =
+      fmt::format("{} of {} operations were issued", count_of(row, "issued").text, count_of(row, "operations").text);
+  if (!is_clean() && !is_whole()) add(issued);
+  if (misses_requirement()) add(row.text("requirements_missed"));
   for (size_t at; (at = reasons.find('\n')) != reasons.npos;) reasons.replace(at, 1, "; ");
   if (chosen.running) return {is_clean() ? Mark::open : Mark::bad, "running", "are running", reasons};
   if (!is_clean()) return {Mark::bad, "not clean", "were not clean", reasons};
+  if (misses_requirement()) return {Mark::bad, "requirement missed", "missed a requirement", reasons};
   if (is_whole()) return {Mark::good, "clean", "were clean", ""};
   const bool early = row.number("cancelled") > 0;
   return {Mark::open, early ? "ended early" : "clean, with operations left out", early ? "ended early" : "left operations out",
-          fmt::format("{} of {} operations were issued; every outcome was as expected", count_of(row, "issued").text,
-                      count_of(row, "operations").text)};
+          issued + "; every outcome was as expected"};
 }
 
 std::string load_text(const ResultRow& run) {

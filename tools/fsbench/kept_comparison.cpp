@@ -13,6 +13,7 @@
 
 #include "measure/bound.hpp"
 #include "sql/results_reader.hpp"
+#include "util/units.hpp"
 
 namespace fsr::fsbench {
 
@@ -23,6 +24,7 @@ using Words = std::vector<std::string>;
 struct KeptRun {
   std::string load;  // the program, and what determines its load
   ProgramRun run;
+  std::string not_whole;  // operations that were not issued; empty: none
 };
 
 struct Series {
@@ -80,11 +82,18 @@ std::string load_of(const ResultRow& run) {
   return load;
 }
 
+std::string not_whole(const ResultRow& run) {
+  const int64_t issued = run.number("issued"), all = run.number("operations");
+  return issued < all
+             ? fmt::format("{} of {} operations were issued", format_count(uint64_t(issued)), format_count(uint64_t(all)))
+             : "";
+}
+
 Series read(const std::string& name) {
   ResultsReader file(name);
   Series series;
   for (const ResultRow& run : file.runs()) {
-    KeptRun kept{load_of(run), {}};
+    KeptRun kept{load_of(run), {}, not_whole(run)};
     kept.run.rows = rows_of(file, run);
     if (kept.run.rows.empty()) continue;  // a row of another kind, such as a comparison
     kept.run.status = int(run.number("exit_status"));
@@ -155,6 +164,8 @@ Comparison kept_comparison(const std::vector<std::string>& files) {
         for (RunRow& row : kept.run.rows) row.name = name + ": " + row.name;
       c.rounds = rounds[kept.load]++;
       c.add(i, kept.run);
+      if (!kept.not_whole.empty())
+        c.complaints.push_back(fmt::format("round {}, {}: {}", c.rounds + 1, files[i], kept.not_whole));
       most = std::max(most, c.rounds + 1);
     }
   }

@@ -193,6 +193,18 @@ def ended_early():
         cases.case(f"a page of such runs says so, too, issued: {name}", '"verdict open"' in text and "2 of 2 runs ended early." in text and
                    f": ended early: {count:,} of {all_:,} operations were issued; every outcome" in text and text.count(">ended early<") == 2 and ">clean<" not in text,
                    re.search(r'<div class="verdict.*?</div>', text, re.S)[0])
+    for name, sets, single, several in (("not clean and cut short", "not_clean = 'one differed', issued = 1", "Not clean: one differed; 1 of ", "2 of 2 runs were not clean."),
+                                        ("a requirement missed", "issued = operations, cancelled = 0, not_clean = '', requirements_missed = 'p99 is too long'",
+                                         "Requirement missed: p99 is too long", "2 of 2 runs missed a requirement.")):
+        with contextlib.closing(sqlite3.connect("early.sqlite")) as db, db:
+            db.execute(f"update run set {sets}")
+            db.execute("update made_of set low_ns = 0 where rowid = (select min(rowid) from made_of)")
+            db.execute("update intervals set recorded_p99_ns = 9e999")
+        for options, words in ((["--run", "1"], single), ([], several)):
+            done = run("fsreplay", "report", "early.sqlite", *options, "-o", "early.html", "--force")
+            with open("early.html", encoding="utf-8") as file:
+                text = file.read()
+            cases.case(f"a page says: {name}, {len(options)} options", '"verdict bad"' in text and words in text, (done.stderr, re.search(r'<div class="verdict.*?</div>', text, re.S)[0]))
     with contextlib.closing(sqlite3.connect("early.sqlite")) as db, db:
         db.execute("update run set not_clean = 'trace is incomplete', overdue = 0, unanswered = 0, violations = 0, stood_still_ns = 0, differed = 0")
         db.execute("update intervals set from_ns = from_ns * 10, to_ns = to_ns * 10")

@@ -128,6 +128,12 @@ def replays():
             run(FSREPLAY, "mix:nhfsstone", "memory:", "--load", "2000", "--calls", "200", "-q", "--results", file)
     result = compared("one.sqlite", "two.sqlite")
     rows = {r["name"]: r for r in result["rows"]}
+    case("whole runs have no complaints", result["complaints"] == [], result["complaints"])
+    shutil.copy("two.sqlite", "cut.sqlite")
+    with contextlib.closing(sqlite3.connect("cut.sqlite")) as db, db:
+        db.execute("update run set issued = 61, cancelled = operations - 61 where id = 2")
+    cut = compared("one.sqlite", "cut.sqlite")["complaints"]
+    case("a run that ended early is complained of", cut == ["round 2, cut.sqlite: 61 of 200 operations were issued"], cut)
     case("series of fsreplay are compared, too", {"all", "all response p50", "lookup"} <= set(rows) and len(rows["all"]["rates"][1]) == 2, result)
 
 
