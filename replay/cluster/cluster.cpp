@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 #include <thread>
+#include <unordered_map>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "cluster/forked.hpp"
@@ -34,6 +37,33 @@ std::string Cluster::first_failure(std::string_view mine) {
   for (unsigned rank = 0; rank < failures.size() && first.empty(); ++rank)
     if (!failures[rank].empty()) first = (size() == 1 ? "" : name_of(rank) + ": ") + failures[rank];
   return broadcast(first);
+}
+
+std::string Cluster::all_failures(std::string_view mine) {
+  struct Line {
+    std::string text;
+    unsigned first, ranks;
+  };
+  std::vector<Line> lines;
+  std::unordered_map<std::string, size_t> places;
+  const std::vector<std::string> failures = gather(mine);
+  for (unsigned rank = 0; rank < failures.size(); ++rank) {
+    std::istringstream its(failures[rank]);
+    for (std::string text; std::getline(its, text);) {
+      const auto [at, added] = places.try_emplace(text, lines.size());
+      if (added) lines.push_back({text, rank, 0});
+      ++lines[at->second].ranks;
+    }
+  }
+  std::string all, last;
+  for (const Line& line : lines) {
+    const std::string who = line.ranks < size()
+                                ? name_of(line.first) + (line.ranks > 1 ? fmt::format(" and {} more", line.ranks - 1) : "")
+                                : "all ranks";
+    all += (all.empty() ? "" : "\n") + (who == last ? "" : who + ": ") + line.text;
+    last = who;
+  }
+  return broadcast(all);
 }
 
 void Cluster::on_all(const std::function<void()>& step) {

@@ -90,6 +90,8 @@ class Cluster {
   // Returns on all ranks the first `mine` that is not empty, in the order of ranks, with the name of its rank in front. Empty: no
   // rank has failed.
   std::string first_failure(std::string_view mine);
+  // Returns on all ranks the lines of every `mine`, each once, with the ranks that have it in front. Empty: no rank has failed.
+  std::string all_failures(std::string_view mine);
   // Calls `step`. If it throws on a rank, throws CommonFailure on all ranks, with the message of the first rank that failed.
   // Passes LostRank on unchanged.
   void on_all(const std::function<void()>& step);

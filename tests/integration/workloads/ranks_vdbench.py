@@ -167,12 +167,12 @@ def failures():
     case("failures of all ranks are counted together, up to the limit", done.returncode == 1 and "errors, as many as data_errors= allows" in done.stderr
          and len(errors) >= 9 and any(f"rank 2 ({HOST}): fwd=fwd1" in line for line in errors) and any("rank" not in line for line in errors), (done, errors))
     for name, options, text, line in (
-            ("data validation", ["-v"], STORAGE.format("sds"), "data validation: 3 ranks use sd=sd1"),
-            ("memory", [], STORAGE.format("memory:"), "sd=sd1: ranks can't share memory:, which exists in one process; use another target or one rank"),
-            ("a missing directory", [], TREES.format("nowhere", ""), "fsd=fsd1: nowhere/one: No such file"),
-            ("a word that is none", [], "sd=sd1,lum=x\n", "bad.vdb:1:")):
+            ("data validation", ["-v"], STORAGE.format("sds"), "all ranks: data validation: 3 ranks use sd=sd1"),
+            ("memory", [], STORAGE.format("memory:"), "all ranks: sd=sd1: ranks can't share memory:, which exists in one process; use another target or one rank"),
+            ("a missing directory", [], TREES.format("nowhere", ""), f"rank 0 ({HOST}): fsd=fsd1: nowhere/one: No such file"),
+            ("a word that is none", [], "sd=sd1,lum=x\n", "all ranks: bad.vdb:1:")):
         done, _ = vdbench(text, *options, "--ranks", "3", name="bad")
-        case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.startswith(f"fsbench vdbench: rank 0 ({HOST}): {line}")
+        case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.startswith(f"fsbench vdbench: {line}")
              and done.stderr.count("\n") == 1, done)
     done = run(FSBENCH, "vdbench", "-s", "-f", "run.vdb", "--ranks", "3")
     case("one simulation", done.returncode == 0 and done.stdout.count("Simulating RD=rate") == 1, done)

@@ -99,8 +99,10 @@ def on_localhost():
     done = vdbench("wrong", hds(["localhost"] * 2) + wrong + WDS + RDS, "--ranks", "2")
     told = re.sub(r"rank (\d) \(.*?\): ", r"\1 ", done.stderr).splitlines()
     case("what each rank finds wrong is told together, and once what both find", done.returncode == 2 and len(told) == 3 and
-         [part in line for part, line in zip((": 0 wrong.vdb:5:", "sd=sd1: absent/disk: the directory absent does not exist",
+         [part in line for part, line in zip((": all ranks: wrong.vdb:5:", "0 sd=sd1: absent/disk: the directory absent does not exist",
                                               "1 Raw device 'sd=sd2,lun=/dev/absent' does not exist"), told)] == [True] * 3, done)
+    done = vdbench("wrong", hds(["localhost"] * 3) + "sd=sd1,host=hd1,lun=absent/disk,host=hd2,lun=absent/disk,size=1m\nwd=w,sd=sd1\n" + RDS, "--ranks", "3")
+    case("a line says how many ranks find it", done.returncode == 2 and "rank 0 (" in done.stderr and ") and 1 more: sd=sd1: absent/disk" in done.stderr, done)
     done = vdbench("mounts", "hd=hd1,system=localhost,mount=\"touch mounted\"\n" + disks.replace("hd2", "hd1").replace("hd3", "hd1") + WDS + RDS)
     case("mount=: refused without --allow-mount", done.returncode == 2 and "--allow-mount" in done.stderr and not os.path.exists("mounted"), done)
     done = vdbench("mounts", content("mounts.vdb"), "--allow-mount")

@@ -147,7 +147,7 @@ std::string date_text(int64_t wall) { return fmt::format("{:%b %d, %Y}", fmt::lo
 std::string timed(int64_t wall, const std::string& text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
+    const size_t end = std::min(text.find('\n', at), text.size());
     out += clock_text(wall) + " " + text.substr(at, end - at) + "\n";
     at = end + 1;
   }

@@ -12,11 +12,11 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr RankSlice kAll = {0, 1}, kNone = {0, 0};
+constexpr RankSlice kWhole = {0, 1}, kNoShare = {0, 0};
 
 // Deals numbers to the ranks in turn. The first number goes to rank `turn`.
 RankSlice deal(unsigned rank, unsigned ranks, unsigned turn) {
-  if (rank >= ranks) return kNone;
+  if (rank >= ranks) return kNoShare;
   return {(rank + ranks - turn % ranks) % ranks, ranks};
 }
 
@@ -63,9 +63,9 @@ std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, const 
     const auto ranks = unsigned(hosts.ranks_of(works[w].hosts).size());
     const std::optional<unsigned> own = hosts.position(works[w].hosts, rank);
     if (!own)
-      dealt.push_back(kNone);
+      dealt.push_back(kNoShare);
     else
-      dealt.push_back(!follows_on(works[w]) ? deal(*own, ranks, w) : w % ranks == *own ? kAll : kNone);
+      dealt.push_back(!follows_on(works[w]) ? deal(*own, ranks, w) : w % ranks == *own ? kWhole : kNoShare);
   }
   return dealt;
 }

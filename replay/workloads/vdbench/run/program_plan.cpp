@@ -218,22 +218,13 @@ std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, Cluster& c
   std::string mine;
   try {
     plan = PlanReader(options, cluster).read();
-  } catch (const std::runtime_error& e) {
+  } catch (const LostRank&) {
+    throw;
+  } catch (const std::exception& e) {
     mine = e.what();
   }
-  const std::vector<std::string> by_rank = cluster.gather(mine);
-  std::vector<std::string> told, known;
-  for (unsigned rank = 0; rank < by_rank.size(); ++rank) {
-    std::istringstream its(by_rank[rank]);
-    std::string name = cluster.name_of(rank) + ": ";
-    for (std::string line; std::getline(its, line);) {
-      if (std::ranges::find(known, line) != known.end()) continue;
-      told.push_back(std::exchange(name, "") + line);
-      known.push_back(line);
-    }
-  }
-  const std::string failure = cluster.broadcast(fmt::format("{}", fmt::join(told, "\n")));
-  if (!failure.empty()) throw CommonFailure(failure);
+  const std::string failures = cluster.all_failures(mine);
+  if (!failures.empty()) throw CommonFailure(failures);
   return plan;
 }
 

@@ -23,7 +23,7 @@ struct ProgramPlan {
 };
 
 // Throws std::runtime_error on all ranks if something is wrong, or not possible on one of them. It has a line for each mistake,
-// once if several ranks find it. Changes nothing. Collective.
+// once if several ranks find it, with their names. Changes nothing. Collective.
 std::unique_ptr<ProgramPlan> read_plan(const ProgramOptions& options, Cluster& cluster);
 // Returns a line for each tree that the runs use.
 std::string sizes_of_trees(const std::vector<PlannedRun>& runs);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "trace/bytes.hpp"
@@ -21,6 +22,9 @@ constexpr const char* kDamaged = "damaged message from another rank";
 enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };
 
 }  // namespace
+
+// Ranks of one version send them as they lie in memory.
+static_assert(std::is_trivially_copyable_v<RankTotals> && sizeof(RankTotals) % sizeof(uint64_t) == 0);
 
 std::string RankPart::save() const {
   ByteWriter out;

@@ -81,12 +81,12 @@ SectorState look_at_sector(const char* sector, const SectorMark& expected, Secto
 
 namespace {
 
-constexpr size_t kWord = 8;
+constexpr size_t kSectorWord = 8;
 
 std::string hex(std::string_view bytes) {
   std::string text;
   for (size_t i = 0; i < bytes.size(); ++i)
-    text += fmt::format("{}{:02x}", i != 0 && i % kWord == 0 ? " " : "", static_cast<unsigned char>(bytes[i]));
+    text += fmt::format("{}{:02x}", i != 0 && i % kSectorWord == 0 ? " " : "", static_cast<unsigned char>(bytes[i]));
   return text;
 }
 
@@ -105,18 +105,18 @@ std::string sector_text(std::string_view found, const SectorMark& expected, uint
   const std::string_view wanted(whole.data(), kSector);
   // Without the time of the last write, its writer is not known either, and the checksum can't be compared.
   auto is_unknown = [&](size_t word) {
-    return expected.time == 0 && (word == kTime || word == kSum || (word >= kThread && word < kPattern));
+    return expected.time == 0 && (word == kTimeAt || word == kSumAt || (word >= kThreadAt && word < kPatternAt));
   };
   std::string text = fmt::format("  sector at byte {} ({:#x}), LBA {} of {} bytes\n", at, at, at / kSector, kSector);
   std::string head;
-  for (size_t word = 0; word < kPattern; word += kWord)
-    head += (word ? " " : "") + (is_unknown(word) ? std::string(2 * kWord, '.') : hex(wanted.substr(word, kWord)));
-  text += fmt::format("  header expected: {}\n  header found:    {}\n", head, hex(found.substr(0, kPattern)));
+  for (size_t word = 0; word < kPatternAt; word += kSectorWord)
+    head += (word ? " " : "") + (is_unknown(word) ? std::string(2 * kSectorWord, '.') : hex(wanted.substr(word, kSectorWord)));
+  text += fmt::format("  header expected: {}\n  header found:    {}\n", head, hex(found.substr(0, kPatternAt)));
   text += "  header: offset, time in ns since 1970, key, owner, thread and rank, RD; words of 8 octets, the lowest first\n";
   text += fmt::format("  {:<6}  {:<16}  {:<16}  {}\n", "octet", "expected", "found", "as characters");
   size_t same = 0, unknown = 0;
-  for (size_t word = 0; word < kSector; word += kWord) {
-    const std::string_view is = found.substr(word, kWord), should = wanted.substr(word, kWord);
+  for (size_t word = 0; word < kSector; word += kSectorWord) {
+    const std::string_view is = found.substr(word, kSectorWord), should = wanted.substr(word, kSectorWord);
     if (is_unknown(word))
       ++unknown;
     else if (is == should)
@@ -125,13 +125,13 @@ std::string sector_text(std::string_view found, const SectorMark& expected, uint
       text += fmt::format("  {:<6}  {}  {}  {} {}\n", word, hex(should), hex(is), printable(should), printable(is));
   }
   return text +
-         fmt::format("  {} of {} words are as written{}\n", same, kSector / kWord,
+         fmt::format("  {} of {} words are as written{}\n", same, kSector / kSectorWord,
                      unknown ? ", those of time, writer and checksum are not compared" : "") +
          "  the sector:\n" + dump_text(found, at);
 }
 
 std::string dump_text(std::string_view data, uint64_t at) {
-  constexpr size_t kLine = 2 * kWord;
+  constexpr size_t kLine = 2 * kSectorWord;
   std::string text;
   bool same = false;
   for (size_t line = 0; line < data.size(); line += kLine) {
