@@ -11,11 +11,8 @@
 #include "credentials.hpp"
 #include "inode_table.hpp"
 #include "permission.hpp"
-#include "util/clock_ns.hpp"
 
 namespace fsr::shim {
-
-int64_t coarse_now() { return clock_ns(CLOCK_MONOTONIC_COARSE); }
 
 // An answer's time counts from when the kernel gets it, and in ticks.
 static constexpr int64_t kOnItsWay = 100'000'000;

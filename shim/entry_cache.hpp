@@ -38,6 +38,8 @@
 #include <mutex>
 #include <utility>
 
+#include "util/clock_ns.hpp"
+
 namespace fsr::shim {
 
 struct Caller;
@@ -61,7 +63,7 @@ struct SearchState {
   const std::atomic<bool>* bound = nullptr;  // true: its file system is reached through several mounts. Set before use
 };
 
-int64_t coarse_now();  // CLOCK_MONOTONIC_COARSE, ns
+inline int64_t coarse_now() { return clock_ns(CLOCK_MONOTONIC_COARSE); }  // ns
 
 class EntryCache {
  public:
