@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -13,6 +15,7 @@
 #include "model/process_links.hpp"
 #include "model/stalls.hpp"
 #include "model/thread_groups.hpp"
+#include "model/witnesses.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -30,13 +33,10 @@ uint64_t inexact(uint64_t size) {
 }
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
-constexpr int kInexact = 1, kSizeless = 2;  // levels
+constexpr int kInexact = 1, kSizeless = 2;  // levels; Places::round makes the first one
 constexpr int kLevels = 6;
 Symbol coarser(Symbol s, int level, ModelForm form) {
-  if (level >= kInexact) {
-    s.offset = level >= kSizeless || !s.offset ? 0 : inexact(s.offset - 1) + 1;
-    s.bytes = level >= kSizeless ? 0 : inexact(s.bytes);
-  }
+  if (level >= kSizeless) s.offset = s.bytes = 0;
   level -= kSizeless;
   if (level >= 1) {
     for (Reference* r : {&s.object, &s.parent, &s.second})
@@ -66,17 +66,44 @@ Symbol anonymous(Symbol s) {
   return coarser(s, kSizeless, ModelForm::courses);
 }
 
-// Values that occurred less than `rare` times lose all but their first digits, so that no file is known by its size.
-Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint64_t rare) {
+// Values that witnesses know by other numbers than those of kinds, which have pairs of bytes and offset.
+constexpr uint32_t kSizeValue = 1 << 8, kGapValue = 2 << 8, kFileValue = 3 << 8;
+
+// Values that few files have lose all but their first digits, so that no file is known by its size.
+Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint32_t value, const Witnesses& witnesses) {
   for (uint64_t& size : samples) size = std::min(size, most);
-  std::sort(samples.begin(), samples.end());
-  for (auto from = samples.begin(); from != samples.end();) {
-    const auto to = std::upper_bound(from, samples.end(), *from);
-    if (uint64_t(to - from) < rare) std::fill(from, to, inexact(*from));
-    from = to;
-  }
+  for (uint64_t& size : samples)
+    if (!witnesses.common({value, size, 0})) size = inexact(size);
   return Quantiles::of_sizes(std::move(samples));
 }
+
+// Offsets of few files. Those that have their first digits in common share the range of these digits evenly, in their order:
+// different places stay different, and none is where it was.
+class Places {
+ public:
+  void add(uint64_t offset) { granules_[inexact(offset)].insert(offset); }
+  void share() {
+    constexpr uint64_t kPage = 4096;
+    for (const auto& [base, offsets] : granules_) {
+      const uint64_t length = uint64_t(1) << std::max(0, digits(base) - kExactDigits);
+      uint64_t alignment = kPage, rank = 0;
+      for (uint64_t offset : offsets)
+        while (offset % alignment) alignment /= 2;
+      for (uint64_t offset : offsets) {
+        const auto part = uint64_t(double(length) * double(rank++) / double(offsets.size()));
+        shared_[offset] = base + part / alignment * alignment;
+      }
+    }
+  }
+  uint64_t at(uint64_t offset) const {
+    auto found = shared_.find(offset);
+    return found == shared_.end() ? inexact(offset) : found->second;
+  }
+
+ private:
+  std::map<uint64_t, std::set<uint64_t>> granules_;
+  std::unordered_map<uint64_t, uint64_t> shared_;
+};
 
 // In the place of a class of sizes that is rare. The same one: there is none.
 uint8_t coarser_class(OpKind kind, uint8_t size_class) {
@@ -84,20 +111,29 @@ uint8_t coarser_class(OpKind kind, uint8_t size_class) {
   return size_class < kInDirectory ? coarse_file_class(size_class) : kInDirectory;
 }
 
-// Keeps the ranges of the locks that stay, and gives them new numbers.
-void keep_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges, LoadModel& model) {
-  std::map<uint8_t, uint8_t> numbers;  // new ones by old ones
-  const auto has_range = [](const Symbol& s) { return (s.kind == OpKind::setlk || s.kind == OpKind::getlk) && s.size; };
+bool has_range(const Symbol& s) { return (s.kind == OpKind::setlk || s.kind == OpKind::getlk) && s.size; }
+
+// Keeps the ranges of the locks that stay, and gives them new numbers. `common`: old numbers of those that stay exact.
+void keep_ranges(const std::vector<std::pair<uint64_t, uint64_t>>& ranges, const std::set<uint8_t>& common, LoadModel& model) {
+  std::map<uint8_t, uint8_t> numbers;                 // new ones by old ones
+  const auto kept = [](uint64_t value, bool exact) {  // a length of INT64_MAX is the rest of the file
+    return exact || value >= INT64_MAX ? std::min<uint64_t>(value, INT64_MAX) : inexact(value);
+  };
   for (const Symbol& s : model.symbols)
     if (has_range(s)) numbers[s.size] = 0;
   for (auto& [before, now] : numbers) {
     const auto& [offset, length] = ranges[before - 1];
-    model.ranges.emplace_back(std::min<uint64_t>(offset, INT64_MAX), std::min<uint64_t>(length, INT64_MAX));
+    model.ranges.emplace_back(kept(offset, common.contains(before)), kept(length, common.contains(before)));
     now = uint8_t(model.ranges.size());
   }
   for (Symbol& s : model.symbols)
     if (has_range(s)) s.size = numbers[s.size];
 }
+
+int64_t whole_microseconds(int64_t ns) { return (ns + 999) / 1000 * 1000; }
+
+// The kind of operation among whose sizes one is kept.
+OpKind sampled_kind(OpKind kind) { return finds_file(kind) ? OpKind::lookup : kind; }
 
 std::string cut_command(std::string command) {
   while (json_text(command).size() > kMostCommand) command.pop_back();
@@ -122,9 +158,13 @@ struct ModelLearner::Impl {
   bool begun = false;
   size_t typical = 0;                                                            // run whose courses a model keeps
   std::map<std::tuple<OpKind, uint8_t, SymbolId>, std::vector<uint64_t>> sizes;  // by kind, class and complete symbol
+  std::vector<uint64_t> files;                                                   // sizes of those that existed before a run
+  Witnesses witnesses;
   uint64_t dropped = 0;
 
+  void note(const Op& op, const Observed& seen, const Symbol& symbol);
   void add(const Op& op);
+  std::set<uint8_t> common_ranges() const;
   std::vector<SymbolId> keep_common(LoadModel& model);
   void keep_sizes(const std::vector<SymbolId>& kept, LoadModel& model);
   uint64_t drop_rare(const std::vector<SymbolId>& kept, LoadModel& model);
@@ -135,6 +175,16 @@ struct ModelLearner::Impl {
   void learn_contexts(const std::vector<size_t>& members, uint32_t number, LoadModel& model);
   void times(const std::vector<size_t>& members, uint32_t number, int64_t most, LoadModel& model);
 };
+
+void ModelLearner::Impl::note(const Op& op, const Observed& seen, const Symbol& symbol) {
+  witnesses.name(op.object, observer.leaf_of(op.object));
+  if (symbol.bytes || symbol.offset) witnesses.note({uint32_t(op.kind), symbol.bytes, symbol.offset}, op.object);
+  if (seen.size) witnesses.note({kSizeValue + uint32_t(sampled_kind(op.kind)), *seen.size, 0}, op.object);
+  if (seen.gap) witnesses.note({kGapValue, *seen.gap, 0}, op.object);
+  if (!seen.existed) return;
+  witnesses.note({kFileValue, *seen.existed, 0}, op.object);
+  files.push_back(*seen.existed);
+}
 
 void ModelLearner::Impl::add(const Op& op) {
   const std::optional<Observed> seen = observer.add(op);
@@ -147,6 +197,7 @@ void ModelLearner::Impl::add(const Op& op) {
     if (seen->size && !is_listing(op.kind)) symbol.bytes = std::min(*seen->size, kMostBytes);
     if (symbol.place >= Place::elsewhere) symbol.offset = std::min(op.offset + 1, kMostBytes);
   }
+  note(op, *seen, symbol);
   if (!begun) runs.emplace_back(op.start, op.end());
   begun = true;
   runs.back().second = std::max(runs.back().second, op.end());
@@ -158,7 +209,7 @@ void ModelLearner::Impl::add(const Op& op) {
   ++counts[number->second];
   if (seen->size) {
     const uint8_t size_class = seen->size_class ? seen->size_class : seen->symbol.size;
-    sizes[{finds_file(op.kind) ? OpKind::lookup : op.kind, size_class, number->second}].push_back(*seen->size);
+    sizes[{sampled_kind(op.kind), size_class, number->second}].push_back(*seen->size);
   }
   if (seen->gap) sizes[{op.kind, kBeyondEnd, number->second}].push_back(*seen->gap);
   auto [place, news] = current.try_emplace(op.thread, threads.size());
@@ -176,13 +227,34 @@ void ModelLearner::Impl::add(const Op& op) {
   threads[place->second].steps.push_back({op.start, number->second, time_code(uint64_t(std::max<int64_t>(0, op.duration)))});
 }
 
+// Returns the numbers of ranges of locks that a run has three times or more, on average.
+std::set<uint8_t> ModelLearner::Impl::common_ranges() const {
+  std::map<uint8_t, uint64_t> uses;
+  for (SymbolId i = 0; i < all.size(); ++i)
+    if (has_range(all[i])) uses[all[i].size] += counts[i];
+  std::set<uint8_t> common;
+  for (const auto& [range, n] : uses)
+    if (n >= kRare * runs.size()) common.insert(range);
+  return common;
+}
+
 // Returns for each complete symbol its number in the model, or kEndOfProcess if even its coarsest form is rare.
 std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
-  // No file must be known by its size from a step that each run makes once.
-  std::map<std::tuple<OpKind, uint64_t, uint64_t>, uint64_t> transfers;  // by kind, bytes and offset
-  for (SymbolId i = 0; i < all.size(); ++i) transfers[{all[i].kind, all[i].bytes, all[i].offset}] += counts[i];
+  // No file must be known by its sizes, or by the places of its records.
   const auto exact = [&](const Symbol& s) {
-    return (!s.bytes && !s.offset) || transfers[{s.kind, s.bytes, s.offset}] >= kRare * runs.size();
+    return (!s.bytes && !s.offset) || witnesses.common({uint32_t(s.kind), s.bytes, s.offset});
+  };
+  // Places to which each run comes back stay different. If all did, a model would be too large.
+  std::map<std::tuple<OpKind, uint64_t, uint64_t>, uint64_t> uses;  // by kind, bytes and offset
+  for (SymbolId i = 0; i < all.size(); ++i) uses[{all[i].kind, all[i].bytes, all[i].offset}] += counts[i];
+  Places places;
+  for (const Symbol& s : all)
+    if (s.offset && !exact(s) && uses[{s.kind, s.bytes, s.offset}] >= kRare * runs.size()) places.add(s.offset - 1);
+  places.share();
+  const auto rounded = [&](Symbol s) {
+    if (!witnesses.common({kSizeValue + uint32_t(sampled_kind(s.kind)), s.bytes, 0})) s.bytes = inexact(s.bytes);
+    if (s.offset) s.offset = places.at(s.offset - 1) + 1;
+    return s;
   };
   std::vector<SymbolId> kept(all.size(), kEndOfProcess);
   std::vector<bool> settled(all.size());
@@ -190,7 +262,7 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
     std::map<Symbol, std::vector<SymbolId>> groups;
     std::map<Symbol, uint64_t> occurrences;
     for (SymbolId i = 0; i < all.size(); ++i) {
-      const Symbol symbol = coarser(all[i], level, form);
+      const Symbol symbol = level == kInexact ? rounded(all[i]) : coarser(all[i], level, form);
       if (form == ModelForm::courses) occurrences[anonymous(symbol)] += counts[i];
       if (!settled[i]) groups[symbol].push_back(i);
     }
@@ -223,7 +295,8 @@ void ModelLearner::Impl::keep_sizes(const std::vector<SymbolId>& kept, LoadModel
   for (auto& [key, samples] : common)
     if (samples.size() >= kRare)
       model.sizes[{uint32_t(key.first), key.second}] =
-          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes, kRare * runs.size());
+          sizes_of(std::move(samples), is_listing(key.first) ? kMostEntries : kMostBytes,
+                   key.second == kBeyondEnd ? kGapValue : kSizeValue + uint32_t(key.first), witnesses);
 }
 
 // Gives steps the numbers of the model. Returns how many operations are left.
@@ -387,7 +460,8 @@ void ModelLearner::Impl::times(const std::vector<size_t>& members, uint32_t numb
       all_kinds.insert(all_kinds.end(), samples.begin(), samples.end());
     }
   }
-  for (const auto& [key, samples] : rest) keep(key, samples);
+  for (const auto& [key, samples] : rest)
+    if (samples.size() >= kRare) keep(key, samples);
 }
 
 // A name whose object is used, and whose creation is too rare to be kept, exists from the start.
@@ -423,6 +497,7 @@ void ModelLearner::add(const Op& op) {
 void ModelLearner::end_trace() {
   if (!impl_->surveyed) return impl_->hot.end_trace();
   impl_->observer.end_trace();
+  impl_->witnesses.end_trace();
   impl_->current.clear();
   impl_->begun = false;
 }
@@ -434,14 +509,15 @@ LoadModel ModelLearner::finish() {
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
   for (const auto& [first, last] : in.runs) model.span += (last - first) / int64_t(in.runs.size());
+  model.span = whole_microseconds(model.span);
   const std::vector<SymbolId> kept = in.keep_common(model);
   const uint64_t operations = in.drop_rare(kept, model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");
   model.operations = operations / in.runs.size();
   model.dropped = in.dropped;
   in.keep_sizes(kept, model);
-  model.files = sizes_of(std::move(in.observer.files()), kMostBytes, kRare * in.runs.size());
-  keep_ranges(in.observer.ranges(), model);
+  model.files = sizes_of(std::move(in.files), kMostBytes, kFileValue, in.witnesses);
+  keep_ranges(in.observer.ranges(), in.common_ranges(), model);
   const bool courses = in.form == ModelForm::courses;
   link_processes(in.threads, kRare * (courses ? 1 : in.runs.size()));
   if (courses) {
@@ -452,9 +528,13 @@ LoadModel ModelLearner::finish() {
     model.hot = in.hot.names();
     mend_hot_names(model, in.hot);
   }
-  model.root_entries = std::min(in.hot.root_entries(), kMostEntries);
-  // Courses have a number for names that are seldom used, too.
-  for (OftenUsedName& h : model.hot) h.size = std::min(in.form == ModelForm::courses ? inexact(h.size) : h.size, kMostBytes);
+  uint64_t entries = kMostPrepared;  // left for directories
+  model.root_entries = std::min(in.hot.root_entries(), entries);
+  entries -= model.root_entries;
+  for (OftenUsedName& h : model.hot) {
+    h.size = std::min(inexact(h.size), h.type == kDirectoryType ? entries : kMostBytes);
+    if (h.type == kDirectoryType) entries -= h.size;
+  }
   std::vector<std::vector<size_t>> classes = in.group(model.symbols);
   std::map<std::pair<ProcessStep, uint32_t>, SymbolId> process_steps;
   add_process_steps(in.threads, [&](ProcessStep step, uint32_t number) {
@@ -484,7 +564,7 @@ LoadModel ModelLearner::finish() {
     double sum = 0;
     for (const ProcessClass& c : model.classes) sum += c.operations;
     model.operations = uint64_t(sum);
-    model.span = in.runs[in.typical].second - in.runs[in.typical].first;
+    model.span = whole_microseconds(in.runs[in.typical].second - in.runs[in.typical].first);
     keep_used(model);
   }
   check_model(model);

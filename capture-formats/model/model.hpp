@@ -27,6 +27,7 @@ constexpr uint32_t kPaces = 8;
 // Limits of what a file can have.
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;  // of a size
 constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
+constexpr uint64_t kMostPrepared = 100'000;         // of all directories that exist from the start
 constexpr size_t kMostCommand = 64;                 // bytes of the command of a class
 constexpr size_t kMostHistory = 8;                  // symbols before the next one that a context may know
 

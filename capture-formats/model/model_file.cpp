@@ -37,6 +37,7 @@ constexpr double kLeast = 1e-6;                                        // proces
 constexpr double kMostProcesses = 1e6;                                 // of a run, all classes together
 constexpr int64_t kLongestRun = int64_t(366) * 86400 * 1'000'000'000;  // ns of a run
 constexpr uint64_t kMostMicroseconds = kLongestRun / 1000;
+constexpr double kRounded = 1.01;  // most by which sums of averages are off
 constexpr int kLevel = 19;
 
 struct Invalid : std::runtime_error {
@@ -202,12 +203,18 @@ void parse_classes(const json& in, LoadModel& m) {
     if (c.roots > 0) c.start = values(row.at("start"), 1'000'000);
     c.length = values(row.at("length"), uint64_t(kMostOperations));
   }
-  double processes = 0, roots = 0;
+  double processes = 0, roots = 0, steps = 0, operations = 0;
   for (const ProcessClass& c : m.classes) {
     processes += c.processes;
     roots += c.roots;
+    steps += c.steps;
+    operations += c.operations;
   }
   require(roots > 0 && processes <= kMostProcesses, "the number of processes is out of range");
+  // Others than operations are at most two for each process: it is started, and waited for.
+  require(steps <= (operations + 2 * processes) * kRounded + 1, "a run has more steps than its operations and processes need");
+  require(std::abs(operations - double(m.operations)) <= operations * (kRounded - 1) + 1,
+          "the classes have another number of operations than the load");
 }
 
 void parse_contexts(const json& in, LoadModel& m) {
@@ -325,14 +332,19 @@ LoadModel parse_document(const json& d, uint64_t version) {
     h.parent = uint32_t(number(row[0], m.hot.size() - 1, "a name comes before its directory"));
     h.type = uint8_t(number(row[1], 15, "a name has an unknown type"));
     h.existed = number(row[2], 1, "a name neither exists nor not") != 0;
-    h.size = number(row[3], kMostBytes, "a size is too large");
+    h.size = number(row[3], h.type == kDirectoryType ? kMostPrepared : kMostBytes,
+                    h.type == kDirectoryType ? "a directory has too many entries" : "a size is too large");
     if (version >= 5) h.same = uint32_t(number(row[4], m.hot.size() - 1, "a name is equal to a later one"));
     require(!h.same || !m.hot[h.same - 1].same, "a name is equal to one that is equal to another");
     require(names.emplace(h.parent, h.same ? h.same : uint32_t(m.hot.size())).second, "a name comes twice");
     require(m.hot.size() <= kMostHotNames, "there are too many names");
     if (version == 1 && h.type == kDirectoryType) h.size = 0;
   }
-  if (auto root = d.find("root_entries"); root != d.end()) m.root_entries = number(*root, kMostEntries, "a size is too large");
+  if (auto root = d.find("root_entries"); root != d.end())
+    m.root_entries = number(*root, kMostPrepared, "a directory has too many entries");
+  uint64_t entries = m.root_entries;
+  for (const OftenUsedName& h : m.hot) entries += h.type == kDirectoryType ? h.size : 0;
+  require(entries <= kMostPrepared, "directories have too many entries");
   for (const json& row : d.at("ranges")) {
     array_of(row, 2, "a range has another number of parts");
     m.ranges.emplace_back(number(row[0], INT64_MAX, "a range is out of range"),

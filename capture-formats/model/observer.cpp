@@ -289,11 +289,11 @@ std::optional<Observed> Observer::add(const Op& op) {
     default:
       break;
   }
-  settle(op, thread);
+  settle(op, thread, seen);
   return seen;
 }
 
-void Observer::settle(const Op& op, Thread& thread) {
+void Observer::settle(const Op& op, Thread& thread, Observed& seen) {
   if (op.kind == OpKind::lookup && op.error == ENOENT) {
     thread.absent_in = op.parent;
     thread.absent = op.name;
@@ -302,7 +302,7 @@ void Observer::settle(const Op& op, Thread& thread) {
   if (!op.error && op.object && op.kind != OpKind::create && op.kind != OpKind::tmpfile && op.kind != OpKind::mknod && op.attr &&
       (op.attr->mode & S_IFMT) == S_IFREG && op.attr->valid & kAttrSize && op.kind != OpKind::setattr &&
       !files_.contains(op.object))
-    file_sizes_.push_back(op.attr->size);
+    seen.existed = op.attr->size;
   if (const PathKeys::Name name = name_of(op); name.parent) thread.listings.use(name.parent, name.hash);
   keys_.apply(op);
   if (!op.error && op.kind == OpKind::mkdir) listed_.insert(op.object);

@@ -19,9 +19,10 @@ namespace fsr {
 
 struct Observed {
   Symbol symbol;
-  std::optional<uint64_t> size;  // sample for the sizes of its kind and class,
-  uint8_t size_class = 0;        // unless this one takes the place of the symbol's
-  std::optional<uint64_t> gap;   // bytes between the end of the file and a write beyond it
+  std::optional<uint64_t> size;     // sample for the sizes of its kind and class,
+  uint8_t size_class = 0;           // unless this one takes the place of the symbol's
+  std::optional<uint64_t> existed;  // size of a file that existed before the trace, when it was seen first
+  std::optional<uint64_t> gap;      // bytes between the end of the file and a write beyond it
 };
 
 class Observer {
@@ -29,8 +30,7 @@ class Observer {
   explicit Observer(const HotNames& hot) : hot_(hot) {}  // must outlive this
   // None: an operation that a model does not have, because its outcome is not known or its kind can't be made up.
   std::optional<Observed> add(const Op& op);
-  // Sizes of files that existed before the trace, when they were seen first.
-  std::vector<uint64_t>& files() { return file_sizes_; }
+  uint64_t leaf_of(ObjectId object) const { return keys_.name_of(object).hash; }  // hash of its name; 0: not known
   // Ranges of locks, by number; shared by traces, so that they stay.
   const std::vector<std::pair<uint64_t, uint64_t>>& ranges() const { return ranges_; }
   void end_trace();
@@ -63,7 +63,7 @@ class Observer {
   void attributes(const Op& op, Symbol& s, std::optional<uint64_t>& size);
   uint8_t range(const Op& op);
   Reference parent_of(const Op& op, const Thread& thread, ObjectId parent, std::string_view name) const;
-  void settle(const Op& op, Thread& thread);
+  void settle(const Op& op, Thread& thread, Observed& seen);
 
   Reference classify(const Thread& thread, ObjectId object, bool by_name) const;
   PathKeys::Name name_of(const Op& op) const;
@@ -71,7 +71,6 @@ class Observer {
 
   const HotNames& hot_;
   PathKeys keys_;
-  std::vector<uint64_t> file_sizes_;
   Recency recency_;
   std::unordered_map<ThreadId, Thread> threads_;
   std::map<std::pair<uint32_t, int32_t>, ThreadId> main_threads_;  // by client and process
