@@ -497,7 +497,7 @@ void ModelLearner::add(const Op& op) {
 void ModelLearner::end_trace() {
   if (!impl_->surveyed) return impl_->hot.end_trace();
   impl_->observer.end_trace();
-  impl_->witnesses.end_trace();
+  if (impl_->begun) impl_->witnesses.end_trace();
   impl_->current.clear();
   impl_->begun = false;
 }

@@ -76,6 +76,28 @@ TEST_CASE("model: a context of an unknown class is refused", "[model]") {
   CHECK(refusal(model_bytes(model)) == "x: damaged model: a context is of an unknown class of processes");
 }
 
+TEST_CASE("model: directories with more entries than memory should hold are refused", "[model]") {
+  const LoadModel model = model_of({{.kind = OpKind::getattr, .object = kRoot}}, {{0, 1}, {1, 9}}, 10);
+  LoadModel large = model;
+  large.root_entries = 1'000'000;
+  CHECK(refusal(model_bytes(large)) == "x: damaged model: a directory has too many entries");
+  large = model;
+  large.hot = {{.type = kDirectoryType, .existed = true, .size = kMostBytes}};
+  CHECK(refusal(model_bytes(large)) == "x: damaged model: a directory has too many entries");
+  large.hot.assign(3, {.type = kDirectoryType, .existed = true, .size = kMostPrepared / 3});
+  CHECK(refusal(model_bytes(large)) == "");
+  large.root_entries = 2;
+  CHECK(refusal(model_bytes(large)) == "x: damaged model: directories have too many entries");
+}
+
+TEST_CASE("model: steps and operations that disagree are refused", "[model]") {
+  LoadModel model = model_of({{.kind = OpKind::getattr, .object = kRoot}}, {{0, 1}, {1, 9}}, 600);
+  model.classes[0].steps = 610;
+  CHECK(refusal(model_bytes(model)) == "x: damaged model: a run has more steps than its operations and processes need");
+  model.classes[0].operations = 610;
+  CHECK(refusal(model_bytes(model)) == "x: damaged model: the classes have another number of operations than the load");
+}
+
 TEST_CASE("model: an entry of a listing can be removed as a directory", "[model]") {
   LoadModel model =
       model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = kRoot},

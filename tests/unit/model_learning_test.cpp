@@ -207,6 +207,7 @@ TEST_CASE("model: sizes and ranges that occurred less than three times are not k
     const std::string name = "q" + std::to_string(i);
     load.add({.kind = OpKind::lookup, .object = ObjectId(1000 + i), .parent = kRootObject, .name = name, .attr = &attr});
   }
+  load.end_trace();
   const LoadModel model = load.finish();
   const std::string json = model_json(model);
   for (const char* value : {"770077007", "123457", "987654", "55667788", "987654321"})
