@@ -16,6 +16,7 @@
 #include "model/stalls.hpp"
 #include "model/thread_groups.hpp"
 #include "model/witnesses.hpp"
+#include "util/random.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -78,21 +79,37 @@ Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint32_t value,
 }
 
 // Offsets of few files. Those that have their first digits in common share the range of these digits evenly, in their order:
-// different places stay different, and none is where it was.
+// different places stay different, and none is where it was. Records that do not overlap still don't.
 class Places {
  public:
-  void add(uint64_t offset) { granules_[inexact(offset)].insert(offset); }
+  // `kept`: bytes that the model says.
+  void add(uint64_t offset, uint64_t bytes, uint64_t kept) {
+    granules_[inexact(offset)].insert(offset);
+    transfers_[offset][bytes] = kept;
+  }
   void share() {
     constexpr uint64_t kPage = 4096;
+    Random random(1);
     for (const auto& [base, offsets] : granules_) {
       const uint64_t length = uint64_t(1) << std::max(0, digits(base) - kExactDigits);
       uint64_t alignment = kPage, rank = 0;
       for (uint64_t offset : offsets)
         while (offset % alignment) alignment /= 2;
+      // Anywhere in its part, because bases are at the begin of a page.
+      const auto part = [&](uint64_t n) { return length / alignment * n / offsets.size(); };
       for (uint64_t offset : offsets) {
-        const auto part = uint64_t(double(length) * double(rank++) / double(offsets.size()));
-        shared_[offset] = base + part / alignment * alignment;
+        const uint64_t first = part(rank), width = std::max<uint64_t>(1, part(++rank) - first);
+        shared_[offset] = base + (first + random.below(width)) * alignment;
       }
+    }
+    std::map<uint64_t, uint64_t> ends;  // those of the model, by the true ones
+    uint64_t free = 0;                  // no record that ended before is beyond it
+    for (const auto& [offset, lengths] : transfers_) {
+      for (; !ends.empty() && ends.begin()->first <= offset; ends.erase(ends.begin()))
+        free = std::max(free, ends.begin()->second);
+      uint64_t& place = shared_[offset];
+      place = std::max(place, free);
+      for (const auto& [bytes, kept] : lengths) ends[offset + bytes] = std::max(ends[offset + bytes], place + kept);
     }
   }
   uint64_t at(uint64_t offset) const {
@@ -102,6 +119,7 @@ class Places {
 
  private:
   std::map<uint64_t, std::set<uint64_t>> granules_;
+  std::map<uint64_t, std::map<uint64_t, uint64_t>> transfers_;  // lengths and those of the model, by offset
   std::unordered_map<uint64_t, uint64_t> shared_;
 };
 
@@ -248,11 +266,15 @@ std::vector<SymbolId> ModelLearner::Impl::keep_common(LoadModel& model) {
   std::map<std::tuple<OpKind, uint64_t, uint64_t>, uint64_t> uses;  // by kind, bytes and offset
   for (SymbolId i = 0; i < all.size(); ++i) uses[{all[i].kind, all[i].bytes, all[i].offset}] += counts[i];
   Places places;
+  const auto kept_bytes = [&](const Symbol& s) {
+    return witnesses.common({kSizeValue + uint32_t(sampled_kind(s.kind)), s.bytes, 0}) ? s.bytes : inexact(s.bytes);
+  };
   for (const Symbol& s : all)
-    if (s.offset && !exact(s) && uses[{s.kind, s.bytes, s.offset}] >= kRare * runs.size()) places.add(s.offset - 1);
+    if ((s.offset || s.place == Place::begin) && !exact(s) && uses[{s.kind, s.bytes, s.offset}] >= kRare * runs.size())
+      places.add(s.offset ? s.offset - 1 : 0, s.bytes, kept_bytes(s));
   places.share();
   const auto rounded = [&](Symbol s) {
-    if (!witnesses.common({kSizeValue + uint32_t(sampled_kind(s.kind)), s.bytes, 0})) s.bytes = inexact(s.bytes);
+    s.bytes = kept_bytes(s);
     if (s.offset) s.offset = places.at(s.offset - 1) + 1;
     return s;
   };
