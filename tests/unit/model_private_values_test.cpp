@@ -78,7 +78,7 @@ TEST_CASE("model: places of the records of one file are not exact, and stay diff
 }
 
 TEST_CASE("model: a size is exact if three names of each run have it", "[model]") {
-  constexpr uint64_t kCommon = 70'001, kOwn = 90'001, kSeldom = 110'001;
+  constexpr uint64_t kCommon = 70'001, kSingle = 90'001, kSeldom = 110'001;
   for (const ModelForm form : {ModelForm::contexts, ModelForm::courses}) {
     const LoadModel model = learned(form, 3, [&](unsigned trace, const auto& add) {
       const auto write = [&](ObjectId object, const char* name, const char* final, uint64_t size) {
@@ -102,13 +102,13 @@ TEST_CASE("model: a size is exact if three names of each run have it", "[model]"
       const char* names[] = {"t1", "t2", "t3"};
       for (ObjectId i = 0; i < 3; ++i) {
         write(20 + i, names[i], names[i], kCommon);
-        write(30 + i, names[i], "same", kOwn);
+        write(30 + i, names[i], "same", kSingle);
         if (trace) write(40 + i, names[i], names[i], kSeldom);
       }
     });
     const std::string json = model_json(model);
     CHECK(json.find(std::to_string(kCommon)) != std::string::npos);
-    CHECK(json.find(std::to_string(kOwn)) == std::string::npos);
+    CHECK(json.find(std::to_string(kSingle)) == std::string::npos);
     CHECK(json.find(std::to_string(kSeldom)) == std::string::npos);
   }
 }
