@@ -12,11 +12,11 @@
 #include "model/courses.hpp"
 #include "model/model_file.hpp"
 #include "model/observer.hpp"
+#include "model/places.hpp"
 #include "model/process_links.hpp"
 #include "model/stalls.hpp"
 #include "model/thread_groups.hpp"
 #include "model/witnesses.hpp"
-#include "util/random.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -26,12 +26,6 @@ namespace {
 constexpr uint64_t kRare = 3;          // what occurred less often is not kept
 constexpr size_t kFewGaps = 8;         // a pair of kinds with fewer gaps has those of its phase
 constexpr uint32_t kPhaseLength = 16;  // steps of a process for each phase, at least
-
-constexpr int kExactDigits = 7;  // binary, of a rare size
-uint64_t inexact(uint64_t size) {
-  const int rest = std::max(0, digits(size) - kExactDigits);
-  return size >> rest << rest;
-}
 
 // The less that a symbol says, the more often it occurs. Level 0 is all, the last one kind and outcome.
 constexpr int kInexact = 1, kSizeless = 2;  // levels; Places::round makes the first one
@@ -77,51 +71,6 @@ Quantiles sizes_of(std::vector<uint64_t> samples, uint64_t most, uint32_t value,
     if (!witnesses.common({value, size, 0})) size = inexact(size);
   return Quantiles::of_sizes(std::move(samples));
 }
-
-// Offsets of few files. Those that have their first digits in common share the range of these digits evenly, in their order:
-// different places stay different, and none is where it was. Records that do not overlap still don't.
-class Places {
- public:
-  // `kept`: bytes that the model says.
-  void add(uint64_t offset, uint64_t bytes, uint64_t kept) {
-    granules_[inexact(offset)].insert(offset);
-    transfers_[offset][bytes] = kept;
-  }
-  void share() {
-    constexpr uint64_t kPage = 4096;
-    Random random(1);
-    for (const auto& [base, offsets] : granules_) {
-      const uint64_t length = uint64_t(1) << std::max(0, digits(base) - kExactDigits);
-      uint64_t alignment = kPage, rank = 0;
-      for (uint64_t offset : offsets)
-        while (offset % alignment) alignment /= 2;
-      // Anywhere in its part, because bases are at the begin of a page.
-      const auto part = [&](uint64_t n) { return length / alignment * n / offsets.size(); };
-      for (uint64_t offset : offsets) {
-        const uint64_t first = part(rank), width = std::max<uint64_t>(1, part(++rank) - first);
-        shared_[offset] = base + (first + random.below(width)) * alignment;
-      }
-    }
-    std::map<uint64_t, uint64_t> ends;  // those of the model, by the true ones
-    uint64_t free = 0;                  // no record that ended before is beyond it
-    for (const auto& [offset, lengths] : transfers_) {
-      for (; !ends.empty() && ends.begin()->first <= offset; ends.erase(ends.begin()))
-        free = std::max(free, ends.begin()->second);
-      uint64_t& place = shared_[offset];
-      place = std::max(place, free);
-      for (const auto& [bytes, kept] : lengths) ends[offset + bytes] = std::max(ends[offset + bytes], place + kept);
-    }
-  }
-  uint64_t at(uint64_t offset) const {
-    auto found = shared_.find(offset);
-    return found == shared_.end() ? inexact(offset) : found->second;
-  }
-
- private:
-  std::map<uint64_t, std::set<uint64_t>> granules_;
-  std::map<uint64_t, std::map<uint64_t, uint64_t>> transfers_;  // lengths and those of the model, by offset
-  std::unordered_map<uint64_t, uint64_t> shared_;
-};
 
 // In the place of a class of sizes that is rare. The same one: there is none.
 uint8_t coarser_class(OpKind kind, uint8_t size_class) {

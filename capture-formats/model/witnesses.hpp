@@ -17,7 +17,7 @@ namespace fsr {
 
 class Witnesses {
  public:
-  // What a value measures, number of bytes or entries, and 1 more than an offset, or 0.
+  // Number of what is measured, bytes or entries, and 1 more than an offset, or 0.
   using Value = std::tuple<uint32_t, uint64_t, uint64_t>;
   void note(const Value& value, ObjectId object) { seen_[value].insert(object); }
   // `name`: hash of the latest name of an object; 0: it has none. Objects that never have one count as one.
@@ -36,7 +36,7 @@ class Witnesses {
     names_.clear();
     ++traces_;
   }
-  // Of all traces that have ended.
+  // True: enough files have the value in each trace that has ended.
   bool common(const Value& value) const {
     auto found = traces_of_.find(value);
     return found != traces_of_.end() && found->second == traces_;
