@@ -37,7 +37,7 @@ class Places {
       for (uint64_t offset : offsets)
         while (offset % alignment) alignment /= 2;
       // Anywhere in its part, because bases are at the begin of a page.
-      const auto part = [&](uint64_t n) { return length / alignment * n / offsets.size(); };
+      const auto part = [units = length / alignment, all = offsets.size()](uint64_t n) { return units * n / all; };
       for (uint64_t offset : offsets) {
         const uint64_t first = part(rank), width = std::max<uint64_t>(1, part(++rank) - first);
         shared_[offset] = base + (first + random.below(width)) * alignment;
