@@ -163,7 +163,7 @@ def curve():
              and [line.split()[0] for line in lines[1:]] == ["200.0", "400.0", "600.0"], ran.stdout + ran.stderr)
         try:
             drawing = xml.etree.ElementTree.parse(svg).getroot()
-            points = [re.split("[ML]", line.get("d"))[1:] for line in drawing.iter("{http://www.w3.org/2000/svg}path") if line.get("class", "").startswith("l ")]
+            points = [re.split("[MLl]", line.get("d"))[1:] for line in drawing.iter("{http://www.w3.org/2000/svg}path") if line.get("class", "").startswith("l ")]
         except (OSError, xml.etree.ElementTree.ParseError) as error:
             points = str(error)
         case("and draws them", [len(p) for p in points] == [3, 3], f"{points}")
