@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/vdbench/files/format_threads.hpp"
 #include "workloads/vdbench/files/tree_thread.hpp"
-#include "workloads/vdbench/files/tree_threads.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 

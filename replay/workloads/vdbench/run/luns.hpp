@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of SDs: block devices, files, and files on any target. Also the commands of mount= of hosts.
+// The names of SDs: block devices, files, and files on any target.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "workloads/vdbench/language/settings.hpp"
 
@@ -20,10 +18,5 @@ bool is_below_dev(const std::string& lun);
 // Refuses a device that does not exist, because a file of this name would be in memory, and a directory that does not exist.
 // Changes nothing. Throws std::runtime_error.
 void check_lun(const Storage& storage);
-
-// Mounts what `own`, the number of this rank's host, asks for; none: what all hosts ask for. Makes the mount point of a
-// "mount [OPTIONS] DEVICE DIRECTORY", as 5.04 does. `options`: what mount= of an RD has: all are unmounted first, in reverse, and
-// these replace the command's own options, which "reset" keeps. Empty: the commands run as they are. Throws std::runtime_error.
-void mount_on_host(const std::vector<Host>& hosts, std::optional<size_t> own, const std::string& options);
 
 }  // namespace fsr::vdbench

@@ -18,7 +18,7 @@
 #include "workloads/vdbench/language/keyword.hpp"
 #include "workloads/vdbench/pages/run_page.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
-#include "workloads/vdbench/run/luns.hpp"
+#include "workloads/vdbench/run/host_mounts.hpp"
 #include "workloads/vdbench/run/program_plan.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/files/tree_threads.hpp"
+#include "workloads/vdbench/files/format_threads.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
