@@ -82,7 +82,7 @@ def parsed():
     parser.add_argument("--transactions", type=whole(1, 1 << 31), default=50000, help="make PostMark run so many transactions (default 50000; a fiftieth of them in the part 'delay')")
     parser.add_argument("--number", type=whole(1, 1 << 31), default=500, help="make PostMark begin with so many files (default 500)")
     parser.add_argument("--size", type=whole(1, 1 << 31), help="give bonnie's big file so many MiB (default 256; with --kernel, twice --memory)")
-    parser.add_argument("--memory", type=whole(160, 1 << 20), default=256, help="give the virtual machine so many MiB (default 256)")
+    parser.add_argument("--memory", type=whole(32, 1 << 20), default=64, help="leave programs and caches so many MiB in the virtual machine (default 64)")
     parser.add_argument("--files", type=whole(1, 1 << 20), default=16, help="test so many times 1024 small files with bonnie (default 16)")
     parser.add_argument("--delay", dest="delays", type=milliseconds, action="append", metavar="MS", help="add this round-trip time in the part 'delay' (default 0, 0.2, 1 and 5)")
     parser.add_argument("--keep-caches", action="store_true", help="do not drop the machine's caches before each run")

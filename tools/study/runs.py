@@ -11,15 +11,20 @@ from targets import FSBENCH, VM, Failed
 
 POSTMARK = "set number {number}\nset transactions {transactions}\nset buffering {buffering}\nrun\nquit\n"
 CLEANUP_TIME = 30  # s in which an interrupted program must have ended
+GUEST_KERNEL = 160  # MiB of the guest that its kernel and the programs' files take at most
 PROBE = "set number 50\nset transactions 20\nrun\nquit\n"
 
 # Said, with status 1, by a run whose machine stopped meanwhile. That spoils times, but neither counts nor what a target is able to.
 STOOD_STILL = "the load generator itself stood still"
 
 # Busybox runs this in the guest, where /share is the scratch directory. A target that a small run fails on is left out.
+# A file in memory takes what the kernel would have beyond the study's --memory.
 JOB = """#!/bin/sh
 left_out() {{ echo "$1: $2" >>/share/left_out; }}
 : >/share/left_out
+held=$(awk '/^MemAvailable/ {{print int($2 / 1024) - {memory}}}' /proc/meminfo)
+[ "$held" -ge 0 ] || {{ echo "$((held + {memory})) MiB of memory are available, expected {memory}"; exit 1; }}
+mkdir /held; mount -t tmpfs -o size=100% held /held; dd if=/dev/zero of=/held/file bs=1M count="$held" 2>/dev/null
 {mounts}
 cd /mnt
 usable=
@@ -190,8 +195,8 @@ class KernelMounts:
         program.prepare(self.scratch)
         mounts = "\n".join(f'mkdir -p "/mnt/{t.name}"; {t.mount(self.directory, ports.get(t.name))} 2>/tmp/said && touch "/tmp/mounted.{t.name}" '
                            f'|| left_out "{t.name}" "$(tail -n 1 /tmp/said)"' for t in targets)
-        write(f"{self.scratch}/job", JOB.format(mounts=mounts, names=" ".join(t.name for t in targets), probe=" ".join(program.probe("/share")), work=work, stood_still=STOOD_STILL))
-        guest = run([f"{VM}/run", "--share", self.scratch, "--timeout", str(self.options.timeout), "--memory", str(self.options.memory),
+        write(f"{self.scratch}/job", JOB.format(mounts=mounts, names=" ".join(t.name for t in targets), probe=" ".join(program.probe("/share")), work=work, stood_still=STOOD_STILL, memory=self.options.memory))
+        guest = run([f"{VM}/run", "--share", self.scratch, "--timeout", str(self.options.timeout), "--memory", str(self.options.memory + GUEST_KERNEL),
                                 "--module", "9pnet_fd", "--program", FSBENCH, f"{self.scratch}/job"])
         if guest.returncode != 0 or not os.path.exists(f"{self.scratch}/status"):
             raise Failed(f"the virtual machine: {(guest.stdout + guest.stderr).strip()[-500:]}")
