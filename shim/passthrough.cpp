@@ -183,6 +183,8 @@ void Request::learned(const struct statx& s) {
   op.attr = &attr_;
 }
 
+void Request::made(mode_t asked) { op.mode = (op.mode & ~mode_t(0777)) | (attr_.mode & asked & 0777); }
+
 void Request::content(const char* data, size_t bytes) {
   if (shim.content == Content::none || !recorded_) return;
   if (shim.content == Content::full) {

@@ -185,6 +185,9 @@ class Request {
 
   // Sets the attributes of the reply: points op.attr at attr_.
   void learned(const struct statx& s);
+  // Call when the operation has made a file, after learned(). Records the permissions that the file has of those asked for: in a
+  // directory with a default access list, the list takes the umask's place.
+  void made(mode_t asked);
   // Call before a file is truncated or written. Clears set-id bits that a capability of a namespace below this process's would
   // keep, except S_ISGID of a file that its group may not execute.
   void changes_content(int fd);

@@ -57,6 +57,7 @@ void make_name(Request& r, fuse_ino_t parent_ino, const char* name, mode_t mode,
   // The caller may write into a directory that it can't search; the new file is looked up with the process's own rights.
   if (error == 0) error = look_up(r, dir.value(), parent, name, way.timeout, &entry);
   if (error != 0) return r.fail(error);
+  r.made(mode);
   answer_entry(r, entry);
 }
 

@@ -174,6 +174,7 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
     close(fd);
     return r.fail(error);
   }
+  r.made(mode);
   r.shim.inodes.pin(r.inode(entry.ino)->key, -1, r.caller.uid);
   make_handle(r, fd, r.inode(entry.ino), fi);
   r.end(0);
@@ -205,7 +206,10 @@ void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode
     close(fd);
     return r.fail(error);
   }
-  if (made) r.op.op_flags |= kOpCreated;
+  if (made) {
+    r.op.op_flags |= kOpCreated;
+    r.made(mode);
+  }
   make_handle(r, fd, r.inode(entry.ino), fi);
   r.shim.entries.answering(*r.inode(entry.ino), entry.entry_timeout);
   r.end(0);

@@ -77,8 +77,13 @@ void ImageBuilder::finish() {
       if (!x.present) return true;
       const bool acl = x.name.starts_with("system.posix_acl_");
       // If only its size was asked for, as ls(1) does, any valid list of this size will do.
+      const bool known = o.attr.valid & kAttrMode;
+      // A default list limits the modes of new files. Theirs are recorded, so that it must take nothing away from them.
       if (acl && x.value.empty())
-        x.value = made_up_acl(x.size, o.attr.valid & kAttrMode ? o.attr.mode : o.directory() ? 0755 : 0644);
+        x.value = made_up_acl(x.size, x.name == "system.posix_acl_default" ? 0777
+                                      : known                              ? o.attr.mode
+                                      : o.directory()                      ? 0755
+                                                                           : 0644);
       if (acl && x.value.empty()) return true;
       bool allowed = tree_.options.privileged || acl || x.name.starts_with("user.");
       tree_.summary.refused_xattrs += !allowed;

@@ -224,16 +224,19 @@ TEST_CASE("an extended attribute of the image has the value of its first read, w
   set.length = replaced.length = 5;
   set.op_flags = replaced.op_flags = kOpData;
   replaced.flags = XATTR_REPLACE;
+  Op of_folder = get(42, "system.posix_acl_default", 28, "");
+  of_folder.object = 21;
   Prepared p;
   p.analyze({with(name_op({0, 1}, OpKind::lookup, 1, "f", 20), &a.file), get(10, "user.known", 5, ""),
              get(12, "user.known", 5, "hello"), get(14, "system.posix_acl_access", 44, ""),
-             get(16, "system.posix_acl_default", 13, ""), set, get(32, "user.known", 5, "later"), replaced});
+             get(16, "system.posix_acl_default", 13, ""), set, get(32, "user.known", 5, "later"), replaced,
+             with(name_op({40, 41}, OpKind::lookup, 1, "d", 21), &a.folder), of_folder});
   p.make();
   CHECK(p.result.failed == 0);
   BlockingSession session(*p.target, p.clock);
-  auto value = [&](std::string_view name) {
+  auto value = [&](std::string_view name, ObjectId object = 20) {
     const Outcome& o =
-        session.perform({.kind = OpKind::getxattr, .op_flags = kOpData, .object = 20, .length = 100, .name = name});
+        session.perform({.kind = OpKind::getxattr, .op_flags = kOpData, .object = object, .length = 100, .name = name});
     return o.error ? "error " + std::to_string(o.error) : std::string(o.data);
   };
   CHECK(value("user.known") == "hello");
@@ -244,6 +247,9 @@ TEST_CASE("an extended attribute of the image has the value of its first read, w
   constexpr std::string_view kNone = "\xff\xff\xff\xff", kNobody("\xfe\xff\0\0", 4);
   CHECK(value("system.posix_acl_access") == std::string("\2\0\0\0", 4) + entry(1, 6, kNone) + entry(2, 0, kNobody) +
                                                 entry(4, 4, kNone) + entry(16, 4, kNone) + entry(32, 0, kNone));
+  // A default list takes no permission away from new files.
+  CHECK(value("system.posix_acl_default", 21) ==
+        std::string("\2\0\0\0", 4) + entry(1, 7, kNone) + entry(4, 7, kNone) + entry(32, 7, kNone));
 }
 
 TEST_CASE("attributes after a change do not describe the image") {
