@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,10 @@
 namespace fsr::shim {
 
 namespace {
+
+// Bytes that one call copies at most, as in read(2) (MAX_RW_COUNT). A file system that shares extents may copy more at once, for which
+// a FUSE reply has no room: its count has 32 bits.
+constexpr size_t kMostCopied = 0x7ffff000;
 
 // Page-aligned memory of the calling thread, for O_DIRECT.
 char* thread_buffer(size_t size) {
@@ -176,7 +181,7 @@ void copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, fuse_file_
   int error;
   {
     CallerScope as_caller(r.caller, extent_to_write(r, *to, target), {target});
-    n = ::copy_file_range(source, &off_in, target, &off_out, size, unsigned(flags));
+    n = ::copy_file_range(source, &off_in, target, &off_out, std::min(size, kMostCopied), unsigned(flags));
     error = n < 0 ? errno : 0;
   }
   if (error != 0) return r.fail(error);

@@ -84,6 +84,22 @@ def run_on(cases, scratch, kind, only):
     cases.case(f"capture on {kind}", run.returncode == 0, f"status {run.returncode}: {run.stderr}")
 
 
+# Copies 4 GiB, which xfs does at once. A count of 32 bits would be 0, as at the end of the file.
+LARGE_COPY = """import os
+os.truncate(os.open("from", os.O_CREAT | os.O_WRONLY), 1 << 32)
+source, target, total = os.open("from", os.O_RDONLY), os.open("to", os.O_CREAT | os.O_WRONLY), 0
+while n := os.copy_file_range(source, target, 1 << 33):
+    total += n
+print(total, os.fstat(target).st_size)"""
+
+
+def large_copy(cases, scratch):
+    place = scratch.mount("xfs", name="large")
+    run = subprocess.run([shim_program(), "capture", place, "-o", f"{scratch.path}/large.zst", "--", sys.executable, "-c", LARGE_COPY],
+                         cwd=place, capture_output=True, text=True, check=False)
+    cases.case("a copy of 4 GiB", run.stdout.split() == [str(1 << 32)] * 2, run.stdout + run.stderr)
+
+
 def main():
     if sys.argv[1:2] == ["--in"]:
         for name, answer in run_probes(sys.argv[2], sys.argv[3:]).items():
@@ -96,6 +112,8 @@ def main():
     with Scratch() as scratch:
         for kind in kinds:
             run_on(cases, scratch, kind, only)
+        if not only:
+            large_copy(cases, scratch)
     if not only:
         cases.case("there are a hundred probes, and at most five that the kernel decides", len(PROBES) >= 100 and len(IMPOSED) <= 5,
                    f"{len(PROBES)} probes, {len(IMPOSED)} of them the kernel's")
