@@ -169,11 +169,6 @@ std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>
   return text.empty() ? "None" : text;
 }
 
-bool shapes_files(const Loop& loop) {
-  const std::string_view name = loop.name;
-  return name == "depth" || name == "width" || name == "files" || name == "size" || name == "totalsize";
-}
-
 void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   if (loop.of_rates()) return void(run.rate = run.run->rates[at]);
   const LoopTargets& targets = *std::ranges::find(kTargets, loop.name, &LoopTargets::loop);

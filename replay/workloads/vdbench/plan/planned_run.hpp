@@ -84,7 +84,5 @@ void each_round(const std::vector<Loop>& loops, const std::function<void(const s
 std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>& at);
 // Sets value number `at` of the loop in `run`. Throws ParameterError if the value is not possible.
 void set_value(PlannedRun& run, const Loop& loop, size_t at);
-// True if the loop changes the files that a format makes.
-bool shapes_files(const Loop& loop);
 
 }  // namespace fsr::vdbench
