@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "util/clock_ns.hpp"
@@ -40,22 +41,18 @@ class IntervalReporter {
   }
 
   // Workers hand over counts after the end, too. These belong to the last interval, so it is reported later.
-  void interval(const Interval& counted, const std::vector<RankInterval>& ranks) {
-    if (duration_ && !counted.last && counted.to >= duration_) {
-      late_ = counted.counts;
-      late_ranks_ = ranks;
-      late_from_ = counted.from;
-      return;
-    }
-    if (!late_from_) return report(counted.counts, ranks, counted.from, counted.to);
-    late_.merge(counted.counts);
-    late_ranks_.resize(std::max(late_ranks_.size(), ranks.size()));
-    for (size_t rank = 0; rank < ranks.size(); ++rank) late_ranks_[rank].merge(ranks[rank]);
-    report_late();
+  void interval(const RunInterval& counted) {
+    const bool ends_late = duration_ && !counted.last && counted.to >= duration_;
+    if (!late_ && !ends_late) return report(counted);
+    if (late_)
+      late_->merge(counted);
+    else
+      late_ = counted;
+    if (!ends_late) report(*std::exchange(late_, {}));
   }
 
   RunRecord finish() {
-    if (late_from_) report_late();  // the last interval was not reported if threads did not end
+    if (late_) report(*late_);  // the last interval was not reported if threads did not end
     if (record_.intervals == 0) {
       // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
@@ -66,17 +63,12 @@ class IntervalReporter {
   bool ends_all = false;  // the monitor's file contains "end_vdbench"
 
  private:
-  void report_late() {
-    report(late_, late_ranks_, *late_from_, duration_);
-    late_from_.reset();
-  }
-
-  void report(const Tally& counts, const std::vector<RankInterval>& ranks, int64_t from, int64_t to) {
-    if (duration_) to = std::min(to, duration_);
-    if (to <= from || is_remnant(to - from)) return;
-    RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
+  void report(const RunInterval& counted) {
+    const int64_t length = (duration_ ? std::min(counted.to, duration_) : counted.to) - counted.from;
+    if (length <= 0 || is_remnant(length)) return;
+    RunLine line = line_of(*record_.run, counted.counts, double(length) / double(kSecond));
     std::set<unsigned> machines;
-    for (const RankInterval& rank : ranks) {
+    for (const RankInterval& rank : counted.ranks) {
       line.ranks.push_back(line_of(*record_.run, rank.counts, line.seconds));
       line.ranks.back().cpu = rank.cpu;
       if (rank.reported && machines.insert(rank.machine).second)
@@ -129,9 +121,7 @@ class IntervalReporter {
   const int64_t duration_;
   RunRecord record_;
   CpuMeter cpu_;
-  Tally late_;
-  std::vector<RankInterval> late_ranks_;
-  std::optional<int64_t> late_from_;
+  std::optional<RunInterval> late_;  // the last interval, until it is reported
   double read_ = 0, written_ = 0;
 };
 
@@ -176,8 +166,7 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
     }
     if (!failure.empty()) messages.end();
   };
-  messages.perform(act, errors,
-                   [&](const Interval& counted, const std::vector<RankInterval>& ranks) { reporter.interval(counted, ranks); });
+  messages.perform(act, errors, [&](const RunInterval& counted) { reporter.interval(counted); });
   RunRecord record = reporter.finish();
   after_threads(run, errors);
   const Figures all = line_of(run, counts, own.seconds).all;
