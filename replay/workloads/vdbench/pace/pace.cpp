@@ -96,7 +96,7 @@ int64_t Pace::next(Workload& w) {
 Pace::StartSlot Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
   if (yields(w, now)) return {now + kLookAgain, false, false};
-  if (w.rate > 0 || options_.rate > 0) {
+  if (w.rate > 0 || options_.rate > 0 || !options_.steps.empty()) {
     if (w.rate == 0 && workloads_.size() > 1 && is_ahead(w, now)) return {now + kLookAgain, false, false};
     std::lock_guard lock(w.mutex);
     int64_t due = next(w);

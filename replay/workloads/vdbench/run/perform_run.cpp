@@ -16,15 +16,28 @@
 #include "util/clock_ns.hpp"
 #include "util/environment.hpp"
 #include "util/units.hpp"
+#include "workloads/vdbench/language/values.hpp"
 
 namespace fsr::vdbench {
+
+static bool ends_all_runs(const std::string& word) { return same_word(word, "end_vdbench") || same_word(word, "terminate"); }
+
+std::string take_monitor_word(const std::string& name) {
+  std::ifstream file(name);
+  for (std::string word; file >> word;) {
+    if (!ends_all_runs(word) && !same_word(word, "end_rd") && !same_word(word, "shutdown")) continue;
+    std::ofstream(name, std::ios::trunc);
+    return word;
+  }
+  return {};
+}
 
 namespace {
 
 // Limits that end a run before its time.
 struct RunLimits {
   std::atomic<bool>& over;     // set at a limit
-  const std::string& monitor;  // file in which "end_rd" and "end_vdbench" are looked for
+  const std::string& monitor;  // file for take_monitor_word()
   ErrorLog& errors;
   double size;  // bytes of all SDs of the run, as unit of maxdata=
 };
@@ -60,7 +73,7 @@ class IntervalReporter {
     record_.average.wall = clock_ns(CLOCK_REALTIME);
     return std::move(record_);
   }
-  bool ends_all = false;  // the monitor's file contains "end_vdbench"
+  bool ends_all = false;  // the monitor's file contained a word that ends all runs
 
  private:
   void report(const RunInterval& counted) {
@@ -104,16 +117,11 @@ class IntervalReporter {
   }
 
   void look_at_monitor() {
-    if (limits_.monitor.empty()) return;
-    std::ifstream file(limits_.monitor);
-    for (std::string word; file >> word;) {
-      if (word != "end_rd" && word != "end_vdbench") continue;
-      reports_.note(fmt::format("'{}' found in the monitor file {}", word, limits_.monitor));
-      ends_all = ends_all || word == "end_vdbench";
-      limits_.over = true;
-      std::ofstream(limits_.monitor, std::ios::trunc);
-      return;
-    }
+    const std::string word = take_monitor_word(limits_.monitor);
+    if (word.empty()) return;
+    reports_.note(fmt::format("'{}' found in the monitor file {}", word, limits_.monitor));
+    ends_all = ends_all || ends_all_runs(word);
+    limits_.over = true;
   }
 
   Reports& reports_;
