@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges the parts that ranks report one after another: the first parts of all ranks, the second parts of all ranks, and so on. A
-// merged part is complete when each rank has reported its part. Part has merge(const Part&), and `last`, which is true for the last
-// part of a rank. One thread.
+// merged part is complete when each rank has reported its part. Part has merge(const Part&), and `last`, which is true for the
+// last part of a rank. One thread.
 #pragma once
 
 #include <algorithm>

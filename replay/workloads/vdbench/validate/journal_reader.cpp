@@ -144,7 +144,8 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   if (generation != map.head.generation) return found;
   // The last entries may be incomplete, or damaged by a crash of the machine before their writes began.
   size_t end = (journal.size() - sizeof(JournalHead)) / sizeof(JournalEntry) * sizeof(JournalEntry) + sizeof(JournalHead);
-  while (end > sizeof(JournalHead) && !entry_at(journal, end - sizeof(JournalEntry), map.head.blocks)) end -= sizeof(JournalEntry);
+  while (end > sizeof(JournalHead) && !entry_at(journal, end - sizeof(JournalEntry), map.head.blocks))
+    end -= sizeof(JournalEntry);
   CurrentRun run;
   for (size_t at = sizeof(JournalHead); at < end; at += sizeof(JournalEntry)) {
     if (const std::optional<JournalEntry> entry = entry_at(journal, at, map.head.blocks))
@@ -162,8 +163,8 @@ std::string journal_text(const std::string& file, std::optional<uint64_t> lba) {
   const Map map = read_map(file.substr(0, file.size() - kEnding.size()) + ".map");
   const uint64_t unit = map.head.unit, blocks = map.head.blocks;
   std::string text =
-      fmt::format("map of {}: {} blocks of {} bytes, {} with a known key\n", wall_text(int64_t(map.head.generation)), blocks, unit,
-                  std::ranges::count_if(map.keys, [](char key) { return key != BlockKeys::kUnknown; }));
+      fmt::format("map of {}: {} blocks of {} bytes, {} with a known key\n", wall_text(int64_t(map.head.generation)), blocks,
+                  unit, std::ranges::count_if(map.keys, [](char key) { return key != BlockKeys::kUnknown; }));
   if (lba && *lba / unit < blocks)
     text += fmt::format("map: lba={}: block {}, key {}\n", *lba, *lba / unit, uint8_t(map.keys[*lba / unit]));
   const auto [generation, journal] = read_journal(file);
