@@ -2,7 +2,6 @@
 // Reads and writes of the open file of a thread.
 
 #include <algorithm>
-#include <cerrno>
 
 #include "workloads/vdbench/files/file_thread.hpp"
 

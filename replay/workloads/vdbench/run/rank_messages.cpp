@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/run/rank_messages.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
