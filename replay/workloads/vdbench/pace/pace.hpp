@@ -55,6 +55,7 @@ class Pace {
 
  private:
   struct Workload {
+    unsigned number = 0;
     double share = 0;  // the shares of all workloads add up to 1
     double rate = 0;   // operations per second; 0: no rate of its own
     unsigned priority = 0;
