@@ -63,6 +63,7 @@ struct PlannedRun {
   double share_of(size_t work) const { return of_files() ? file_works[work].share : raw_works[work].share; }
   unsigned threads_of(size_t work) const { return of_files() ? file_works[work].workload.threads : raw_works[work].threads; }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
+  std::string label() const { return loops == "None" ? name : name + " " + loops; }
   // Returns the text that follows "Starting RD=".
   std::string title() const;
 };
