@@ -13,8 +13,8 @@ constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait a
 // Starts of distribution=spike come this many ns after the beginning of a second. They count in the interval that begins there
 // even if its beginning is noticed late.
 constexpr int64_t kSpikeAfter = 50'000'000;
-// Starts of distribution=deterministic are this many ns after those of the workload before, as in 5.04, so that not all storages
-// are used at once.
+// Starts of distribution=deterministic are this many ns after those of the workload before, as in 5.04. Otherwise all storages
+// would be used at once.
 constexpr int64_t kApart = 100'000;
 // Without a rate, a workload may be ahead of the slowest one by this many operations plus 0.2 %, too little to show in the
 // shares.
