@@ -115,7 +115,7 @@ class VdbenchDatabase final : public RunPage {
     const bool has_rate = run.rate.kind == Rate::fixed && !run.formats;
     Facts facts = origin_;
     facts.insert(facts.end(),
-                 {{"label", run.loops == "None" ? run.name : run.name + " " + run.loops},
+                 {{"label", run.label()},
                   {"input", input_},
                   {"target", targets(run)},
                   {"timing", std::string(has_rate ? "rate" : "max")},

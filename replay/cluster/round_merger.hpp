@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges the parts that ranks report one after another: the first parts of all ranks, the second parts of all ranks, and so on. A
-// merged part is complete when each rank has reported its part. Part has merge(const Part&), and last(), which is true for the
+// merged part is complete when each rank has reported its part. Part has merge(const Part&), and `last`, which is true for the
 // last part of a rank. One thread.
 #pragma once
 
@@ -21,7 +21,7 @@ class RoundMerger {
   void add(unsigned rank, const Part& part) {
     Rank& from = ranks_.at(rank);
     const size_t number = from.reported++;
-    from.ended = from.ended || part.last();
+    from.ended = from.ended || part.last;
     if (number < first_) return;  // the merged part was returned without this one
     if (number - first_ >= waiting_.size()) waiting_.resize(number - first_ + 1);
     waiting_[number - first_].merge(part);

@@ -84,6 +84,16 @@ TEST_CASE("vdbench's pace starts the requested number in each second, in its sha
   }
 }
 
+TEST_CASE("vdbench's workloads of equal shares start at times of their own") {
+  for (const fsr::Arrival arrival : {fsr::Arrival::exponential, fsr::Arrival::uniform, fsr::Arrival::deterministic}) {
+    Pace pace({{.share = 50}, {.share = 50}}, {.rate = 2000, .arrival = arrival});
+    std::set<int64_t> starts;
+    for (unsigned w : {0u, 1u})
+      for (unsigned i = 0; i < 1000; ++i) starts.insert(pace.take(w, 0).at);
+    REQUIRE(starts.size() > 1990);
+  }
+}
+
 TEST_CASE("vdbench's workload without a rate waits for the shares of the others") {
   Pace pace({{.share = 75}, {.share = 25}}, {});
   unsigned taken = 0;

@@ -226,6 +226,25 @@ def ended():
              and time.monotonic() - started < 5 and gone(others), (run_.returncode, out, err, time.monotonic() - started))
 
 
+def monitored():
+    text = STORAGE.format("sds").replace("elapsed=2", "elapsed=50")
+    with open("monitored.vdb", "w", encoding="utf-8") as file:
+        file.write("monitor=word\n" + text[:text.index("rd=all")] + "rd=long,wd=(a,b),iorate=500\nrd=never,wd=c,iorate=500\n")
+    for ranks in ("1", "3"):
+        with open("word", "w", encoding="utf-8") as file:
+            file.write("end_rd\n")  # of an earlier run
+        with subprocess.Popen([FSBENCH, "vdbench", "-f", "monitored.vdb", "-o", "monitored.out", "--ranks", ranks], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as run_:
+            while not re.search(r"^\S+ +2 +\d", run_.stdout.readline()):
+                pass
+            with open("word", "w", encoding="utf-8") as file:
+                file.write("TERMINATE\n")
+            started = time.monotonic()
+            out, err = run_.communicate(timeout=60)
+        case(f"{ranks} ranks: a word in the monitor's file ends all runs", run_.returncode == 0 and err == "" and "avg_2-" in out and "RD=never" not in out
+             and time.monotonic() - started < 5 and os.path.getsize("word") == 0, (run_.returncode, out, err))
+
+
 def main():
     if sys.argv[1:2] == ["--on-server"]:
         with scratch():
@@ -238,6 +257,7 @@ def main():
         failures()
         scarce()
         ended()
+        monitored()
         done = run(f"{SERVERS}/ganesha", sys.executable, os.path.abspath(__file__), "--on-server")
         print(done.stdout, end="", flush=True)
         case("on a server", done.returncode == 0, done.stderr[-500:])

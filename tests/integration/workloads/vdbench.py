@@ -446,6 +446,21 @@ rd=rd2,fwd=on,fwdrate=max,maxdata=1m,elapsed=60,interval=1
     case("maxdata ends a run", list(lines_of(out, "rd2"))[-1].startswith("avg_") and len(lines_of(out, "rd2")) <= 4, out)
 
 
+def output_directories():
+    os.mkdir("kept.out")
+    for name, text in (("notes", "<title>Mine</title>"), ("gone", "<title>Vdbench kept.out/gone.html</title><pre>"), ("curves", "old")):
+        with open(f"kept.out/{name}.html", "w", encoding="utf-8") as file:
+            file.write(text)
+    done, out = vdbench("sd=s,lun=memory:s,size=1m\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2,interval=1\n", name="kept")
+    case("an output directory: only pages of runs are removed", done.returncode == 0 and page("kept.out/notes") == "<title>Mine</title>"
+         and not os.path.exists("kept.out/gone.html") and len(page("kept.out/curves")) > 1000, (out, done.stderr, os.listdir("kept.out")))
+    with open("kept.out/summary.html", "w", encoding="utf-8") as file:
+        file.write("mine")
+    done, _ = vdbench("sd=s,lun=memory:s,size=1m\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2,interval=1\n", name="kept")
+    case("a page that is somebody else's is not replaced", done.returncode != 0 and "kept.out/summary.html: File exists" in done.stderr
+         and page("kept.out/summary") == "mine", done)
+
+
 def interrupted():
     with open("long.vdb", "w", encoding="utf-8") as file:
         file.write("fsd=fsd1,anchor=long,files=10\nfwd=fwd1,fsd=fsd1\nrd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=600,interval=1\n")
@@ -523,7 +538,7 @@ rd=rd2,format=clean
 # Each line in a process and a directory of its own, at the same time: most of a run is the wait for the end of its intervals.
 PARTS = (
     (structures, operations, formats, once_and_limits),
-    (raw_file, interrupted, bad_input),
+    (raw_file, interrupted, bad_input, output_directories),
     (raw_device, ratios, concatenated),
 )
 

@@ -76,6 +76,9 @@ def rates_in_turn():
     case("rates in turn, before distribution=",
          *rates_are("v", SD.replace("lun1", "lun2") + "wd=wd1,sd=sd1\n"
                     "rd=r,wd=wd1,iorate=(50%,1,100,1),distribution=(deterministic,variable),elapsed=4\n", (50, 100, 50, 100)))
+    case("a first rate of 0",
+         *rates_are("z", SD.replace("lun1", "lun2") + "wd=wd1,sd=sd1\n"
+                    "rd=r,wd=wd1,iorate=(0,1,100,1),distribution=(deterministic,variable),elapsed=4\n", (0, 100, 0, 100)))
     case("of files, too",
          *rates_are("w", "fsd=f,anchor=f,files=4,size=8k\nfwd=w,fsd=f,threads=2\n"
                     "rd=r,fwd=w,distribution=(deterministic,variable),fwdrate=(20,1,60,1),elapsed=4,format=yes\n", (20, 60, 20, 60)))

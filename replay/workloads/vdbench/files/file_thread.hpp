@@ -3,10 +3,8 @@
 // until the run ends. The rules and counts of each operation are those of vdbench 5.04.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/task.hpp"
 #include "threads/sim_context.hpp"

@@ -2,7 +2,6 @@
 // Reads and writes of the open file of a thread.
 
 #include <algorithm>
-#include <cerrno>
 
 #include "workloads/vdbench/files/file_thread.hpp"
 
@@ -57,10 +56,10 @@ Task FileThread::transfer(SimContext& sim, bool reads) {
     if (co_await open(sim, anchor_, chosen, for_read, false, &opened)) co_return 0;
     if (!s.random_io) {
       opened.next = s.stop_after ? file.position : 0;
-      const uint64_t size = anchor_.structure().size_of(chosen);
-      if (s.starts_anywhere && s.stop_after == 0)
-        opened.next =
-            random_.below(std::max<uint64_t>(1, size / settings().transfers.draw(random_))) * settings().transfers.draw(random_);
+      if (s.starts_anywhere && s.stop_after == 0) {
+        const uint64_t unit = settings().transfers.draw(random_);
+        opened.next = random_.below(std::max<uint64_t>(1, anchor_.structure().size_of(chosen) / unit)) * unit;
+      }
     }
     if (!place_transfer(opened, reads, &offset, &length)) {
       file.position = 0;

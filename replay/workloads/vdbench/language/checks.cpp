@@ -49,7 +49,7 @@ void check_anchors(const FileSystem& a, const FileSystem& b) {
 bool has_copy(const std::vector<Operation>& list) { return std::find(list.begin(), list.end(), Operation::copy) != list.end(); }
 
 bool loops_copy(const Loop& loop) {
-  return loop.name == "operations" &&
+  return loop.name == "operation" &&
          std::ranges::any_of(loop.numbers, [](const Number& n) { return n.text == kOperationNames[unsigned(Operation::copy)]; });
 }
 

@@ -2,7 +2,6 @@
 // Reads statements into definitions, and checks whether these fit together.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 

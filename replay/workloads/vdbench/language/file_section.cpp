@@ -153,7 +153,7 @@ const Keyword<FileWorkload> kFileWorkload[] = {
     {"operation", [](FileWorkload& w, const Parameter& p) { w.operation = operation_of(single(p)); }},
     {"fileselect", set_file_select},
     {"fileio", set_file_io},
-    {"xfersizes", set_transfers},
+    {"xfersizes xfersize", set_transfers},
     {"skew", [](FileWorkload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
     {"threads", [](FileWorkload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
     {"openflags", [](FileWorkload& w, const Parameter& p) { w.flags = open_flags(p); }},

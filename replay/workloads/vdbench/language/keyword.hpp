@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string>
@@ -34,6 +36,16 @@ struct Keyword {
   void (*set)(Settings& settings, const Parameter& parameter);  // throws ParameterError; null: the keyword is refused
   const char* why = "";                                         // reason of a refusal
 };
+
+// True if the table has a keyword of this name, which is not shortened.
+template <class Settings>
+bool has_keyword(std::span<const Keyword<Settings>> table, std::string_view name) {
+  return std::ranges::any_of(table, [&](const Keyword<Settings>& keyword) {
+    std::istringstream names(keyword.names);
+    return std::any_of(std::istream_iterator<std::string>(names), {},
+                       [&](const std::string& one) { return same_word(one, name); });
+  });
+}
 
 // Throws ParameterError if the keyword is unknown or refused.
 template <class Settings>

@@ -110,7 +110,7 @@ void loop_seek(Run& run, const Parameter& p) {
 }
 
 void loop_operations(Run& run, const Parameter& p) {
-  Loop loop{.name = "operations", .position = p.position, .numbers = {}, .as_typed = true};
+  Loop loop{.name = "operation", .position = p.position, .numbers = {}, .as_typed = true};
   for (const Value& value : p.values) loop.numbers.push_back({0, false, kOperationNames[unsigned(operation_of(value))]});
   add(run, std::move(loop));
 }
@@ -148,7 +148,7 @@ void set_mount(Run& run, const Parameter& p) {
 
 constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdpct", kRhpct[] = "rhpct", kWhpct[] = "whpct",
                kHitarea[] = "hitarea", kCompratio[] = "compratio", kDepth[] = "depth", kWidth[] = "width", kFiles[] = "files",
-               kSize[] = "size", kTotalsize[] = "totalsize", kWss[] = "wss";
+               kSizes[] = "sizes", kTotalsize[] = "totalsize", kWss[] = "wss";
 
 template <const char* Name>
 void loop(Run& run, const Parameter& p) {
@@ -179,7 +179,7 @@ const Keyword<Run> kRun[] = {
     {"fordepth depth", loop<kDepth>},
     {"forwidth width", loop<kWidth>},
     {"forfiles files", loop<kFiles>},
-    {"forsizes sizes", loop<kSize>},
+    {"forsizes sizes", loop<kSizes>},
     {"fortotalsize totalsize", loop<kTotalsize>},
     {"forwss wss forworkingsetsize workingsetsize", loop<kWss>},
     {"foroperations", loop_operations},

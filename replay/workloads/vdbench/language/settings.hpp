@@ -219,7 +219,7 @@ constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
 
 // A parameter with several values, for each of which the run is repeated, in their order.
 struct Loop {
-  std::string_view name;  // "xfersize"
+  std::string_view name;  // of the parameter that it sets in other definitions: "xfersize"
   SourcePosition position;
   std::vector<Number> numbers;
   bool as_typed = false;  // its values are shown as in the file; otherwise as sizes

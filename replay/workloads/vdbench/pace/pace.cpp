@@ -13,6 +13,9 @@ constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait a
 // Starts of distribution=spike come this many ns after the beginning of a second. They count in the interval that begins there
 // even if its beginning is noticed late.
 constexpr int64_t kSpikeAfter = 50'000'000;
+// Starts of distribution=deterministic are this many ns after those of the workload before, as in 5.04. Otherwise all storages
+// would be used at once.
+constexpr int64_t kApart = 100'000;
 // Without a rate, a workload may be ahead of the slowest one by this many operations plus 0.2 %, too little to show in the
 // shares.
 constexpr double kAhead = 64, kPartAhead = 1.002;
@@ -26,6 +29,7 @@ Pace::Pace(const std::vector<PaceShare>& shares, const PaceOptions& options) : o
   for (const PaceShare& one : shares) all += one.rate > 0 ? 0 : one.share;
   for (const PaceShare& one : shares) {
     workloads_.push_back(std::make_unique<Workload>());
+    workloads_.back()->number = unsigned(workloads_.size() - 1);
     workloads_.back()->share = one.rate > 0 ? 0 : one.share / all;
     workloads_.back()->rate = one.rate;
     workloads_.back()->priority = one.priority;
@@ -79,11 +83,12 @@ int64_t Pace::next_of_all(Workload& w) {
     w.fraction = starts - double(w.left);
     if (w.left == 0) continue;
     w.gap = std::max<int64_t>(1, kSecond / int64_t(w.left));
-    const uint64_t seed = options_.seed + 1000 * ++w.seeds + uint64_t((w.share + w.rate) * 1e6);
+    const uint64_t seed = options_.seed + 1000 * ++w.seeds + (uint64_t(w.number) << 32);
     w.arrivals.emplace(options_.arrival, w.left, options_.spike ? 1 : kSecond, seed);
   }
   --w.left;
-  return w.second + (options_.spike ? kSpikeAfter : 0) + w.arrivals->next();
+  const int64_t apart = options_.arrival == Arrival::deterministic ? kApart * w.number : 0;
+  return w.second + (options_.spike ? kSpikeAfter : apart) + w.arrivals->next();
 }
 
 int64_t Pace::next(Workload& w) {
@@ -96,7 +101,7 @@ int64_t Pace::next(Workload& w) {
 Pace::StartSlot Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
   if (yields(w, now)) return {now + kLookAgain, false, false};
-  if (w.rate > 0 || options_.rate > 0) {
+  if (w.rate > 0 || options_.rate > 0 || !options_.steps.empty()) {
     if (w.rate == 0 && workloads_.size() > 1 && is_ahead(w, now)) return {now + kLookAgain, false, false};
     std::lock_guard lock(w.mutex);
     int64_t due = next(w);

@@ -31,8 +31,8 @@ struct PaceShare {
 };
 
 struct PaceOptions {
-  double rate = 0;          // common rate, operations per second; 0: as fast as possible
-  bool keep_shares = true;  // used only if `rate` is 0
+  double rate = 0;          // common rate, operations per second; 0, without `steps`: as fast as possible
+  bool keep_shares = true;  // used only without a rate
   Arrival arrival = Arrival::exponential;
   uint64_t queue = 2000;  // a workload that is late by more starts than this delays the schedule of all others
   uint64_t seed = 1;
@@ -55,6 +55,7 @@ class Pace {
 
  private:
   struct Workload {
+    unsigned number = 0;
     double share = 0;  // the shares of all workloads add up to 1
     double rate = 0;   // operations per second; 0: no rate of its own
     unsigned priority = 0;

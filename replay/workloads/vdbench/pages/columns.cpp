@@ -15,10 +15,9 @@ namespace {
 
 std::string numbers(const Figures& f, double seconds, Layout layout) {
   const KindCounters &all = f.requested, &reads = f.of(Operation::read), &writes = f.of(Operation::write);
-  const double depth = seconds > 0 ? all.service.sum() / 1e9 / seconds : 0;
+  const double depth = queue_depth(all, seconds);
   std::string text = fmt::format("{:>11.{}f}{:>9.2f}{:>8}{:>7.2f}{:>9.3f}", rate(all, seconds), layout == Layout::v50407 ? 1 : 2,
-                                 mebibytes(all, seconds), all.count ? all.bytes / all.count : 0,
-                                 all.count ? 100.0 * double(reads.count) / double(all.count) : 0, mean_ms(all));
+                                 mebibytes(all, seconds), mean_size(f), read_percent(f), mean_ms(all));
   if (layout != Layout::v500) text += fmt::format("{:>9.3f}{:>9.3f}", mean_ms(reads), mean_ms(writes));
   if (layout == Layout::v50407)
     return text + fmt::format("{:>9.2f}{:>9.2f}{:>9.3f}{:>7.1f}", max_ms(reads), max_ms(writes), deviation_ms(all), depth);
@@ -110,15 +109,13 @@ class FileColumns final : public Columns {
   }
   std::string numbers(const Figures& f, double seconds, const CpuUse* cpu) const {
     const KindCounters &reads = f.of(Operation::read), &writes = f.of(Operation::write);
-    const uint64_t transfers = reads.count + writes.count;
     std::string text = fmt::format(" {} {}", fit(rate(f.requested, seconds), 6, 1), fit(mean_ms(f.requested), 6, 3));
     if (cpu) text += fmt::format(" {} {}", fit(cpu->busy(), 5, 1), fit(cpu->system, 4, 2));
-    text += fmt::format(" {}", fit(transfers ? 100.0 * double(reads.count) / double(transfers) : 0, 5, 1));
+    text += fmt::format(" {}", fit(read_percent(f), 5, 1));
     for (const KindCounters* cell : {&reads, &writes})
       text += fmt::format(" {} {}", fit(rate(*cell, seconds), 6, 1), fit(mean_ms(*cell), 6, 3));
-    const double read = mebibytes(reads, seconds), written = mebibytes(writes, seconds);
-    text += fmt::format(" {} {} {} {:>7}", fit(read, 5, 2), fit(written, 5, 2), fit(read + written, 6, 2),
-                        transfers ? (reads.bytes + writes.bytes) / transfers : 0);
+    text += fmt::format(" {} {} {} {:>7}", fit(mebibytes(reads, seconds), 5, 2), fit(mebibytes(writes, seconds), 5, 2),
+                        fit(all_mebibytes(f, seconds), 6, 2), mean_size(f));
     for (const auto& [operation, heading] : operations_)
       text += fmt::format(" {} {}", fit(rate(f.of(operation), seconds), 5, 1), fit(mean_ms(f.of(operation)), 6, 3));
     return text;

@@ -39,7 +39,7 @@ class CurvesPage final : public RunPage {
   void begin(const RunRecord& record, const std::string&) override {
     const PlannedRun& run = *record.run;
     RunCurves& drawn = runs_.emplace_back();
-    drawn.title = run.loops == "None" ? run.name : run.name + " " + run.loops;
+    drawn.title = run.label();
     drawn.series = series_of(run);
     drawn.formats = run.formats;
     if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;

@@ -19,6 +19,22 @@ double rate(const KindCounters& cell, double seconds) { return seconds > 0 ? dou
 double mean_ms(const KindCounters& cell) { return cell.service.mean() / 1e6; }
 double max_ms(const KindCounters& cell) { return double(cell.service.max()) / 1e6; }
 double mebibytes(const KindCounters& cell, double seconds) { return seconds > 0 ? double(cell.bytes) / seconds / (1 << 20) : 0; }
+double queue_depth(const KindCounters& cell, double seconds) { return seconds > 0 ? cell.service.sum() / 1e9 / seconds : 0; }
+
+double all_mebibytes(const Figures& figures, double seconds) {
+  return mebibytes(figures.of(Operation::read), seconds) + mebibytes(figures.of(Operation::write), seconds);
+}
+
+double read_percent(const Figures& figures) {
+  const uint64_t reads = figures.of(Operation::read).count, all = reads + figures.of(Operation::write).count;
+  return all ? 100.0 * double(reads) / double(all) : 0;
+}
+
+uint64_t mean_size(const Figures& figures) {
+  const KindCounters &reads = figures.of(Operation::read), &writes = figures.of(Operation::write);
+  const uint64_t count = reads.count + writes.count;
+  return count ? (reads.bytes + writes.bytes) / count : 0;
+}
 
 namespace {
 
@@ -155,8 +171,8 @@ namespace {
 // Returns the average number of operations in flight.
 double in_flight(const Figures& figures, double seconds) {
   double sum = 0;
-  for (const KindCounters& cell : figures.operations) sum += cell.service.sum();
-  return seconds > 0 ? sum / 1e9 / seconds : 0;
+  for (const KindCounters& cell : figures.operations) sum += queue_depth(cell, seconds);
+  return sum;
 }
 
 }  // namespace

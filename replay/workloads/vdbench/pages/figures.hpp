@@ -76,7 +76,12 @@ double rate(const KindCounters& cell, double seconds);
 double mean_ms(const KindCounters& cell);
 double deviation_ms(const KindCounters& cell);  // standard deviation of a sample
 double max_ms(const KindCounters& cell);
-double mebibytes(const KindCounters& cell, double seconds);  // per second
+double mebibytes(const KindCounters& cell, double seconds);    // per second
+double queue_depth(const KindCounters& cell, double seconds);  // average number in flight
+// Figures of reads and writes.
+double all_mebibytes(const Figures& figures, double seconds);  // per second
+double read_percent(const Figures& figures);
+uint64_t mean_size(const Figures& figures);  // bytes
 
 // Returns the mean of two uses, each with its weight; at least one weight is above 0.
 CpuUse mean_of(const CpuUse& a, double weight_a, const CpuUse& b, double weight_b);

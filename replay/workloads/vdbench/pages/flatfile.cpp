@@ -56,16 +56,8 @@ std::string asked_rate(const Place& p) {
                                                            : run.rate.value);
 }
 
-std::string all_megabytes(const Place& p) {
-  const Figures& all = p.line.all;
-  return decimal(mebibytes(all.of(Operation::read), p.line.seconds) + mebibytes(all.of(Operation::write), p.line.seconds));
-}
-
-std::string transfer_size(const Place& p) {
-  const KindCounters &reads = p.line.all.of(Operation::read), &writes = p.line.all.of(Operation::write);
-  const uint64_t count = reads.count + writes.count;
-  return std::to_string(count ? (reads.bytes + writes.bytes) / count : 0);
-}
+std::string megabytes(const Place& p) { return decimal(all_mebibytes(p.line.all, p.line.seconds)); }
+std::string transfer_size(const Place& p) { return std::to_string(mean_size(p.line.all)); }
 
 // Returns the value that all works have. "n/a": they differ.
 template <class Value>
@@ -122,12 +114,9 @@ const Column kNames[] = {
 const Column kRaw[] = {
     {"reqrate", "Requested i/o rate", asked_rate},
     {"rate", "Observed i/o rate", per_second<rate>},
-    {"MB/sec", kMegabytes, all_megabytes},
+    {"MB/sec", kMegabytes, megabytes},
     {"bytes/io", "Average data transfersize", transfer_size},
-    {"read%", "Observed read percentage",
-     [](const Place& p) {
-       return decimal(p.cell().count ? 100.0 * double(p.line.all.of(Operation::read).count) / double(p.cell().count) : 0);
-     }},
+    {"read%", "Observed read percentage", [](const Place& p) { return decimal(read_percent(p.line.all)); }},
     {"resp", "Observed response time, ms", figure<mean_ms>},
     {"read_resp", "Observed read response time", figure<mean_ms>, kRead},
     {"write_resp", "Observed write response time", figure<mean_ms>, kWrite},
@@ -154,9 +143,7 @@ const Column kRatios[] = {
      [](const Place& p) { return p.record.run->content.dedup > 0 ? decimal(p.record.run->content.dedup) : kUnknown; }},
 };
 
-const Column kDepth = {"queue_depth", "Average i/o queue depth", [](const Place& p) {
-                         return decimal(p.line.seconds > 0 ? p.cell().service.sum() / 1e9 / p.line.seconds : 0);
-                       }};
+const Column kDepth = {"queue_depth", "Average i/o queue depth", per_second<queue_depth>};
 
 const Column kProcessors[] = {
     {"cpu_used", "cpu% user+sys", [](const Place& p) { return decimal(p.line.cpu.busy()); }},
@@ -193,7 +180,7 @@ std::vector<Column> columns_of_files(bool latest) {
   if (latest) all = {size, {"Threads", "number of threads requested, of each FWD", threads_of_workloads}};
   all.push_back({"reqrate", "Requested FWD rate", asked_rate});
   add("", "Requested operations per second", "Requested operations response time, ms", kAll);
-  all.push_back({"MB/sec", kMegabytes, all_megabytes});
+  all.push_back({"MB/sec", kMegabytes, megabytes});
   if (latest) add_megabytes();
   add_operation(Operation::read);
   add_operation(Operation::write);

@@ -73,7 +73,7 @@ class JsonRuns final : public RunPage {
     if (const std::string limit = limit_of(record); !limit.empty()) out["limited_by"] = limit;
     document_["runs"].push_back(std::move(out));
     if (run.formats) return;
-    document_["rows"].push_back({{"name", run.loops == "None" ? run.name : run.name + " " + run.loops},
+    document_["rows"].push_back({{"name", run.label()},
                                  {"unit", "op/s"},
                                  {"rate", rate(record.average.all.requested, record.average.seconds)},
                                  {"offered_per_s", run.rate.kind == Rate::fixed ? run.rate.value : 0.0},

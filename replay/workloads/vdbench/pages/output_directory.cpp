@@ -9,17 +9,31 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace fsr::vdbench {
+
+namespace {
+
+constexpr std::string_view kTitle = "<title>Vdbench ";  // as of the original's pages
+
+// True for a page of an earlier run, also of the original, and false for other people's.
+bool is_page(const std::filesystem::path& file) {
+  std::string begin(kTitle.size(), ' ');
+  return file.extension() == ".html" && std::ifstream(file).read(begin.data(), std::streamsize(begin.size())) && begin == kTitle;
+}
+
+}  // namespace
 
 Page::Page(const std::string& directory, const std::string& name) {
   if (directory.empty()) return;
   const std::string path = directory + "/" + name + ".html";
   file_ = fopen(path.c_str(), "wxe");  // fails if a page of this name exists
   if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
-  put(fmt::format("<title>Vdbench {}/{}.html</title><pre>\n", html_text(std::filesystem::path(directory).filename()), name));
+  put(fmt::format("{}{}/{}.html</title><pre>\n", kTitle, html_text(std::filesystem::path(directory).filename()), name));
 }
 
 Page::~Page() {
@@ -71,7 +85,7 @@ std::string make_output_directory(const std::string& asked) {
   fs::create_directories(directory, error);
   if (error) throw std::runtime_error(directory + ": " + error.message());
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
-    if (entry.path().extension() == ".html") fs::remove(entry.path(), error);
+    if (is_page(entry.path()) || entry.path().filename() == "curves.html") fs::remove(entry.path(), error);
   return directory;
 }
 

@@ -63,6 +63,7 @@ struct PlannedRun {
   double share_of(size_t work) const { return of_files() ? file_works[work].share : raw_works[work].share; }
   unsigned threads_of(size_t work) const { return of_files() ? file_works[work].workload.threads : raw_works[work].threads; }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
+  std::string label() const { return loops == "None" ? name : name + " " + loops; }
   // Returns the text that follows "Starting RD=".
   std::string title() const;
 };
@@ -84,7 +85,5 @@ void each_round(const std::vector<Loop>& loops, const std::function<void(const s
 std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>& at);
 // Sets value number `at` of the loop in `run`. Throws ParameterError if the value is not possible.
 void set_value(PlannedRun& run, const Loop& loop, size_t at);
-// True if the loop changes the files that a format makes.
-bool shapes_files(const Loop& loop);
 
 }  // namespace fsr::vdbench

@@ -36,7 +36,7 @@ RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace&
       errors(e),
       validation(v) {
   if (w.workload.seek != Seek::sequential_elsewhere) return;
-  Random random(seed, 7);
+  Random random(seed, 7 + n);
   const uint64_t length = w.workload.transfers.largest();
   for (auto& next : cursors.next) next = random.below(areas.misses.width() / length) * length;
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "workloads/vdbench/files/file_thread.hpp"

@@ -2,8 +2,6 @@
 // The trees that runs use: their targets and existing files.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>

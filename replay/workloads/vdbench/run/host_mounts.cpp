@@ -2,13 +2,10 @@
 #include "workloads/vdbench/run/host_mounts.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <span>
-#include <stdexcept>
 
 #include "workloads/vdbench/language/hosts.hpp"
 

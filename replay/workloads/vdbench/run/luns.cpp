@@ -2,15 +2,11 @@
 #include "workloads/vdbench/run/luns.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <span>
-#include <stdexcept>
 
 #include "workloads/vdbench/language/hosts.hpp"
 

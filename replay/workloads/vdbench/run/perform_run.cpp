@@ -10,20 +10,34 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "util/clock_ns.hpp"
 #include "util/environment.hpp"
 #include "util/units.hpp"
+#include "workloads/vdbench/language/values.hpp"
 
 namespace fsr::vdbench {
+
+static bool ends_all_runs(const std::string& word) { return same_word(word, "end_vdbench") || same_word(word, "terminate"); }
+
+std::string take_monitor_word(const std::string& name) {
+  std::ifstream file(name);
+  for (std::string word; file >> word;) {
+    if (!ends_all_runs(word) && !same_word(word, "end_rd") && !same_word(word, "shutdown")) continue;
+    std::ofstream(name, std::ios::trunc);
+    return word;
+  }
+  return {};
+}
 
 namespace {
 
 // Limits that end a run before its time.
 struct RunLimits {
   std::atomic<bool>& over;     // set at a limit
-  const std::string& monitor;  // file in which "end_rd" and "end_vdbench" are looked for
+  const std::string& monitor;  // file for take_monitor_word()
   ErrorLog& errors;
   double size;  // bytes of all SDs of the run, as unit of maxdata=
 };
@@ -40,22 +54,18 @@ class IntervalReporter {
   }
 
   // Workers hand over counts after the end, too. These belong to the last interval, so it is reported later.
-  void interval(const Interval& counted, const std::vector<RankInterval>& ranks) {
-    if (duration_ && !counted.last && counted.to >= duration_) {
-      late_ = counted.counts;
-      late_ranks_ = ranks;
-      late_from_ = counted.from;
-      return;
-    }
-    if (!late_from_) return report(counted.counts, ranks, counted.from, counted.to);
-    late_.merge(counted.counts);
-    late_ranks_.resize(std::max(late_ranks_.size(), ranks.size()));
-    for (size_t rank = 0; rank < ranks.size(); ++rank) late_ranks_[rank].merge(ranks[rank]);
-    report_late();
+  void interval(const RunInterval& counted) {
+    const bool ends_late = duration_ && !counted.last && counted.to >= duration_;
+    if (!late_ && !ends_late) return report(counted);
+    if (late_)
+      late_->merge(counted);
+    else
+      late_ = counted;
+    if (!ends_late) report(*std::exchange(late_, {}));
   }
 
   RunRecord finish() {
-    if (late_from_) report_late();  // the last interval was not reported if threads did not end
+    if (late_) report(*late_);  // the last interval was not reported if threads did not end
     if (record_.intervals == 0) {
       // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
@@ -63,20 +73,15 @@ class IntervalReporter {
     record_.average.wall = clock_ns(CLOCK_REALTIME);
     return std::move(record_);
   }
-  bool ends_all = false;  // the monitor's file contains "end_vdbench"
+  bool ends_all = false;  // the monitor's file contained a word that ends all runs
 
  private:
-  void report_late() {
-    report(late_, late_ranks_, *late_from_, duration_);
-    late_from_.reset();
-  }
-
-  void report(const Tally& counts, const std::vector<RankInterval>& ranks, int64_t from, int64_t to) {
-    if (duration_) to = std::min(to, duration_);
-    if (to <= from || is_remnant(to - from)) return;
-    RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
+  void report(const RunInterval& counted) {
+    const int64_t length = (duration_ ? std::min(counted.to, duration_) : counted.to) - counted.from;
+    if (length <= 0 || is_remnant(length)) return;
+    RunLine line = line_of(*record_.run, counted.counts, double(length) / double(kSecond));
     std::set<unsigned> machines;
-    for (const RankInterval& rank : ranks) {
+    for (const RankInterval& rank : counted.ranks) {
       line.ranks.push_back(line_of(*record_.run, rank.counts, line.seconds));
       line.ranks.back().cpu = rank.cpu;
       if (rank.reported && machines.insert(rank.machine).second)
@@ -112,16 +117,11 @@ class IntervalReporter {
   }
 
   void look_at_monitor() {
-    if (limits_.monitor.empty()) return;
-    std::ifstream file(limits_.monitor);
-    for (std::string word; file >> word;) {
-      if (word != "end_rd" && word != "end_vdbench") continue;
-      reports_.note(fmt::format("'{}' found in the monitor file {}", word, limits_.monitor));
-      ends_all = ends_all || word == "end_vdbench";
-      limits_.over = true;
-      std::ofstream(limits_.monitor, std::ios::trunc);
-      return;
-    }
+    const std::string word = take_monitor_word(limits_.monitor);
+    if (word.empty()) return;
+    reports_.note(fmt::format("'{}' found in the monitor file {}", word, limits_.monitor));
+    ends_all = ends_all || ends_all_runs(word);
+    limits_.over = true;
   }
 
   Reports& reports_;
@@ -129,9 +129,7 @@ class IntervalReporter {
   const int64_t duration_;
   RunRecord record_;
   CpuMeter cpu_;
-  Tally late_;
-  std::vector<RankInterval> late_ranks_;
-  std::optional<int64_t> late_from_;
+  std::optional<RunInterval> late_;  // the last interval, until it is reported
   double read_ = 0, written_ = 0;
 };
 
@@ -176,8 +174,7 @@ RunRecord Runs::perform(const PlannedRun& run, bool* ends_all) {
     }
     if (!failure.empty()) messages.end();
   };
-  messages.perform(act, errors,
-                   [&](const Interval& counted, const std::vector<RankInterval>& ranks) { reporter.interval(counted, ranks); });
+  messages.perform(act, errors, [&](const RunInterval& counted) { reporter.interval(counted); });
   RunRecord record = reporter.finish();
   after_threads(run, errors);
   const Figures all = line_of(run, counts, own.seconds).all;

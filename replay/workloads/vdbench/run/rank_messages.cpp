@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/run/rank_messages.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -52,41 +49,19 @@ void RankInterval::merge(const RankInterval& later) {
   if (later.reported) machine = later.machine;
 }
 
-// One interval of one rank, or of several ranks merged.
-class RankMessages::Part {
- public:
-  Part() = default;
-  Part(int64_t from, int64_t to, bool last, unsigned rank, RankInterval its)
-      : from_(from), to_(to), last_(last), ranks_(rank + 1) {
-    ranks_[rank] = std::move(its);
-  }
-  void merge(const Part& other) {
-    from_ = other.from_;
-    to_ = std::max(to_, other.to_);
-    ranks_.resize(std::max(ranks_.size(), other.ranks_.size()));
-    for (size_t rank = 0; rank < other.ranks_.size(); ++rank) ranks_[rank].merge(other.ranks_[rank]);
-  }
-  bool last() const { return last_; }
-  void report(const ReportInterval& report, unsigned number, bool last) const {
-    Tally all;
-    for (const RankInterval& rank : ranks_) all.merge(rank.counts);
-    report({number, from_, to_, all, last}, ranks_);
-  }
-
- private:
-  int64_t from_ = 0, to_ = 0;
-  bool last_ = false;
-  std::vector<RankInterval> ranks_;
-};
+void RunInterval::merge(const RunInterval& later) {
+  from = std::min(from, later.from);
+  to = std::max(to, later.to);
+  counts.merge(later.counts);
+  ranks.resize(std::max(ranks.size(), later.ranks.size()));
+  for (size_t rank = 0; rank < later.ranks.size(); ++rank) ranks[rank].merge(later.ranks[rank]);
+}
 
 RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop,
                            const std::vector<unsigned>& makers)
-    : ranks_(ranks), over_(over), stop_(stop) {
+    : ranks_(ranks), over_(over), stop_(stop), intervals_(ranks.cluster().size()) {
   for (unsigned number : makers) works_.emplace_back().missing = number;
-  parts_ = std::make_unique<RoundMerger<Part>>(ranks.cluster().size());
 }
-
-RankMessages::~RankMessages() = default;
 
 void RankMessages::error(const std::string& line, const ErrorLocation& location, const ErrorLog::ReportError& report) {
   if (ranks_.cluster().root()) return report(line, location);
@@ -101,7 +76,7 @@ void RankMessages::error(const std::string& line, const ErrorLocation& location,
 }
 
 void RankMessages::interval(const Interval& counted) {
-  if (!ranks_.several()) return report_(counted, {});
+  if (!ranks_.several()) return report_({counted.from, counted.to, counted.last, counted.counts});
   ByteWriter out;
   out.u8(kInterval);
   out.svarint(counted.from);
@@ -155,14 +130,15 @@ void RankMessages::take(unsigned rank, std::string_view report) {
   ByteReader in(report);
   while (in.ok() && in.left() != 0) switch (in.u8()) {
       case kInterval: {
-        const int64_t from = in.svarint(), to = in.svarint();
-        const bool last = in.u8() != 0;
+        RunInterval one{.from = in.svarint(), .to = in.svarint(), .last = in.u8() != 0, .counts = {}};
         const std::vector<std::string>& machines = ranks_.cluster().hosts();
-        RankInterval its{.counts = {}, .cpu = {}, .reported = true};
+        one.ranks.resize(rank + 1);
+        RankInterval& its = one.ranks[rank];
+        its.reported = true;
         its.machine = unsigned(std::ranges::find(machines, machines[rank]) - machines.begin());
         if (const std::string_view cpu = in.bytes(sizeof its.cpu); in.ok()) memcpy(&its.cpu, cpu.data(), sizeof its.cpu);
-        its.counts = Tally::load(in.text());
-        parts_->add(rank, Part(from, to, last, rank, std::move(its)));
+        one.counts = its.counts = Tally::load(in.text());
+        intervals_.add(rank, one);
         break;
       }
       case kError: {
@@ -188,7 +164,10 @@ void RankMessages::take(unsigned rank, std::string_view report) {
 }
 
 void RankMessages::report_complete(bool left) {
-  while (const std::optional<Part> one = parts_->next(left)) one->report(report_, ++intervals_, parts_->over(left));
+  while (std::optional<RunInterval> one = intervals_.next(left)) {
+    one->last = intervals_.over(left);
+    report_(*one);
+  }
 }
 
 void RankMessages::receive(const std::string& answer) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,14 +38,21 @@ struct RankInterval {
   void merge(const RankInterval& later);
 };
 
+// An interval of a run, on all ranks that have reported it.
+struct RunInterval {
+  int64_t from = INT64_MAX, to = 0;  // ns since the start of the run
+  bool last = false;
+  Tally counts;                       // of all ranks
+  std::vector<RankInterval> ranks{};  // by rank; empty for a single process
+  void merge(const RunInterval& later);
+};
+
 class RankMessages {
  public:
-  // `ranks`: by rank; empty for a single process.
-  using ReportInterval = std::function<void(const Interval& all, const std::vector<RankInterval>& ranks)>;
+  using ReportInterval = std::function<void(const RunInterval&)>;
   // All but `makers` must outlive this. `over`: true ends the run; the root sets it on all ranks. `makers`: in a format, number
   // of ranks that make the directories of each work; otherwise empty.
   RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, const std::vector<unsigned>& makers);
-  ~RankMessages();
 
   // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `report`.
   void error(const std::string& line, const ErrorLocation& location, const ErrorLog::ReportError& report);
@@ -65,7 +71,6 @@ class RankMessages {
   void check(const std::function<void()>& checks);
 
  private:
-  class Part;
   std::string answer(const std::vector<std::string>& reports);
   void receive(const std::string& answer);
   void take(unsigned rank, std::string_view report);
@@ -83,8 +88,7 @@ class RankMessages {
   ReportInterval report_;
   ErrorLog* errors_ = nullptr;
   uint64_t errors_of_others_ = 0;  // errors of other ranks in the log
-  std::unique_ptr<RoundMerger<Part>> parts_;
-  unsigned intervals_ = 0;
+  RoundMerger<RunInterval> intervals_;
   CpuMeter cpu_;
 };
 

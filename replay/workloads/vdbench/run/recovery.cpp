@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <optional>
-#include <stdexcept>
 
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/validate/sector.hpp"

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +23,10 @@
 namespace fsr::vdbench {
 
 ErrorLimits limits_of(const General& general);
+
+// Returns the word in the file of monitor= that ends a run or all runs, and empties the file. Empty: there is no such word. The
+// words are end_rd, shutdown, end_vdbench and terminate.
+std::string take_monitor_word(const std::string& name);
 
 // Runs commands by the shell, one after the other. Replaces $output in them. Their output goes to the log. Throws
 // std::runtime_error if one fails.

@@ -60,6 +60,8 @@ class VdbenchProgram {
                     plan_.runs, plan_.lines, plan_.statements);
     reports.note("Created output directory '" + directory + "'");
     note_passed_over(reports);
+    if (cluster_.root() && !take_monitor_word(plan_.all.general.monitor).empty())
+      reports.note(fmt::format("monitor={}: emptied, because it held a word from before", plan_.all.general.monitor));
     reports_ = &reports;
     open({});
     if (plan_.all.general.validation.only_recovers) plan_.runs.clear();
@@ -180,7 +182,7 @@ class VdbenchProgram {
   // True if no rank has to stop.
   bool goes_on() {
     stopped_ = stopped_ || cluster_.any_of_ranks(stop_.load() != 0);
-    ends_all_ = ends_all_ || cluster_.any_of_ranks(ends_all_);
+    ends_all_ = cluster_.any_of_ranks(ends_all_);  // at first, only the root knows
     return !stopped_ && !ends_all_;
   }
 
@@ -222,7 +224,7 @@ class VdbenchProgram {
   static void check_rest(const PlannedRun& run) {
     double own = 0;
     for (const RawWork& work : run.raw_works) own += work.rate;
-    if (run.rate.kind == Rate::fixed && own >= run.rate.value &&
+    if (run.rate.kind == Rate::fixed && own > 0 && own >= run.rate.value &&
         std::ranges::any_of(run.raw_works, [](const RawWork& work) { return work.rate == 0; }))
       throw_error("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, run.rate.value,
                   own);

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 
+#include "workloads/vdbench/language/hosts.hpp"
 #include "workloads/vdbench/language/values.hpp"
 
 namespace fsr::vdbench {
@@ -34,13 +34,6 @@ struct Flat {
   }
 };
 
-FlatRow words(const std::string& line) {
-  std::istringstream in(line);
-  FlatRow row;
-  for (std::string word; in >> word;) row.push_back(word);
-  return row;
-}
-
 bool only_formats(const std::string& run) { return run.starts_with("format_for_") || run == "SD_format"; }
 
 Flat read_flat(std::string name) {
@@ -52,7 +45,7 @@ Flat read_flat(std::string name) {
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.starts_with('*') || line.starts_with('<')) continue;
-    FlatRow row = words(line);
+    FlatRow row = words_of(line);
     if (row.empty()) continue;
     if (flat.columns.empty()) {
       if (row[0] != "tod") throw_error("{}:{}: expected the names of columns, tod first", name, number);

@@ -18,17 +18,9 @@ namespace fsr::vdbench {
 
 namespace {
 
-std::string entry_text(Journal::Kind kind, uint64_t block, uint32_t blocks, uint8_t key, uint32_t thread) {
-  char octets[kEntry] = {};
-  memcpy(octets, &block, kWord);
-  memcpy(octets + kBlocks, &blocks, sizeof blocks);
-  octets[kKey] = char(key);
-  octets[kKind] = char(kind);
-  const auto number = uint16_t(std::min<uint32_t>(thread, UINT16_MAX));
-  memcpy(octets + kThread, &number, sizeof number);
-  const uint64_t sum = entry_sum(octets);
-  memcpy(octets + kEntrySum, &sum, sizeof sum);
-  return {octets, kEntry};
+void put_entry(std::string& out, JournalEntry entry) {
+  entry.sum = entry.checksum();
+  put(out, entry);
 }
 
 }  // namespace
@@ -38,13 +30,13 @@ Journal::Journal(const std::string& directory, const std::string& name, const Op
 
 void Journal::begin(const BlockKeys& keys) {
   const auto generation = uint64_t(clock_ns(CLOCK_REALTIME));
-  std::string map(kMapMagic, kWord);
-  for (uint64_t word : {generation, options_.shape, keys.unit(), keys.blocks()}) put(map, word);
+  std::string map;
+  put(map, MapHead{.generation = generation, .shape = options_.shape, .unit = keys.unit(), .blocks = keys.blocks()});
   for (uint64_t block = 0; block < keys.blocks(); ++block) map += char(keys.key(block * keys.unit()));
-  put(map, XXH3_64bits(map.data(), map.size()));
+  put<uint64_t>(map, XXH3_64bits(map.data(), map.size()));
   OutputFile(map_, true, Readers::owner).finish(map);
-  std::string head(kJournalMagic, kWord);
-  put(head, generation);
+  std::string head;
+  put(head, JournalHead{.generation = generation});
   // Until the new journal has its name, the old one exists. Its generation shows that it is older than the map.
   OutputFile(journal_, true, Readers::owner).finish(head);
   cut_ = false;
@@ -53,13 +45,12 @@ void Journal::begin(const BlockKeys& keys) {
 }
 
 void Journal::begin_run(const std::string& name, uint32_t rank) {
-  std::string text = entry_text(kRun, uint64_t(clock_ns(CLOCK_REALTIME)), rank, 0, 0);
-  for (size_t at = 0; at < name.size(); at += kKey) {
-    char part[kKey] = {};
-    memcpy(part, name.data() + at, std::min(name.size() - at, kKey));
-    uint32_t rest;
-    memcpy(&rest, part + kBlocks, sizeof rest);
-    text += entry_text(kRunName, word_at({part, kKey}, 0), rest, 0, 0);
+  std::string text;
+  put_entry(text, {.block = uint64_t(clock_ns(CLOCK_REALTIME)), .blocks = rank, .kind = kRun});
+  for (size_t at = 0; at < name.size(); at += kNamePart) {
+    JournalEntry part{.kind = kRunName};
+    memcpy(&part, name.data() + at, std::min(name.size() - at, kNamePart));
+    put_entry(text, part);
   }
   if (!append(text)) throw std::runtime_error(journal_ + ": " + strerror(errno));
 }
@@ -74,7 +65,7 @@ bool Journal::add(Kind kind, const std::vector<Entry>& entries, uint32_t thread)
       blocks += entries[i].blocks;
     for (uint64_t at = 0; at < blocks;) {
       const auto some = uint32_t(std::min<uint64_t>(blocks - at, UINT32_MAX));
-      text += entry_text(kind, first.block + at, some, first.key, thread);
+      put_entry(text, {first.block + at, some, first.key, kind, uint16_t(std::min<uint32_t>(thread, UINT16_MAX))});
       at += some;
     }
   }

@@ -4,27 +4,46 @@
 
 #include <xxhash.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 namespace fsr::vdbench {
 
-inline constexpr char kMapMagic[] = "FSRKEYS2", kJournalMagic[] = "FSRJNL03";
-inline constexpr size_t kWord = 8, kMapHead = 5 * kWord, kJournalHead = 2 * kWord;
-// Offsets of an entry's members, and its size.
-inline constexpr size_t kBlocks = 8, kKey = 12, kKind = 13, kThread = 14, kEntrySum = 16, kEntry = 24;
+struct MapHead {
+  char magic[8] = {'F', 'S', 'R', 'K', 'E', 'Y', 'S', '2'};
+  uint64_t generation = 0, shape = 0, unit = 0, blocks = 0;
+};
 
-inline void put(std::string& out, uint64_t word) { out.append(reinterpret_cast<const char*>(&word), sizeof word); }
+struct JournalHead {
+  char magic[8] = {'F', 'S', 'R', 'J', 'N', 'L', '0', '3'};
+  uint64_t generation = 0;
+};
 
-inline uint64_t word_at(std::string_view text, size_t at) {
-  uint64_t word;
-  memcpy(&word, text.data() + at, sizeof word);
-  return word;
+struct JournalEntry {
+  uint64_t block = 0;
+  uint32_t blocks = 0;
+  uint8_t key = 0, kind = 0;
+  uint16_t thread = 0;
+  uint64_t sum = 0;
+  uint64_t checksum() const { return XXH3_64bits(this, offsetof(JournalEntry, sum)); }
+};
+static_assert(sizeof(MapHead) == 40 && sizeof(JournalHead) == 16 && sizeof(JournalEntry) == 24);
+inline constexpr size_t kNamePart = offsetof(JournalEntry, key);  // octets of a name in an entry, in place of the blocks
+
+template <class T>
+void put(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-inline uint64_t entry_sum(const char* entry) { return XXH3_64bits(entry, kEntrySum); }
+// `text` has all octets of the value.
+template <class T>
+T value_at(const std::string& text, size_t at) {
+  T value;
+  memcpy(&value, text.data() + at, sizeof value);
+  return value;
+}
 
 inline std::string journal_path(const std::string& directory, const std::string& name, const char* kind) {
   return directory + "/" + name + kind;

@@ -26,31 +26,20 @@ std::string content(const std::string& name) {
   return text;
 }
 
-struct Read {
-  uint64_t block;
-  uint32_t blocks;
-  uint8_t key;
-  Journal::Kind kind;
-  uint16_t thread;
-  bool of_run() const { return kind == Journal::kRun || kind == Journal::kRunName; }
-};
+bool is_of_run(const JournalEntry& entry) { return entry.kind == Journal::kRun || entry.kind == Journal::kRunName; }
 
 // Returns the entry at an offset. None: it is incomplete or damaged.
-std::optional<Read> entry_at(const std::string& journal, size_t at, uint64_t blocks) {
-  const char* entry = journal.data() + at;
-  if (word_at(journal, at + kEntrySum) != entry_sum(entry)) return {};
-  Read read{word_at(journal, at), 0, uint8_t(entry[kKey]), Journal::Kind(entry[kKind]), 0};
-  memcpy(&read.blocks, entry + kBlocks, sizeof read.blocks);
-  memcpy(&read.thread, entry + kThread, sizeof read.thread);
-  if (read.of_run()) return read;
-  if (read.block > blocks || read.blocks > blocks - read.block) return {};
-  return read;
+std::optional<JournalEntry> entry_at(const std::string& journal, size_t at, uint64_t blocks) {
+  if (journal.size() - at < sizeof(JournalEntry)) return {};
+  const auto entry = value_at<JournalEntry>(journal, at);
+  const bool fits = entry.block <= blocks && entry.blocks <= blocks - entry.block;
+  return entry.sum == entry.checksum() && (is_of_run(entry) || fits) ? std::optional(entry) : std::nullopt;
 }
 
 // Run to which entries of the journal belong.
 class CurrentRun {
  public:
-  void take(const Read& entry) {
+  void take(const JournalEntry& entry) {
     if (entry.kind == Journal::kRun) {
       numbers_.clear();
       began_ = int64_t(entry.block);
@@ -58,10 +47,8 @@ class CurrentRun {
       name_.clear();
       return;
     }
-    char part[kKey];
-    memcpy(part, &entry.block, kWord);
-    memcpy(part + kBlocks, &entry.blocks, sizeof entry.blocks);
-    name_.append(part, strnlen(part, sizeof part));
+    const char* const part = reinterpret_cast<const char*>(&entry);
+    name_.append(part, strnlen(part, kNamePart));
   }
   std::string text() const {
     return fmt::format("rd={}{}, begun {}", name_, rank_ ? fmt::format(" rank={}", rank_) : "", wall_text(began_));
@@ -80,7 +67,7 @@ class CurrentRun {
   std::map<uint16_t, uint16_t> numbers_;
 };
 
-void apply(const Read& entry, CurrentRun& run, RecoveredKeys& found) {
+void apply(const JournalEntry& entry, CurrentRun& run, RecoveredKeys& found) {
   const uint64_t end = entry.block + entry.blocks;
   switch (entry.kind) {
     case Journal::kRun:
@@ -107,27 +94,40 @@ void apply(const Read& entry, CurrentRun& run, RecoveredKeys& found) {
   for (uint64_t block = entry.block; block < end; ++block) found.writers[block] = writer;
 }
 
+// Returns the beginning of a file. None: the file has another one.
+template <class Head>
+std::optional<Head> head_of(const std::string& file) {
+  if (file.size() < sizeof(Head)) return {};
+  const auto head = value_at<Head>(file, 0);
+  return memcmp(head.magic, Head().magic, sizeof head.magic) == 0 ? std::optional(head) : std::nullopt;
+}
+
 struct Map {
-  std::string content;
-  uint64_t blocks = 0;
+  MapHead head;
+  std::string keys;
 };
 
 Map read_map(const std::string& name) {
-  Map map{content(name)};
-  if (map.content.size() < kMapHead + kWord || memcmp(map.content.data(), kMapMagic, kWord) != 0)
-    throw std::runtime_error(name + ": is not the map of a journal");
-  map.blocks = word_at(map.content, 4 * kWord);
-  const size_t end = map.content.size() - kWord;
-  if (map.blocks != end - kMapHead || word_at(map.content, 3 * kWord) == 0 ||
-      word_at(map.content, end) != XXH3_64bits(map.content.data(), end))
+  const std::string file = content(name);
+  const std::optional<MapHead> head = head_of<MapHead>(file);
+  if (!head || file.size() < sizeof *head + sizeof(uint64_t)) throw std::runtime_error(name + ": is not the map of a journal");
+  const size_t end = file.size() - sizeof(uint64_t);
+  if (head->blocks != end - sizeof *head || head->unit == 0 || value_at<uint64_t>(file, end) != XXH3_64bits(file.data(), end))
     throw std::runtime_error(name + ": is damaged");
-  return map;
+  return {*head, file.substr(sizeof *head, head->blocks)};
 }
 
-std::string read_journal(const std::string& name) {
-  std::string journal = content(name);
-  if (journal.size() >= kJournalHead && memcmp(journal.data(), kJournalMagic, kWord) == 0) return journal;
-  throw std::runtime_error(name + ": is not a journal of this version");
+struct JournalFile {
+  uint64_t generation;
+  std::string content;
+};
+
+JournalFile read_journal(const std::string& name) {
+  JournalFile file{0, content(name)};
+  const std::optional<JournalHead> head = head_of<JournalHead>(file.content);
+  if (!head) throw std::runtime_error(name + ": is not a journal of this version");
+  file.generation = head->generation;
+  return file;
 }
 
 }  // namespace
@@ -135,19 +135,20 @@ std::string read_journal(const std::string& name) {
 RecoveredKeys recover_keys(const std::string& directory, const std::string& name) {
   const Map map = read_map(journal_path(directory, name, ".map"));
   RecoveredKeys found;
-  found.began = int64_t(word_at(map.content, kWord));
-  found.shape = word_at(map.content, 2 * kWord);
-  found.unit = word_at(map.content, 3 * kWord);
-  found.keys.assign(map.content.begin() + kMapHead, map.content.end() - ptrdiff_t(kWord));
-  found.writers.resize(map.blocks);
-  const std::string journal = read_journal(journal_path(directory, name, ".jnl"));
-  if (word_at(journal, kWord) != uint64_t(found.began)) return found;
+  found.began = int64_t(map.head.generation);
+  found.shape = map.head.shape;
+  found.unit = map.head.unit;
+  found.keys.assign(map.keys.begin(), map.keys.end());
+  found.writers.resize(map.head.blocks);
+  const auto [generation, journal] = read_journal(journal_path(directory, name, ".jnl"));
+  if (generation != map.head.generation) return found;
   // The last entries may be incomplete, or damaged by a crash of the machine before their writes began.
-  size_t end_of_entries = (journal.size() - kJournalHead) / kEntry * kEntry + kJournalHead;
-  while (end_of_entries > kJournalHead && !entry_at(journal, end_of_entries - kEntry, map.blocks)) end_of_entries -= kEntry;
+  size_t end = (journal.size() - sizeof(JournalHead)) / sizeof(JournalEntry) * sizeof(JournalEntry) + sizeof(JournalHead);
+  while (end > sizeof(JournalHead) && !entry_at(journal, end - sizeof(JournalEntry), map.head.blocks))
+    end -= sizeof(JournalEntry);
   CurrentRun run;
-  for (size_t at = kJournalHead; at < end_of_entries; at += kEntry) {
-    if (const std::optional<Read> entry = entry_at(journal, at, map.blocks))
+  for (size_t at = sizeof(JournalHead); at < end; at += sizeof(JournalEntry)) {
+    if (const std::optional<JournalEntry> entry = entry_at(journal, at, map.head.blocks))
       apply(*entry, run, found);
     else if (found.lost++ == 0)
       found.lost_at = at;
@@ -160,28 +161,26 @@ std::string journal_text(const std::string& file, std::optional<uint64_t> lba) {
   constexpr std::string_view kEnding = ".jnl";
   if (!file.ends_with(kEnding)) throw std::runtime_error(file + ": expected NAME.jnl");
   const Map map = read_map(file.substr(0, file.size() - kEnding.size()) + ".map");
-  const uint64_t unit = word_at(map.content, 3 * kWord);
-  const std::string_view keys = std::string_view(map.content).substr(kMapHead, map.blocks);
+  const uint64_t unit = map.head.unit, blocks = map.head.blocks;
   std::string text =
-      fmt::format("map of {}: {} blocks of {} bytes, {} with a known key\n", wall_text(int64_t(word_at(map.content, kWord))),
-                  map.blocks, unit, std::ranges::count_if(keys, [](char key) { return key != BlockKeys::kUnknown; }));
-  if (lba && *lba / unit < map.blocks)
-    text += fmt::format("map: lba={}: block {}, key {}\n", *lba, *lba / unit, uint8_t(keys[*lba / unit]));
-  const std::string journal = read_journal(file);
-  if (word_at(journal, kWord) != word_at(map.content, kWord))
-    return text + "the journal is older than the map, which has all of it\n";
+      fmt::format("map of {}: {} blocks of {} bytes, {} with a known key\n", wall_text(int64_t(map.head.generation)), blocks,
+                  unit, std::ranges::count_if(map.keys, [](char key) { return key != BlockKeys::kUnknown; }));
+  if (lba && *lba / unit < blocks)
+    text += fmt::format("map: lba={}: block {}, key {}\n", *lba, *lba / unit, uint8_t(map.keys[*lba / unit]));
+  const auto [generation, journal] = read_journal(file);
+  if (generation != map.head.generation) return text + "the journal is older than the map, which has all of it\n";
   CurrentRun run;
   bool named = true;
-  for (size_t at = kJournalHead; at < journal.size(); at += kEntry) {
-    const auto entry = journal.size() - at < kEntry ? std::nullopt : entry_at(journal, at, map.blocks);
+  for (size_t at = sizeof(JournalHead); at < journal.size(); at += sizeof(JournalEntry)) {
+    const std::optional<JournalEntry> entry = entry_at(journal, at, blocks);
     if (!entry) {
       text += fmt::format("{}: incomplete or damaged\n", at);
-    } else if (entry->of_run()) {
+    } else if (is_of_run(*entry)) {
       run.take(*entry);
       named = false;
     } else if (!lba || (*lba / unit >= entry->block && *lba / unit < entry->block + entry->blocks)) {
       if (!std::exchange(named, true)) text += run.text() + "\n";
-      const unsigned kind = entry->kind < std::size(kKinds) ? entry->kind : 0;
+      const unsigned kind = entry->kind < std::size(kKinds) ? entry->kind : 0u;
       text += fmt::format("{}: {:<14} lba={} ({:#x}) size={} key={} thread={}\n", at, kKinds[kind], entry->block * unit,
                           entry->block * unit, entry->blocks * unit, entry->key, entry->thread);
     }
