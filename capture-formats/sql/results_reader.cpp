@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -20,6 +21,11 @@ const SqlValue* ResultRow::find(std::string_view name) const {
   return it == facts_.end() ? nullptr : &it->second;
 }
 
+bool ResultRow::is_text(std::string_view name) const {
+  const SqlValue* value = find(name);
+  return value && std::holds_alternative<std::string>(*value);
+}
+
 std::string ResultRow::text(std::string_view name) const {
   const SqlValue* value = find(name);
   const auto* text = value ? std::get_if<std::string>(value) : nullptr;
@@ -29,7 +35,8 @@ std::string ResultRow::text(std::string_view name) const {
 int64_t ResultRow::number(std::string_view name) const {
   const SqlValue* value = find(name);
   const auto* number = value ? std::get_if<int64_t>(value) : nullptr;
-  return number ? *number : int64_t(real(name));
+  constexpr double kMost = 9.2e18;  // nearly the largest int64_t
+  return number ? *number : int64_t(std::clamp(real(name), -kMost, kMost));
 }
 
 double ResultRow::real(std::string_view name) const {
@@ -37,7 +44,7 @@ double ResultRow::real(std::string_view name) const {
   if (!value) return 0;
   if (const auto* whole = std::get_if<int64_t>(value)) return double(*whole);
   const auto* real = std::get_if<double>(value);
-  return real ? *real : 0;
+  return real && std::isfinite(*real) ? *real : 0;
 }
 
 struct ResultsReader::Impl {

@@ -12,7 +12,8 @@
 
 namespace fsr {
 
-// A row, by the names of its columns. A value that is null or missing is 0 or empty.
+// A row, by the names of its columns. A value that is null, missing or infinite is 0 or empty, and a number has the nearest one
+// of its type.
 class ResultRow {
  public:
   explicit ResultRow(Facts facts) : facts_(std::move(facts)) {}
@@ -20,6 +21,8 @@ class ResultRow {
   int64_t number(std::string_view name) const;
   double real(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }  // false: null or missing
+  bool is_text(std::string_view name) const;
+  const Facts& facts() const { return facts_; }  // columns that are not null
 
  private:
   const SqlValue* find(std::string_view name) const;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "util/chart.hpp"
-#include "util/page_style.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -134,20 +133,29 @@ void HtmlPage::small_multiples(const std::vector<Small>& drawings) {
 void HtmlPage::markup(std::string_view html) { body_ += html; }
 
 void HtmlPage::section(std::string_view id, std::string_view heading, std::string_view text) {
-  if (in_section_) body_ += "</section>\n";
-  in_section_ = true;
+  end_section();
+  section_ = body_.size(), entry_ = contents_.size();
   fmt::format_to(std::back_inserter(contents_), "<li><a href=\"#{}\">{}</a></li>\n", id, isolated(std::string(heading)));
   fmt::format_to(std::back_inserter(body_), "<section id=\"{0}\" aria-labelledby=\"{0}-h\">\n<h2 id=\"{0}-h\">{1}</h2>\n", id,
                  isolated(std::string(heading)));
   if (!text.empty()) note(text);
+  heading_ = body_.size();
+}
+
+void HtmlPage::end_section() {
+  if (heading_ == 0) return;
+  if (body_.size() > heading_)
+    body_ += "</section>\n";
+  else
+    body_.resize(section_), contents_.resize(entry_);
 }
 
 void HtmlPage::table(const Table& t) {
+  if (t.rows.empty()) return;
   if (t.most == 0 || t.rows.size() < t.most + kWorthFolding) return whole_table(t);
   Table first = t, rest = t;
   first.rows.resize(t.most);
   rest.rows.erase(rest.rows.begin(), rest.rows.begin() + long(t.most));
-  if (!t.bars.empty()) rest.bars.erase(rest.bars.begin(), rest.bars.begin() + long(t.most));
   rest.folded = fmt::format("{} more", rest.rows.size());
   rest.id += "-more";
   whole_table(first);
@@ -175,14 +183,13 @@ void HtmlPage::whole_table(const Table& t) {
                          isolated(t.headings[i]), drawn ? t.scale : "");
   }
   body_ += "</tr></thead>\n<tbody" + role("rowgroup") + ">\n";
-  for (size_t r = 0; r < t.rows.size(); ++r) {  // cells and rows end where the next one begins, which makes pages shorter
-    const std::vector<Cell>& row = t.rows[r];
+  for (const std::vector<Cell>& row : t.rows) {  // cells and rows end where the next one begins, which makes pages shorter
     body_ += fmt::format("<tr{}><th scope=\"row\"{}>{}", role("row"), role("rowheader"), row.empty() ? "" : cell_text(row[0]));
-    if (r < t.bars.size())
+    if (!row.empty() && row[0].bar >= 0)
       body_ += fmt::format(
           "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{0:.2f}\" "
           "height=\"1\"><title>{0:.1f} %</title></rect></svg>",
-          100 * t.bars[r]);
+          100 * row[0].bar);
     body_ += "</th>";
     for (size_t i = 1; i < row.size(); ++i)
       body_ += fmt::format("<td{}{}{}>{}", attribute("class", classes(t.text_columns || is_text(i), is_text(i), row[i])),
@@ -195,7 +202,7 @@ void HtmlPage::whole_table(const Table& t) {
 
 void HtmlPage::figure(const std::string& wide, const std::string& narrow, const Table& values) {
   body_ += "<figure>\n<div class=\"wide\">" + wide + "</div>\n<div class=\"phone\">" + narrow + "</div>\n";
-  if (!values.headings.empty()) table(values);
+  table(values);
   body_ += "</figure>\n";
 }
 
@@ -228,33 +235,30 @@ void HtmlPage::heat_maps(std::vector<HeatMap> maps) {
   share_scales(maps, kColumns);
   share_scales(narrow, kFewColumns);
   Table t{.caption = "Operations by time", .headings = {"time from"}, .folded = "Operations by time as a table"};
-  std::map<int, std::vector<uint64_t>> counts;
+  std::map<int, std::map<size_t, uint64_t>> counts;  // by bucket and map
   for (size_t i = 0; i < maps.size(); ++i) {
     t.headings.push_back(maps[i].title);
-    for (const HeatMap::Cell& cell : maps[i].cells) {
-      std::vector<uint64_t>& row = counts[cell.bucket];
-      row.resize(maps.size());
-      row[i] += cell.count;
-    }
+    for (const HeatMap::Cell& cell : maps[i].cells) counts[cell.bucket][i] += cell.count;
   }
-  for (const auto& [bucket, row] : counts) {
+  for (auto& [bucket, row] : counts) {
     t.rows.push_back({duration_cell(std::llround(std::pow(10, double(bucket) / HeatMap::kPerDecade)))});
-    for (uint64_t n : row) t.rows.back().push_back(count_cell(n));
+    for (size_t i = 0; i < maps.size(); ++i) t.rows.back().push_back(count_cell(row[i]));
   }
   for (size_t i = 0; i < maps.size(); ++i)
     figure(heat_map_svg(maps[i]), heat_map_svg(narrow[i]), i + 1 == maps.size() ? t : Table{});
 }
 
 std::string HtmlPage::finish() {
+  end_section();
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "{6}<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
+      "{5}<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header><h1>{2}</h1>\n<nav "
       "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
-      "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
-      xml_text(title_), kPageStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "",
+      "</header>\n<main id=\"content\">\n{4}</main>\n</body>\n</html>\n",
+      xml_text(title_), kPageStyle, isolated(title_), contents_, body_,
       refresh_ ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_) : "");
 }
 

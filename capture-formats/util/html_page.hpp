@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "util/chart.hpp"
-#include "util/drawings.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr {
@@ -27,11 +26,13 @@ class HtmlPage {
   void verdict(Mark mark, std::string_view words, const std::vector<std::string>& sentences, Link link = {});
   // Adds markup whose texts are escaped already.
   void markup(std::string_view html);
-  // Adds a heading, an entry in the list of contents, and a note below the heading if it is not empty.
+  // Adds a heading, an entry in the list of contents, and a note below the heading if it is not empty. They are left out if
+  // nothing follows them before the next section.
   void section(std::string_view id, std::string_view heading, std::string_view text = {});
   // A cell of a table. `text` is escaped. `value`: the exact number behind a text such as "1.2 ms", for programs; may be empty.
   // `below`: a second line in small letters; may be empty. `looks`: classes of the page's style, such as "x1" to "x3" for a
-  // background that says better, "y1" to "y3" worse; may be empty. `picture`: markup in place of a text.
+  // background that says better, "y1" to "y3" worse; may be empty. `picture`: markup in place of a text. `bar`: length of a bar
+  // below the name of a row, 0 to 1; below 0: none.
   struct Cell {
     Cell(std::string shown, std::string exact = {}, std::string small = {}, std::string css = {})
         : text(std::move(shown)), value(std::move(exact)), below(std::move(small)), looks(std::move(css)) {}
@@ -41,7 +42,13 @@ class HtmlPage {
       cell.picture = std::move(markup);
       return cell;
     }
+    static Cell barred(std::string name, double share) {
+      Cell cell(std::move(name));
+      cell.bar = share;
+      return cell;
+    }
     std::string text, value, below, looks, picture;
+    double bar = -1;
   };
   // The first cell of a row is its name. `text_columns`: the other cells are text; false: numbers.
   struct Table {
@@ -51,15 +58,13 @@ class HtmlPage {
     bool text_columns = false;
     std::vector<size_t> words;  // columns of text among numbers
     std::string folded;         // label of a line that the reader opens to see the table; empty: the table is visible
-    // A bar behind each row's name, 0 to 1; may be empty.
-    std::vector<double> bars;
-    std::string id;  // may be empty
+    std::string id;             // may be empty
     // Column of drawings, and markup for its scale that its heading has. 0: none.
     size_t pictures = 0;
     std::string scale;
     size_t most = 0;  // rows that are visible; more of them are folded, as a table with "-more" after its id. 0: all
   };
-  void table(const Table& table);
+  void table(const Table& table);  // adds nothing if it has no rows
   // Adds what `draw` returns for `drawing` in two widths, and below it the table of its values, which may be empty. A browser
   // shows the width that fits its window, as a drawing shrunk to a phone's width could not be read.
   template <class Drawing>
@@ -97,9 +102,11 @@ class HtmlPage {
   }
   void whole_table(const Table& table);
   void list(std::string_view attributes, const Values& values, bool sentences);
+  void end_section();
 
   std::string title_, contents_, body_;
-  bool in_section_ = false;
+  // Where the section and its entry in the contents begin, and where its heading and note end. 0: there is none.
+  size_t section_ = 0, entry_ = 0, heading_ = 0;
   int refresh_ = 0;  // s; 0: never
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "util/page_style.hpp"
+#include "util/page_text.hpp"
 
 namespace fsr {
 

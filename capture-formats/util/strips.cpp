@@ -68,6 +68,13 @@ StripScale StripScale::of_times(double low, double high) {
   return scale;
 }
 
+StripScale StripScale::of_times(const std::vector<const Histogram*>& times) {
+  double low = HUGE_VAL, high = 0;
+  for (const Histogram* of : times)
+    if (of->count()) low = std::min(low, double(of->min())), high = std::max(high, double(of->max()));
+  return of_times(low, high);
+}
+
 double StripScale::percent(double value) const {
   return std::clamp(100 * std::log(std::max(value, 1e-12) / low_) / std::log(high_ / low_), 0.0, 100.0);
 }
@@ -105,25 +112,23 @@ std::string StripScale::ratio(const RatioBar& bar) const {
   return drawing(svg, beside);
 }
 
-// Returns the share of the values at each point of the scale; all 0 if there is no histogram.
-std::vector<double> StripScale::shares(const Histogram* histogram) const {
+// Returns the share of the values at each point of the scale.
+std::vector<double> StripScale::shares(const Histogram& histogram) const {
   std::vector<double> all(size_t(std::lround(std::log10(high_ / low_) * kFinest)) + 1);
-  if (histogram)
-    histogram->each_bucket([&](int64_t low, int64_t high, uint64_t n) {
-      const double at = percent(double(low) + double(high - low) / 2) / 100 * double(all.size() - 1);
-      all[size_t(std::lround(at))] += double(n) / double(histogram->count());
-    });
+  histogram.each_bucket([&](int64_t low, int64_t high, uint64_t n) {
+    const double at = percent(double(low) + double(high - low) / 2) / 100 * double(all.size() - 1);
+    all[size_t(std::lround(at))] += double(n) / double(histogram.count());
+  });
   return all;
 }
 
-std::string StripScale::distribution(const Histogram* up, const Histogram* down) const {
-  const bool alone = !up || !down;
+std::string StripScale::distribution(const Histogram& times, const Histogram& before) const {
   double most = 1e-9;
-  for (const Histogram* histogram : {up, down})
-    for (double share : shares(histogram)) most = std::max(most, share);
+  for (const Histogram* histogram : {&times, &before})
+    for (double share : shares(*histogram)) most = std::max(most, share);
   std::string svg = grid();
-  auto draw = [&](const Histogram* histogram, double base, double room, const char* colour) {
-    if (!histogram || !histogram->count()) return;
+  auto draw = [&](const Histogram& histogram, double base, double room, const char* colour) {
+    if (!histogram.count()) return;
     const std::vector<double> all = shares(histogram);
     // A point between two others at the base adds nothing.
     auto at_base = [&](size_t i) { return i >= all.size() || std::abs(room * all[i] / most) < 0.05; };
@@ -131,12 +136,15 @@ std::string StripScale::distribution(const Histogram* up, const Histogram* down)
     for (size_t i = 0; i < all.size(); ++i)
       if (!at_base(i) || !at_base(i + 1) || (i && !at_base(i - 1)))
         path += fmt::format("L{:.3g} {:.3g}", 100 * double(i) / double(all.size() - 1), base + room * all[i] / most);
-    for (double q : {0.5, 0.99}) marks += fmt::format("M{:.3g} {}v{}", percent(double(histogram->quantile(q))), base, room);
+    for (double q : {0.5, 0.99}) marks += fmt::format("M{:.3g} {}v{}", percent(double(histogram.quantile(q))), base, room);
     svg += fmt::format("<path class=\"{}\" d=\"{}L100 {}z\"/><path class=\"mark\" d=\"{}\"/>", colour, path, base, marks);
   };
   constexpr double kMiddle = kHeight / 2.0;
-  draw(up, alone ? kHeight - 1 : kMiddle, alone ? 2 - kHeight : 1 - kMiddle, alone ? "s0" : "s4");
-  draw(down, alone ? kHeight - 1 : kMiddle, alone ? 2 - kHeight : kMiddle - 1, "s0");
+  draw(before, kMiddle, 1 - kMiddle, "s4");
+  if (before.count())
+    draw(times, kMiddle, kMiddle - 1, "s0");
+  else
+    draw(times, kHeight - 1, 2 - kHeight, "s0");
   return drawing(svg, "");
 }
 

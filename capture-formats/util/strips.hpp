@@ -25,18 +25,19 @@ class StripScale {
   static StripScale of_ratios(const std::vector<RatioBar>& bars);
   // Has whole decades. `low`, `high`: ns; `low` above `high`: there are no times.
   static StripScale of_times(double low, double high);
+  static StripScale of_times(const std::vector<const Histogram*>& times);
 
   // Returns markup for the heading of the column: the labels of the marks, and above them words at the ends, which may be empty.
   std::string axis(std::string_view left, std::string_view right) const;
   // Returns the markup of a cell.
   std::string ratio(const RatioBar& bar) const;
-  // Draws a distribution upward, and another one below it downward, each with marks at p50 and p99. Either may be null.
-  std::string distribution(const Histogram* up, const Histogram* down) const;
+  // Draws a distribution with marks at p50 and p99: upward, or else downward below another one, `before`, that is not empty.
+  std::string distribution(const Histogram& times, const Histogram& before = {}) const;
 
  private:
   double percent(double value) const;  // from left to right, 0 to 100
   std::string grid() const;
-  std::vector<double> shares(const Histogram* histogram) const;
+  std::vector<double> shares(const Histogram& histogram) const;
 
   double low_ = 1, high_ = 1;
   std::vector<std::pair<double, std::string>> marks_;  // in order

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page/parts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
-#include "util/chart.hpp"
-#include "util/drawings.hpp"
+#include "page/parts.hpp"
 #include "util/strips.hpp"
 #include "util/units.hpp"
 
@@ -16,7 +14,9 @@ namespace fsr::page {
 
 namespace {
 
-constexpr int kGrey = 4;  // colour of what was recorded or due
+constexpr int kGrey = 4;             // colour of what was recorded or due
+constexpr size_t kMostDrawn = 12;    // cases whose distributions are drawn
+constexpr size_t kMostSteps = 1000;  // over the time of a run; a drawing has room for fewer
 
 // A line of a chart, and the column that it shows.
 struct Line {
@@ -24,46 +24,14 @@ struct Line {
   int colour;
   bool thin = false, filled = false;
 };
-double column_of(const ResultRow& row, const Line& line) { return row.real(line.column); }
-
-using Value = std::function<double(const ResultRow&, const Line&)>;
-
-// Charts over the time of a run.
-struct OverTime {
-  explicit OverTime(const std::vector<ResultRow>& rows) : intervals(rows) {
-    for (const ResultRow& row : rows) axis.edges.push_back(row.real("from_ns") / 1e9);
-    axis.edges.push_back(rows.back().real("to_ns") / 1e9);
-  }
-  bool has(const char* column) const {
-    return std::any_of(intervals.begin(), intervals.end(), [column](const ResultRow& row) { return row.has(column); });
-  }
-  // Adds a chart of those lines that have a value. An interval for which the column is null is a gap.
-  void add(const char* title, const char* label, NumberText text, std::vector<Line> lines, const Value& value,
-           bool log_y = false) {
-    std::erase_if(lines, [this](const Line& line) { return !has(line.column); });
-    std::vector<ChartSeries> series;
-    for (const Line& line : lines)
-      series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
-    charts.push_back(steps_over(
-        axis, title, label, std::move(text), std::move(series),
-        [&](size_t line, size_t i) { return intervals[i].has(lines[line].column) ? value(intervals[i], lines[line]) : kGap; },
-        log_y));
-  }
-  void times(const char* title, const std::vector<Line>& lines) { add(title, "time", log_time_text, lines, column_of, true); }
-
-  const std::vector<ResultRow>& intervals;
-  TimeAxis axis{.label = "time since the start of the run", .edges = {}};
-  std::vector<Chart> charts;
-};
 
 // The recorded times stand above those that are compared with them.
-constexpr std::pair<const char*, const char*> kMaps[] = {
-    {"recorded", "Service in the capture"}, {"service", "Service"}, {"response", "Response"}};
+constexpr Line kMaps[] = {{"Service in the capture", "recorded", kGrey}, {"Service", "service", 0}, {"Response", "response", 0}};
+constexpr Line kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
 
 // Returns a chart whose columns reach from the low to the high end of each row, without a column where there is no row.
-template <class Value>
-ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& rows, Value value) {
-  ChartSeries out{.name = name, .colour = colour};
+ChartSeries columns(const Line& line, const Rows& rows, const std::function<double(const ResultRow&)>& value) {
+  ChartSeries out{.name = line.name, .colour = line.colour};
   for (size_t i = 0; i < rows.size(); ++i) {
     const double low = double(rows[i].number("low_ns")), high = double(rows[i].number("high_ns")) + 1;
     out.points.push_back({low, value(rows[i])});
@@ -74,7 +42,21 @@ ChartSeries columns(const char* name, int colour, const std::vector<ResultRow>& 
   return out;
 }
 
-constexpr size_t kMostDrawn = 12;  // cases whose distributions are drawn
+// Returns one row for each `together` neighbours, with the sum of what is counted and the longest of their times.
+Rows joined(const Rows& rows, size_t together) {
+  Rows out;
+  for (size_t i = 0; i < rows.size(); i += together) {
+    std::map<std::string, double> values;
+    for (size_t k = i; k < std::min(i + together, rows.size()); ++k)
+      for (const auto& [name, value] : rows[k].facts()) {
+        double& its = values[name];
+        its = name.ends_with("_ns") ? std::max(its, rows[k].real(name)) : its + rows[k].real(name);
+      }
+    values["from_ns"] = rows[i].real("from_ns");
+    out.emplace_back(Facts(values.begin(), values.end()));
+  }
+  return out;
+}
 
 // Returns what was asked for, by which loads are in order.
 double load_of(const ResultRow& run) {
@@ -84,50 +66,74 @@ double load_of(const ResultRow& run) {
 
 }  // namespace
 
-void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked) {
-  OverTime over(intervals);
-  std::vector<Line> load = {{"achieved", "operations", 0}};
-  if (over.has("due"))
-    load.insert(load.begin(), {"due", "due", kGrey, false, true});
-  else if (asked > 0)
-    load.insert(load.begin(), {"asked", "operations", kGrey, false, true});
-  over.add("Operations a second", "operations/s", count_text, load, [asked](const ResultRow& row, const Line& line) {
-    const int64_t span = row.number("to_ns") - row.number("from_ns");
-    return line.name == std::string_view("asked") ? asked : span > 0 ? column_of(row, line) * 1e9 / double(span) : 0;
-  });
-  int64_t waiting = 0;  // due and not issued at the end of an interval
-  auto backlog = [&](const ResultRow& row, const Line&) {
-    waiting += row.number("due") - row.number("issued");
-    return double(std::max<int64_t>(0, waiting));
+void write_over_time(HtmlPage& page, const Rows& all, double asked) {
+  const size_t together = all.size() / kMostSteps + 1;
+  const Rows intervals = joined(all, together);
+  if (together > 1)
+    page.note(fmt::format("Each step has {} intervals of the results: all their operations, and the longest of their times.",
+                          together));
+  TimeAxis axis{.label = "time since the start of the run"};
+  for (const ResultRow& row : intervals) axis.edges.push_back(row.real("from_ns") / 1e9);
+  axis.edges.push_back(intervals.back().real("to_ns") / 1e9);
+  auto has = [&](const char* column) {
+    return std::any_of(intervals.begin(), intervals.end(), [&](const ResultRow& row) { return row.has(column); });
   };
-  if (over.has("due")) {
-    over.add("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}}, backlog);
-    over.charts.back().least_y = 5;
+  std::vector<Chart> charts;
+  // Adds a chart of those lines that have a value. An interval for which the column is null is a gap.
+  auto add = [&](const char* title, const char* label, NumberText text, std::vector<Line> lines, auto value, bool log_y = false) {
+    std::erase_if(lines, [&](const Line& line) { return !has(line.column); });
+    std::vector<ChartSeries> series;
+    for (const Line& line : lines)
+      series.push_back({.name = line.name, .colour = line.colour, .thin = line.thin, .filled = line.filled});
+    charts.push_back(steps_over(
+        axis, title, label, std::move(text), std::move(series),
+        [&](size_t line, size_t i) { return intervals[i].has(lines[line].column) ? value(intervals[i], lines[line]) : kGap; },
+        log_y));
+  };
+  auto times = [&](const char* title, const std::vector<Line>& lines) {
+    add(
+        title, "time", log_time_text, lines, [](const ResultRow& row, const Line& line) { return row.real(line.column); }, true);
+  };
+  const bool due = has("due");
+  std::vector<Line> load = {{"achieved", "operations", 0}};
+  if (due || asked > 0) load.insert(load.begin(), {due ? "due" : "asked", due ? "due" : "operations", kGrey, false, true});
+  add("Operations a second", "operations/s", count_text, load, [&](const ResultRow& row, const Line& line) {
+    const double span = row.real("to_ns") - row.real("from_ns");
+    return line.filled && !due ? asked : span > 0 ? row.real(line.column) * 1e9 / span : 0;
+  });
+  double waiting = 0;  // due and not issued at the end of an interval
+  if (due) {
+    add("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}},
+        [&](const ResultRow& row, const Line&) {
+          waiting += row.real("due") - row.real("issued");
+          return std::max(0.0, waiting);
+        });
+    charts.back().least_y = 5;
   }
-  over.times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
-                         {"p99 recorded", "recorded_p99_ns", kGrey},
-                         {"p50", "service_p50_ns", 0, true},
-                         {"p99", "service_p99_ns", 0}});
-  over.times("Response",
-             {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}});
-  if (over.has("waiting_mean_ns"))
-    over.times("Means of the parts of a response",
-               {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
-  page.charts(over.charts, "These values as a table");
+  times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},
+                    {"p99 recorded", "recorded_p99_ns", kGrey},
+                    {"p50", "service_p50_ns", 0, true},
+                    {"p99", "service_p99_ns", 0}});
+  times("Response", {{"max", "response_max_ns", 1, true}, {"p50", "response_p50_ns", 0, true}, {"p99", "response_p99_ns", 0}});
+  if (has("waiting_mean_ns"))
+    times("Means of the parts of a response",
+          {{"service", "service_mean_ns", 0}, {"waiting", "waiting_mean_ns", 5}, {"lateness", "lateness_mean_ns", 6}});
+  page.charts(charts, "These values as a table");
 }
 
-void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals) {
+void write_heat_maps(HtmlPage& page, const Rows& heat, const Rows& intervals) {
   std::vector<HeatMap> maps;
   // ns. Only the last stretch may be shorter, but even the only one with a row is as long as all intervals but the last.
-  int64_t stretch = 1;
+  double stretch = 1;
   for (const auto* rows : {&heat, &intervals})
-    for (const ResultRow& row : *rows) stretch = std::max(stretch, row.number("to_ns") - row.number("from_ns"));
-  for (const auto& [what, title] : kMaps) {
-    HeatMap map{.title = title, .colour = what == std::string_view("recorded") ? kGrey : 0, .stretch = double(stretch) / 1e9};
-    map.end = intervals.back().real("to_ns") / 1e9;
+    for (const ResultRow& row : *rows) stretch = std::max(stretch, row.real("to_ns") - row.real("from_ns"));
+  const double end = intervals.back().real("to_ns");
+  for (const auto& [title, what, colour, thin, filled] : kMaps) {
+    HeatMap map{.title = title, .colour = colour, .stretch = stretch / 1e9, .end = end / 1e9};
     for (const ResultRow& row : heat)
-      if (row.text("what") == what && row.number("bucket") >= 0 && row.number("bucket") <= HeatMap::kLastBucket)
-        map.cells.push_back({int(row.number("from_ns") / stretch), int(row.number("bucket")), uint64_t(row.number("count"))});
+      if (const double from = row.real("from_ns"), bucket = row.real("bucket");
+          row.text("what") == what && from >= 0 && from <= end && bucket >= 0 && bucket <= HeatMap::kLastBucket)
+        map.cells.push_back({int(std::min(from / stretch, 1e9)), int(bucket), uint64_t(row.number("count"))});
     if (!map.cells.empty()) maps.push_back(std::move(map));
   }
   if (maps.empty()) return;
@@ -137,31 +143,27 @@ void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const s
   page.heat_maps(std::move(maps));
 }
 
-bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of) {
-  constexpr Line kParts[] = {{"service", "service_ns", 0}, {"waiting", "waiting_ns", 5}, {"lateness", "lateness_ns", 6}};
+bool write_made_of(HtmlPage& page, const Rows& made_of) {
   if (made_of.empty()) return false;
-  Chart chart{.title = "Operations by response time", .x_label = "response", .y_label = "operations"};
-  chart.style = ChartStyle::columns;
-  chart.log_x = true;
-  chart.height = 190;
-  chart.x_text = log_time_text;
-  chart.y_text = count_text;
-  chart.series = {columns("", kGrey, made_of, [](const ResultRow& row) { return double(row.number("operations")); })};
-  std::vector<Chart> both = {chart};
-  chart.title = "What their response was made of";
-  chart.y_label = "share";
-  chart.height = 260;
-  chart.y_text = percent_text;
-  chart.least_y = 1;
-  chart.series.clear();
+  Chart all{.title = "Operations by response time", .x_label = "response", .y_label = "operations", .style = ChartStyle::columns};
+  all.log_x = true;
+  all.x_text = log_time_text;
+  Chart parts = all;
+  all.series = {columns({"", "", kGrey}, made_of, [](const ResultRow& row) { return double(row.number("operations")); })};
+  all.y_text = count_text;
+  all.height = 190;
+  parts.title = "What their response was made of";
+  parts.y_label = "share";
+  parts.y_text = percent_text;
+  parts.least_y = 1;
+  parts.height = 260;
   for (const Line& part : kParts)
-    chart.series.push_back(columns(part.name, part.colour, made_of, [&](const ResultRow& row) {
+    parts.series.push_back(columns(part, made_of, [&](const ResultRow& row) {
       double whole = 0;
       for (const Line& each : kParts) whole += double(row.number(each.column));
       return whole > 0 ? double(row.number(part.column)) / whole : 0;
     }));
-  both.push_back(std::move(chart));
-  page.charts(both, "These values as a table");
+  page.charts({all, parts}, "These values as a table");
   return true;
 }
 
@@ -194,17 +196,15 @@ void write_distributions(HtmlPage& page, const std::vector<Case>& cases) {
     Histogram service = {}, recorded = {};
   };
   std::vector<Times> all;
-  double low = HUGE_VAL, high = 0;
-  bool recorded = false;
+  Histogram every, recorded;
   for (const Case& one : cases) {
     Times times{one.name};
     for (const ShownRun* run : one.runs) {
       times.service.merge(run->histogram("", "service"));
       times.recorded.merge(run->histogram("", "recorded"));
     }
-    for (const Histogram* of : {&times.service, &times.recorded})
-      if (of->count()) low = std::min(low, double(of->min())), high = std::max(high, double(of->max()));
-    recorded |= times.recorded.count() > 0;
+    recorded.merge(times.recorded);
+    every.merge(times.service);
     if (times.service.count()) all.push_back(std::move(times));
   }
   if (all.empty()) return;
@@ -212,13 +212,13 @@ void write_distributions(HtmlPage& page, const std::vector<Case>& cases) {
       "distributions", "Service time of all operations",
       std::string("All runs of a case together, with marks at p50 and p99. All drawings have one logarithmic scale of time. "
                   "Each is as high as its own peak.") +
-          (recorded ? " Above, grey: in the capture; below, blue: replayed." : ""));
-  const StripScale scale = StripScale::of_times(low, high);
+          (recorded.count() ? " Above, grey: in the capture; below, blue: replayed." : ""));
+  const StripScale scale = StripScale::of_times({&every, &recorded});
   std::vector<HtmlPage::Small> drawings;
   for (size_t i = 0; i < std::min(all.size(), kMostDrawn); ++i) {
     const auto& [name, service, before] = all[i];
     drawings.push_back(
-        {name, scale.axis("", "") + scale.distribution(before.count() ? &before : nullptr, &service),
+        {name, scale.axis("", "") + scale.distribution(service, before),
          fmt::format("p50 {}, p99 {}", format_duration(service.quantile(0.5)), format_duration(service.quantile(0.99)))});
   }
   page.small_multiples(drawings);

@@ -22,20 +22,19 @@ inline Cell duration(int64_t ns) { return duration_cell(ns); }
 inline Cell rate(double per_second) { return rate_cell(per_second); }
 std::string ratio_text(double is, double was);  // empty if `was` is 0
 
-// A column of a table that shows rows of the results. `cell` returns what it shows of the column `name` of a row.
-struct Column {
-  const char *heading, *name;
-  Cell (*cell)(const ResultRow& row, const char* name);
-};
+using Rows = std::vector<ResultRow>;
+
+// Returns what a column of the results holds. The end of its name has the unit: "_ns", "_percent"; other numbers are counts.
+// The name of a file that has none is the number of its object. A time of 0 in the capture is not known, and so empty.
+Cell shown(const ResultRow& row, const std::string& name);
+// Headings, and the columns of the results below them, or beside them in a list. As text: "HEADING: COLUMN; HEADING: COLUMN".
+using Columns = std::vector<std::pair<std::string, std::string>>;
+Columns columns_of(std::string_view text);
+// Returns `form` with the headings and the rows of `columns`.
+HtmlPage::Table filled(HtmlPage::Table form, const Rows& rows, std::string_view columns);
 Cell below(Cell cell, std::string text);
 // Returns a service time, and below it that of the same operations in the capture, which may be null.
 Cell beside_recorded(const ResultRow& service, const ResultRow* recorded, const char* column, const char* word);
-Cell text_of(const ResultRow& row, const char* name);
-Cell count_of(const ResultRow& row, const char* name);
-Cell duration_of(const ResultRow& row, const char* name);
-Cell known_duration_of(const ResultRow& row, const char* name);  // empty if it is 0
-// Adds the headings and the rows of `columns` to a table.
-void fill(HtmlPage::Table& table, const std::vector<ResultRow>& rows, const std::vector<Column>& columns);
 
 struct Quantile {
   const char *name, *column;
@@ -49,7 +48,7 @@ inline constexpr Quantile kQuantiles[] = {kP50, {"p90", "p90_ns", 0.9}, kP99, kP
 class ShownRun {
  public:
   explicit ShownRun(const ChosenRun& of);
-  std::vector<ResultRow> rows(std::string_view table) const { return chosen.file->rows(table, id); }
+  Rows rows(std::string_view table) const { return chosen.file->rows(table, id); }
   Histogram histogram(std::string_view kind, std::string_view what) const { return chosen.file->histogram(id, kind, what); }
   // Returns the distribution `what` of one kind of operation, or of all (""). Null: there is none.
   const ResultRow* of(std::string_view kind, std::string_view what) const;
@@ -76,7 +75,7 @@ class ShownRun {
   const ChosenRun& chosen;
   const ResultRow& row;
   const int64_t id;
-  const std::vector<ResultRow> distributions;
+  const Rows distributions;
 
  private:
   const Histogram responses_, open_;
@@ -109,12 +108,12 @@ void write_differences(HtmlPage& page, const std::vector<ShownRun>& runs);
 void write_environment(HtmlPage& page, const std::vector<ShownRun>& runs);
 
 // `asked`: the load that was asked for if no row says what was due; 0: not known. An interval in which nothing completed is a
-// gap.
-void write_over_time(HtmlPage& page, const std::vector<ResultRow>& intervals, double asked);
+// gap. A long run has several of them in one.
+void write_over_time(HtmlPage& page, const Rows& intervals, double asked);
 // Writes which times operations took over the time of the run, and a folded table of the counts. `intervals`: not
 // empty. The maps have their time axis, as the drawings above them.
-void write_heat_maps(HtmlPage& page, const std::vector<ResultRow>& heat, const std::vector<ResultRow>& intervals);
+void write_heat_maps(HtmlPage& page, const Rows& heat, const Rows& intervals);
 // Writes how many operations had each response time, and the shares of its parts. False: there are no rows.
-bool write_made_of(HtmlPage& page, const std::vector<ResultRow>& made_of);
+bool write_made_of(HtmlPage& page, const Rows& made_of);
 
 }  // namespace fsr::page

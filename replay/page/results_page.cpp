@@ -25,24 +25,19 @@ std::string several_title(const std::vector<ChosenRun>& runs) {
   return fmt::format("{} runs{}", runs.size(), alike ? " of " + input : "");
 }
 
-// Returns a text, or else a number that is not 0.
-Cell fact_of(const ResultRow& row, const char* name) {
-  return row.text(name).empty() && row.number(name) ? std::to_string(row.number(name)) : row.text(name);
-}
-Cell memory_of(const ResultRow& row, const char* name) { return format_size(uint64_t(row.number(name))); }
-Cell seed_of(const ResultRow& row, const char* name) {
-  return row.text("mix_dialect").empty() ? "" : std::to_string(row.number(name));
-}
-
 // Describes the machine and the command.
-constexpr Column kEnvironment[] = {{"program", "program", fact_of},       {"host", "host", fact_of},
-                                   {"kernel", "kernel", fact_of},         {"processors", "cpus", fact_of},
-                                   {"processor", "cpu", fact_of},         {"input", "input", fact_of},
-                                   {"trace", "trace_id", fact_of},        {"mix", "mix_dialect", fact_of},
-                                   {"target", "target", fact_of},         {"target lies on", "target_mount", fact_of},
-                                   {"directory", "directory", fact_of},   {"directory lies on", "directory_mount", fact_of},
-                                   {"acting as", "uid", fact_of},         {"command", "command", fact_of},
-                                   {"memory", "memory_bytes", memory_of}, {"seed", "seed", seed_of}};
+constexpr const char* kEnvironment =
+    "program: program; host: host; kernel: kernel; processors: cpus; processor: cpu; input: input; trace: trace_id; "
+    "mix: mix_dialect; target: target; target lies on: target_mount; directory: directory; directory lies on: directory_mount; "
+    "acting as: uid; command: command; memory: memory_bytes; seed: seed";
+
+// Returns a text, or else a number that is not 0. Empty: the run has no such fact.
+std::string fact_of(const ResultRow& row, const std::string& name) {
+  const int64_t number = row.number(name);
+  if (name == "memory_bytes") return format_size(uint64_t(number));
+  const bool drawn = name == "seed" && !row.text("mix_dialect").empty();
+  return drawn || (number && name != "seed") ? std::to_string(number) : row.text(name);
+}
 
 }  // namespace
 
@@ -90,18 +85,19 @@ void write_environment(HtmlPage& page, const std::vector<ShownRun>& runs) {
                     .text_columns = true,
                     .folded = "What differs between the runs"};
   for (const ShownRun& run : runs) t.rows.push_back({fmt::format("run {}", run.chosen.number())});
-  for (const Column& fact : kEnvironment) {
-    const Cell first = fact.cell(runs[0].row, fact.name);
-    if (std::all_of(runs.begin(), runs.end(),
-                    [&](const ShownRun& run) { return fact.cell(run.row, fact.name).text == first.text; })) {
-      same.emplace_back(fact.heading, first);
+  for (const auto& [what, name] : columns_of(kEnvironment)) {
+    std::set<std::string> different;
+    for (const ShownRun& run : runs) different.insert(fact_of(run.row, name));
+    if (different.size() == 1) {
+      same.emplace_back(what, *different.begin());
       continue;
     }
-    t.headings.emplace_back(fact.heading);
-    for (size_t i = 0; i < runs.size(); ++i) t.rows[i].push_back(fact.cell(runs[i].row, fact.name));
+    t.headings.push_back(what);
+    for (size_t i = 0; i < runs.size(); ++i) t.rows[i].push_back(fact_of(runs[i].row, name));
   }
   page.facts("environment-table", same);
-  if (t.headings.size() > 1) page.table(t);
+  if (t.headings.size() == 1) t.rows.clear();
+  page.table(t);
 }
 
 }  // namespace fsr::page

@@ -18,8 +18,15 @@ namespace {
 constexpr size_t kMostKinds = 12;  // of operations, at once
 constexpr double kKept = 0.99;     // share of the operations that were due; a run that completed them kept its pace
 
+constexpr const char* kLimits =
+    "limit: limited_by; operations issued more than 10 ms late: behind; of those, waited for other operations: waited; "
+    "of those, for their own thread: waited_own_thread; time in which more than a tenth was late: behind_ns; "
+    "time in which the target was unresponsive: silent_ns; time in which the load generator stood still: stood_still_ns; "
+    "dependencies obeyed: edges; dependencies violated: violations; times that the look-ahead was full: window_full; "
+    "workers: workers; streams: streams; objects touched: objects";
+
 std::string capitalized(std::string text) {
-  text[0] = char(toupper(text[0]));
+  if (!text.empty()) text[0] = char(toupper(uint8_t(text[0])));
   return text;
 }
 
@@ -61,53 +68,53 @@ class RunPart {
                   : run_.number("differed") > 0            ? HtmlPage::Link{"mismatches", "What differed"}
                   : of_.was_delayed()                      ? HtmlPage::Link{"limits", "What delayed the run"}
                                                            : HtmlPage::Link{});
-    HtmlPage::Values tiles;
-    count_tiles(tiles);
-    lag_tiles(tiles);
-    time_tiles(tiles);
-    page_.tiles(tiles);
+    count_tiles();
+    lag_tiles();
+    time_tiles();
+    page_.tiles(tiles_);
   }
-  void count_tiles(HtmlPage::Values& tiles) {
+  void tile(std::string name, Cell value, std::string small = "") {
+    tiles_.emplace_back(std::move(name), below(std::move(value), std::move(small)));
+  }
+  void count_tiles() {
     const double offered = run_.real("offered_per_s"), recorded = run_.number("clones") <= 1 ? run_.real("recorded_per_s") : 0;
-    tiles.emplace_back("achieved, op/s",
-                       below(rate(run_.real("achieved_per_s")), offered > 0    ? rate(offered).text + " were due"
-                                                                : recorded > 0 ? rate(recorded).text + " recorded"
-                                                                               : ""));
+    tile("achieved, op/s", rate(run_.real("achieved_per_s")),
+         offered > 0    ? rate(offered).text + " were due"
+         : recorded > 0 ? rate(recorded).text + " recorded"
+                        : "");
     const int64_t issued = run_.number("issued"), all = run_.number("operations");
-    tiles.emplace_back("operations", below(count(issued), all > issued ? "of " + count(all).text : ""));
-    if (replayed_) tiles.emplace_back("differed", count_of(run_, "differed"));
-    tiles.emplace_back("failed", count_of(run_, "failed"));
+    tile("operations", count(issued), all > issued ? "of " + count(all).text : "");
+    if (replayed_) tile("differed", shown(run_, "differed"));
+    tile("failed", shown(run_, "failed"));
   }
 
   // Adds the lag behind a capture that goes on.
-  void lag_tiles(HtmlPage::Values& tiles) {
+  void lag_tiles() {
     const ResultRow* lag = of_.of("", "lag");
     if (!lag) return;
     std::map<std::string, int64_t> counters;
     for (const ResultRow& row : of_.rows("counters")) counters[row.text("name")] = row.number("value");
-    tiles.emplace_back(
-        running_ ? "lag now" : "lag, p99",
-        below(duration(running_ ? counters["lag_now_ns"] : lag->number("p99_ns")),
-              duration_of(*lag, "max_ns").text + " at most" + (counters["lag_from_arrival"] ? ", from arrival" : "")));
-    tiles.emplace_back("left out while behind", count(counters["left_out_while_behind"]));
-    tiles.emplace_back("files that differ now", below(count(counters["diverged_objects"]),
-                                                      count(counters["differed_as_consequence"]).text + " consequences"));
-    tiles.emplace_back("preparations failed", count(counters["preparations_failed"]));
+    tile(running_ ? "lag now" : "lag, p99", duration(running_ ? counters["lag_now_ns"] : lag->number("p99_ns")),
+         shown(*lag, "max_ns").text + " at most" + (counters["lag_from_arrival"] ? ", from arrival" : ""));
+    tile("left out while behind", count(counters["left_out_while_behind"]));
+    tile("files that differ now", count(counters["diverged_objects"]),
+         count(counters["differed_as_consequence"]).text + " consequences");
+    tile("preparations failed", count(counters["preparations_failed"]));
   }
 
   // Adds service times, each beside that of the same operations in the capture, and response times.
-  void time_tiles(HtmlPage::Values& tiles) {
-    if (const ResultRow* open = of_.of("", "open")) tiles.emplace_back("without a reply", count_of(*open, "count"));
+  void time_tiles() {
+    if (const ResultRow* open = of_.of("", "open")) tile("without a reply", shown(*open, "count"));
     const int64_t planned = run_.number("planned_ns");
-    tiles.emplace_back("time", below(duration_of(run_, "elapsed_ns"), planned ? format_duration(planned) + " were planned" : ""));
+    tile("time", shown(run_, "elapsed_ns"), planned ? format_duration(planned) + " were planned" : "");
     if (const ResultRow* service = of_.of("", "service"))
       for (const Quantile& q : {kP50, kP99, kMax})
-        tiles.emplace_back(std::string("service, ") + q.name,
-                           beside_recorded(*service, of_.of("", "recorded"), q.column, " recorded"));
-    if (!replayed_) tiles.emplace_back("response, p50", of_.time("response", kP50));
-    tiles.emplace_back("response, p99", of_.time("response", kP99));
-    tiles.emplace_back("data read", below(size_cell(uint64_t(run_.number("bytes_read"))),
-                                          format_size(uint64_t(run_.number("bytes_written"))) + " written"));
+        tiles_.emplace_back(std::string("service, ") + q.name,
+                            beside_recorded(*service, of_.of("", "recorded"), q.column, " recorded"));
+    if (!replayed_) tile("response, p50", of_.time("response", kP50));
+    tile("response, p99", of_.time("response", kP99));
+    tile("data read", size_cell(uint64_t(run_.number("bytes_read"))),
+         format_size(uint64_t(run_.number("bytes_written"))) + " written");
   }
 
   std::string differed_text() const {
@@ -134,7 +141,7 @@ class RunPart {
   }
 
   void over_time() {
-    std::vector<ResultRow> intervals = of_.rows("intervals");
+    Rows intervals = of_.rows("intervals");
     std::erase_if(intervals, [](const ResultRow& row) { return !row.text("kind").empty(); });
     if (intervals.empty()) return;
     page_.section(
@@ -161,7 +168,7 @@ class RunPart {
     for (const char* what : {"lateness", "waiting", "service", "response"}) {
       const ResultRow* row = of_.of("", what);
       if (!row) continue;
-      std::vector<Cell>& cells = t.rows.emplace_back(std::vector<Cell>{what, count_of(*row, "count")});
+      std::vector<Cell>& cells = t.rows.emplace_back(std::vector<Cell>{what, shown(*row, "count")});
       for (const Quantile& q : kQuantiles) cells.push_back(of_.time(what, q));
       cells.push_back(of_.mean(what));
       lines.push_back({what, &histograms.emplace_back(of_.histogram("", what))});
@@ -190,15 +197,14 @@ class RunPart {
                       .pictures = 1,
                       .scale = scale.axis("", ""),
                       .most = kMostKinds};
-    std::vector<ResultRow> rows = of_.rows("kinds");
+    Rows rows = of_.rows("kinds");
     auto time = [&](const ResultRow& kind) { return of_.time_of(kind.text("kind"), "service"); };
     std::stable_sort(rows.begin(), rows.end(), [&](const ResultRow& a, const ResultRow& b) { return time(a) > time(b); });
     for (const ResultRow& row : rows) {
       const std::string kind = row.text("kind");
       const ResultRow *is = of_.of(kind, "service"), *was = of_.of(kind, "recorded");
       const Histogram service = of_.histogram(kind, "service"), before = of_.histogram(kind, "recorded");
-      t.rows.push_back({kind, Cell::drawn(scale.distribution(was ? &before : nullptr, &service)), count_of(row, "issued"),
-                        count_of(row, outcome)});
+      t.rows.push_back({kind, Cell::drawn(scale.distribution(service, before)), shown(row, "issued"), shown(row, outcome)});
       for (const Quantile& q : {kP50, kP99, kMax}) t.rows.back().push_back(is ? beside_recorded(*is, was, q.column, "") : "");
     }
     page_.table(t);
@@ -206,77 +212,39 @@ class RunPart {
 
   // Writes the parts of a workload that the files of a program name.
   void parts() {
-    std::vector<ResultRow> rows = of_.rows("parts");
+    Rows rows = of_.rows("parts");
     std::erase_if(rows, [](const ResultRow& row) { return row.number("average") == 0; });
-    if (rows.empty()) return;
     page_.section("parts", "By part of the workload");
-    HtmlPage::Table t{.caption = "Averages; a response begins when its operation is due", .id = "part-table"};
-    fill(t, rows,
-         {{"", "name", [](const ResultRow& row, const char* name) { return Cell(row.text("part") + "=" + row.text(name)); }},
-          {"operations", "operations", count_of},
-          {"requested %", "asked_percent",
-           [](const ResultRow& row, const char* name) { return Cell(fmt::format("{:.2f}", row.real(name))); }},
-          {"p50", "response_p50_ns", duration_of},
-          {"p99", "response_p99_ns", duration_of},
-          {"p99.9", "response_p999_ns", duration_of},
-          {"p99.99", "response_p9999_ns", duration_of},
-          {"max", "response_max_ns", duration_of}});
+    HtmlPage::Table t =
+        filled({.caption = "Averages; a response begins when its operation is due", .id = "part-table"}, rows,
+               ": name; operations: operations; requested %: asked_percent; p50: response_p50_ns; p99: response_p99_ns; "
+               "p99.9: response_p999_ns; p99.99: response_p9999_ns; max: response_max_ns");
+    for (size_t i = 0; i < rows.size(); ++i) t.rows[i][0].text.insert(0, rows[i].text("part") + "=");
     page_.table(t);
   }
 
-  static Cell file_of(const ResultRow& row, const char* name) {
-    return row.text(name).empty() ? fmt::format("object {}", row.number("object")) : row.text(name);
-  }
   void slowest() {
-    const std::vector<ResultRow> rows = of_.rows("slowest");
-    if (rows.empty()) return;
     page_.section("slowest", "The slowest operations");
-    HtmlPage::Table t{.caption = "By service time", .words = {4, 5}, .id = "slowest-table"};
-    fill(t, rows,
-         {{"operation", "seq", count_of},
-          {"service", "service_ns", duration_of},
-          {"recorded", "recorded_ns", known_duration_of},
-          {"at", "issued_ns", duration_of},
-          {"kind", "kind", text_of},
-          {"file", "name", file_of}});
-    page_.table(t);
+    page_.table(filled({.caption = "By service time", .words = {4, 5}, .id = "slowest-table"}, of_.rows("slowest"),
+                       "operation: seq; service: service_ns; recorded: recorded_ns; at: issued_ns; kind: kind; file: name"));
   }
 
   void mismatches() {
     page_.section("mismatches", "Outcomes that differed");
     page_.paragraph(differed_text() + " outcomes differed.");
     write_differences(page_, runs_);
-    HtmlPage::Table first{.caption = "The first ones", .text_columns = true, .folded = "The first ones", .id = "mismatch-table"};
-    fill(first, of_.rows("mismatches"),
-         {{"operation", "seq", count_of},
-          {"kind", "kind", text_of},
-          {"at", "issued_ns", duration_of},
-          {"name", "name", text_of},
-          {"expected", "expected", text_of},
-          {"got", "got", text_of}});
-    if (!first.rows.empty()) page_.table(first);
+    page_.table(filled({.caption = "The first ones", .text_columns = true, .folded = "The first ones", .id = "mismatch-table"},
+                       of_.rows("mismatches"),
+                       "operation: seq; kind: kind; at: issued_ns; name: name; expected: expected; got: got"));
   }
 
   void limits() {
     page_.section("limits", "What delayed the run");
-    HtmlPage::Values rows = {
-        {"limit", run_.text("limited_by")},
-        {"operations issued more than 10 ms late", count_of(run_, "behind")},
-        {"of those, waited for other operations", count_of(run_, "waited")},
-        {"of those, for their own thread", count_of(run_, "waited_own_thread")},
-        {"time in which more than a tenth was late", duration_of(run_, "behind_ns")},
-        {"time in which the target was unresponsive", duration_of(run_, "silent_ns")},
-        {"time in which the load generator stood still", duration_of(run_, "stood_still_ns")},
-        {"dependencies obeyed", count_of(run_, "edges")},
-        {"dependencies violated", count_of(run_, "violations")},
-        {"times that the look-ahead was full", count_of(run_, "window_full")},
-        {"workers", count_of(run_, "workers")},
-        {"streams", count_of(run_, "streams")},
-        {"objects touched", count_of(run_, "objects")},
-    };
+    HtmlPage::Values facts;
+    for (const auto& [what, column] : columns_of(kLimits)) facts.emplace_back(what, shown(run_, column));
     for (const ResultRow& counter : of_.rows("counters"))
-      if (counter.number("value")) rows.push_back({counter.text("name"), count_of(counter, "value")});
-    page_.facts("limit-table", rows, true);
+      if (counter.number("value")) facts.emplace_back(counter.text("name"), shown(counter, "value"));
+    page_.facts("limit-table", facts, true);
   }
 
   HtmlPage& page_;
@@ -284,6 +252,7 @@ class RunPart {
   const ShownRun& of_ = runs_.front();
   const ResultRow& run_ = of_.row;
   const bool running_ = of_.chosen.running;
+  HtmlPage::Values tiles_;
   const bool replayed_ = !run_.text("ordering").empty();  // true: a replay; false: a run of a program
 };
 

@@ -91,30 +91,29 @@ class Page {
     write_load_curve(page_, runs_);
     write_distributions(page_, cases_);
     kinds();
-    differences();
+    page_.section("differences", "Outcomes that differed");
+    write_differences(page_, runs_);
     runs();
     write_environment(page_, runs_);
   }
 
  private:
   void verdict() {
-    std::vector<std::string> reasons, lesser;
+    std::vector<std::string> reasons;
     std::map<std::string, size_t, std::greater<>> others;  // runs that are not clean, by what they did
-    bool bad = false, running = false;
-    for (const ShownRun& run : runs_) {
-      const auto [mark, word, verb, reason] = run.ending();
-      bad |= mark == HtmlPage::Mark::bad;
-      running |= run.chosen.running;
-      if (mark != HtmlPage::Mark::good) ++others[verb];
-      if (!reason.empty())
-        (mark == HtmlPage::Mark::bad ? reasons : lesser)
-            .push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
-                                   label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
-    }
-    const HtmlPage::Mark mark = bad ? HtmlPage::Mark::bad : HtmlPage::Mark::open;
-    reasons.insert(reasons.end(), lesser.begin(), lesser.end());
+    HtmlPage::Mark mark = HtmlPage::Mark::open;
+    for (const bool bad : {true, false})  // the bad ones first
+      for (const ShownRun& run : runs_) {
+        const auto [its, word, verb, reason] = run.ending();
+        if ((its == HtmlPage::Mark::bad) != bad) continue;
+        if (bad) mark = its;
+        if (its != HtmlPage::Mark::good) ++others[verb];
+        if (!reason.empty())
+          reasons.push_back(fmt::format("Run {}{}, {}: {}{}.", run.chosen.number(), run.chosen.running ? ", so far" : "",
+                                        label_text(run.row), run.is_clean() ? word + std::string(": ") : "", reason));
+      }
     shorten(reasons, kMostReasons, "all runs");
-    if (running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
+    if (runs_.back().chosen.running) return page_.verdict(mark, "Still running; figures are those so far.", reasons);
     if (others.empty())
       return page_.verdict(HtmlPage::Mark::good, fmt::format("All {} runs were clean.", runs_.size()), decided_);
     std::string words;
@@ -199,7 +198,6 @@ class Page {
   // Writes a table of service times by kind: of replays, beside what the capture had.
   void kinds() {
     const std::vector<std::string> recorded = kinds_by_time("recorded"), all = kinds_by_time("service");
-    if (all.empty()) return;
     page_.section("kinds", "By kind of operation");
     if (!recorded.empty()) kinds(recorded, true);
     kinds(all, false);
@@ -246,12 +244,6 @@ class Page {
     if (columns > kMostCases) page_.note(fmt::format("{} more cases are not in this table.", columns - kMostCases));
   }
 
-  void differences() {
-    if (std::all_of(runs_.begin(), runs_.end(), [](const ShownRun& run) { return run.rows("differences").empty(); })) return;
-    page_.section("differences", "Outcomes that differed");
-    write_differences(page_, runs_);
-  }
-
   void runs() {
     page_.section("runs", "Every run");
     HtmlPage::Table t{
@@ -264,8 +256,8 @@ class Page {
       const ResultRow& row = run.row;
       t.rows.push_back({fmt::format("run {}, {}", run.chosen.number(), label_text(row)), row.text("started"),
                         rate(row.real("offered_per_s")), rate(row.real("achieved_per_s")), run.time("response", kP50),
-                        run.time("response", kP99), run.time("response", kP999), count_of(row, "differed"),
-                        count_of(row, "failed"), run.ending().word});
+                        run.time("response", kP99), run.time("response", kP999), shown(row, "differed"), shown(row, "failed"),
+                        run.ending().word});
     }
     page_.table(t);
   }

@@ -43,17 +43,31 @@ std::string ratio_text(double is, double was) {
   return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }
 
-Cell text_of(const ResultRow& row, const char* name) { return row.text(name); }
-Cell count_of(const ResultRow& row, const char* name) { return count(row.number(name)); }
-Cell duration_of(const ResultRow& row, const char* name) { return duration(row.number(name)); }
-Cell known_duration_of(const ResultRow& row, const char* name) { return row.number(name) ? duration_of(row, name) : ""; }
+Cell shown(const ResultRow& row, const std::string& name) {
+  if (const std::string text = row.text(name); !text.empty()) return text;
+  if (name == "name" && row.has("object")) return fmt::format("object {}", row.number("object"));
+  if (row.is_text(name) || !row.has(name) || (name == "recorded_ns" && row.number(name) == 0)) return "";
+  if (name.ends_with("_percent")) return fmt::format("{:.2f}", row.real(name));
+  return name.ends_with("_ns") ? duration(row.number(name)) : count(row.number(name));
+}
 
-void fill(HtmlPage::Table& table, const std::vector<ResultRow>& rows, const std::vector<Column>& columns) {
-  for (const Column& column : columns) table.headings.emplace_back(column.heading);
-  for (const ResultRow& row : rows) {
-    std::vector<Cell>& cells = table.rows.emplace_back();
-    for (const Column& column : columns) cells.push_back(column.cell(row, column.name));
+Columns columns_of(std::string_view text) {
+  Columns columns;
+  for (size_t end; !text.empty(); text.remove_prefix(std::min(text.size(), end + 2))) {
+    end = std::min(text.find("; "), text.size());
+    const size_t colon = text.find(": ");
+    columns.emplace_back(text.substr(0, colon), text.substr(colon + 2, end - colon - 2));
   }
+  return columns;
+}
+
+HtmlPage::Table filled(HtmlPage::Table form, const Rows& rows, std::string_view columns) {
+  form.rows.resize(rows.size());
+  for (const auto& [heading, name] : columns_of(columns)) {
+    form.headings.push_back(heading);
+    for (size_t i = 0; i < rows.size(); ++i) form.rows[i].push_back(shown(rows[i], name));
+  }
+  return form;
 }
 
 ShownRun::ShownRun(const ChosenRun& of)
@@ -77,7 +91,7 @@ Cell ShownRun::time(std::string_view what, const Quantile& q) const {
 
 Cell ShownRun::mean(std::string_view what) const {
   const ResultRow* its = of("", what);
-  return its ? marked(what == "response" && is_lower_bound_of_mean(responses_, open_), int64_t(its->real("mean_ns"))) : "";
+  return its ? marked(what == "response" && is_lower_bound_of_mean(responses_, open_), its->number("mean_ns")) : "";
 }
 
 bool ShownRun::is_bound(std::string_view what, double share) const {
@@ -109,7 +123,7 @@ ShownRun::Ending ShownRun::ending() const {
   std::string reasons = row.text("not_clean");
   const auto add = [&](const std::string& text) { reasons += (reasons.empty() ? "" : "\n") + text; };
   const std::string issued =
-      fmt::format("{} of {} operations were issued", count_of(row, "issued").text, count_of(row, "operations").text);
+      fmt::format("{} of {} operations were issued", shown(row, "issued").text, shown(row, "operations").text);
   if (!is_clean() && !is_whole()) add(issued);
   if (misses_requirement()) add(row.text("requirements_missed"));
   for (size_t at; (at = reasons.find('\n')) != reasons.npos;) reasons.replace(at, 1, "; ");

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "measure/tally.hpp"
-#include "util/drawings.hpp"
+#include "util/chart.hpp"
 
 namespace fsr {
 

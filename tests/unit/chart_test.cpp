@@ -7,7 +7,6 @@
 
 #include "catch.hpp"
 #include "util/distinct_count.hpp"
-#include "util/drawings.hpp"
 #include "util/html_page.hpp"
 
 using namespace fsr;
@@ -230,4 +229,17 @@ TEST_CASE("a table of steps says that it leaves out what repeats") {
   };
   CHECK(page_of(1).find("<caption>T. Left out: rows with the values of the row before</caption>") != std::string::npos);
   CHECK(page_of(2).find("<caption>T</caption>") != std::string::npos);
+}
+
+TEST_CASE("a section without content has no heading, and no entry in the contents") {
+  HtmlPage page("T");
+  page.section("a", "First", "A note.");
+  page.table({.caption = "C", .headings = {"x"}});
+  page.section("b", "Second");
+  page.paragraph("Some.");
+  page.section("c", "Third");
+  const std::string html = page.finish();
+  for (const char* left_out : {"First", "A note", "Third"}) CHECK(html.find(left_out) == html.npos);
+  CHECK(html.find("<li><a href=\"#b\">Second</a></li>") != html.npos);
+  CHECK(html.find("Some.</p>\n</section>") != html.npos);
 }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "catch.hpp"
@@ -112,4 +113,18 @@ TEST_CASE("copies of hard links that lack a later change are what a target can't
                                                             "differ: 'a', 'b', 'c', 'd', 'e', …"});
   report.allowed[unsigned(OpKind::link)] = true;
   CHECK(verdict(report).status == 0);
+}
+
+TEST_CASE("numbers of a damaged row are the nearest ones that there are") {
+  const ResultRow row(
+      {{"huge", 1e300}, {"least", -1e300}, {"infinite", HUGE_VAL}, {"words", std::string("12")}, {"none", nullptr}});
+  CHECK(row.number("huge") > 9'000'000'000'000'000'000);
+  CHECK(row.number("least") < -9'000'000'000'000'000'000);
+  CHECK(row.real("huge") == 1e300);
+  for (const char* name : {"infinite", "words", "none", "missing"}) {
+    CHECK(row.number(name) == 0);
+    CHECK(row.real(name) == 0);
+  }
+  CHECK(row.is_text("words"));
+  CHECK(!row.is_text("none"));
 }

@@ -81,7 +81,7 @@ class PageOfComparison {
     if (c_.targets.size() == 1) medians();
     for (size_t target = 1; target < c_.targets.size(); ++target) rows(target);
     rounds();
-    if (!c_.complaints.empty()) page_.section("complaints", "Runs that did not end well");
+    page_.section("complaints", "Runs that did not end well");
     for (const std::string& complaint : c_.complaints) page_.paragraph(complaint);
     measured();
     return page_.finish();
@@ -181,7 +181,7 @@ class PageOfComparison {
           table.rows.push_back({HtmlPage::Cell(row.name, "", row.unit), HtmlPage::Cell::drawn(scale.ratio(bars[i])),
                                 median_cell(row, 0), median_cell(row, target),
                                 verdict_cell(row, target, bars[i], shown_[i][target - 1])});
-      if (!table.rows.empty()) page_.table(table);
+      page_.table(table);
     }
   }
 

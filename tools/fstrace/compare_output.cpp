@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "charts.hpp"
 #include "compare_result.hpp"
 #include "json_out.hpp"
+#include "report_sections.hpp"
 #include "util/html_page.hpp"
 #include "util/units.hpp"
 
@@ -223,14 +223,14 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   HtmlPage::Table distances{.caption = "Distance from 0 (the same) to 1 (nothing in common); KS: of Kolmogorov and Smirnov",
                             .headings = {"aspect", "distance", "tolerance", "what is compared"},
                             .text_columns = true,
-                            .bars = {c.distances.begin(), c.distances.end()},
                             .id = "distance-table"};
   for (size_t i = 0; i < kAspects; ++i)
-    distances.rows.push_back(
-        {aspect_entry(Aspect(i)).name, fmt::format("{:.3f}", c.distances[i]), verdict_of(c, i), aspect_entry(Aspect(i)).what});
+    distances.rows.push_back({HtmlPage::Cell::barred(aspect_entry(Aspect(i)).name, c.distances[i]),
+                              fmt::format("{:.3f}", c.distances[i]), verdict_of(c, i), aspect_entry(Aspect(i)).what});
   for (const KindTolerance& t : c.kind_tolerances) {
-    distances.rows.push_back({name_of(t), fmt::format("{:.3f}", c.distance_of(t)), verdict_of(c, t), "only this kind"});
-    distances.bars.push_back(c.distance_of(t));
+    const double distance = c.distance_of(t);
+    distances.rows.push_back(
+        {HtmlPage::Cell::barred(name_of(t), distance), fmt::format("{:.3f}", distance), verdict_of(c, t), "only this kind"});
   }
   page.table(distances);
   page.section("numbers", "Side by side");

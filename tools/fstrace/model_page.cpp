@@ -74,11 +74,11 @@ void add_processes(HtmlPage& page, const LoadModel& model) {
   bool related = false;
   for (uint32_t i = 0; i < model.classes.size(); ++i) {
     const ProcessClass& c = model.classes[i];
-    what.rows.push_back({c.command, amount(c.processes), count_cell(c.at_once), count_cell(uint64_t(c.operations + 0.5)),
-                         amount(c.operations / c.processes),
+    const double share = std::min(1.0, c.operations / std::max(1.0, double(model.operations)));
+    what.rows.push_back({HtmlPage::Cell::barred(c.command, share), amount(c.processes), count_cell(c.at_once),
+                         count_cell(uint64_t(c.operations + 0.5)), amount(c.operations / c.processes),
                          fmt::format("{:.1f} %", facts[i].failed * 100 / std::max(1.0, c.operations)),
                          most_frequent(facts[i], c.operations)});
-    what.bars.push_back(std::min(1.0, c.operations / std::max(1.0, double(model.operations))));
     std::string by;
     for (uint32_t k = 0; k < model.classes.size(); ++k)
       if (facts[k].starts.contains(i)) by += (by.empty() ? "" : ", ") + model.classes[k].command;
@@ -94,15 +94,13 @@ void add_processes(HtmlPage& page, const LoadModel& model) {
 }
 
 void add_distances(HtmlPage& page, const LoadModel& model) {
-  if (model.between_runs.empty()) return;
   page.section("own", "How much the load differs from itself");
+  if (model.between_runs.empty()) return;
   page.paragraph(
       "Distances between two runs of the load: 0 is equal, 1 has nothing in common. A run of the model can't be nearer.");
   HtmlPage::Table t{.caption = "Distances between runs", .headings = {"distance", "mean"}, .id = "own-table"};
-  for (const auto& [aspect, distance] : model.between_runs) {
-    t.rows.push_back({aspect, fmt::format("{:.3f}", distance)});
-    t.bars.push_back(std::clamp(distance, 0.0, 1.0));
-  }
+  for (const auto& [aspect, distance] : model.between_runs)
+    t.rows.push_back({HtmlPage::Cell::barred(aspect, std::clamp(distance, 0.0, 1.0)), fmt::format("{:.3f}", distance)});
   page.table(t);
 }
 

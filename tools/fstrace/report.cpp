@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "charts.hpp"
 #include "failed_lookups.hpp"
 #include "file_groups.hpp"
 #include "model/model_source.hpp"
@@ -176,9 +175,9 @@ class ReportPage {
                       .headings = {"directory", "failed", "of the look-ups there", "time", "such as"},
                       .id = "lookups-table"};
     for (const FailedLookups::Directory& d : lookups_.most(kHot)) {
-      t.rows.push_back(
-          {paths_.path(d.object), count_cell(d.failed), share_cell(d.failed, d.lookups), duration_cell(d.time), d.example});
-      t.bars.push_back(double(d.failed) / double(lookups_.failed()));
+      const double share = double(d.failed) / double(lookups_.failed());
+      t.rows.push_back({HtmlPage::Cell::barred(paths_.path(d.object), share), count_cell(d.failed),
+                        share_cell(d.failed, d.lookups), duration_cell(d.time), d.example});
     }
     page_.table(t);
   }
@@ -246,11 +245,9 @@ class ReportPage {
     std::sort(sorted.rbegin(), sorted.rend());
     HtmlPage::Table t{.caption = "How operations ended", .headings = {"outcome", "operations", "share"}, .id = "outcome-table"};
     for (const auto& [n, error] : sorted) {
-      t.rows.push_back({error < 0 ? "unfinished"
-                        : error   ? error_name(error)
-                                  : "ok",
-                        count_cell(n), share_cell(n, profile_.total.operations)});
-      t.bars.push_back(double(n) / double(profile_.total.operations));
+      const std::string name = error < 0 ? "unfinished" : error ? error_name(error) : "ok";
+      t.rows.push_back({HtmlPage::Cell::barred(name, double(n) / double(profile_.total.operations)), count_cell(n),
+                        share_cell(n, profile_.total.operations)});
     }
     page_.table(t);
   }

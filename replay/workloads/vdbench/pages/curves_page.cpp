@@ -60,7 +60,7 @@ class CurvesPage final : public RunPage {
   void end(const RunRecord& record) override {
     if (gathered_) close_column(record.seconds);
     RunCurves& drawn = runs_.back();
-    drawn.seconds = record.seconds;
+    drawn.axis.edges.push_back(record.seconds);
     drawn.average = record.average.all.requested;
     drawn.averaged = record.average.seconds;
     drawn.limit = limit_of(record);
@@ -97,21 +97,17 @@ class CurvesPage final : public RunPage {
       if (!drawn.is_drawn()) continue;
       page.section(fmt::format("run-{}", ++number), drawn.title);
       if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
-      const std::vector<Column>& columns = drawn.columns;
-      TimeAxis axis{.label = "time since the start of the run", .edges = {}};
-      for (const Column& column : columns) axis.edges.push_back(column.from);
-      axis.edges.push_back(drawn.seconds);
       std::vector<ChartSeries> rates = {{.name = "achieved", .colour = 0}};
       if (drawn.asked > 0) rates.insert(rates.begin(), {.name = "asked", .colour = 4, .filled = true});
-      page.chart(steps_over(axis, "Operations a second", "operations/s", count_text, rates,
-                            [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : columns[i].rate; }));
+      page.chart(steps_over(drawn.axis, "Operations a second", "operations/s", count_text, rates,
+                            [&](size_t line, size_t i) { return rates[line].filled ? drawn.asked : drawn.columns[i].rate; }));
       page.chart(steps_over(
-          axis, "Response", "response", log_time_text,
+          drawn.axis, "Response", "response", log_time_text,
           {{.name = "p50", .colour = 0, .thin = true},
            {.name = "p99", .colour = 0},
            {.name = "p99.9", .colour = 1},
            {.name = "max", .colour = 1, .thin = true}},
-          [&](size_t line, size_t i) { return columns[i].times[line]; }, true));
+          [&](size_t line, size_t i) { return drawn.columns[i].times[line]; }, true));
       page.chart(share_up_to("Share up to a time", "time",
                              {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, log_time_text));
     }
@@ -121,15 +117,16 @@ class CurvesPage final : public RunPage {
 
  private:
   struct Column {
-    double from = 0, rate = 0;      // seconds, operations/s
+    double rate = 0;                // operations/s
     std::array<double, 4> times{};  // p50, p99, p99.9 and the longest response, ns; kGap: nothing completed
   };
   // Curves of one run. A run that formats has no charts over time.
   struct RunCurves {
     std::string title, series;  // runs of a series differ by their rate only
     bool formats = false;
-    double asked = 0, averaged = 0, seconds = 0;  // averaged: seconds of the average
+    double asked = 0, averaged = 0;  // averaged: seconds of the average
     KindCounters average;
+    TimeAxis axis{.label = "time since the start of the run"};
     std::vector<Column> columns;
     std::string limit;
     bool is_drawn() const { return !formats && average.count > 0; }
@@ -137,8 +134,8 @@ class CurvesPage final : public RunPage {
   // Ends a column, `to` seconds after the start of the run.
   void close_column(double to) {
     gathered_ = 0;
+    runs_.back().axis.edges.push_back(to - gathered_seconds_);
     Column& column = runs_.back().columns.emplace_back();
-    column.from = to - gathered_seconds_;
     column.rate = rate(column_, gathered_seconds_);
     for (size_t i = 0; i < kLines.size(); ++i)
       column.times[i] = column_.response.count() ? double(column_.response.quantile(kLines[i])) : kGap;
