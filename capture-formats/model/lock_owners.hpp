@@ -15,13 +15,13 @@ namespace fsr {
 
 class LockOwners {
  public:
-  // Of all traces, each ended by end_survey(), before the first use of is_process().
+  // Called with all traces, each ended by end_survey(), before the first use of is_process().
   void survey(const Op& op) {
     if (op.kind == OpKind::flush && op.owner) processes_.back().insert(op.owner);
   }
   void end_survey() { processes_.emplace_back(); }
   bool is_process(uint64_t owner) const { return processes_.front().empty() || processes_.front().contains(owner); }
-  // What follows is the next trace.
+  // Ends the trace in hand, of which is_process() tells.
   void end_trace() {
     if (processes_.size() > 1) processes_.pop_front();
   }

@@ -71,7 +71,7 @@ uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, Objec
   return 9;
 }
 
-// A process begins with what the one that started it has touched, as it gets its arguments from there, and with what that one
+// A process begins with what the one that started it has touched, as it gets its arguments from there. It inherits what that one
 // has open.
 Observer::Thread& Observer::thread_of(const Op& op) {
   auto [thread, first] = threads_.try_emplace(op.thread);

@@ -55,8 +55,8 @@ class Realiser {
   // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
   // undefined.
   bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
-  // True: an operation of another thread may make the symbol possible: it makes or removes an often used name, is in flight, or
-  // changes a lock.
+  // True: an operation of another thread may make the symbol possible. It makes or removes an often used name, changes a lock, or
+  // is in flight.
   bool may_come(const Symbol& symbol, Actor& actor, int64_t now);
   // True: the symbol requests a lock, and locks of others are in the way of its outcome, or missing for it.
   bool locks_differ(const Symbol& symbol, Actor& actor);
@@ -84,7 +84,7 @@ class Realiser {
     uint64_t changes = 0;  // of the directory, when it was listed
     int64_t busy = 0;      // ns; until then an operation that uses it is in flight
     std::list<HandleId>::iterator place;
-    std::vector<Actor*> holders;  // that have it in their handles
+    std::vector<Actor*> holders;  // actors that have it in their handles
   };
 
   struct Hot {
