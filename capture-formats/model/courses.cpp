@@ -33,6 +33,11 @@ std::vector<Reference*> references(Symbol& s) {
 
 }  // namespace
 
+double middle_of(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  return (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
+}
+
 size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<std::pair<int64_t, int64_t>>& runs) {
   constexpr size_t kParts = 32;  // of the longest run
   int64_t longest = 1;
@@ -41,15 +46,15 @@ size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<
   for (const LearnedThread& t : threads)
     for (const LearnedStep& step : t.steps)
       ++begun[t.run][std::min(kParts - 1, size_t(double(step.start - runs[t.run].first) / double(longest) * kParts))];
-  std::array<double, kParts> mean{};  // of the sums up to each part
-  for (auto& of_run : begun)
-    for (size_t i = 0; i < kParts; ++i) {
-      if (i) of_run[i] += of_run[i - 1];
-      mean[i] += of_run[i] / double(runs.size());
-    }
+  std::array<double, kParts> middle{};  // of the sums up to each part
+  for (size_t i = 0; i < kParts; ++i) {
+    std::vector<double> sums;
+    for (auto& of_run : begun) sums.push_back(of_run[i] += i ? of_run[i - 1] : 0);
+    middle[i] = middle_of(std::move(sums));
+  }
   const auto far = [&](const auto& of_run) {
     double sum = 0;
-    for (size_t i = 0; i < kParts; ++i) sum += std::abs(of_run[i] - mean[i]);
+    for (size_t i = 0; i < kParts; ++i) sum += std::abs(of_run[i] - middle[i]);
     return sum;
   };
   const auto nearest =

@@ -11,7 +11,9 @@
 
 namespace fsr {
 
-// Returns the run whose steps come, over time, most like those of the mean. `runs`: start and end of each, one or more.
+double middle_of(std::vector<double> samples);  // median of one or more
+
+// Returns the run whose steps come, over time, most like those of the median. `runs`: start and end of each, one or more.
 size_t typical_run(const std::vector<LearnedThread>& threads, const std::vector<std::pair<int64_t, int64_t>>& runs);
 
 // Returns how long a pause is, in ns, that a course keeps at its place. So long are about `most` of the run. `span`: ns of a run.

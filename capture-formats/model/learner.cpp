@@ -115,7 +115,8 @@ struct ModelLearner::Impl {
   size_t pauses = 0;
   HotNames hot;
   bool surveyed = false;
-  Observer observer{hot};
+  LockOwners owners;
+  Observer observer{hot, owners};
   std::vector<Symbol> all;  // complete symbols
   std::vector<uint64_t> counts;
   std::unordered_map<Symbol, SymbolId, SymbolHash> numbers;
@@ -457,7 +458,10 @@ ModelLearner::ModelLearner(bool keep_commands, ModelForm form, size_t pauses) : 
 }
 ModelLearner::~ModelLearner() = default;
 
-void ModelLearner::survey(const Op& op) { impl_->hot.add(op); }
+void ModelLearner::survey(const Op& op) {
+  impl_->hot.add(op);
+  impl_->owners.survey(op);
+}
 
 void ModelLearner::add(const Op& op) {
   if (!impl_->surveyed) impl_->hot.choose(impl_->form);
@@ -466,8 +470,12 @@ void ModelLearner::add(const Op& op) {
 }
 
 void ModelLearner::end_trace() {
-  if (!impl_->surveyed) return impl_->hot.end_trace();
+  if (!impl_->surveyed) {
+    impl_->hot.end_trace();
+    return impl_->owners.end_survey();
+  }
   impl_->observer.end_trace();
+  impl_->owners.end_trace();
   if (impl_->begun) impl_->witnesses.end_trace();
   impl_->current.clear();
   impl_->begun = false;
@@ -479,8 +487,9 @@ LoadModel ModelLearner::finish() {
   LoadModel model;
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
-  for (const auto& [first, last] : in.runs) model.span += (last - first) / int64_t(in.runs.size());
-  model.span = whole_microseconds(model.span);
+  std::vector<double> spans;  // one slow run must not make all runs of the model slow
+  for (const auto& [first, last] : in.runs) spans.push_back(double(last - first));
+  model.span = whole_microseconds(int64_t(middle_of(std::move(spans))));
   const std::vector<SymbolId> kept = in.keep_common(model);
   const uint64_t operations = in.drop_rare(kept, model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");

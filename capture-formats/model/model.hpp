@@ -19,14 +19,14 @@
 
 namespace fsr {
 
-constexpr uint32_t kModelVersion = 6;
+constexpr uint32_t kModelVersion = 7;
 constexpr uint32_t kMostPhases = 16;
 constexpr uint32_t kAnyKind = 255;                       // in the place of a kind; stays the same in files when kinds are added
 constexpr uint32_t kStartsKind = 253, kWaitsKind = 254;  // in the place of a kind: steps that start, or wait for, a process
 constexpr uint32_t kPaces = 8;
 // Limits of what a file can have.
 constexpr uint64_t kMostBytes = uint64_t(1) << 46;  // of a size
-constexpr uint64_t kMostEntries = 1'000'000;        // of a listing
+constexpr uint64_t kMostEntries = 1'000'000;        // of a listing, and of all that a run lists first
 constexpr uint64_t kMostPrepared = 100'000;         // of all directories that exist from the start
 constexpr size_t kMostCommand = 64;                 // bytes of the command of a class
 constexpr size_t kMostHistory = 8;                  // symbols before the next one that a context may know
@@ -97,6 +97,7 @@ struct LoadModel {
   uint64_t operations = 0;      // of one run
   int64_t span = 0;             // ns of one run
   uint32_t clock_unit = 1;      // ns; times of the traces are multiples of it
+  bool inherits = true;         // processes begin with the open instances of the one that started them
   uint64_t dropped = 0;         // operations of all traces that are too rare to be kept
   std::vector<Symbol> symbols;  // number 1 is the first
   std::vector<ProcessClass> classes;

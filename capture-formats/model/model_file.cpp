@@ -114,7 +114,7 @@ json courses(const LoadModel& m) {
 json document(const LoadModel& m) {
   json d;
   d["format"] = "fsmodel";
-  d["version"] = kModelVersion;
+  d["version"] = m.inherits ? kModelVersion : 6;
   d["program"] = m.program;
   d["runs"] = m.runs;
   d["operations"] = m.operations;
@@ -282,6 +282,7 @@ void parse_courses(const json& in, uint64_t version, LoadModel& m) {
 LoadModel parse_document(const json& d, uint64_t version) {
   LoadModel m;
   m.program = d.value("program", "");
+  m.inherits = version >= 7;
   m.runs = uint32_t(number(d.at("runs"), UINT32_MAX, "the number of runs is out of range"));
   require(m.runs > 0, "the number of runs is out of range");
   m.operations = number(d.at("operations"), uint64_t(kMostOperations), "the number of operations is out of range");

@@ -162,7 +162,7 @@ struct ModelSource::Impl {
   uint32_t add_process(uint32_t copy, uint32_t number, double wanted, const Course* course = nullptr);
   void begin_home(Copy& copy);
   void begin_courses(uint32_t copy, int64_t offset);
-  bool may_wait(const Process& p, int64_t time) const;
+  bool may_wait(Process& p, int64_t time);
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);
   void drop(uint32_t process, int64_t time);
@@ -177,6 +177,7 @@ struct ModelSource::Impl {
   int64_t after_pause(const Process& p) const;
   bool lists(SymbolId symbol) const;
   int64_t may_list(const Process& p);
+  int64_t may_do(Process& p, SymbolId symbol);
   uint32_t phase(const Process& p) const;
   void plan(Process& p);
   SymbolId any_symbol(uint32_t phase);

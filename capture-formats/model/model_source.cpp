@@ -74,7 +74,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   auto attempt = [&](SymbolId symbol, bool any_size = false) {
     if (symbol == kEndOfProcess) return *ends = p.course || p.done >= least;
     if (model.symbols[symbol - 1].is_process_step()) return false;
-    if (lists(symbol) && may_list(p) > blank.start) return false;
+    if (may_do(p, symbol) > blank.start) return false;
     op = blank;
     if (!realiser.realise(model.symbols[symbol - 1], p.actor, op, arena, any_size)) {
       op = blank;
@@ -86,7 +86,8 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   if (attempt(p.planned)) return true;
   for (SymbolId twin : index.twins(p.planned))
     if (twin != p.planned && attempt(twin)) return true;
-  if (p.course) return !may_wait(p, blank.start) && attempt(p.planned, true);
+  if (may_wait(p, blank.start)) return false;
+  if (p.course) return attempt(p.planned, true);
   if (!p.urn) return false;
   // Another symbol of the same context may be possible, and takes the place of the planned one, which stays for later.
   std::vector<SymbolId> refused{p.planned};
@@ -122,10 +123,12 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   return false;
 }
 
-// True: the planned step of a course can't be made, but others may still make what it needs.
-bool ModelSource::Impl::may_wait(const Process& p, int64_t time) const {
-  return p.course && p.planned != kEndOfProcess && p.waited < kMostWaits && !events.empty() &&
-         p.home->realiser.may_come(model.symbols[p.planned - 1], time);
+// True: the planned step can't be made, but others may still make what it needs. Without a course, that is a lock.
+bool ModelSource::Impl::may_wait(Process& p, int64_t time) {
+  if (p.planned == kEndOfProcess || p.waited >= kMostWaits || events.empty()) return false;
+  const Symbol& s = model.symbols[p.planned - 1];
+  Realiser& realiser = p.home->realiser;
+  return p.course ? realiser.may_come(s, p.actor, time) : realiser.locks_differ(s, p.actor);
 }
 
 bool ModelSource::Impl::lists(SymbolId symbol) const {
@@ -141,6 +144,12 @@ int64_t ModelSource::Impl::may_list(const Process& p) {
   for (ObjectId directory : p.home->realiser.open_directories(p.actor))
     if (auto changing = copy.changing.find(directory); changing != copy.changing.end()) time = std::max(time, changing->second);
   return time;
+}
+
+// Returns when the process may do the step. 0: now.
+int64_t ModelSource::Impl::may_do(Process& p, SymbolId symbol) {
+  if (symbol == kEndOfProcess) return 0;
+  return lists(symbol) ? may_list(p) : p.home->realiser.closes_at(model.symbols[symbol - 1], p.actor);
 }
 
 // Returns when the pause before the planned step ends, if it is a long one of a course. Otherwise 0.
@@ -204,13 +213,15 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
     for (const bool directories : {false, true}) {
-      p.actor.own_open_before[directories] = !index.opens(p.number, directories);
+      p.actor.own_open_before[directories] =
+          !(p.parent_serial && model.inherits ? index.any_opens(directories) : index.opens(p.number, directories));
       p.actor.all_open_before[directories] = !index.any_opens(directories);
     }
     p.who.client = p.copy;
     p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
     const bool child = p.parent_serial && processes[p.parent] && processes[p.parent]->serial == p.parent_serial;
     if (child) p.actor.near = processes[p.parent]->actor.near;
+    if (child && model.inherits) p.home->realiser.inherit(processes[p.parent]->actor, p.actor);
     p.who.ppid = child ? processes[p.parent]->who.pid : 1;
     p.who.start_ticks = uint64_t(std::max<int64_t>(0, time) / 10'000'000);
     p.who.command = c.command;
@@ -234,10 +245,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   bool ends = p.done >= (p.course ? p.wanted : ends_of(c, p.wanted).most) ||
               p.failed >= std::min(kMostFailed, int(std::min<uint64_t>(p.wanted, kMostFailed)) + kPatience);
   // The closing of these counts, too.
-  ends |= (p.course ? p.home->left : budget) <= double(p.actor.handles.size()) && !(p.course && p.home->whole);
+  const double left = p.course ? p.home->left : budget;
+  ends |= left <= double(p.actor.handles.size()) && left <= double(p.home->realiser.to_close(p.actor)) &&
+          !(p.course && p.home->whole);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
-  if (!ends && lists(p.planned))
-    if (const int64_t later = std::min(kLast, may_list(p)); later > time) return events.push({later, order++, number});
+  if (!ends)
+    if (const int64_t later = std::min(kLast, may_do(p, p.planned)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
     if (may_wait(p, time)) {
       ++p.waited;
@@ -257,6 +270,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     p.last_kind = uint32_t(op.kind);
     op.who = who();
     op.duration = duration(op);
+    p.home->realiser.in_flight(op);
     if (!op.error && changes_names(op.kind)) {
       for (ObjectId directory : {op.parent, op.parent2})
         if (int64_t& until = copy.changing[directory]; until < op.end()) until = op.end();
@@ -269,6 +283,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     batch.ops.push_back(op);
   }
   if (ends) {
+    if (const int64_t later = std::min(kLast, p.home->realiser.closes_at(p.actor)); later > time)
+      return events.push({later, order++, number});
     Op close;
     close.start = time;
     close.thread = p.who.id;

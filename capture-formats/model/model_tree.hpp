@@ -22,6 +22,7 @@ namespace fsr {
 
 struct ModelLock {
   uint64_t owner = 0, offset = 0, length = 0;  // length 0: to the end
+  HandleId handle = 0;                         // open instance through which it was taken
   bool exclusive = false, flock = false;
 };
 

@@ -59,23 +59,30 @@ void Observer::end_trace() {
 
 uint8_t Observer::use_handle(Thread& thread, ThreadId id, HandleId handle, ObjectId object) {
   if (auto [open, first] = opens_.try_emplace(handle, Open{object, id, 0}); first) return 9;  // open before the trace began
-  for (size_t i = thread.handles.size(); i-- > 0;)
-    if (thread.handles[i] == handle) {
-      const size_t back = thread.handles.size() - i;
-      thread.handles.erase(thread.handles.begin() + ptrdiff_t(i));
-      thread.handles.push_back(handle);
-      return uint8_t(std::min<size_t>(back, 8));
-    }
+  size_t back = 0;
+  for (size_t i = thread.handles.size(); i-- > 0;) {
+    const HandleId held = thread.handles[i];
+    if (opens_.contains(held) && ++back && held != handle) continue;
+    thread.handles.erase(thread.handles.begin() + ptrdiff_t(i));  // another thread has closed it, or it becomes the last one
+    if (held != handle) continue;
+    thread.handles.push_back(handle);
+    return uint8_t(std::min<size_t>(back, 8));
+  }
   return 9;
 }
 
-// A process begins with what the one that started it has touched, as it gets its arguments from there.
+// A process begins with what the one that started it has touched, as it gets its arguments from there. It inherits what that one
+// has open.
 Observer::Thread& Observer::thread_of(const Op& op) {
   auto [thread, first] = threads_.try_emplace(op.thread);
   if (!first || !op.who || !op.who->pid) return thread->second;
   const bool main = op.who->tid == op.who->pid;
-  if (auto parent = main_threads_.find({op.who->client, main ? op.who->ppid : op.who->pid}); parent != main_threads_.end())
-    thread->second.near = threads_.at(parent->second).near;
+  if (auto parent = main_threads_.find({op.who->client, main ? op.who->ppid : op.who->pid}); parent != main_threads_.end()) {
+    const Thread& from = threads_.at(parent->second);
+    thread->second.near = from.near;
+    thread->second.handles.assign(from.handles.end() - ptrdiff_t(std::min(from.handles.size(), kMostInherited)),
+                                  from.handles.end());
+  }
   if (main) main_threads_[{op.who->client, op.who->pid}] = op.thread;
   return thread->second;
 }
@@ -275,9 +282,10 @@ std::optional<Observed> Observer::add(const Op& op) {
     case OpKind::getlk:
     case OpKind::setlk:
       s.size = range(op);
+      if (!owners_.is_process(op.owner)) s.argument = kLockOfInstance;
       [[fallthrough]];
     case OpKind::flock:
-      s.argument = op.mode | (op.has(kOpWait) ? 1u << 16 : 0);
+      s.argument |= (op.mode & kLockMode) | (op.has(kOpWait) ? kLockWaits : 0);
       break;
     case OpKind::fsync:
     case OpKind::fsyncdir:

@@ -12,6 +12,7 @@
 
 #include "model/hot_names.hpp"
 #include "model/listings.hpp"
+#include "model/lock_owners.hpp"
 #include "model/recency.hpp"
 #include "model/symbol.hpp"
 
@@ -27,7 +28,8 @@ struct Observed {
 
 class Observer {
  public:
-  explicit Observer(const HotNames& hot) : hot_(hot) {}  // must outlive this
+  // Both must outlive this.
+  Observer(const HotNames& hot, const LockOwners& owners) : hot_(hot), owners_(owners) {}
   // None: an operation that a model does not have, because its outcome is not known or its kind can't be made up.
   std::optional<Observed> add(const Op& op);
   uint64_t leaf_of(ObjectId object) const { return keys_.name_of(object).hash; }  // hash of its name; 0: not known
@@ -70,6 +72,7 @@ class Observer {
   void list(const Op& op, Thread& thread, Observed& seen);
 
   const HotNames& hot_;
+  const LockOwners& owners_;
   PathKeys keys_;
   Recency recency_;
   std::unordered_map<ThreadId, Thread> threads_;

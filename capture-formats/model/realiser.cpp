@@ -13,7 +13,12 @@
 namespace fsr {
 
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
-    : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed) {
+    : model_(model),
+      world_(world),
+      tree_(world.tree),
+      root_(root),
+      random_(seed),
+      entries_left_(std::min(kMostEntries, kMostPrepared + model.operations)) {
   file_sizes_ = EvenDraw(random_.unit());
   for (const auto& [key, q] : model.sizes)
     if (key.first == uint32_t(OpKind::read)) largest_read_ = std::max(largest_read_, q.values.back());
@@ -113,7 +118,8 @@ uint64_t Realiser::size_of(OpKind kind, uint8_t size_class) {
   return found->second.step(draw->second.next());
 }
 
-bool Realiser::may_come(const Symbol& s, int64_t now) const {
+bool Realiser::may_come(const Symbol& s, Actor& a, int64_t now) {
+  if (locks_differ(s, a)) return true;
   for (const Reference r : {s.object, s.second})
     if (r.relation == Relation::hot && r.bucket < hot_.size()) {
       const ObjectId object = hot_[r.bucket].object;
@@ -188,16 +194,35 @@ void Realiser::opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool is
   open.flags = flags;
   open.directory = is_directory;
   open.place = std::prev(all_opens_.end());
-  a.handles.push_back(op.handle);
+  hold(a, op.handle);
 }
 
-void Realiser::closed(Actor& a, HandleId handle) {
+void Realiser::hold(Actor& a, HandleId handle) {
+  opens_[handle].holders.push_back(&a);
+  a.handles.push_back(handle);
+}
+
+void Realiser::let_go(Actor& a, HandleId handle) {
+  std::erase(opens_[handle].holders, &a);
+  std::erase(a.handles, handle);
+}
+
+void Realiser::inherit(const Actor& parent, Actor& child) {
+  for (size_t i = parent.handles.size() - std::min(parent.handles.size(), kMostInherited); i < parent.handles.size(); ++i)
+    hold(child, parent.handles[i]);
+}
+
+void Realiser::closed(HandleId handle) {
   auto open = opens_.find(handle);
-  unlock(open->second.object, a.thread, false);
-  unlock(open->second.object, a.thread, true);
+  unlock(open->second.object, 0, handle);
+  for (Actor* holder : open->second.holders) std::erase(holder->handles, handle);
   all_opens_.erase(open->second.place);
   opens_.erase(open);
-  std::erase(a.handles, handle);
+}
+
+void Realiser::in_flight(const Op& op) {
+  for (HandleId handle : {op.handle, op.handle2})
+    if (auto open = opens_.find(handle); open != opens_.end()) open->second.busy = std::max(open->second.busy, op.end());
 }
 
 std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {
@@ -208,20 +233,13 @@ std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {
 }
 
 bool Realiser::close_one(Actor& actor, Op& op) {
-  while (!actor.handles.empty()) {
-    const HandleId last = actor.handles.back();
-    auto open = opens_.find(last);
-    if (open == opens_.end()) {  // closed by another thread
-      actor.handles.pop_back();
-      continue;
-    }
-    op.kind = open->second.directory ? OpKind::releasedir : OpKind::release;
-    op.handle = last;
-    op.object = open->second.object;
-    closed(actor, last);
-    return true;
-  }
-  return false;
+  if (actor.handles.empty()) return false;
+  op.handle = actor.handles.back();
+  const Open& open = opens_.at(op.handle);
+  op.kind = open.directory ? OpKind::releasedir : OpKind::release;
+  op.object = open.object;
+  closed(op.handle);
+  return true;
 }
 
 bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any_size) {

@@ -55,11 +55,23 @@ class Realiser {
   // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
   // undefined.
   bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
-  // True: an operation of another thread may make the symbol possible: it makes or removes an often used name, or is in flight.
-  bool may_come(const Symbol& symbol, int64_t now) const;
+  // True: an operation of another thread may make the symbol possible. It makes or removes an often used name, changes a lock, or
+  // is in flight.
+  bool may_come(const Symbol& symbol, Actor& actor, int64_t now);
+  // True: the symbol requests a lock, and locks of others are in the way of its outcome, or missing for it.
+  bool locks_differ(const Symbol& symbol, Actor& actor);
+  // Notes that the operation uses its open instances until it ends.
+  void in_flight(const Op& op);
+  // Returns when no operation in flight uses the open instance that the symbol closes. 0: now.
+  int64_t closes_at(const Symbol& symbol, Actor& actor);
+  // The same, of the one that close_one() will close. The process ends: it lets go of those that others have.
+  int64_t closes_at(Actor& actor);
+  size_t to_close(const Actor& actor) const;  // releases that close_one() will make
+  // Lets a process begin with the open instances of the one that started it.
+  void inherit(const Actor& parent, Actor& child);
   // Returns directories that the actor has open.
   std::vector<ObjectId> open_directories(const Actor& actor) const;
-  // Fills in the release of the actor's last open instance. False: nothing is open.
+  // Fills in the release of the actor's last open instance, after closes_at(). False: there is none.
   bool close_one(Actor& actor, Op& op);
 
  private:
@@ -70,7 +82,9 @@ class Realiser {
     bool directory = false;
     size_t returned = 0;   // entries of the listing
     uint64_t changes = 0;  // of the directory, when it was listed
+    int64_t busy = 0;      // ns; until then an operation that uses it is in flight
     std::list<HandleId>::iterator place;
+    std::vector<Actor*> holders;  // actors that have it in their handles
   };
 
   struct Hot {
@@ -95,6 +109,8 @@ class Realiser {
   uint64_t elsewhere(const Symbol& s, uint64_t size, uint64_t length);
   bool list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
+  ModelLock lock_of(const Symbol& s, const Actor& a, HandleId handle) const;
+  bool serves(const Symbol& s, const Open& open) const;  // the symbol may use the open instance
 
   template <class Good>
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);
@@ -117,8 +133,11 @@ class Realiser {
   HandleId handle(uint8_t number, Actor& actor, Good good);
   void open_before(const Symbol& s, Actor& a);
   void opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool directory);
-  void closed(Actor& a, HandleId handle);
-  void unlock(ObjectId object, uint64_t owner, bool flock);
+  void closed(HandleId handle);
+  void hold(Actor& a, HandleId handle);
+  void let_go(Actor& a, HandleId handle);
+  // Ends locks of byte ranges of this owner, and all locks that were taken through this open instance. 0: none.
+  void unlock(ObjectId object, uint64_t owner, HandleId handle);
   uint64_t size_of(OpKind kind, uint8_t size_class);
   uint64_t size_for(const Symbol& s);
   const Attr* attributes(ObjectId object, Arena& arena);
@@ -134,6 +153,7 @@ class Realiser {
   std::map<std::pair<uint32_t, uint64_t>, size_t> hot_numbers_;  // by number of the directory, from 1, and name; 0: the root
   EvenDraw file_sizes_;
   uint64_t largest_read_ = 0;  // bytes
+  uint64_t entries_left_;      // that listings may still make up
   Recency recency_;
   bool root_touched_ = false;
   int64_t now_ = 0;        // start of the operation in hand

@@ -18,14 +18,50 @@ bool writable(uint32_t flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
 constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, or of a power of two that divides the length
 
+uint64_t end_of(const ModelLock& lock) { return lock.length ? lock.offset + lock.length : UINT64_MAX; }
 bool overlap(const ModelLock& a, const ModelLock& b) {
-  const uint64_t end_a = a.length ? a.offset + a.length : UINT64_MAX, end_b = b.length ? b.offset + b.length : UINT64_MAX;
-  return a.flock == b.flock && a.offset < end_b && b.offset < end_a;
+  return a.flock == b.flock && a.offset < end_of(b) && b.offset < end_of(a);
 }
 
+bool asks_for_lock(OpKind kind) { return kind == OpKind::setlk || kind == OpKind::getlk || kind == OpKind::flock; }
+bool unlocks(const Symbol& s) {
+  const uint32_t mode = s.argument & kLockMode;
+  return s.kind == OpKind::flock ? (mode & LOCK_UN) != 0 : mode == F_UNLCK;
+}
+
+// True: another owner has locked what is `wanted`.
+bool in_the_way(const ModelNode& n, const ModelLock& wanted) {
+  return n.locks && std::any_of(n.locks->begin(), n.locks->end(), [&](const ModelLock& held) {
+           return held.owner != wanted.owner && overlap(held, wanted) && (held.exclusive || wanted.exclusive);
+         });
+}
+
+// Takes a range away from the locks of its owner. Their parts on either side stay.
+void cut(std::vector<ModelLock>& locks, const ModelLock& range) {
+  std::vector<ModelLock> kept;
+  const auto keep = [&](ModelLock lock, uint64_t from, uint64_t end) {
+    lock.offset = from;
+    lock.length = end == UINT64_MAX ? 0 : end - from;
+    if (from < end) kept.push_back(lock);
+  };
+  for (const ModelLock& held : locks) {
+    if (held.owner != range.owner || !overlap(held, range)) {
+      kept.push_back(held);
+      continue;
+    }
+    keep(held, held.offset, std::max(held.offset, range.offset));
+    keep(held, std::min(end_of(held), end_of(range)), end_of(held));
+  }
+  locks = std::move(kept);
+}
+
+// Owners of locks. A process has the number of its thread.
+uint64_t process_owner(const Actor& a) { return a.thread << 1; }
+uint64_t instance_owner(HandleId handle) { return handle << 1 | 1; }
+
 bool refusal_holds(const Symbol& s) {
-  return s.error == EOPNOTSUPP || s.kind == OpKind::ioctl || s.kind == OpKind::getxattr || s.kind == OpKind::removexattr ||
-         (s.kind == OpKind::lseek && s.error == ENXIO);
+  return s.error == EOPNOTSUPP || (s.error == EAGAIN && asks_for_lock(s.kind) && !unlocks(s)) || s.kind == OpKind::ioctl ||
+         s.kind == OpKind::getxattr || s.kind == OpKind::removexattr || (s.kind == OpKind::lseek && s.error == ENXIO);
 }
 
 }  // namespace
@@ -142,7 +178,10 @@ bool Realiser::list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena)
   }
   const uint16_t hot = tree_.node(open.object).hot;
   const uint64_t known = open.object == root_ ? model_.root_entries : hot ? model_.hot[hot - 1].size : 0;
-  const auto names = tree_.list(open.object, s.extent != Extent::complete ? 0 : known ? known : size_of(s.kind, s.size));
+  const uint64_t made_up = s.extent != Extent::complete ? 0 : known ? known : std::min(size_of(s.kind, s.size), entries_left_);
+  const size_t before = tree_.initial().size();
+  const auto names = tree_.list(open.object, made_up);
+  entries_left_ -= std::min<uint64_t>(entries_left_, tree_.initial().size() - before);
   const size_t n = names.size() + 2;
   while (op.length < n * kEntry) op.length *= 2;
   DirEntry* entries = arena.make<DirEntry>(n);
@@ -162,35 +201,44 @@ bool Realiser::list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena)
   return true;
 }
 
-void Realiser::unlock(ObjectId object, uint64_t owner, bool flock) {
+void Realiser::unlock(ObjectId object, uint64_t owner, HandleId handle) {
   ModelNode& n = tree_.node(object);
   if (!n.locks) return;
-  std::erase_if(*n.locks, [&](const ModelLock& held) { return held.owner == owner && held.flock == flock; });
+  std::erase_if(*n.locks, [&](const ModelLock& held) {
+    return (owner && held.owner == owner && !held.flock) || (handle && held.handle == handle);
+  });
   if (n.locks->empty()) n.locks.reset();
+}
+
+ModelLock Realiser::lock_of(const Symbol& s, const Actor& a, HandleId handle) const {
+  ModelLock lock{.handle = handle, .flock = s.kind == OpKind::flock};
+  const uint32_t mode = s.argument & kLockMode;
+  lock.owner = lock.flock || s.argument & kLockOfInstance ? instance_owner(handle) : process_owner(a);
+  lock.exclusive = lock.flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK;
+  if (!lock.flock && s.size && s.size <= model_.ranges.size()) std::tie(lock.offset, lock.length) = model_.ranges[s.size - 1];
+  return lock;
+}
+
+bool Realiser::locks_differ(const Symbol& s, Actor& a) {
+  if (!asks_for_lock(s.kind) || unlocks(s)) return false;
+  const HandleId id = handle(s.handle, a, [&](const Open& open) { return serves(s, open); });
+  return id && in_the_way(tree_.node(opens_.at(id).object), lock_of(s, a, id)) != (s.error == EAGAIN);
 }
 
 bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
   ModelNode& n = tree_.node(op.object);
-  ModelLock wanted{.owner = a.thread, .flock = s.kind == OpKind::flock};
-  const uint32_t mode = s.argument & 0xffff;
-  if (!wanted.flock && s.size && s.size <= model_.ranges.size())
-    std::tie(wanted.offset, wanted.length) = model_.ranges[s.size - 1];
-  wanted.exclusive = wanted.flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK;
-  const bool unlocks = wanted.flock ? (mode & LOCK_UN) != 0 : mode == F_UNLCK;
+  const ModelLock wanted = lock_of(s, a, op.handle);
   op.owner = wanted.owner;
-  op.mode = mode;
+  op.mode = s.argument & kLockMode;
   op.offset = wanted.offset;
   op.length = wanted.length;
-  if (s.argument >> 16) op.op_flags |= kOpWait;
-  if (n.locks && !unlocks)
-    for (const ModelLock& held : *n.locks)
-      if (held.owner != wanted.owner && overlap(held, wanted) && (held.exclusive || wanted.exclusive)) return false;
-  if (s.kind == OpKind::getlk) return true;
-  if (n.locks)
-    std::erase_if(*n.locks, [&](const ModelLock& held) { return held.owner == wanted.owner && overlap(held, wanted); });
-  if (unlocks) return true;
+  if (s.argument & kLockWaits) op.op_flags |= kOpWait;
+  if (!unlocks(s) && in_the_way(n, wanted) != (s.error == EAGAIN)) return false;
+  if (s.kind == OpKind::getlk || (s.error && s.kind == OpKind::setlk)) return true;
   if (!n.locks) n.locks = std::make_unique<std::vector<ModelLock>>();
-  n.locks->push_back(wanted);
+  cut(*n.locks, wanted);  // also where a flock is refused, which gives up the one before
+  if (!unlocks(s) && !s.error) n.locks->push_back(wanted);
+  if (n.locks->empty()) n.locks.reset();
   return true;
 }
 
@@ -213,25 +261,43 @@ void Realiser::open_before(const Symbol& s, Actor& a) {
   Op op;
   opened(a, op, object, directory ? O_RDONLY | O_DIRECTORY : O_RDWR, directory);
   world_.open_before.push_back({op.handle, object, op.open_flags, a.thread});
-  if (!own) a.handles.pop_back();
+  if (!own) let_go(a, op.handle);
+}
+
+bool Realiser::serves(const Symbol& s, const Open& open) const {
+  const bool writes = s.kind == OpKind::write || s.kind == OpKind::fallocate ||
+                      (s.kind == OpKind::setattr && s.argument & kAttrSize) ||
+                      (s.kind == OpKind::setlk && (s.argument & kLockMode) == F_WRLCK);
+  const bool reads = s.kind == OpKind::read || s.kind == OpKind::copy_file_range ||
+                     (s.kind == OpKind::setlk && (s.argument & kLockMode) == F_RDLCK);
+  const bool hot = s.object.relation == Relation::hot;
+  return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) &&
+         (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
+         (!reads || readable(open.flags));
+}
+
+int64_t Realiser::closes_at(const Symbol& s, Actor& a) {
+  if (s.kind != OpKind::release && s.kind != OpKind::releasedir) return 0;
+  const HandleId id = handle(s.handle, a, [&](const Open& open) { return serves(s, open); });
+  return id ? opens_.at(id).busy : 0;
+}
+
+size_t Realiser::to_close(const Actor& a) const {
+  return size_t(
+      std::count_if(a.handles.begin(), a.handles.end(), [&](HandleId id) { return opens_.at(id).holders.size() == 1; }));
+}
+
+int64_t Realiser::closes_at(Actor& a) {
+  while (!a.handles.empty() && opens_.at(a.handles.back()).holders.size() > 1) let_go(a, a.handles.back());
+  return a.handles.empty() ? 0 : opens_.at(a.handles.back()).busy;
 }
 
 bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
   if (s.error && !refusal_holds(s)) return false;
-  const bool locks = s.kind == OpKind::setlk || s.kind == OpKind::getlk || s.kind == OpKind::flock;
-  const bool writes = s.kind == OpKind::write || s.kind == OpKind::fallocate ||
-                      (s.kind == OpKind::setattr && s.argument & kAttrSize) ||
-                      (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_WRLCK);
-  const bool reads = s.kind == OpKind::read || s.kind == OpKind::copy_file_range ||
-                     (s.kind == OpKind::setlk && (s.argument & 0xffff) == F_RDLCK);
   const bool hot = s.object.relation == Relation::hot;
   if (hot && s.object.bucket >= hot_.size()) return false;
   if (!hot) open_before(s, a);
-  op.handle = handle(s.handle, a, [&](const Open& open) {
-    return (!hot || tree_.node(open.object).was_hot == s.object.bucket + 1) &&
-           (!s.type || open.directory == (s.type == kDirectoryType)) && (!writes || writable(open.flags)) &&
-           (!reads || readable(open.flags));
-  });
+  op.handle = handle(s.handle, a, [&](const Open& open) { return serves(s, open); });
   if (!op.handle) return false;
   Open& open = opens_[op.handle];
   op.object = open.object;
@@ -258,14 +324,14 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       op.flags = s.argument;
       break;
     case OpKind::flush:
-      op.owner = a.thread;
-      unlock(op.object, a.thread, false);
+      op.owner = process_owner(a);
+      unlock(op.object, op.owner, 0);
       break;
     case OpKind::release:
     case OpKind::releasedir:
       if (open.directory != (s.kind == OpKind::releasedir)) return false;
       touch(a, op.object);
-      closed(a, op.handle);
+      closed(op.handle);
       return true;
     case OpKind::lseek:
       n.open_end = false;
@@ -311,7 +377,7 @@ bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {
       if (!xattr(s, op, arena)) return false;
       break;
     default:
-      if (!locks || !lock(s, a, op)) return false;
+      if (!asks_for_lock(s.kind) || !lock(s, a, op)) return false;
   }
   if (!s.error) touch(a, op.object);
   if (auto used = std::find(a.handles.begin(), a.handles.end(), op.handle); used != a.handles.end())

@@ -35,6 +35,14 @@ enum class Relation : uint8_t {
   root,    // the directory that has everything
 };
 
+// Bits of the argument of a lock, beside its mode.
+constexpr uint32_t kLockMode = 0xffff;
+constexpr uint32_t kLockWaits = 1u << 16;
+constexpr uint32_t kLockOfInstance = 1u << 17;  // a byte range of the open instance, not of the process
+
+// Open instances that a process has at its begin from the one that started it, at most: those used last.
+constexpr size_t kMostInherited = 64;
+
 struct Reference {
   Relation relation = Relation::none;
   uint16_t bucket = 0;

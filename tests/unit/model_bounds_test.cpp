@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <csignal>
+#include <map>
 #include <stdexcept>
 
 #include "catch.hpp"
@@ -134,6 +135,24 @@ TEST_CASE("model: a batch of long listings takes little memory", "[model]") {
   }
   CHECK(listings > 40);
   CHECK(most < size_t(32) << 20);
+}
+
+TEST_CASE("model: directories that a run lists first have few entries together", "[model]") {
+  constexpr uint64_t kSteps = 60;
+  LoadModel model =
+      model_of({{.kind = OpKind::opendir, .type = kDirectoryType, .object = {Relation::fresh, 0}},
+                {.kind = OpKind::readdir, .type = kDirectoryType, .handle = 1, .extent = Extent::complete, .size = 3}},
+               {{1, kSteps / 2}, {2, kSteps / 2}}, double(kSteps));
+  model.sizes[{uint32_t(OpKind::readdir), 3}].values = {kMostEntries};
+  ModelSource source(model, {});
+  std::map<ObjectId, uint64_t> entries;
+  for (OpBatch batch; source.next(batch);)
+    for (const Op& op : batch.ops)
+      if (op.kind == OpKind::readdir) entries[op.object] = op.entries.size();
+  uint64_t all = 0;
+  for (const auto& [directory, n] : entries) all += n;
+  CHECK(entries.size() > 3);
+  CHECK(all <= kMostPrepared + 4 * kSteps);
 }
 
 TEST_CASE("model: memory of a batch does not grow with its uses", "[model]") {

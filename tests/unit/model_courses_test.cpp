@@ -276,7 +276,7 @@ TEST_CASE("courses: a damaged file is refused", "[model]") {
   c.courses = {{.root = true, .start = 5, .steps = {1, 2}, .pauses = {{1, 7}}, .pace = {}}};
   const std::string json = model_json(model), course = "[[1,5,[1,2],[1,2],[]]]";
   CHECK(refusal(json).empty());
-  CHECK(refusal(with(with(json, course, "[[1,5,[1,2],[1,2]]]"), "\"version\":6", "\"version\":5")) ==
+  CHECK(refusal(with(with(json, course, "[[1,5,[1,2],[1,2]]]"), "\"version\":7", "\"version\":5")) ==
         "x: damaged model: a course has another number of parts");  // another course has paces
   const std::pair<const char*, const char*> kDamaged[] = {{"[[1,5,[1,99999],[1,2],[]]]", "a course has an unknown symbol"},
                                                           {"[[1,5,[1,0],[1,2],[]]]", "a course has an unknown symbol"},
@@ -316,7 +316,7 @@ TEST_CASE("courses: files of version 4 are read", "[model]") {
   model.contexts = {{0, {}, {{0, 1}, {1, 9}}, 1}};
   model.hot = {{.type = kRegularType, .existed = true, .size = 77}};
   const std::string json = model_json(model);
-  CHECK(refusal(with(with(json, "\"version\":6", "\"version\":4"), "[[0,8,1,77,0]]", "[[0,8,1,77]]")).empty());
+  CHECK(refusal(with(with(json, "\"version\":7", "\"version\":4"), "[[0,8,1,77,0]]", "[[0,8,1,77]]")).empty());
   CHECK(refusal(with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,1]]")) == "x: damaged model: a name is equal to a later one");
   const std::string twice = with(json, "[[0,8,1,77,0]]", "[[0,8,1,77,0],[0,8,1,77,1]]");
   CHECK(refusal(twice) == "x: damaged model: a name comes twice");
@@ -331,7 +331,7 @@ TEST_CASE("courses: files of version 5 have no paces", "[model]") {
   LoadModel model = learned();
   for (ProcessClass& c : model.classes)
     for (Course& course : c.courses) course.pace.clear();
-  std::string json = with(model_json(model), "\"version\":6", "\"version\":5");
+  std::string json = with(model_json(model), "\"version\":7", "\"version\":5");
   size_t rows = 0;
   for (size_t at; (at = json.find(",[]]", json.find("\"courses\""))) != std::string::npos && rows < 1 + kFiles; ++rows)
     json.replace(at, 4, "]");

@@ -33,6 +33,21 @@ for user in range(4):
     os._exit(0)
 for child in children: os.waitpid(child, 0)
 """
+# Four processes lock a file that one of them has opened, by flock and for a part by the open instance.
+LOCKS = """import fcntl, os, struct
+file = open("lock", "w+")
+children = []
+while len(children) < 3:
+    children.append(os.fork())
+    if not children[-1]: break
+for i in range(150):
+    fcntl.flock(file, fcntl.LOCK_EX)
+    fcntl.fcntl(file, 38, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 100, 10, 0))  # F_OFD_SETLKW
+    fcntl.fcntl(file, 38, struct.pack("hhqqi4x", fcntl.F_UNLCK, 0, 100, 10, 0))
+    fcntl.flock(file, fcntl.LOCK_UN)
+if children[-1]:
+    for child in children: os.waitpid(child, 0)
+"""
 LOADS = {"sqlite": ["sh", "-c", SQLITE], "tar": ["sh", "-c", TAR], "mail": [sys.executable, "-c", MAIL]}
 # Largest mean distance of a load's own runs that is allowed for its model, so that a change that breaks learning shows. The model's
 # true distances are in docs/model-format.md.
@@ -59,10 +74,10 @@ def run(*command, status=0):
     return done
 
 
-def capture(name, number):
+def capture(name, number, command=None):
     os.mkdir("d")
     run(shim_program(), "capture", os.path.join(work, "d"), "-o", f"{name}.{number}.zst", "--", "sh", "-c", "cd d && exec \"$@\"", "sh",
-        *LOADS[name])
+        *(command or LOADS[name]))
     shutil.rmtree("d")
 
 
@@ -111,6 +126,15 @@ for name in LOADS:
             cases.case(f"{name}: on {kind} as many operations as the load has", abs(counts["operations"] - counts["wanted"]) <= max(10, 0.02 * counts["wanted"]), counts)
         except RuntimeError as e:
             cases.case(f"{name}: on {kind} all outcomes are as the model says", False, e)
+
+# Locks on an open file that processes share.
+capture("locks", 1, [sys.executable, "-c", LOCKS])
+run(fstrace_program(), "model", "locks.1.zst", "-o", "locks.fsmodel")
+try:
+    counts = replay("locks.fsmodel", f"{work}/locks", "--timing", "asap")["model"]
+    cases.case("locks: processes share the locks of a file that they inherit", counts["left_out"] < 0.01 * counts["wanted"], counts)
+except RuntimeError as e:
+    cases.case("locks: processes share the locks of a file that they inherit", False, e)
 
 # Options, with the last model.
 names = []
