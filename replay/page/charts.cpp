@@ -42,16 +42,29 @@ ChartSeries columns(const Line& line, const Rows& rows, const std::function<doub
   return out;
 }
 
-// Returns one row for each `together` neighbours, with the sum of what is counted and the longest of their times.
+// Returns one row for each `together` neighbours, with the sum of what is counted, the mean of means, and the longest of other times.
+// It has also the `length` of its intervals in ns, and the highest `backlog`: operations due, but not issued, at the end of one.
 Rows joined(const Rows& rows, size_t together) {
   Rows out;
+  double backlog = 0;
   for (size_t i = 0; i < rows.size(); i += together) {
-    std::map<std::string, double> values;
-    for (size_t k = i; k < std::min(i + together, rows.size()); ++k)
-      for (const auto& [name, value] : rows[k].facts()) {
+    std::map<std::string, double> values, weights;
+    for (size_t k = i; k < std::min(i + together, rows.size()); ++k) {
+      const ResultRow& row = rows[k];
+      for (const auto& [name, value] : row.facts()) {
         double& its = values[name];
-        its = name.ends_with("_ns") ? std::max(its, rows[k].real(name)) : its + rows[k].real(name);
+        if (name.ends_with("_mean_ns")) {
+          double& weight = weights[name];
+          weight += row.real("operations");
+          if (weight > 0) its += (row.real(name) - its) * row.real("operations") / weight;
+        } else {
+          its = name.ends_with("_ns") ? std::max(its, row.real(name)) : its + row.real(name);
+        }
       }
+      values["length"] += std::max(0.0, row.real("to_ns") - row.real("from_ns"));
+      backlog += row.real("due") - row.real("issued");
+      values["backlog"] = std::max(values["backlog"], backlog);
+    }
     values["from_ns"] = rows[i].real("from_ns");
     out.emplace_back(Facts(values.begin(), values.end()));
   }
@@ -67,11 +80,13 @@ double load_of(const ResultRow& run) {
 }  // namespace
 
 void write_over_time(HtmlPage& page, const Rows& all, double asked) {
-  const size_t together = all.size() / kMostSteps + 1;
+  const size_t together = (all.size() - 1) / kMostSteps + 1;
   const Rows intervals = joined(all, together);
   if (together > 1)
-    page.note(fmt::format("Each step has {} intervals of the results: all their operations, and the longest of their times.",
-                          together));
+    page.note(fmt::format(
+        "Each step has {} intervals of the results: all their operations, the highest of their percentiles and backlogs, and the "
+        "mean of their means.",
+        together));
   TimeAxis axis{.label = "time since the start of the run"};
   for (const ResultRow& row : intervals) axis.edges.push_back(row.real("from_ns") / 1e9);
   axis.edges.push_back(intervals.back().real("to_ns") / 1e9);
@@ -98,16 +113,12 @@ void write_over_time(HtmlPage& page, const Rows& all, double asked) {
   std::vector<Line> load = {{"achieved", "operations", 0}};
   if (due || asked > 0) load.insert(load.begin(), {due ? "due" : "asked", due ? "due" : "operations", kGrey, false, true});
   add("Operations a second", "operations/s", count_text, load, [&](const ResultRow& row, const Line& line) {
-    const double span = row.real("to_ns") - row.real("from_ns");
-    return line.filled && !due ? asked : span > 0 ? row.real(line.column) * 1e9 / span : 0;
+    const double length = row.real("length");
+    return line.filled && !due ? asked : length > 0 ? row.real(line.column) * 1e9 / length : 0;
   });
-  double waiting = 0;  // due and not issued at the end of an interval
   if (due) {
     add("Operations due, but not yet issued", "operations", count_text, {{"", "due", 0, false, true}},
-        [&](const ResultRow& row, const Line&) {
-          waiting += row.real("due") - row.real("issued");
-          return std::max(0.0, waiting);
-        });
+        [](const ResultRow& row, const Line&) { return row.real("backlog"); });
     charts.back().least_y = 5;
   }
   times("Service", {{"p50 recorded", "recorded_p50_ns", kGrey, true},

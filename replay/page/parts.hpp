@@ -3,6 +3,7 @@
 // the results hold. No state.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace fsr::page {
 
 using Cell = HtmlPage::Cell;
 
-inline Cell count(int64_t n) { return count_cell(uint64_t(n)); }
+inline Cell count(int64_t n) { return count_cell(uint64_t(std::max<int64_t>(0, n))); }  // a damaged database may have less
 inline Cell duration(int64_t ns) { return duration_cell(ns); }
 inline Cell rate(double per_second) { return rate_cell(per_second); }
 std::string ratio_text(double is, double was);  // empty if `was` is 0

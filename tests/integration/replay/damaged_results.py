@@ -58,12 +58,17 @@ def many_intervals():
         db.execute("delete from intervals")
         db.executemany("""insert into intervals (run, from_ns, to_ns, kind, operations, due, issued, service_p50_ns, service_p99_ns)
             values (1, ?1 * 1000000000, (?1 + 1) * 1000000000, '', 3, 3, 3, 1000, 1000 + ?1)""", [(i,) for i in range(50_000)])
+        db.execute("update intervals set due = 5003 where from_ns = 100 * 1000000000")
+        db.execute("update intervals set issued = 5003, service_mean_ns = 5000 where from_ns = 101 * 1000000000")
+        db.execute("update intervals set service_mean_ns = 1000, operations = 12 where from_ns = 102 * 1000000000")
     done = run("fsreplay", "report", "steps.sqlite", "--run", "1", "-o", "steps.html")
     with open("steps.html", encoding="utf-8") as file:
         text = file.read()
-    cases.case("a run of 50,000 intervals has a page of usual size", done.returncode == 0 and len(text) < 600_000 and "Each step has 51 intervals" in text, (done.stderr, len(text)))
+    cases.case("a run of 50,000 intervals has a page of usual size", done.returncode == 0 and len(text) < 600_000 and "Each step has 50 intervals" in text, (done.stderr, len(text)))
     steps = re.findall(r'<tr><th scope="row">([^<]*)</th><td>3<td>3<td>0<td>1 us<td>([\d.]+ us)', text)
     cases.case("whose steps have all their operations and the longest of their times", ("0 s", "1.05 us") in steps and steps[-1][1] == "51 us", steps[:2] + steps[-2:])
+    cases.case("and the greatest backlog", re.search(r"<td>5,000<td>1 us<td>", text), re.findall(r"<tr><th.*5,000.*", text)[:2])
+    cases.case("and the mean of their means", "1.8 us" in text, re.findall(r"<tr><th[^\n]*5 us[^\n]*", text)[:2])
 
 
 with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=True) as scratch:

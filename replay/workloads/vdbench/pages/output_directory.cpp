@@ -20,10 +20,13 @@ namespace {
 
 constexpr std::string_view kTitle = "<title>Vdbench ";  // as of the original's pages
 
-// True for a page of an earlier run, also of the original, and false for other people's.
+// True for a page of an earlier run, also of the original or empty, and false for other people's.
 bool is_page(const std::filesystem::path& file) {
+  std::error_code error;
+  if (file.extension() != ".html" || !is_regular_file(symlink_status(file, error))) return false;
+  if (file_size(file, error) == 0 || file.filename() == "curves.html") return true;
   std::string begin(kTitle.size(), ' ');
-  return file.extension() == ".html" && std::ifstream(file).read(begin.data(), std::streamsize(begin.size())) && begin == kTitle;
+  return std::ifstream(file).read(begin.data(), std::streamsize(begin.size())) && begin == kTitle;
 }
 
 }  // namespace
@@ -32,7 +35,9 @@ Page::Page(const std::string& directory, const std::string& name) {
   if (directory.empty()) return;
   const std::string path = directory + "/" + name + ".html";
   file_ = fopen(path.c_str(), "wxe");  // fails if a page of this name exists
-  if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
+  if (!file_)
+    throw std::runtime_error(path + ": " + strerror(errno) +
+                             (errno == EEXIST ? ", and is no page of vdbench; move it, or name another directory with -o" : ""));
   put(fmt::format("{}{}/{}.html</title><pre>\n", kTitle, html_text(std::filesystem::path(directory).filename()), name));
 }
 
@@ -85,7 +90,7 @@ std::string make_output_directory(const std::string& asked) {
   fs::create_directories(directory, error);
   if (error) throw std::runtime_error(directory + ": " + error.message());
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
-    if (is_page(entry.path()) || entry.path().filename() == "curves.html") fs::remove(entry.path(), error);
+    if (is_page(entry.path())) fs::remove(entry.path(), error);
   return directory;
 }
 

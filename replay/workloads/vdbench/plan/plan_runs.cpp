@@ -140,6 +140,9 @@ class Planner {
     const auto without = std::ranges::count(skews, 0.0);
     if (asked > 100 + 1e-6 || (without == 0 && !skews.empty() && std::fabs(asked - 100) > 1e-6))
       throw ParameterError(run.position, "rd={}: the skews add up to {:g}, expected 100", run.name, asked);
+    if (without > 0 && asked > 100 - 1e-6)
+      throw ParameterError(run.position, "rd={}: the skews add up to 100, and {} workloads have none: nothing is left for them",
+                           run.name, without);
     return (100 - asked) / double(without);
   }
 
