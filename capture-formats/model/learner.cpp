@@ -123,6 +123,8 @@ struct ModelLearner::Impl {
   std::vector<LearnedThread> threads;
   std::unordered_map<ThreadId, size_t> current;   // of the trace in hand
   std::vector<std::pair<int64_t, int64_t>> runs;  // first start and last end
+  std::vector<uint64_t> operations_of_runs;
+  int64_t span() const;  // ns of a run
   bool begun = false;
   size_t typical = 0;                                                            // run whose courses a model keeps
   std::map<std::tuple<OpKind, uint8_t, SymbolId>, std::vector<uint64_t>> sizes;  // by kind, class and complete symbol
@@ -166,7 +168,11 @@ void ModelLearner::Impl::add(const Op& op) {
     if (symbol.place >= Place::elsewhere) symbol.offset = std::min(op.offset + 1, kMostBytes);
   }
   note(op, *seen, symbol);
-  if (!begun) runs.emplace_back(op.start, op.end());
+  if (!begun) {
+    runs.emplace_back(op.start, op.end());
+    operations_of_runs.push_back(0);
+  }
+  ++operations_of_runs.back();
   begun = true;
   runs.back().second = std::max(runs.back().second, op.end());
   auto [number, first] = numbers.try_emplace(symbol, SymbolId(all.size()));
@@ -481,15 +487,27 @@ void ModelLearner::end_trace() {
   impl_->begun = false;
 }
 
+// Returns how long a run takes that has as many operations as all have in the mean, at the median of their rates: one slow run must
+// not make all runs of the model slow.
+int64_t ModelLearner::Impl::span() const {
+  std::vector<double> rates;
+  double operations = 0, longest = 1;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const double length = std::max(1.0, double(runs[i].second - runs[i].first));
+    longest = std::max(longest, length);
+    operations += double(operations_of_runs[i]);
+    rates.push_back(double(operations_of_runs[i]) / length);
+  }
+  return int64_t(std::min(longest, operations / double(runs.size()) / middle_of(std::move(rates))));
+}
+
 LoadModel ModelLearner::finish() {
   Impl& in = *impl_;
   if (in.runs.empty()) throw std::runtime_error("no operations to learn from");
   LoadModel model;
   model.program = "fstrace model " FSR_VERSION;
   model.runs = uint32_t(in.runs.size());
-  std::vector<double> spans;  // one slow run must not make all runs of the model slow
-  for (const auto& [first, last] : in.runs) spans.push_back(double(last - first));
-  model.span = whole_microseconds(int64_t(middle_of(std::move(spans))));
+  model.span = whole_microseconds(in.span());
   const std::vector<SymbolId> kept = in.keep_common(model);
   const uint64_t operations = in.drop_rare(kept, model);
   if (!operations) throw std::runtime_error("too few operations to learn from: none occurred three times");

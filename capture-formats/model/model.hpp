@@ -135,6 +135,9 @@ void each_symbol(const LoadModel& model, Visit visit) {
       for (SymbolId symbol : course.steps) visit(number, symbol, 1.0);
 }
 
+inline bool changes_locks(OpKind kind) {
+  return kind == OpKind::setlk || kind == OpKind::flock || kind == OpKind::flush || kind == OpKind::release;
+}
 inline bool is_listing(OpKind kind) { return kind == OpKind::readdir || kind == OpKind::readdirplus; }
 
 // Kind of a step, as in the keys of `gaps`.

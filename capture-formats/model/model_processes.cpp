@@ -31,7 +31,7 @@ uint32_t ModelSource::Impl::add_process(uint32_t copy, uint32_t number, double w
 
 // Gives the next run its directory. Each run of courses has a new one, because it must find there what the trace found.
 void ModelSource::Impl::begin_home(Copy& copy) {
-  if (!of_courses() && copy.home) return;
+  if (!of_courses() && copy.home) return copy.home->realiser.begin_run();
   const bool own = of_courses() && cycles > 1;
   const double part = cycle + 1 == cycles ? copy.part * (runs - double(cycle)) / of_run : copy.part;
   const ObjectId root = own ? world.tree.add(kDirectoryType, copy.root, world.tree.new_name(), false) : copy.root;

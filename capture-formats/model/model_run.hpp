@@ -108,6 +108,7 @@ struct ModelSource::Impl {
   std::vector<std::unique_ptr<Process>> processes;
   std::vector<uint32_t> spare;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::vector<uint32_t> waits_for_lock;  // processes that try again when a lock comes or goes
   uint64_t order = 0;
   uint64_t serials = 0;
   ThreadId threads = 0;
@@ -163,6 +164,7 @@ struct ModelSource::Impl {
   void begin_home(Copy& copy);
   void begin_courses(uint32_t copy, int64_t offset);
   bool may_wait(Process& p, int64_t time);
+  void retry_locks(int64_t time);
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);
   void drop(uint32_t process, int64_t time);

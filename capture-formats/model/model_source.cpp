@@ -146,10 +146,15 @@ int64_t ModelSource::Impl::may_list(const Process& p) {
   return time;
 }
 
+// Lets the processes try again that wait for a lock to come or go.
+void ModelSource::Impl::retry_locks(int64_t time) {
+  for (uint32_t number : std::exchange(waits_for_lock, {})) events.push({std::min(kLast, time), order++, number});
+}
+
 // Returns when the process may do the step. 0: now.
 int64_t ModelSource::Impl::may_do(Process& p, SymbolId symbol) {
   if (symbol == kEndOfProcess) return 0;
-  return lists(symbol) ? may_list(p) : p.home->realiser.closes_at(model.symbols[symbol - 1], p.actor);
+  return lists(symbol) ? may_list(p) : p.home->realiser.ready_at(model.symbols[symbol - 1], p.actor);
 }
 
 // Returns when the pause before the planned step ends, if it is a long one of a course. Otherwise 0.
@@ -254,6 +259,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   if (!ends && !step(p, op, batch.arena, &ends)) {
     if (may_wait(p, time)) {
       ++p.waited;
+      if (p.home->realiser.locks_differ(model.symbols[p.planned - 1], p.actor)) return waits_for_lock.push_back(number);
       return events.push({std::max(time, events.top().time + 1), order++, number});
     }
     // The process goes on as if the operation had been done, so that what it does next still fits what it did before.
@@ -271,6 +277,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     op.who = who();
     op.duration = duration(op);
     p.home->realiser.in_flight(op);
+    if (changes_locks(op.kind)) retry_locks(op.end());
     if (!op.error && changes_names(op.kind)) {
       for (ObjectId directory : {op.parent, op.parent2})
         if (int64_t& until = copy.changing[directory]; until < op.end()) until = op.end();
@@ -292,6 +299,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     if (!p.home->realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);
+    p.home->realiser.in_flight(close);
+    retry_locks(close.end());
     ++p.done;
     --budget;
     --p.home->left;
@@ -309,6 +318,10 @@ bool ModelSource::Impl::next(OpBatch& batch) {
   size_t entries = 0;
   while (batch.ops.size() < kBatch && entries < kBatchEntries) {
     end_by_signal();
+    if (events.empty()) {  // nobody is left who could change a lock
+      for (uint32_t number : waits_for_lock) processes[number]->waited = kMostWaits;
+      retry_locks(now);
+    }
     if (cycle < cycles && (events.empty() || events.top().time >= int64_t(cycle) * busy)) {
       begin_cycle();
       continue;

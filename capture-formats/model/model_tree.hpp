@@ -52,6 +52,9 @@ struct ModelNode {
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
   std::unique_ptr<std::vector<ModelLock>> locks;
+  bool lockable = false;             // the run has locked it
+  bool replaced = false;             // the lock taken last took the place of one of the same owner
+  int64_t locked = 0, unlocked = 0;  // ns; until then an operation that takes a lock, or gives one up, is in flight
 };
 
 constexpr std::string_view kModelTarget = "target";  // of all symlinks of an invented tree

@@ -2,6 +2,7 @@
 #include "model/realiser.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uin
       tree_(world.tree),
       root_(root),
       random_(seed),
-      entries_left_(std::min(kMostEntries, kMostPrepared + model.operations)) {
+      entries_left_(most_entries()) {
   file_sizes_ = EvenDraw(random_.unit());
   for (const auto& [key, q] : model.sizes)
     if (key.first == uint32_t(OpKind::read)) largest_read_ = std::max(largest_read_, q.values.back());
@@ -198,12 +199,12 @@ void Realiser::opened(Actor& a, Op& op, ObjectId object, uint32_t flags, bool is
 }
 
 void Realiser::hold(Actor& a, HandleId handle) {
-  opens_[handle].holders.push_back(&a);
+  opens_[handle].holders.insert(&a);
   a.handles.push_back(handle);
 }
 
 void Realiser::let_go(Actor& a, HandleId handle) {
-  std::erase(opens_[handle].holders, &a);
+  opens_[handle].holders.erase(&a);
   std::erase(a.handles, handle);
 }
 
@@ -223,6 +224,14 @@ void Realiser::closed(HandleId handle) {
 void Realiser::in_flight(const Op& op) {
   for (HandleId handle : {op.handle, op.handle2})
     if (auto open = opens_.find(handle); open != opens_.end()) open->second.busy = std::max(open->second.busy, op.end());
+  if (!changes_locks(op.kind)) return;
+  ModelNode& n = tree_.node(op.object);
+  if (!n.lockable) return;
+  const bool takes = (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
+  // A lock may also replace one of the same owner.
+  if (takes && !op.error) n.locked = std::max(n.locked, op.end());
+  n.unlocked = std::max(n.unlocked, takes && !n.replaced ? 0 : op.end());
+  n.replaced = false;
 }
 
 std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {

@@ -55,16 +55,20 @@ class Realiser {
   // file of another class of size will do. False: the tree has nothing that such an operation could have worked on; `op` is then
   // undefined.
   bool realise(const Symbol& symbol, Actor& actor, Op& op, Arena& arena, bool any_size = false);
+  // A further run begins in the same directory, whose listings may make up as many entries as those of the first.
+  void begin_run() { entries_left_ = most_entries(); }
   // True: an operation of another thread may make the symbol possible. It makes or removes an often used name, changes a lock, or
   // is in flight.
   bool may_come(const Symbol& symbol, Actor& actor, int64_t now);
   // True: the symbol requests a lock, and locks of others are in the way of its outcome, or missing for it.
   bool locks_differ(const Symbol& symbol, Actor& actor);
-  // Notes that the operation uses its open instances until it ends.
+  // Notes that the operation uses its open instances until it ends, and when the locks that it changes are sure.
   void in_flight(const Op& op);
-  // Returns when no operation in flight uses the open instance that the symbol closes. 0: now.
-  int64_t closes_at(const Symbol& symbol, Actor& actor);
-  // The same, of the one that close_one() will close. The process ends: it lets go of those that others have.
+  // Returns when the symbol's outcome does not depend on operations in flight any more: those that use the open instance that it
+  // closes, or change the locks that decide about its lock. 0: now.
+  int64_t ready_at(const Symbol& symbol, Actor& actor);
+  // Returns when no operation in flight uses the open instance that close_one() will close. The process ends: it lets go of those
+  // that others have.
   int64_t closes_at(Actor& actor);
   size_t to_close(const Actor& actor) const;  // releases that close_one() will make
   // Lets a process begin with the open instances of the one that started it.
@@ -84,7 +88,7 @@ class Realiser {
     uint64_t changes = 0;  // of the directory, when it was listed
     int64_t busy = 0;      // ns; until then an operation that uses it is in flight
     std::list<HandleId>::iterator place;
-    std::vector<Actor*> holders;  // actors that have it in their handles
+    std::unordered_set<Actor*> holders;  // actors that have it in their handles
   };
 
   struct Hot {
@@ -138,6 +142,7 @@ class Realiser {
   void let_go(Actor& a, HandleId handle);
   // Ends locks of byte ranges of this owner, and all locks that were taken through this open instance. 0: none.
   void unlock(ObjectId object, uint64_t owner, HandleId handle);
+  uint64_t most_entries() const { return std::min(kMostEntries, kMostPrepared + model_.operations); }  // of a run's listings
   uint64_t size_of(OpKind kind, uint8_t size_class);
   uint64_t size_for(const Symbol& s);
   const Attr* attributes(ObjectId object, Arena& arena);

@@ -236,6 +236,9 @@ bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
   if (!unlocks(s) && in_the_way(n, wanted) != (s.error == EAGAIN)) return false;
   if (s.kind == OpKind::getlk || (s.error && s.kind == OpKind::setlk)) return true;
   if (!n.locks) n.locks = std::make_unique<std::vector<ModelLock>>();
+  n.lockable = true;
+  n.replaced = std::any_of(n.locks->begin(), n.locks->end(),
+                           [&](const ModelLock& held) { return held.owner == wanted.owner && overlap(held, wanted); });
   cut(*n.locks, wanted);  // also where a flock is refused, which gives up the one before
   if (!unlocks(s) && !s.error) n.locks->push_back(wanted);
   if (n.locks->empty()) n.locks.reset();
@@ -276,10 +279,15 @@ bool Realiser::serves(const Symbol& s, const Open& open) const {
          (!reads || readable(open.flags));
 }
 
-int64_t Realiser::closes_at(const Symbol& s, Actor& a) {
-  if (s.kind != OpKind::release && s.kind != OpKind::releasedir) return 0;
+int64_t Realiser::ready_at(const Symbol& s, Actor& a) {
+  const bool closes = s.kind == OpKind::release || s.kind == OpKind::releasedir;
+  if (!closes && (!asks_for_lock(s.kind) || unlocks(s))) return 0;
   const HandleId id = handle(s.handle, a, [&](const Open& open) { return serves(s, open); });
-  return id ? opens_.at(id).busy : 0;
+  if (!id) return 0;
+  const Open& open = opens_.at(id);
+  if (closes) return open.busy;
+  const ModelNode& n = tree_.node(open.object);
+  return s.error == EAGAIN ? n.locked : n.unlocked;
 }
 
 size_t Realiser::to_close(const Actor& a) const {

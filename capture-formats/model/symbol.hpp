@@ -41,7 +41,7 @@ constexpr uint32_t kLockWaits = 1u << 16;
 constexpr uint32_t kLockOfInstance = 1u << 17;  // a byte range of the open instance, not of the process
 
 // Open instances that a process has at its begin from the one that started it, at most: those used last.
-constexpr size_t kMostInherited = 64;
+constexpr size_t kMostInherited = 16;
 
 struct Reference {
   Relation relation = Relation::none;
