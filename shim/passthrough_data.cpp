@@ -22,8 +22,8 @@ namespace fsr::shim {
 
 namespace {
 
-// Bytes that one call copies at most, as in read(2) (MAX_RW_COUNT). A file system that shares extents may copy more at once, for which
-// a FUSE reply has no room: its count has 32 bits.
+// Bytes that one call copies at most, as in read(2) (MAX_RW_COUNT). A file system that shares extents may copy more at once, for
+// which a FUSE reply has no room: its count has 32 bits.
 constexpr size_t kMostCopied = 0x7ffff000;
 
 // Page-aligned memory of the calling thread, for O_DIRECT.

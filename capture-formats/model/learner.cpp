@@ -487,8 +487,8 @@ void ModelLearner::end_trace() {
   impl_->begun = false;
 }
 
-// Returns how long a run takes that has as many operations as all have in the mean, at the median of their rates: one slow run must
-// not make all runs of the model slow.
+// Returns the length of a run with the mean number of operations at the median rate. One slow run must not make all runs of the
+// model slow.
 int64_t ModelLearner::Impl::span() const {
   std::vector<double> rates;
   double operations = 0, longest = 1;

@@ -31,7 +31,9 @@ class LockOwners {
     if (!only && owner->second != op.owner) trace.shared.insert({owner->second, op.owner});
   }
   void end_survey() { traces_.emplace_back(); }
-  bool is_process(uint64_t owner) const { return traces_.front().flushed.contains(owner) || !traces_.front().shared.contains(owner); }
+  bool is_process(uint64_t owner) const {
+    return traces_.front().flushed.contains(owner) || !traces_.front().shared.contains(owner);
+  }
   // Ends the trace in hand, of which is_process() tells.
   void end_trace() {
     if (traces_.size() > 1) traces_.pop_front();

@@ -14,12 +14,7 @@
 namespace fsr {
 
 Realiser::Realiser(const LoadModel& model, ModelWorld& world, ObjectId root, uint64_t seed)
-    : model_(model),
-      world_(world),
-      tree_(world.tree),
-      root_(root),
-      random_(seed),
-      entries_left_(most_entries()) {
+    : model_(model), world_(world), tree_(world.tree), root_(root), random_(seed), entries_left_(most_entries()) {
   file_sizes_ = EvenDraw(random_.unit());
   for (const auto& [key, q] : model.sizes)
     if (key.first == uint32_t(OpKind::read)) largest_read_ = std::max(largest_read_, q.values.back());

@@ -42,8 +42,9 @@ ChartSeries columns(const Line& line, const Rows& rows, const std::function<doub
   return out;
 }
 
-// Returns one row for each `together` neighbours, with the sum of what is counted, the mean of means, and the longest of other times.
-// It has also the `length` of its intervals in ns, and the highest `backlog`: operations due, but not issued, at the end of one.
+// Returns one row for each `together` neighbours, with the sum of what is counted, the mean of means, and the longest of other
+// times. It has also the `length` of its intervals in ns, and the highest `backlog`: operations due, but not issued, at the end
+// of one.
 Rows joined(const Rows& rows, size_t together) {
   Rows out;
   double backlog = 0;

@@ -20,8 +20,8 @@ class Page {
   FILE* file_ = nullptr;
 };
 
-// Makes the directory if it is missing, and removes pages of an earlier run, empty ones, and curves.html, no others. "DIR+": uses the first of DIR001 to
-// DIR998 that does not exist. "DIR.tod": adds the time. Returns the name. Throws std::runtime_error.
+// Makes the directory if it is missing, and removes pages of an earlier run, empty ones, and curves.html, no others. "DIR+": uses
+// the first of DIR001 to DIR998 that does not exist. "DIR.tod": adds the time. Returns the name. Throws std::runtime_error.
 std::string make_output_directory(const std::string& asked);
 std::string page_name(const std::string& name);  // name of the page about `name`, without ".html"
 std::string html_text(const std::string& text);  // with < > & escaped
