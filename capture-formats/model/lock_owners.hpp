@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells which owners of byte-range locks are processes. Any other owner is an open instance, whose locks all processes share that
 // have it. A process has one owner, which its flushes name. Another owner is an open instance if two processes use it, or if its
-// process uses a second one. Else it counts as a process, whose last flush the trace may lack.
+// process uses a second one. Other owners count as processes, whose last flush the trace may lack.
 //
 // Memory: 100 bytes for each process that locks. One thread.
 #pragma once

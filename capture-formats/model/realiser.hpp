@@ -64,8 +64,8 @@ class Realiser {
   bool locks_differ(const Symbol& symbol, Actor& actor);
   // Notes that the operation uses its open instances until it ends, and when the locks that it changes are sure.
   void in_flight(const Op& op);
-  // Returns when the symbol's outcome does not depend on operations in flight any more: those that use the open instance that it
-  // closes, or change the locks that decide about its lock. 0: now.
+  // Returns when no operation in flight decides about the symbol's outcome any more. A release depends on those that use its open
+  // instance, a lock on those that change locks. 0: now.
   int64_t ready_at(const Symbol& symbol, Actor& actor);
   // Returns when no operation in flight uses the open instance that close_one() will close. The process ends: it lets go of those
   // that others have.
