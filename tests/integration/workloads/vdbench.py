@@ -451,6 +451,7 @@ def output_directories():
     for name, text in (("notes", "<title>Mine</title>"), ("gone", "<title>Vdbench kept.out/gone.html</title><pre>"), ("curves", "old")):
         with open(f"kept.out/{name}.html", "w", encoding="utf-8") as file:
             file.write(text)
+    os.mkfifo("kept.out/pipe.html")
     done, out = vdbench("sd=s,lun=memory:s,size=1m\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2,interval=1\n", name="kept")
     case("an output directory: only pages of runs are removed", done.returncode == 0 and page("kept.out/notes") == "<title>Mine</title>"
          and not os.path.exists("kept.out/gone.html") and len(page("kept.out/curves")) > 1000, (out, done.stderr, os.listdir("kept.out")))

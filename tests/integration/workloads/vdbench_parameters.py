@@ -292,6 +292,8 @@ def told():
          done.returncode == 2 and len(lines) == 5 and "plan.vdb:4:" in lines[0]
          and all(why in line for why, line in zip(("rd=a: the skews add up to 30", "rd=c: the skews add up to 30",
                                                    "the directory missing does not exist", "Raw device 'sd=sd2"), lines[1:])), done)
+    done = vdbench("nothing", SD + "wd=wd1,sd=sd1,skew=100\nwd=wd2,sd=sd1\nrd=r,wd=wd*,iorate=10,elapsed=2\n")
+    case("a workload that the skews leave nothing for", done.returncode == 2 and "nothing is left for them" in done.stderr, done)
     done = vdbench("off", "debug=0\nshowlba=no\nreport_run_totals=no\n" + SD + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=10\n", "-s")
     case("parameters that turn off what is not there", done.returncode == 0, done)
     done = vdbench("band", "sd=sd1,lun=lun9,size=4m\nwd=wd1,sd=sd1,hotband=(10,20)\nrd=r,wd=wd1,iorate=10,elapsed=2\n")
