@@ -318,7 +318,7 @@ bool ModelSource::Impl::next(OpBatch& batch) {
   size_t entries = 0;
   while (batch.ops.size() < kBatch && entries < kBatchEntries) {
     end_by_signal();
-    if (events.empty()) {  // nobody is left who could change a lock
+    if (events.empty()) {  // only processes that wait for locks are left
       for (uint32_t number : waits_for_lock) processes[number]->waited = kMostWaits;
       retry_locks(now);
     }

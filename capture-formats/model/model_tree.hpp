@@ -26,6 +26,13 @@ struct ModelLock {
   bool exclusive = false, flock = false;
 };
 
+// Of a file that the run has locked.
+struct ModelLocks {
+  std::vector<ModelLock> held;
+  bool replaced = false;         // the request in hand took the place of a lock of the same owner
+  int64_t taken = 0, freed = 0;  // ns; until then an operation that takes a lock, or gives one up, is in flight
+};
+
 struct ModelDirectory {
   std::vector<ObjectId> children;                    // first names
   std::vector<std::pair<uint64_t, ObjectId>> links;  // further names
@@ -51,10 +58,7 @@ struct ModelNode {
   uint64_t seen = 0;      // bytes of it that were read
   std::unique_ptr<ModelDirectory> directory;
   std::unique_ptr<std::vector<std::pair<ObjectId, uint64_t>>> links;  // further names: directory and name
-  std::unique_ptr<std::vector<ModelLock>> locks;
-  bool lockable = false;             // the run has locked it
-  bool replaced = false;             // the lock taken last took the place of one of the same owner
-  int64_t locked = 0, unlocked = 0;  // ns; until then an operation that takes a lock, or gives one up, is in flight
+  std::unique_ptr<ModelLocks> locks;
 };
 
 constexpr std::string_view kModelTarget = "target";  // of all symlinks of an invented tree

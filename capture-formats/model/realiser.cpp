@@ -220,13 +220,12 @@ void Realiser::in_flight(const Op& op) {
   for (HandleId handle : {op.handle, op.handle2})
     if (auto open = opens_.find(handle); open != opens_.end()) open->second.busy = std::max(open->second.busy, op.end());
   if (!changes_locks(op.kind)) return;
-  ModelNode& n = tree_.node(op.object);
-  if (!n.lockable) return;
+  ModelLocks* locks = tree_.node(op.object).locks.get();
+  if (!locks) return;
   const bool takes = (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
-  // A lock may also replace one of the same owner.
-  if (takes && !op.error) n.locked = std::max(n.locked, op.end());
-  n.unlocked = std::max(n.unlocked, takes && !n.replaced ? 0 : op.end());
-  n.replaced = false;
+  if (takes && !op.error) locks->taken = std::max(locks->taken, op.end());
+  if (!takes || locks->replaced) locks->freed = std::max(locks->freed, op.end());
+  locks->replaced = false;
 }
 
 std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {

@@ -158,7 +158,7 @@ class Realiser {
   std::map<std::pair<uint32_t, uint64_t>, size_t> hot_numbers_;  // by number of the directory, from 1, and name; 0: the root
   EvenDraw file_sizes_;
   uint64_t largest_read_ = 0;  // bytes
-  uint64_t entries_left_;      // that listings may still make up
+  uint64_t entries_left_;      // in this run, for listings to make up
   Recency recency_;
   bool root_touched_ = false;
   int64_t now_ = 0;        // start of the operation in hand

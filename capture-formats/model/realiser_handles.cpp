@@ -31,7 +31,7 @@ bool unlocks(const Symbol& s) {
 
 // True: another owner has locked what is `wanted`.
 bool in_the_way(const ModelNode& n, const ModelLock& wanted) {
-  return n.locks && std::any_of(n.locks->begin(), n.locks->end(), [&](const ModelLock& held) {
+  return n.locks && std::any_of(n.locks->held.begin(), n.locks->held.end(), [&](const ModelLock& held) {
            return held.owner != wanted.owner && overlap(held, wanted) && (held.exclusive || wanted.exclusive);
          });
 }
@@ -204,10 +204,9 @@ bool Realiser::list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena)
 void Realiser::unlock(ObjectId object, uint64_t owner, HandleId handle) {
   ModelNode& n = tree_.node(object);
   if (!n.locks) return;
-  std::erase_if(*n.locks, [&](const ModelLock& held) {
+  std::erase_if(n.locks->held, [&](const ModelLock& held) {
     return (owner && held.owner == owner && !held.flock) || (handle && held.handle == handle);
   });
-  if (n.locks->empty()) n.locks.reset();
 }
 
 ModelLock Realiser::lock_of(const Symbol& s, const Actor& a, HandleId handle) const {
@@ -235,13 +234,12 @@ bool Realiser::lock(const Symbol& s, Actor& a, Op& op) {
   if (s.argument & kLockWaits) op.op_flags |= kOpWait;
   if (!unlocks(s) && in_the_way(n, wanted) != (s.error == EAGAIN)) return false;
   if (s.kind == OpKind::getlk || (s.error && s.kind == OpKind::setlk)) return true;
-  if (!n.locks) n.locks = std::make_unique<std::vector<ModelLock>>();
-  n.lockable = true;
-  n.replaced = std::any_of(n.locks->begin(), n.locks->end(),
-                           [&](const ModelLock& held) { return held.owner == wanted.owner && overlap(held, wanted); });
-  cut(*n.locks, wanted);  // also where a flock is refused, which gives up the one before
-  if (!unlocks(s) && !s.error) n.locks->push_back(wanted);
-  if (n.locks->empty()) n.locks.reset();
+  if (!n.locks) n.locks = std::make_unique<ModelLocks>();
+  std::vector<ModelLock>& held = n.locks->held;
+  n.locks->replaced = std::any_of(held.begin(), held.end(),
+                                  [&](const ModelLock& own) { return own.owner == wanted.owner && overlap(own, wanted); });
+  cut(held, wanted);  // also where a flock is refused, which gives up the one before
+  if (!unlocks(s) && !s.error) held.push_back(wanted);
   return true;
 }
 
@@ -287,7 +285,8 @@ int64_t Realiser::ready_at(const Symbol& s, Actor& a) {
   const Open& open = opens_.at(id);
   if (closes) return open.busy;
   const ModelNode& n = tree_.node(open.object);
-  return s.error == EAGAIN ? n.locked : n.unlocked;
+  if (!n.locks) return 0;
+  return s.error == EAGAIN ? n.locks->taken : n.locks->freed;
 }
 
 size_t Realiser::to_close(const Actor& a) const {

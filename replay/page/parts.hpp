@@ -28,8 +28,9 @@ using Rows = std::vector<ResultRow>;
 // Returns what a column of the results holds. The end of its name has the unit: "_ns", "_percent"; other numbers are counts.
 // The name of a file that has none is the number of its object. A time of 0 in the capture is not known, and so empty.
 Cell shown(const ResultRow& row, const std::string& name);
-// Headings, and the columns of the results below them, or beside them in a list. As text: "HEADING: COLUMN; HEADING: COLUMN".
+// Headings, and the columns of the results below them, or beside them in a list.
 using Columns = std::vector<std::pair<std::string, std::string>>;
+// Reads a text such as "HEADING: COLUMN; HEADING: COLUMN".
 Columns columns_of(std::string_view text);
 // Returns `form` with the headings and the rows of `columns`.
 HtmlPage::Table filled(HtmlPage::Table form, const Rows& rows, std::string_view columns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of models that keep what each process did: a run is what was learned, a part of it is its begin, and no file from a
-// stranger does harm.
+// Tests models that keep what each process did. A run is what was learned, and a part of it is its begin. No file from a stranger
+// does harm.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <zstd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of the files of a journal, as journal.hpp describes them. Only the writer and the reader of journals include this.
+// Layout of the files of a journal, as journal.hpp describes them, for the writer and the reader of journals.
 #pragma once
 
 #include <xxhash.h>
