@@ -26,7 +26,7 @@ struct ModelLock {
   bool exclusive = false, flock = false;
 };
 
-// Of a file that the run has locked.
+// The locks of a file that the run has locked.
 struct ModelLocks {
   std::vector<ModelLock> held;
   bool replaced = false;         // the request in hand took the place of a lock of the same owner

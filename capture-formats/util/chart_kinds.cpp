@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -126,55 +125,6 @@ Chart share_up_to(const std::string& title, const std::string& label, const std:
     }
   }
   return chart;
-}
-
-int HeatMap::bucket_of(int64_t ns) {
-  static const auto kLow = [] {  // the shortest time of each bucket
-    std::array<int64_t, kLastBucket + 1> low;
-    for (size_t i = 0; i < low.size(); ++i) low[i] = int64_t(std::ceil(std::pow(10.0L, (long double)(i) / kPerDecade) - 1e-9L));
-    return low;
-  }();
-  return int(std::upper_bound(kLow.begin(), kLow.end(), std::max<int64_t>(ns, 1)) - kLow.begin()) - 1;
-}
-
-void HeatMap::count(const Histogram& times, Counts& counts) {
-  // A bucket of the histogram is at most 1.6 % wide, so that its middle is nearly each of its values.
-  times.each_bucket([&](int64_t low, int64_t high, uint64_t n) { counts[size_t(bucket_of(low + (high - low) / 2))] += n; });
-}
-
-// Joins so many neighbouring columns to one, and puts cells in order of rows.
-static void widen(HeatMap& map, int times) {
-  std::map<std::pair<int, int>, uint64_t> counts;
-  for (const HeatMap::Cell& cell : map.cells) counts[{cell.bucket, cell.column / times}] += cell.count;
-  map.cells.clear();
-  for (const auto& [place, count] : counts) map.cells.push_back({place.second, place.first, count});
-  map.stretch *= times;
-}
-
-std::pair<HeatMap::Counts, uint64_t> HeatMap::row_sums() const {
-  Counts rows{};
-  for (const Cell& cell : cells) rows[size_t(cell.bucket)] += cell.count;
-  return {rows, std::max<uint64_t>(1, std::accumulate(rows.begin(), rows.end(), uint64_t(0)))};
-}
-
-void share_scales(std::vector<HeatMap>& maps, int columns) {
-  HeatMap all{.title = {}, .first = HeatMap::kLastBucket, .most_share = 0};
-  for (const HeatMap& map : maps)
-    for (const HeatMap::Cell& cell : map.cells) {
-      if (cell.bucket) all.first = std::min(all.first, cell.bucket);
-      all.last = std::max(all.last, cell.bucket);
-    }
-  all.first = std::min(all.first, all.last) / HeatMap::kPerDecade * HeatMap::kPerDecade;
-  all.last = all.last / HeatMap::kPerDecade * HeatMap::kPerDecade + HeatMap::kPerDecade - 1;
-  for (HeatMap& map : maps) {
-    for (HeatMap::Cell& cell : map.cells) cell.bucket = std::max(cell.bucket, all.first);  // 0 ns: in the lowest row
-    constexpr double kMostTimes = 1e9;  // of a stretch; damaged traces may last for centuries
-    widen(map, int(std::clamp(std::ceil(map.end / map.stretch / columns - 1e-9), 1.0, kMostTimes)));
-    for (const HeatMap::Cell& cell : map.cells) all.most = std::max(all.most, cell.count);
-    const auto [rows, sum] = map.row_sums();
-    all.most_share = std::max(all.most_share, double(*std::max_element(rows.begin(), rows.end())) / double(sum));
-  }
-  for (HeatMap& map : maps) map.first = all.first, map.last = all.last, map.most = all.most, map.most_share = all.most_share;
 }
 
 }  // namespace fsr

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "util/chart.hpp"
+#include "util/heat_map.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "measure/tally.hpp"
-#include "util/chart.hpp"
+#include "util/heat_map.hpp"
 
 namespace fsr {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/chart.hpp"
+#include "util/heat_map.hpp"
 
 #include <algorithm>
 #include <string>
