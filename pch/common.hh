@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Headers that most files include, compiled once: a build from nothing takes a third less. Files still include what they use;
 // tests/integration/project/source_checks.py reads this list and notices where one does not.
+#ifndef FSR_UNITY  // many files that are compiled as one take longer with it
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,3 +23,4 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+#endif

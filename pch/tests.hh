@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same for the unit tests.
 #include "../tests/unit/catch.hpp"
-#include "common.hh"
+#include "alone.hh"

@@ -9,7 +9,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait asks again
+constexpr int64_t kAskAgain = 200'000;  // ns until a thread that has to wait asks again
 // Starts of distribution=spike come this many ns after the beginning of a second. They count in the interval that begins there
 // even if its beginning is noticed late.
 constexpr int64_t kSpikeAfter = 50'000'000;
@@ -100,9 +100,9 @@ int64_t Pace::next(Workload& w) {
 
 Pace::StartSlot Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
-  if (yields(w, now)) return {now + kLookAgain, false, false};
+  if (yields(w, now)) return {now + kAskAgain, false, false};
   if (w.rate > 0 || options_.rate > 0 || !options_.steps.empty()) {
-    if (w.rate == 0 && workloads_.size() > 1 && is_ahead(w, now)) return {now + kLookAgain, false, false};
+    if (w.rate == 0 && workloads_.size() > 1 && is_ahead(w, now)) return {now + kAskAgain, false, false};
     std::lock_guard lock(w.mutex);
     int64_t due = next(w);
     if (w.rate == 0) {
@@ -118,7 +118,7 @@ Pace::StartSlot Pace::take(unsigned workload, int64_t now) {
     for (const auto& other : workloads_)
       if (other->share > 0 && !other->gone.load(std::memory_order_relaxed))
         slowest = std::min(slowest, (double(other->taken.load(std::memory_order_relaxed)) * kPartAhead + kAhead) / other->share);
-    if (double(w.taken.load(std::memory_order_relaxed)) / w.share > slowest) return {now + kLookAgain, false, false};
+    if (double(w.taken.load(std::memory_order_relaxed)) / w.share > slowest) return {now + kAskAgain, false, false};
   }
   w.taken.fetch_add(1, std::memory_order_relaxed);
   return {now, true, false};

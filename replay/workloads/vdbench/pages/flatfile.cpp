@@ -143,7 +143,7 @@ const Column kRatios[] = {
      [](const Place& p) { return p.record.run->content.dedup > 0 ? decimal(p.record.run->content.dedup) : kUnknown; }},
 };
 
-const Column kDepth = {"queue_depth", "Average i/o queue depth", per_second<queue_depth>};
+const Column kQueueDepth = {"queue_depth", "Average i/o queue depth", per_second<queue_depth>};
 
 const Column kProcessors[] = {
     {"cpu_used", "cpu% user+sys", [](const Place& p) { return decimal(p.line.cpu.busy()); }},
@@ -199,7 +199,7 @@ std::vector<Column> columns_of(bool files, Layout layout) {
   auto append = [&](const auto& columns) { all.insert(all.end(), std::begin(columns), std::end(columns)); };
   files ? append(columns_of_files(latest)) : append(kRaw);
   append(kRatios);
-  if (!files) all.push_back(kDepth);
+  if (!files) all.push_back(kQueueDepth);
   std::erase_if(all, [&](const Column& column) { return column.is_new && !latest; });
   if (files && latest)
     for (Column& column : all) column.name[0] = char(std::toupper(column.name[0]));
