@@ -169,7 +169,7 @@ TEST_CASE("model: memory of batches of large and small pieces is a small multipl
   OpBatch batch;
   Random random(1);
   size_t most = 0;
-  for (int use = 0; use < 3000; ++use) {
+  for (int use = 0; use < 400; ++use) {
     batch.clear();
     size_t needed = 0;
     for (int i = 0; i < 256; ++i) {
