@@ -224,10 +224,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     }
     p.who.client = p.copy;
     p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
-    const bool child = p.parent_serial && processes[p.parent] && processes[p.parent]->serial == p.parent_serial;
-    if (child) p.actor.near = processes[p.parent]->actor.near;
-    if (child && model.inherits) p.home->realiser.inherit(processes[p.parent]->actor, p.actor);
-    p.who.ppid = child ? processes[p.parent]->who.pid : 1;
+    if (!p.parent_serial) p.who.ppid = 1;
     p.who.start_ticks = uint64_t(std::max<int64_t>(0, time) / 10'000'000);
     p.who.command = c.command;
   }
@@ -290,12 +287,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     batch.ops.push_back(op);
   }
   if (ends) {
+    if (p.done) start_missing_children(number, time);
     if (const int64_t later = std::min(kLast, p.home->realiser.closes_at(p.actor)); later > time)
       return events.push({later, order++, number});
     Op close;
     close.start = time;
     close.thread = p.who.id;
-    if (p.done) start_missing_children(number, time);
     if (!p.home->realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);
