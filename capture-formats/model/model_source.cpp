@@ -251,6 +251,11 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   ends |= left <= double(p.actor.handles.size()) && left <= double(p.home->realiser.to_close(p.actor)) &&
           !(p.course && p.home->whole);
   if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
+  // A course has the release where the last process has closed the open instance. A context may come to it sooner.
+  if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
+    remember(p, p.planned);
+    return go_on(number, time);
+  }
   if (!ends)
     if (const int64_t later = std::min(kLast, may_do(p, p.planned)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
