@@ -67,6 +67,14 @@ SymbolId ModelSource::Impl::any_symbol(uint32_t phase) {
   return std::upper_bound(sums.begin(), sums.end(), at, [](uint64_t a, const auto& s) { return a < s.second; })->first;
 }
 
+// True: the process should open a file or directory first, which the planned step uses, or the process that it starts.
+bool ModelSource::Impl::lacks_open(const Process& p) const {
+  if (p.course || p.planned == kEndOfProcess || !p.actor.handles.empty()) return false;
+  const Symbol& s = model.symbols[p.planned - 1];
+  if (s.is_process_step() && (s.process_step() != ProcessStep::starts || !index.inherits_files(s.argument))) return false;
+  return (s.is_process_step() || s.uses_own_handle()) && index.opens(p.number, s.type == kDirectoryType);
+}
+
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   const uint64_t least = ends_of(model.classes[p.number], p.wanted).least;
   const Op blank = op;
@@ -110,16 +118,17 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
           p.urn->put_back(p.planned);
           return true;
         }
+  if (lacks_open(p))
+    for (SymbolId symbol : index.open_symbols(p.number, model.symbols[p.planned - 1].type == kDirectoryType))
+      if (attempt(symbol, true)) {
+        p.urn->put_back(p.planned);
+        return true;
+      }
   if (p.failed < kLost) return false;
   // The process has not opened or met what its steps are about, so a step that is possible begins another pattern.
   p.history.clear();
   for (int tries = 0; tries < kMostTries; ++tries)
     if (const SymbolId symbol = any_symbol(phase(p)); symbol != kEndOfProcess && attempt(symbol, true)) return true;
-  // A process that opens its files at its begin, and then uses them for long, has opens that are hardly ever drawn.
-  if (p.planned != kEndOfProcess && p.actor.handles.empty())
-    if (const Symbol& s = model.symbols[p.planned - 1]; s.handle > 0 && s.handle < 9)
-      for (SymbolId symbol : index.open_symbols(p.number, s.type == kDirectoryType))
-        if (attempt(symbol, true)) return true;
   return false;
 }
 
@@ -250,7 +259,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   const double left = p.course ? p.home->left : budget;
   ends |= left <= double(p.actor.handles.size()) && left <= double(p.home->realiser.to_close(p.actor)) &&
           !(p.course && p.home->whole);
-  if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
+  const bool process_step_planned = p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step();
+  if (!ends && process_step_planned && !lacks_open(p)) return process_step(number, time);
   // A course has the release where the last process has closed the open instance. A context may come to it sooner.
   if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
     remember(p, p.planned);
@@ -259,6 +269,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   if (!ends)
     if (const int64_t later = std::min(kLast, may_do(p, p.planned)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
+    if (process_step_planned) return process_step(number, time);
     if (may_wait(p, time)) {
       ++p.waited;
       if (p.home->realiser.locks_differ(model.symbols[p.planned - 1], p.actor)) return waits_for_lock.push_back(number);
