@@ -264,6 +264,8 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   // A course has the release where the last process has closed the open instance. A context may come to it sooner.
   if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
     remember(p, p.planned);
+    ++p.done;
+    --budget;
     return go_on(number, time);
   }
   if (!ends)
