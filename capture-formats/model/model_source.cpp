@@ -67,12 +67,12 @@ SymbolId ModelSource::Impl::any_symbol(uint32_t phase) {
   return std::upper_bound(sums.begin(), sums.end(), at, [](uint64_t a, const auto& s) { return a < s.second; })->first;
 }
 
-// True: the process should open a file or directory first, which the planned step uses, or the process that it starts.
+// True: the planned step, or the process that it starts, uses what this process has open, which is nothing yet.
 bool ModelSource::Impl::lacks_open(const Process& p) const {
   if (p.course || p.planned == kEndOfProcess || !p.actor.handles.empty()) return false;
   const Symbol& s = model.symbols[p.planned - 1];
-  if (s.is_process_step() && (s.process_step() != ProcessStep::starts || !index.inherits_files(s.argument))) return false;
-  return (s.is_process_step() || s.uses_own_handle()) && index.opens(p.number, s.type == kDirectoryType);
+  const bool uses = step_kind(s) == kStartsKind ? index.inherits_files(s.argument) : s.uses_own_handle();
+  return uses && index.opens(p.number, s.type == kDirectoryType);
 }
 
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
@@ -118,6 +118,7 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
           p.urn->put_back(p.planned);
           return true;
         }
+  // A process that opens its files at its begin, and then uses them for long, has opens that are hardly ever drawn.
   if (lacks_open(p))
     for (SymbolId symbol : index.open_symbols(p.number, model.symbols[p.planned - 1].type == kDirectoryType))
       if (attempt(symbol, true)) {
@@ -226,9 +227,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
+    const bool inherited = !p.actor.handles.empty();
     for (const bool directories : {false, true}) {
-      p.actor.own_open_before[directories] =
-          !(p.parent_serial && model.inherits ? index.any_opens(directories) : index.opens(p.number, directories));
+      p.actor.own_open_before[directories] = !(inherited ? index.any_opens(directories) : index.opens(p.number, directories));
       p.actor.all_open_before[directories] = !index.any_opens(directories);
     }
     p.who.client = p.copy;
@@ -259,9 +260,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   const double left = p.course ? p.home->left : budget;
   ends |= left <= double(p.actor.handles.size()) && left <= double(p.home->realiser.to_close(p.actor)) &&
           !(p.course && p.home->whole);
-  const bool process_step_planned = p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step();
-  if (!ends && process_step_planned && !lacks_open(p)) return process_step(number, time);
-  // A course has the release where the last process has closed the open instance. A context may come to it sooner.
+  const bool no_operation = p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step();
+  if (!ends && no_operation && !lacks_open(p)) return process_step(number, time);
+  // A course has a release where the last process has closed the open instance. A context may come to it sooner.
   if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
     remember(p, p.planned);
     ++p.done;
@@ -271,7 +272,7 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   if (!ends)
     if (const int64_t later = std::min(kLast, may_do(p, p.planned)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
-    if (process_step_planned) return process_step(number, time);
+    if (no_operation) return process_step(number, time);
     if (may_wait(p, time)) {
       ++p.waited;
       if (p.home->realiser.locks_differ(model.symbols[p.planned - 1], p.actor)) return waits_for_lock.push_back(number);
