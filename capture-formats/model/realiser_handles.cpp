@@ -21,7 +21,8 @@ constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of 
 
 // Locked ranges that a model does not keep. They begin beyond those that programs use, and do not touch, so that none are merged.
 constexpr uint64_t kRareRanges = uint64_t(1) << 40, kRareRangeStep = 2;  // bytes
-constexpr size_t kMostRareHeld = 256;  // of an owner in a file; a further lock takes the oldest range again, so that the list stays short
+constexpr size_t kMostRareHeld =
+    256;  // of an owner in a file; a further lock takes the oldest range again, so that the list stays short
 
 uint64_t end_of(const ModelLock& lock) { return lock.length ? lock.offset + lock.length : UINT64_MAX; }
 bool overlap(const ModelLock& a, const ModelLock& b) {
