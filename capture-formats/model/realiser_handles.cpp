@@ -21,8 +21,8 @@ constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of 
 
 // Locked ranges that a model does not keep. They begin beyond those that programs use, and do not touch, so that none are merged.
 constexpr uint64_t kRareRanges = uint64_t(1) << 40, kRareRangeStep = 2;  // bytes
-constexpr size_t kMostRareHeld =
-    256;  // of an owner in a file; a further lock takes the oldest range again, so that the list stays short
+constexpr size_t kMostRareHeld = 256;  // such locks of an owner in a file; a further one takes the oldest range again
+bool is_rare(const ModelLock& lock) { return lock.offset / kRareRanges == 1; }
 
 uint64_t end_of(const ModelLock& lock) { return lock.length ? lock.offset + lock.length : UINT64_MAX; }
 bool overlap(const ModelLock& a, const ModelLock& b) {
@@ -223,7 +223,7 @@ void Realiser::choose_range(const Symbol& s, ModelLock& lock, const ModelLocks* 
   const ModelLock* chosen = nullptr;
   for (const ModelLock& held : locks ? std::span(locks->held) : std::span<ModelLock>()) {
     if (held.flock) continue;
-    const bool rare = held.offset >= kRareRanges, own = held.owner == lock.owner;
+    const bool rare = is_rare(held), own = held.owner == lock.owner;
     if (rare) next = std::max(next, held.offset + kRareRangeStep);
     held_by_owner += rare && own;
     if (!chosen && (s.error ? !own && (held.exclusive || lock.exclusive) : rare && own)) chosen = &held;
