@@ -10,7 +10,8 @@ static Symbol without_bucket(Symbol s) {
   return s;
 }
 
-ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.classes.size()) {
+ModelIndex::ModelIndex(const LoadModel& model)
+    : model_(model), opens_(model.classes.size()), uses_open_files_(model.classes.size()) {
   std::map<std::pair<uint32_t, uint32_t>, double> starts;  // in one run, by class and class of the child
   for (const ModelContext& c : model.contexts) contexts_.emplace(context_key(c.phase, c.history), &c);
   each_symbol(model, [&](uint32_t number, SymbolId symbol, double n) {
@@ -18,6 +19,7 @@ ModelIndex::ModelIndex(const LoadModel& model) : model_(model), opens_(model.cla
     if (step_kind(s) == kStartsKind) starts[{number, s.argument}] += n;
     if (s.kind == OpKind::mkdir && s.parent.relation == Relation::name && !s.error)
       makers_[{number, s.parent.bucket}].insert(symbol);
+    if (s.uses_own_handle() && s.type != kDirectoryType) uses_open_files_[number] = true;
     if (opens_object(s.kind) && !s.error) opens_[number][s.kind == OpKind::opendir].insert(symbol);
   });
   for (const auto& [classes, n] : starts) {

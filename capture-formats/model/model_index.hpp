@@ -28,6 +28,8 @@ class ModelIndex {
   bool opens(uint32_t number, bool directories) const { return !opens_[number][directories].empty(); }
   // Returns the symbols that do so.
   const std::set<SymbolId>& open_symbols(uint32_t number, bool directories) const { return opens_[number][directories]; }
+  // True: a process of the class uses files that are open, and opens none.
+  bool inherits_files(uint32_t number) const { return uses_open_files_[number] && !opens(number, false); }
   // Returns the symbols by which a process of the class gives an often used name its object.
   const std::set<SymbolId>& makers(uint32_t number, uint16_t hot) const;
   // True: one of any class does.
@@ -42,6 +44,7 @@ class ModelIndex {
   std::map<uint32_t, std::vector<uint32_t>> children_;
   std::map<std::pair<uint32_t, uint16_t>, std::set<SymbolId>> makers_;  // by class and name
   std::vector<std::array<std::set<SymbolId>, 2>> opens_;                // by class: of files, of directories
+  std::vector<bool> uses_open_files_;                                   // by class: that the process has itself
 };
 
 }  // namespace fsr

@@ -95,11 +95,16 @@ void ModelSource::Impl::start_child(uint32_t process, uint32_t number, int64_t t
     const Quantiles& length = model.classes[number].length;
     child = add_process(copy, number, double(length.step(draw_of(length).next())));
   }
-  processes[child]->home = processes[process]->home;
-  processes[child]->begin = processes[process]->begin;
-  processes[child]->parent = process;
-  processes[child]->parent_serial = processes[process]->serial;
-  Children& its = processes[process]->children[number];
+  Process& parent = *processes[process];
+  Process& p = *processes[child];
+  p.home = parent.home;
+  p.begin = parent.begin;
+  p.parent = process;
+  p.parent_serial = parent.serial;
+  p.who.ppid = parent.who.pid;
+  p.actor.near = parent.actor.near;
+  if (model.inherits) p.home->realiser.inherit(parent.actor, p.actor);
+  Children& its = parent.children[number];
   ++its.running;
   ++its.started;
   if (model.classes[number].at_once == 1) its.ended = 0;  // one that it has not waited for: it will not do so later

@@ -164,6 +164,7 @@ struct ModelSource::Impl {
   void begin_home(Copy& copy);
   void begin_courses(uint32_t copy, int64_t offset);
   bool may_wait(Process& p, int64_t time);
+  bool lacks_open(const Process& p) const;
   void retry_locks(int64_t time);
   void start(uint32_t process, int64_t time);
   void finish(uint32_t process, int64_t time);

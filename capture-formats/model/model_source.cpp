@@ -67,6 +67,14 @@ SymbolId ModelSource::Impl::any_symbol(uint32_t phase) {
   return std::upper_bound(sums.begin(), sums.end(), at, [](uint64_t a, const auto& s) { return a < s.second; })->first;
 }
 
+// True: the planned step, or the process that it starts, uses what this process has open, which is nothing yet.
+bool ModelSource::Impl::lacks_open(const Process& p) const {
+  if (p.course || p.planned == kEndOfProcess || !p.actor.handles.empty()) return false;
+  const Symbol& s = model.symbols[p.planned - 1];
+  const bool uses = step_kind(s) == kStartsKind ? index.inherits_files(s.argument) : s.uses_own_handle();
+  return uses && index.opens(p.number, s.type == kDirectoryType);
+}
+
 bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
   const uint64_t least = ends_of(model.classes[p.number], p.wanted).least;
   const Op blank = op;
@@ -110,16 +118,18 @@ bool ModelSource::Impl::step(Process& p, Op& op, Arena& arena, bool* ends) {
           p.urn->put_back(p.planned);
           return true;
         }
+  // A process that opens its files at its begin, and then uses them for long, has opens that are hardly ever drawn.
+  if (lacks_open(p))
+    for (SymbolId symbol : index.open_symbols(p.number, model.symbols[p.planned - 1].type == kDirectoryType))
+      if (attempt(symbol, true)) {
+        p.urn->put_back(p.planned);
+        return true;
+      }
   if (p.failed < kLost) return false;
   // The process has not opened or met what its steps are about, so a step that is possible begins another pattern.
   p.history.clear();
   for (int tries = 0; tries < kMostTries; ++tries)
     if (const SymbolId symbol = any_symbol(phase(p)); symbol != kEndOfProcess && attempt(symbol, true)) return true;
-  // A process that opens its files at its begin, and then uses them for long, has opens that are hardly ever drawn.
-  if (p.planned != kEndOfProcess && p.actor.handles.empty())
-    if (const Symbol& s = model.symbols[p.planned - 1]; s.handle > 0 && s.handle < 9)
-      for (SymbolId symbol : index.open_symbols(p.number, s.type == kDirectoryType))
-        if (attempt(symbol, true)) return true;
   return false;
 }
 
@@ -217,17 +227,14 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
+    const bool inherited = !p.actor.handles.empty();
     for (const bool directories : {false, true}) {
-      p.actor.own_open_before[directories] =
-          !(p.parent_serial && model.inherits ? index.any_opens(directories) : index.opens(p.number, directories));
+      p.actor.own_open_before[directories] = !(inherited ? index.any_opens(directories) : index.opens(p.number, directories));
       p.actor.all_open_before[directories] = !index.any_opens(directories);
     }
     p.who.client = p.copy;
     p.who.tid = p.who.pid = int32_t(kFirstProcess + threads);
-    const bool child = p.parent_serial && processes[p.parent] && processes[p.parent]->serial == p.parent_serial;
-    if (child) p.actor.near = processes[p.parent]->actor.near;
-    if (child && model.inherits) p.home->realiser.inherit(processes[p.parent]->actor, p.actor);
-    p.who.ppid = child ? processes[p.parent]->who.pid : 1;
+    if (!p.parent_serial) p.who.ppid = 1;
     p.who.start_ticks = uint64_t(std::max<int64_t>(0, time) / 10'000'000);
     p.who.command = c.command;
   }
@@ -253,10 +260,19 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   const double left = p.course ? p.home->left : budget;
   ends |= left <= double(p.actor.handles.size()) && left <= double(p.home->realiser.to_close(p.actor)) &&
           !(p.course && p.home->whole);
-  if (!ends && p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step()) return process_step(number, time);
+  const bool no_operation = p.planned != kEndOfProcess && model.symbols[p.planned - 1].is_process_step();
+  if (!ends && no_operation && !lacks_open(p)) return process_step(number, time);
+  // A course has a release where the last process has closed the open instance. A context may come to it sooner.
+  if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
+    remember(p, p.planned);
+    ++p.done;
+    --budget;
+    return go_on(number, time);
+  }
   if (!ends)
     if (const int64_t later = std::min(kLast, may_do(p, p.planned)); later > time) return events.push({later, order++, number});
   if (!ends && !step(p, op, batch.arena, &ends)) {
+    if (no_operation) return process_step(number, time);
     if (may_wait(p, time)) {
       ++p.waited;
       if (p.home->realiser.locks_differ(model.symbols[p.planned - 1], p.actor)) return waits_for_lock.push_back(number);
@@ -290,12 +306,12 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     batch.ops.push_back(op);
   }
   if (ends) {
+    if (p.done) start_missing_children(number, time);
     if (const int64_t later = std::min(kLast, p.home->realiser.closes_at(p.actor)); later > time)
       return events.push({later, order++, number});
     Op close;
     close.start = time;
     close.thread = p.who.id;
-    if (p.done) start_missing_children(number, time);
     if (!p.home->realiser.close_one(p.actor, close)) return finish(number, time);
     close.who = who();
     close.duration = duration(close);

@@ -96,6 +96,7 @@ Realiser::Slot Realiser::slot(Reference parent, Actor& actor, ObjectId outside) 
   if (parent.relation != Relation::again) return {directory(parent, actor, outside), tree_.new_name()};
   const Slot absent{actor.absent_in, actor.absent};
   actor.absent_in = kNoObject;
+  if (absent.directory == kNoObject && any_size_) return {directory({Relation::recent, 0}, actor, outside), tree_.new_name()};
   if (absent.directory == kNoObject || !tree_.node(absent.directory).linked) return {};
   if (const Hot* hot = hot_name(absent.directory, absent.name); hot && hot->object != kNoObject) return {};
   return absent;

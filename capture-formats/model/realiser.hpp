@@ -67,6 +67,9 @@ class Realiser {
   // Returns when no operation in flight decides about the symbol's outcome any more. A release depends on those that use its open
   // instance, a lock on those that change locks. 0: now.
   int64_t ready_at(const Symbol& symbol, Actor& actor);
+  // Lets the actor do without the open instance that the symbol releases, if other actors have it as well. Only the last of them
+  // releases it. False: no other has it.
+  bool leave(const Symbol& symbol, Actor& actor);
   // Returns when no operation in flight uses the open instance that close_one() will close. The process ends: it lets go of those
   // that others have.
   int64_t closes_at(Actor& actor);
@@ -114,7 +117,9 @@ class Realiser {
   bool list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
   ModelLock lock_of(const Symbol& s, const Actor& a, HandleId handle) const;
+  void choose_range(const Symbol& s, ModelLock& lock, const ModelLocks* locks) const;
   bool serves(const Symbol& s, const Open& open) const;  // the symbol may use the open instance
+  bool shares(Actor& a, const Open& open) const;         // the actor has it, and others as well
 
   template <class Good>
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);

@@ -78,6 +78,7 @@ struct Symbol {
   auto operator<=>(const Symbol&) const = default;
   bool is_process_step() const { return kind == OpKind::null; }
   ProcessStep process_step() const { return ProcessStep(handle); }
+  bool uses_own_handle() const { return !is_process_step() && handle > 0 && handle < 9; }
   std::array<uint64_t, kFields> fields() const;
   // False: a field has no such value.
   static bool from_fields(const std::array<uint64_t, kFields>& fields, Symbol* symbol);
