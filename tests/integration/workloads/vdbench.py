@@ -434,6 +434,19 @@ rd=rd2,wd=h,iorate=500
         run("losetup", "-d", device)
 
 
+def full_output():
+    os.mkdir("full")
+    run("mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", "full")
+    try:
+        with open("full.vdb", "w", encoding="utf-8") as file:
+            file.write("sd=sd1,lun=some,size=1m\nwd=w,sd=sd1\nrd=r,wd=w,iorate=50,elapsed=2\n")
+        done = run(FSBENCH, "vdbench", "-f", "full.vdb", "-o", "full/out", timeout=60)
+    finally:
+        run("umount", "full")
+    case("pages that can't be written end with status 1 and a line", done.returncode == 1 and
+         re.search(r"full/out/\w+\.html: No space left on device", done.stderr), done.stdout + done.stderr)
+
+
 def once_and_limits():
     done, out = vdbench("""monitor=monitor
 fsd=fsd1,anchor=once,depth=1,width=2,files=50,size=8k
@@ -539,7 +552,7 @@ rd=rd2,format=clean
 # Each line in a process and a directory of its own, at the same time: most of a run is the wait for the end of its intervals.
 PARTS = (
     (structures, operations, formats, once_and_limits),
-    (raw_file, interrupted, bad_input, output_directories),
+    (raw_file, interrupted, bad_input, output_directories, full_output),
     (raw_device, ratios, concatenated),
 )
 

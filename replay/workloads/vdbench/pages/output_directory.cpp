@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,9 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr std::string_view kTitle = "<title>Vdbench ";  // as of the original's pages
+
+std::mutex unwritten_mutex;
+std::string unwritten;  // "FILE: why" of the first page that lacks text
 
 // True for a page of an earlier run, also of the original or empty, and false for other people's.
 bool is_page(const std::filesystem::path& file) {
@@ -33,10 +37,10 @@ bool is_page(const std::filesystem::path& file) {
 
 Page::Page(const std::string& directory, const std::string& name) {
   if (directory.empty()) return;
-  const std::string path = directory + "/" + name + ".html";
-  file_ = fopen(path.c_str(), "wxe");  // fails if a page of this name exists
+  path_ = directory + "/" + name + ".html";
+  file_ = fopen(path_.c_str(), "wxe");  // fails if a page of this name exists
   if (!file_)
-    throw std::runtime_error(path + ": " + strerror(errno) +
+    throw std::runtime_error(path_ + ": " + strerror(errno) +
                              (errno == EEXIST ? ", and is no page of vdbench; move it, or name another directory with -o" : ""));
   put(fmt::format("{}{}/{}.html</title><pre>\n", kTitle, html_text(std::filesystem::path(directory).filename()), name));
 }
@@ -47,8 +51,15 @@ Page::~Page() {
 
 void Page::put(const std::string& text) {
   if (!file_) return;
-  fwrite(text.data(), 1, text.size(), file_);
-  fflush(file_);
+  if (fwrite(text.data(), 1, text.size(), file_) == text.size() && fflush(file_) == 0) return;
+  const int error = errno;
+  const std::lock_guard lock(unwritten_mutex);
+  if (unwritten.empty()) unwritten = path_ + ": " + strerror(error);
+}
+
+void check_pages() {
+  const std::lock_guard lock(unwritten_mutex);
+  if (!unwritten.empty()) throw std::runtime_error(unwritten);
 }
 
 std::string page_name(const std::string& name) {

@@ -17,8 +17,12 @@ class Page {
   void put(const std::string& text);  // readers see the text at once
 
  private:
+  std::string path_;
   FILE* file_ = nullptr;
 };
+
+// Throws std::runtime_error "FILE: why" for the first page of this process that lacks text. Any thread.
+void check_pages();
 
 // Makes the directory if it is missing, and removes pages of an earlier run, empty ones, and curves.html, no others. "DIR+": uses
 // the first of DIR001 to DIR998 that does not exist. "DIR.tod": adds the time. Returns the name. Throws std::runtime_error.

@@ -167,6 +167,7 @@ void Reports::end(const RunRecord& record) {
 void Reports::finish_pages() {
   if (silent()) return;
   for_each_page([](RunPage& page) { page.finish(); });
+  check_pages();
 }
 
 void Reports::finish(const std::string& verdict) {
