@@ -10,7 +10,8 @@
 #include "targets/afp/dhx2.hpp"
 #include "targets/afp/ops.hpp"
 
-using namespace fsr;
+namespace fsr::afp_codec_test {
+
 using namespace fsr::afp;
 
 namespace {
@@ -159,3 +160,5 @@ TEST_CASE("the DHX2 login accepts a server's keys and refuses invalid ones") {
   one.back() = 1;
   CHECK(Dhx2("secret").answer(one).empty());
 }
+
+}  // namespace fsr::afp_codec_test

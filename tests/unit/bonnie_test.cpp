@@ -8,7 +8,8 @@
 #include "workloads/bonnie/file_names.hpp"
 #include "workloads/bonnie/layout.hpp"
 
-using namespace fsr;
+namespace fsr::bonnie_test {
+
 using namespace fsr::bonnie;
 
 TEST_CASE("bonnie's random numbers equal those of the C library") {
@@ -66,3 +67,5 @@ TEST_CASE("bonnie's CSV line has the fields of the original in their order") {
   CHECK(table(header).find("\ntesthost       256M 1536k  98 +++++ +++                               512.0   1\n") !=
         std::string::npos);
 }
+
+}  // namespace fsr::bonnie_test

@@ -10,7 +10,7 @@
 #include "util/distinct_count.hpp"
 #include "util/html_page.hpp"
 
-using namespace fsr;
+namespace fsr::chart_test {
 
 TEST_CASE("the number of different values is correct within two percent") {
   for (uint64_t n : {0, 1, 100, 10'000, 1'000'000}) {
@@ -244,3 +244,5 @@ TEST_CASE("a section without content has no heading, and no entry in the content
   CHECK(html.find("<li><a href=\"#b\">Second</a></li>") != html.npos);
   CHECK(html.find("Some.</p>\n</section>") != html.npos);
 }
+
+}  // namespace fsr::chart_test

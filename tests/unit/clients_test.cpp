@@ -18,7 +18,7 @@
 #include "targets/lock_homes.hpp"
 #include "targets/wire/tag_table.hpp"
 
-using namespace fsr;
+namespace fsr::clients_test {
 
 TEST_CASE("a watch finds the clients that have something to do") {
   ClientWatch watch(3);
@@ -235,3 +235,5 @@ TEST_CASE("a restart of the server is measured from its last reply before") {
   CHECK(restart.last == 700);
   CHECK(restart.old_rate == 44 * kStep);
 }
+
+}  // namespace fsr::clients_test

@@ -19,7 +19,7 @@
 #include "catch.hpp"
 #include "cluster/star_cluster.hpp"
 
-using namespace fsr;
+namespace fsr::cluster_test {
 
 namespace {
 
@@ -238,3 +238,5 @@ TEST_CASE("a rank that was stopped for longer than the timeout knows so when it 
   });
   CHECK(all.done == 3);
 }
+
+}  // namespace fsr::cluster_test

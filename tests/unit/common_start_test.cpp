@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::common_start_test {
+
 using namespace fsr::lantest;
 
 TEST_CASE("lantest's sessions start together, and do not wait for a session that has left", "[threads]") {
@@ -31,3 +33,5 @@ TEST_CASE("lantest's sessions start together, and do not wait for a session that
   CHECK(together);
   CHECK(here == kStarts / 2 * kSessions + kStarts / 2 * (kSessions - 1));
 }
+
+}  // namespace fsr::common_start_test

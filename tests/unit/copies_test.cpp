@@ -11,7 +11,7 @@
 #include "workloads/postmark/postmark_thread.hpp"
 #include "workloads/postmark/settings.hpp"
 
-using namespace fsr;
+namespace fsr::copies_test {
 
 TEST_CASE("PostMark's settings reach another process unchanged") {
   postmark::Settings settings;
@@ -88,3 +88,5 @@ TEST_CASE("the result of bonnie's copies has the work of all, and the time of th
   results[bonnie::kBlockWrite] = both;
   CHECK(bonnie::rate({settings, results, "", "", 3}, bonnie::kBlockWrite) == 3 * 8 * 1024 / 4);
 }
+
+}  // namespace fsr::copies_test

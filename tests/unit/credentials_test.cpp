@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::credentials_test {
 
 TEST_CASE("the user map changes the users in the file, and keeps all others") {
   CredentialMap map = CredentialMap::parse("# who\n1000 2000\n1001:5 2001:6\n1001 7:8 # the rest\n\n", "users");
@@ -59,3 +59,5 @@ TEST_CASE("a message on a bad line of a user map has the number of the line") {
                       "users:2: expected 'uid[:gid] newuid[:newgid]', by number or name");
   CHECK_THROWS_WITH(CredentialMap::from_file("/no/such"), "/no/such: can't be read");
 }
+
+}  // namespace fsr::credentials_test

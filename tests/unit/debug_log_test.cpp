@@ -12,7 +12,7 @@
 #include "util/check.hpp"
 #include "util/debug_log.hpp"
 
-using namespace fsr;
+namespace fsr::debug_log_test {
 
 namespace {
 
@@ -104,3 +104,5 @@ TEST_CASE("a failed check prints its source line, its condition and the last deb
   CHECK(output.text.find("slots < 3 (3 slots)") != std::string::npos);
   CHECK(output.text.find("The last debug lines:") != std::string::npos);
 }
+
+}  // namespace fsr::debug_log_test

@@ -15,7 +15,7 @@
 #include "model_traces.hpp"
 #include "plan/dependencies.hpp"
 
-using namespace fsr;
+namespace fsr::dependencies_model_test {
 
 namespace {
 
@@ -206,3 +206,5 @@ TEST_CASE("a model's traces replay with their outcomes: locks") {
   check_in_memory_too({"four threads", 4, true, false, kinds, {}, 0.05});
   check_in_memory_too({"locks of open file descriptions", 3, false, false, with(kinds, {K::release, K::release})});
 }
+
+}  // namespace fsr::dependencies_model_test

@@ -10,7 +10,7 @@
 #include "op_list.hpp"
 #include "plan/linearizer.hpp"
 
-using namespace fsr;
+namespace fsr::dependencies_test {
 
 namespace {
 
@@ -297,3 +297,5 @@ TEST_CASE("memory depends on the number of unfinished operations, not on the len
   }
   CHECK(dependencies.memory() == before);
 }
+
+}  // namespace fsr::dependencies_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "trace/header_text.hpp"
 
-using namespace fsr;
+namespace fsr::directory_identity_test {
 
 TEST_CASE("a directory is recognized by what it is, not by its name") {
   std::string top = "/tmp/identity-XXXXXX";
@@ -49,3 +49,5 @@ TEST_CASE("an inode that is used again is another directory") {
   now.self.born = 400;
   CHECK(directory_relation(now, old) == DirectoryRelation::apart);
 }
+
+}  // namespace fsr::directory_identity_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "trace/end_records.hpp"
 
-using namespace fsr;
+namespace fsr::end_records_test {
 
 TEST_CASE("end records are found whether they are in memory or read again") {
   std::map<size_t, std::vector<Op>> blocks;
@@ -40,3 +40,5 @@ TEST_CASE("end records are found whether they are in memory or read again") {
   ends.each_across(6, 1, [&](const Op& op) { across.push_back(op.seq); });
   CHECK(across == std::vector<uint64_t>{4, 5});
 }
+
+}  // namespace fsr::end_records_test

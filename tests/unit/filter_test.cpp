@@ -8,7 +8,8 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::filter_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -123,3 +124,5 @@ TEST_CASE("the filter refuses a rule that it can't parse") {
   for (const char* rule : {"", "uid", "uid=", "colour=red", "op=fly", "uid=no-such-user-here"})
     CHECK_THROWS_AS(f.only(rule), std::invalid_argument);
 }
+
+}  // namespace fsr::filter_test

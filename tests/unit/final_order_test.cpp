@@ -14,7 +14,7 @@
 #include "catch.hpp"
 #include "op_list.hpp"
 
-using namespace fsr;
+namespace fsr::final_order_test {
 
 TEST_CASE("pairs of changes are found whose order the final tree shows") {
   FinalOrder order;
@@ -162,3 +162,5 @@ TEST_CASE("memory of the pairs of changes stays limited if many ranges follow ea
   order.add(written(2, 10, FinalOrder::kExact * 4096 * 3 / 2, 1), 2);
   CHECK(order.pairs().size() == 1);
 }
+
+}  // namespace fsr::final_order_test

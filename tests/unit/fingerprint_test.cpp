@@ -15,7 +15,8 @@
 #include "trace/reader.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::fingerprint_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -199,3 +200,5 @@ TEST_CASE("a check of a read block tells the expected block from another one and
   got[4000] = 'y';
   CHECK(compare_block(one, got) == BlockMatch::unknown);
 }
+
+}  // namespace fsr::fingerprint_test

@@ -10,7 +10,7 @@
 #include "trace/live_state.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::golden_trace_test {
 
 TEST_CASE("the reader returns the golden trace of version 1 unchanged") {
   TraceReader reader(FSR_TEST_DATA "/golden-v1.zst");
@@ -83,3 +83,5 @@ TEST_CASE("the reader returns the golden trace with fingerprints unchanged") {
   CHECK(reads == 1);
   CHECK(reader.damage().empty());
 }
+
+}  // namespace fsr::golden_trace_test

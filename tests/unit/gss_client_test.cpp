@@ -21,7 +21,8 @@
 #include "targets/wire/url.hpp"
 #include "util/clock_ns.hpp"
 
-using namespace fsr;
+namespace fsr::rpc {
+
 using namespace fsr::rpc;
 
 namespace {
@@ -453,3 +454,5 @@ TEST_CASE("operations that wait for a context end when another operation finds t
   REQUIRE(std::count(ended.all.begin(), ended.all.end(), &waits) == 1);
   CHECK(waits.outcome.error == EKEYEXPIRED);
 }
+
+}  // namespace fsr::rpc

@@ -11,7 +11,7 @@
 #include "measure/cpu_use.hpp"
 #include "report/report.hpp"
 
-using namespace fsr;
+namespace fsr::heartbeat_test {
 
 namespace {
 
@@ -67,3 +67,5 @@ TEST_CASE("a run is not clean if the host of a virtual machine took processor ti
   report.result.stolen = 10 * kMs;
   CHECK(verdict(report).reasons.empty());
 }
+
+}  // namespace fsr::heartbeat_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::heat_test {
 
 namespace {
 
@@ -51,3 +51,5 @@ TEST_CASE("a long run has no more stretches than a short one, and loses no count
   });
   CHECK((service == added && response == added && recorded == added));
 }
+
+}  // namespace fsr::heat_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::histogram_test {
 
 TEST_CASE("quantiles are exact to the width of a bucket, and extremes are exact") {
   Histogram h;
@@ -106,3 +106,5 @@ TEST_CASE("a range that grows at both ends keeps its counts") {
   CHECK(seen == 4);
   CHECK(h.quantile(0.25) == 7);
 }
+
+}  // namespace fsr::histogram_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::id_map_test {
 
 TEST_CASE("an id map behaves as an ordinary map when it grows and shrinks") {
   IdMap<std::string> map;
@@ -65,3 +65,5 @@ TEST_CASE("several threads may use one id map") {
   CHECK(all_two);
   CHECK(map.size() == 20'000);
 }
+
+}  // namespace fsr::id_map_test

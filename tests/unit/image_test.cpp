@@ -20,7 +20,7 @@
 #include "trace/live_state.hpp"
 #include "util/object_set.hpp"
 
-using namespace fsr;
+namespace fsr::image_test {
 
 namespace {
 
@@ -440,3 +440,5 @@ TEST_CASE("each clone has its own tree") {
     CHECK(p.lookup(200 + n, "d", 300 + n).error == 0);
   }
 }
+
+}  // namespace fsr::image_test

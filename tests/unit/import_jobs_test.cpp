@@ -8,7 +8,7 @@
 
 #include "imported.hpp"
 
-using namespace fsr;
+namespace fsr::import_jobs_test {
 
 static std::string section(const std::string& file, const std::string& lines) {
   return "\n# DXT, file_id: 1, file_name: " + file + "\n# DXT, rank: 0, hostname: n\n# Module Rank ...\n" + lines;
@@ -154,3 +154,5 @@ TEST_CASE("what DFTracer does not log is counted") {
   CHECK(i.notes.total(ImportNotes::changed) == 2);
   CHECK(i.notes.total(ImportNotes::lost) == 4);
 }
+
+}  // namespace fsr::import_jobs_test

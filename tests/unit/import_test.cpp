@@ -15,7 +15,7 @@
 #include "import/strace_line.hpp"
 #include "imported.hpp"
 
-using namespace fsr;
+namespace fsr::import_test {
 
 TEST_CASE("the parser reads all parts of a line of strace") {
   strace::Line line;
@@ -351,3 +351,5 @@ TEST_CASE("a path follows known symbolic links, and never goes in circles") {
   CHECK(tree.find(tree.directory(), "none/x", true, false).early);
   CHECK_FALSE(tree.inside(tree.find(tree.directory(), "/else", true, true).parent));
 }
+
+}  // namespace fsr::import_test

@@ -15,7 +15,8 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::inode_table_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -171,3 +172,5 @@ TEST_CASE("the inode table keeps nothing of a file that never had a name") {
   t.inodes.forget(inode, 2);
   CHECK(t.inodes.id_of({99, 8, 1}) == named);
 }
+
+}  // namespace fsr::inode_table_test

@@ -8,7 +8,7 @@
 #include "cli/interval_gaps.hpp"
 #include "op.hpp"
 
-using namespace fsr;
+namespace fsr::interval_merger_test {
 
 namespace {
 
@@ -136,3 +136,5 @@ TEST_CASE("gaps of intervals are told with rank, host and time, and lost operati
                                  "operations of lost ranks that are in the intervals but not in the totals: 7"});
   CHECK(gaps.facts(hosts).size() == 1);
 }
+
+}  // namespace fsr::interval_merger_test

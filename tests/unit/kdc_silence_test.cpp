@@ -3,6 +3,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::kdc_silence_test {
+
 using fsr::rpc::KdcSilence;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE("a silent KDC does not matter to a user whose ticket is good") {
   CHECK_FALSE(silence.got_ticket(1, 101 * kSec));  // the same, by rounding
   CHECK(silence.got_ticket(1, 200 * kSec));
 }
+
+}  // namespace fsr::kdc_silence_test

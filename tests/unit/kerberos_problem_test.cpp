@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::kerberos_problem_test {
+
 using namespace fsr::rpc;
 
 TEST_CASE("problems of Kerberos are told in one line, with a remedy") {
@@ -44,3 +46,5 @@ TEST_CASE("a flavor that a server refuses is told with those that it takes") {
         "the export does not allow sec=krb5i, but sec=none, krb5p, sys; give sec=krb5p in the URL");
   CHECK(wrong_flavor(1, {6}) == "the export does not allow sec=sys, but sec=6; none of these is supported");
 }
+
+}  // namespace fsr::kerberos_problem_test

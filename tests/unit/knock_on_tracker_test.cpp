@@ -9,7 +9,7 @@
 #include "engine/verify.hpp"
 #include "op_list.hpp"
 
-using namespace fsr;
+namespace fsr::knock_on_tracker_test {
 
 TEST_CASE("operations on a file that was not created count as knock-on differences, and so do their consequences") {
   KnockOnTracker c;
@@ -225,3 +225,5 @@ TEST_CASE("consequences of what was left out are the same with differences as ca
     CHECK(c.after_differences() == 0);
   }
 }
+
+}  // namespace fsr::knock_on_tracker_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::known_tree_test {
 
 namespace {
 
@@ -83,3 +83,5 @@ TEST_CASE("a rename concerns operations on what it moves, and on what lies below
   }
   CHECK(tree.moved_since(before, missing));
 }
+
+}  // namespace fsr::known_tree_test

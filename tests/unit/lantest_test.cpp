@@ -12,7 +12,8 @@
 #include "workloads/lantest/layout.hpp"
 #include "workloads/lantest/server_calls.hpp"
 
-using namespace fsr;
+namespace fsr::lantest_test {
+
 using namespace fsr::lantest;
 
 namespace {
@@ -269,3 +270,5 @@ TEST_CASE("the sum of lantest's sessions lasts from the first start to the last 
   CHECK(text.find("\nSession 3:\n\nTest ") != std::string::npos);
   CHECK(text.find("\nAll 2 sessions together:\n\nTest ") != std::string::npos);
 }
+
+}  // namespace fsr::lantest_test

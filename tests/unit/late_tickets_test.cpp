@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::late_tickets_test {
+
 using fsr::rpc::LateTickets;
 using namespace std::chrono_literals;
 using Time = std::chrono::steady_clock::time_point;
@@ -113,3 +115,5 @@ TEST_CASE("who ends the attempts to get tickets waits for none", "[threads]") {
   CHECK(held.use_count() == 1);  // the thread has ended
   CHECK(kdc->users().size() == 1);
 }
+
+}  // namespace fsr::late_tickets_test

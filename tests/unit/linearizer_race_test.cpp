@@ -14,7 +14,7 @@
 #include "op_list.hpp"
 #include "plan/linearizer.hpp"
 
-using namespace fsr;
+namespace fsr::linearizer_race_test {
 
 namespace {
 
@@ -142,3 +142,5 @@ TEST_CASE("random races keep their outcomes") {
     CHECK(wrong <= e.races);
   }
 }
+
+}  // namespace fsr::linearizer_race_test

@@ -11,7 +11,7 @@
 #include "catch.hpp"
 #include "op_list.hpp"
 
-using namespace fsr;
+namespace fsr::linearizer_test {
 
 static std::vector<uint64_t> order(std::vector<Op> ops, int64_t from = 0, int64_t to = INT64_MAX) {
   OpList source(std::move(ops));
@@ -384,3 +384,5 @@ TEST_CASE("the order by start moves no operation") {
   CHECK(linearizer.next()->seq == 1);
   CHECK(linearizer.next() == nullptr);
 }
+
+}  // namespace fsr::linearizer_test

@@ -14,7 +14,7 @@
 #include "mix/procedures.hpp"
 #include "op_list.hpp"
 
-using namespace fsr;
+namespace fsr::linux_client_test {
 
 namespace {
 
@@ -330,3 +330,5 @@ TEST_CASE("the reader of mountstats returns the options and requests of a mount"
   CHECK_FALSE(parse_mountstats("", &stats));
   CHECK_FALSE(parse_mountstats("device x mounted on /y with fstype ext4\n", &stats));
 }
+
+}  // namespace fsr::linux_client_test

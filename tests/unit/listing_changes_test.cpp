@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::listing_changes_test {
 
 namespace {
 
@@ -45,3 +45,5 @@ TEST_CASE("a listing that begins again or is closed has no changes of before") {
   changes.note({.kind = OpKind::releasedir, .object = kDirectory, .handle = kOpen});
   CHECK(changes.note(list(2, 0)) == 0);
 }
+
+}  // namespace fsr::listing_changes_test

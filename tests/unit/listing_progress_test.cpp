@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::listing_progress_test {
 
 namespace {
 
@@ -64,3 +64,5 @@ TEST_CASE("the check accepts some repeated replies, because names that are creat
   while (progress.gets_on(uint64_t(replies), uint64_t(replies) + 1) && ++replies < 1000);
   CHECK(replies == 17);
 }
+
+}  // namespace fsr::listing_progress_test

@@ -18,7 +18,7 @@
 #include "targets/blocking_session.hpp"
 #include "targets/lost_reply.hpp"
 
-using namespace fsr;
+namespace fsr::live_image_test {
 
 namespace {
 
@@ -465,3 +465,5 @@ TEST_CASE("a directory that others have removed can be made again and used") {
   }
   std::filesystem::remove_all(top);
 }
+
+}  // namespace fsr::live_image_test

@@ -22,7 +22,7 @@
 #include "util/directory_identity.hpp"
 #include "util/unique_fd.hpp"
 
-using namespace fsr;
+namespace fsr::live_parts_test {
 
 namespace {
 
@@ -269,3 +269,5 @@ TEST_CASE("a target that may only be read can't express changes") {
   for (const OpKind kind : {OpKind::read, OpKind::lookup, OpKind::getattr, OpKind::readdir, OpKind::release})
     CHECK(target.fidelity(op_at({0, 1}, kind)) != Fidelity::impossible);
 }
+
+}  // namespace fsr::live_parts_test

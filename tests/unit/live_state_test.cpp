@@ -17,7 +17,8 @@
 #include "catch.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::live_state_test {
+
 using K = OpKind;
 
 // Applies operations and records what was discovered: "parent/name=object type size".
@@ -547,3 +548,5 @@ TEST_CASE("the live state forgets names that were unused for long, and keeps pat
   CHECK(w.found == std::vector<std::string>{"1/file 0=10 100000 100"});
   CHECK(w.state.object(10));
 }
+
+}  // namespace fsr::live_state_test

@@ -3,7 +3,8 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::lock_ranges_test {
+
 using namespace fsr::shim;
 
 TEST_CASE("a locked range conflicts with requests of other owners") {
@@ -56,3 +57,5 @@ TEST_CASE("a lock of length 0 reaches to the end") {
   lock.l_len = 1;
   CHECK(range_of(lock).last == 5);
 }
+
+}  // namespace fsr::lock_ranges_test

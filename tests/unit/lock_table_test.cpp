@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::lock_table_test {
 
 TEST_CASE("a lock that is refused elsewhere leaves the owner what it had") {
   LockTable table;
@@ -70,3 +70,5 @@ TEST_CASE("locks of many owners conflict as if each were compared with all other
   CHECK(granted > 1000);
   CHECK(conflicts > 1000);
 }
+
+}  // namespace fsr::lock_table_test

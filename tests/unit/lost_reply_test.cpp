@@ -18,7 +18,8 @@
 #include "targets/wire/address.hpp"
 #include "util/clock_ns.hpp"
 
-using namespace fsr;
+namespace fsr::lost_reply_test {
+
 using nfs::Proc;
 
 namespace {
@@ -322,3 +323,5 @@ TEST_CASE("a device is taken as made only if it has the operation's number") {
   CHECK(judge(op, {.type = S_IFCHR, .rdev = 5}, {}) == LostReply::done);
   CHECK(judge(op, {.type = S_IFCHR, .rdev = 6}, {}) == LostReply::unknown);
 }
+
+}  // namespace fsr::lost_reply_test

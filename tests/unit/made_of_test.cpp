@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::made_of_test {
 
 TEST_CASE("what response times are made of is counted by half decades") {
   for (size_t row = 0; row + 1 < MadeOf::kRows; ++row) {
@@ -25,3 +25,5 @@ TEST_CASE("what response times are made of is counted by half decades") {
   CHECK(row.waiting == 3500);
   CHECK(row.lateness == 500);
 }
+
+}  // namespace fsr::made_of_test

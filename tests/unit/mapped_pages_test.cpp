@@ -6,6 +6,8 @@
 #include "page_bases.hpp"
 #include "process_maps.hpp"
 
+namespace fsr::mapped_pages_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("a mapping exists until another takes its addresses") {
   maps.mapped(6, 0, 30 * kPage, nullptr);
   CHECK(maps.empty());
 }
+
+}  // namespace fsr::mapped_pages_test

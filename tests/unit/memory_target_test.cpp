@@ -21,7 +21,7 @@
 #include "op_list.hpp"
 #include "targets/blocking_session.hpp"
 
-using namespace fsr;
+namespace fsr::memory_target_test {
 
 namespace {
 
@@ -348,3 +348,5 @@ TEST_CASE("questions whether a file is a terminal are known by the numbers of th
   CHECK(!asks_for_terminal({.kind = OpKind::ioctl, .flags = uint32_t(TCSETS)}));
   CHECK(!asks_for_terminal({.kind = OpKind::read, .flags = uint32_t(TCGETS)}));
 }
+
+}  // namespace fsr::memory_target_test

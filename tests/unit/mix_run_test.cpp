@@ -16,7 +16,7 @@
 #include "util/clock_ns.hpp"
 #include "workloads/mix_plan.hpp"
 
-using namespace fsr;
+namespace fsr::mix_run_test {
 
 namespace {
 
@@ -190,3 +190,5 @@ TEST_CASE("Workers that were in calls of the target all the time are the limit, 
     CHECK(r.limit_text.find("all 1 workers were in calls of the target for 100 % of the time") != std::string::npos);
   }
 }
+
+}  // namespace fsr::mix_run_test

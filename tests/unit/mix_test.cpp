@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "mix/procedures.hpp"
 
-using namespace fsr;
+namespace fsr::mix_test {
 
 namespace {
 
@@ -255,3 +255,5 @@ TEST_CASE("a malformed mixfile is refused with file and line, in the words of th
   CHECK(error_of("no-such-mix").starts_with("no-such-mix: no such file, and no built-in mix (nhfsstone, "));
   CHECK(error_of(FSR_TEST_DATA).find("s a directory") != std::string::npos);
 }
+
+}  // namespace fsr::mix_test

@@ -12,7 +12,7 @@
 #include "mix/nfsstat_writer.hpp"
 #include "workloads/synthesizer.hpp"
 
-using namespace fsr;
+namespace fsr::mix_traits_test {
 
 namespace {
 
@@ -169,3 +169,5 @@ TEST_CASE("the calls of a mix keep its traits") {
       }
     }
 }
+
+}  // namespace fsr::mix_traits_test

@@ -17,7 +17,7 @@
 #include "util/random.hpp"
 #include "util/stop_signals.hpp"
 
-using namespace fsr;
+namespace fsr::model_bounds_test {
 
 namespace {
 
@@ -231,3 +231,5 @@ TEST_CASE("model: times stay in order when pauses are as long as can be", "[mode
   CHECK(made > 90);
   CHECK(in_order);
 }
+
+}  // namespace fsr::model_bounds_test

@@ -15,7 +15,7 @@
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
 
-using namespace fsr;
+namespace fsr::model_courses_test {
 
 namespace {
 
@@ -465,3 +465,5 @@ TEST_CASE("courses: what can't be done at first leaves the order of open instanc
     }
   CHECK(found == opened);
 }
+
+}  // namespace fsr::model_courses_test

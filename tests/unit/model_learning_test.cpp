@@ -20,7 +20,7 @@
 #include "trace/live_state.hpp"
 #include "util/random.hpp"
 
-using namespace fsr;
+namespace fsr::model_learning_test {
 
 namespace {
 
@@ -287,3 +287,5 @@ TEST_CASE("model: steps that can't be made are told by kind and error", "[model]
   section.counts.left_out = section.counts.operations / 100;
   CHECK(section.reasons().empty());
 }
+
+}  // namespace fsr::model_learning_test

@@ -18,7 +18,7 @@
 #include "plan/linearizer.hpp"
 #include "plan/lock_states.hpp"
 
-using namespace fsr;
+namespace fsr::model_locks_test {
 
 namespace {
 
@@ -327,3 +327,5 @@ TEST_CASE("model: a child goes on with a file that its parent opens late and clo
     CHECK(released_last(made));
   }
 }
+
+}  // namespace fsr::model_locks_test

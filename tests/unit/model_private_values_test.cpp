@@ -11,7 +11,7 @@
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
 
-using namespace fsr;
+namespace fsr::model_private_values_test {
 
 namespace {
 
@@ -152,3 +152,5 @@ TEST_CASE("model: one pause or two alone are not in the file, and its length is 
   CHECK(model.gaps.empty());
   CHECK(model.span == 4000);
 }
+
+}  // namespace fsr::model_private_values_test

@@ -6,7 +6,7 @@
 #include "model/model_source.hpp"
 #include "model/stalls.hpp"
 
-using namespace fsr;
+namespace fsr::model_stalls_test {
 
 namespace {
 
@@ -66,3 +66,5 @@ TEST_CASE("model: a name whose creation a part lacks exists from the start", "[m
   CHECK(source.counts().operations >= 98);
   CHECK(source.counts().left_out == 0);
 }
+
+}  // namespace fsr::model_stalls_test

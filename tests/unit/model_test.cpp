@@ -19,7 +19,7 @@
 #include "trace/reader.hpp"
 #include "trace/spool.hpp"
 
-using namespace fsr;
+namespace fsr::model_test {
 
 namespace {
 
@@ -492,3 +492,5 @@ TEST_CASE("model: a process that is longer in some runs is one process", "[model
   REQUIRE(model.classes.size() == 1);
   CHECK(model.classes[0].processes == 1);
 }
+
+}  // namespace fsr::model_test

@@ -13,7 +13,7 @@
 #include "model/model_source.hpp"
 #include "model/model_tree.hpp"
 
-using namespace fsr;
+namespace fsr::model_working_set_test {
 
 namespace {
 
@@ -170,3 +170,5 @@ TEST_CASE("model: a file with two names loses the first", "[model]") {
   CHECK(!tree.node(file).linked);
   CHECK(tree.is_empty(kRootObject));
 }
+
+}  // namespace fsr::model_working_set_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "util/mountinfo.hpp"
 
-using namespace fsr;
+namespace fsr::mount_requests_test {
 
 static const std::string kMountstats =
     "device proc mounted on /proc with fstype proc\n"
@@ -59,3 +59,5 @@ TEST_CASE("a directory on a mount has a URL with server and path") {
   CHECK(mount_url(mounts[1], "/mnt/four/x") == "nfs://[fe80::1]/x?version=4.1");
   CHECK(mount_url(mounts[2], "/tmp").empty());
 }
+
+}  // namespace fsr::mount_requests_test

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "plan/accesses.hpp"
 
-using namespace fsr;
+namespace fsr::name_hash_test {
 
 TEST_CASE("short names in neighbouring directories have hashes of their own") {
   std::unordered_set<uint64_t> hashes;
@@ -29,3 +29,5 @@ TEST_CASE("locked ranges of neighbouring files have keys of their own") {
         keys.insert(LockAccess{.object = object, .start = start, .end = length == 20 ? UINT64_MAX : start + length - 1}.key());
   CHECK(keys.size() == count);
 }
+
+}  // namespace fsr::name_hash_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "trace/paths.hpp"
 
-using namespace fsr;
+namespace fsr::name_history_test {
 
 namespace {
 
@@ -73,3 +73,5 @@ TEST_CASE("a history of too many names forgets them") {
     CHECK(history.operations() == (seq < 2 ? seq + 1 : 0));
   }
 }
+
+}  // namespace fsr::name_history_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::nearest_test {
 
 TEST_CASE("the search finds a mistyped word, but no unrelated one") {
   const std::vector<std::string> words{"--scale", "--streams", "--seed", "--results"};
@@ -14,3 +14,5 @@ TEST_CASE("the search finds a mistyped word, but no unrelated one") {
   CHECK(nearest_word("--frobnicate", words) == "");
   CHECK(nearest_word("", words) == "");
 }
+
+}  // namespace fsr::nearest_test

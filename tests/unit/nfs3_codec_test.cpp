@@ -11,7 +11,8 @@
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nlm4.hpp"
 
-using namespace fsr;
+namespace fsr::nfs3_codec_test {
+
 using namespace fsr::nfs;
 
 namespace {
@@ -333,3 +334,5 @@ TEST_CASE("the client finds the bytes of a lock that were released while it was 
   locks.answered(5, owner);
   CHECK(locks.released(lock, 10) == LockTable::Span{10, 99});
 }
+
+}  // namespace fsr::nfs3_codec_test

@@ -9,7 +9,8 @@
 #include "catch.hpp"
 #include "targets/nfs4/compound.hpp"
 
-using namespace fsr;
+namespace fsr::nfs4_codec_test {
+
 using namespace fsr::nfs4;
 
 namespace {
@@ -404,3 +405,5 @@ TEST_CASE("each status has its number, name and errno") {
   CHECK(status_errno(12345) == EIO);
   CHECK(status_name(10002) == "NFS4ERR 10002");
 }
+
+}  // namespace fsr::nfs4_codec_test

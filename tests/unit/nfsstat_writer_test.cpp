@@ -10,7 +10,7 @@
 #include "mix/op_procedures.hpp"
 #include "mix/procedures.hpp"
 
-using namespace fsr;
+namespace fsr::nfsstat_writer_test {
 
 namespace {
 
@@ -107,3 +107,5 @@ TEST_CASE("the reader reads an empty mixfile and one with huge counts") {
   counts[unsigned(OpKind::read)] = 90'000'000'000'000'000;
   CHECK(nfsstat_text(counts).find("90000000000000000 100%") != std::string::npos);
 }
+
+}  // namespace fsr::nfsstat_writer_test

@@ -10,7 +10,8 @@
 #include "workloads/nfstest/stage_report.hpp"
 #include "workloads/stdio.hpp"
 
-using namespace fsr;
+namespace fsr::nfstest_test {
+
 using namespace fsr::nfstest;
 
 namespace {
@@ -145,3 +146,5 @@ TEST_CASE("the model of stdio issues the transfers of the C library") {
   next = in.read(wanted);
   CHECK((!next.looks && next.length == 4096 && wanted == 4004));
 }
+
+}  // namespace fsr::nfstest_test

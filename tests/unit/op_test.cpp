@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "op_source.hpp"
 
-using namespace fsr;
+namespace fsr::op_test {
 
 TEST_CASE("the name of each kind leads back to the kind") {
   for (unsigned i = 0; i < kOpKinds; ++i) {
@@ -46,3 +46,5 @@ TEST_CASE("a copied operation owns everything it points to") {
   CHECK(copy.entries[0].ino == 7);
   CHECK(copy.who->command == "cc1");
 }
+
+}  // namespace fsr::op_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::open_flags_test {
 
 TEST_CASE("an arm64's flags of an open are those of x86-64 in a trace") {
   constexpr OpenFlagPlaces kArm64{0200000, 0400000, 0040000, 0100000}, kPowerPc{0400000, 0200000, 0040000, 0100000};
@@ -24,3 +24,5 @@ TEST_CASE("this machine's flags of an open are told apart in a trace") {
   CHECK(local_open_flags(020200000) == uint32_t(O_TMPFILE));
   CHECK(trace_open_flags(local_open_flags(0100000)) == 0100000);
 }
+
+}  // namespace fsr::open_flags_test

@@ -9,7 +9,8 @@
 #include "targets/ninep/ops.hpp"
 #include "targets/ninep/p9.hpp"
 
-using namespace fsr;
+namespace fsr::p9_codec_test {
+
 using namespace fsr::ninep;
 
 namespace {
@@ -142,3 +143,5 @@ TEST_CASE("a 9P name is UTF-8 in 9P2000, and bytes in the dialects of Unix") {
   CHECK(fidelity(Dialect::u) == Fidelity::exact);
   CHECK(fidelity(Dialect::plain) == Fidelity::impossible);
 }
+
+}  // namespace fsr::p9_codec_test

@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::page_bases_test {
+
 using fsr::shim::PageBases;
 
 namespace {
@@ -48,3 +50,5 @@ TEST_CASE("what is written to a page that the kernel has cached was not stored t
   CHECK(bases.stored(1, 2 * kPage, next.data(), kPage).size() == 1);
   CHECK(bases.missing() == 1);
 }
+
+}  // namespace fsr::page_bases_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "targets/file/tree.hpp"
 
-using namespace fsr;
+namespace fsr::page_size_test {
 
 static bool at_page(const char* memory) { return reinterpret_cast<uintptr_t>(memory) % page_size() == 0; }
 
@@ -22,3 +22,5 @@ TEST_CASE("memory for O_DIRECT begins at a page") {
     CHECK(at_page(reply.need(bytes)));
   }
 }
+
+}  // namespace fsr::page_size_test

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "util/histogram.hpp"
 
-using namespace fsr;
+namespace fsr::paired_test {
 
 // Returns rounds with these ratios of the second rate to the first. The speed of a whole round must not matter.
 static std::vector<RatePair> rounds_of(std::initializer_list<double> ratios) {
@@ -164,3 +164,5 @@ TEST_CASE("The median of an even number of values is the mean of the middle two"
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 2, 3}) == 2.5);
 }
+
+}  // namespace fsr::paired_test

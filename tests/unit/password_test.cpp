@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::password_test {
 
 namespace {
 
@@ -75,3 +75,5 @@ TEST_CASE("the end of input at the password prompt is an error, not an empty pas
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 2);
 }
+
+}  // namespace fsr::password_test

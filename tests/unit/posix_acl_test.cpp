@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::posix_acl_test {
 
 static std::string acl(std::initializer_list<std::pair<int, int>> entries, char version = 2) {
   std::string text{version, 0, 0, 0};
@@ -29,3 +29,5 @@ TEST_CASE("an access list that only repeats permission bits is a mode") {
     CHECK_FALSE(mode_of_minimal_acl(op));
   }
 }
+
+}  // namespace fsr::posix_acl_test

@@ -10,7 +10,8 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::proc_read_test {
+
 using namespace fsr::shim;
 
 TEST_CASE("the reader returns the ids and names of a thread from its status") {
@@ -80,3 +81,5 @@ TEST_CASE("the reader returns other facts from /proc") {
   CHECK(std::is_sorted(ids.begin(), ids.end()));
   CHECK(std::binary_search(ids.begin(), ids.end(), getpid()));
 }
+
+}  // namespace fsr::proc_read_test

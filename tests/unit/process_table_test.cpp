@@ -11,7 +11,8 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::process_table_test {
+
 using namespace fsr::shim;
 
 TEST_CASE("a thread keeps its id when its name changes, and gets the new name soon") {
@@ -141,3 +142,5 @@ TEST_CASE("a thread has its last name, and former names take no memory") {
   CHECK(mallinfo2().uordblks < used + kMany);
   prctl(PR_SET_NAME, before);
 }
+
+}  // namespace fsr::process_table_test

@@ -10,7 +10,8 @@
 #include "catch.hpp"
 #include "util/cgroup.hpp"
 
-using namespace fsr;
+namespace fsr::processors_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -68,3 +69,5 @@ TEST_CASE("processors beyond the affinity mask are not counted") {
   CHECK(usable_processors() == 1);
   sched_setaffinity(0, sizeof before, &before);
 }
+
+}  // namespace fsr::processors_test

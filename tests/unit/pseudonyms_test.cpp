@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "trace/header_text.hpp"
 
-using namespace fsr;
+namespace fsr::pseudonyms_test {
 
 namespace {
 const std::string kKey(32, 'k');
@@ -251,3 +251,5 @@ TEST_CASE("an anonymized trace contains none of its original strings") {
   state.apply(locks);
   to.map(state).each_lock([&](const LiveLock& l) { CHECK(l.owner == renamed.owner); });
 }
+
+}  // namespace fsr::pseudonyms_test

@@ -8,7 +8,8 @@
 #include "targets/raw/raw_ops.hpp"
 #include "targets/raw/write_ranges.hpp"
 
-using namespace fsr;
+namespace fsr::raw_layout_test {
+
 using raw::Layout;
 using raw::WriteRanges;
 
@@ -96,3 +97,5 @@ TEST_CASE("a device can perform transfers and syncs, and no other operations") {
   CHECK(raw::fidelity(read, 512) == Fidelity::impossible);
   CHECK(raw::fidelity({.kind = OpKind::unlink}, 512) == Fidelity::impossible);
 }
+
+}  // namespace fsr::raw_layout_test

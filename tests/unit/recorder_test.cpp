@@ -11,7 +11,8 @@
 #include "recorder_helpers.hpp"
 #include "util/clock_ns.hpp"
 
-using namespace fsr;
+namespace fsr::recorder_test {
+
 using namespace fsr::shim;
 
 TEST_CASE("the merger returns operations of several rings in the order of their starts") {
@@ -373,3 +374,5 @@ TEST_CASE("recording ends cleanly with the sink's reason if the sink requests th
   CHECK(sink.reason == "disk nearly full");
   CHECK(sink.clean);
 }
+
+}  // namespace fsr::recorder_test

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "trace/reader.hpp"
 
-using namespace fsr;
+namespace fsr::recording_test {
 
 namespace {
 
@@ -89,3 +89,5 @@ TEST_CASE("an operation that never ends delays no other operation, and takes no 
   REQUIRE(reader.closing());
   CHECK_FALSE(reader.closing()->clean);
 }
+
+}  // namespace fsr::recording_test

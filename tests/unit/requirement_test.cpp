@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "report/report.hpp"
 
-using namespace fsr;
+namespace fsr::requirement_test {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("a missed requirement has an exit status of its own, and impossible op
   CHECK(worse_status(0, 4) == 4);
   CHECK(worse_status(3, 1) == 3);
 }
+
+}  // namespace fsr::requirement_test

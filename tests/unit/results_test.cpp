@@ -12,7 +12,7 @@
 #include "report/report.hpp"
 #include "sql/results_reader.hpp"
 
-using namespace fsr;
+namespace fsr::results_test {
 
 // A fact without a column in the tables would make every run lose its results.
 TEST_CASE("every figure of a report has a column in the results database") {
@@ -128,3 +128,5 @@ TEST_CASE("numbers of a damaged row are the nearest ones that there are") {
   CHECK(row.is_text("words"));
   CHECK(!row.is_text("none"));
 }
+
+}  // namespace fsr::results_test

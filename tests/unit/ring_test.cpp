@@ -8,7 +8,8 @@
 #include "catch.hpp"
 #include "recorder_helpers.hpp"
 
-using namespace fsr;
+namespace fsr::ring_test {
+
 using namespace fsr::shim;
 
 TEST_CASE("a record contains all data of its operation") {
@@ -190,3 +191,5 @@ TEST_CASE("two threads never have the same chunk", "[threads]") {
   CHECK(clashes == 0);
   CHECK(pool.free_bytes() == pool.capacity());
 }
+
+}  // namespace fsr::ring_test

@@ -7,7 +7,7 @@
 #include "engine/figures.hpp"
 #include "trace/bytes.hpp"
 
-using namespace fsr;
+namespace fsr::run_merge_test {
 
 namespace {
 
@@ -99,3 +99,5 @@ TEST_CASE("no two figures of a run have one name") {
   CHECK(names.size() > 40);
   CHECK(names.contains("blocks_compared"));
 }
+
+}  // namespace fsr::run_merge_test

@@ -11,7 +11,7 @@
 #include "plan/clones.hpp"
 #include "slow_target.hpp"
 
-using namespace fsr;
+namespace fsr::run_test {
 
 namespace {
 
@@ -595,3 +595,5 @@ TEST_CASE("a delay by a full target does not count as lateness of the replayer")
   b.run(every_100us(2000));
   CHECK(b.result.limit == Limit::target);
 }
+
+}  // namespace fsr::run_test

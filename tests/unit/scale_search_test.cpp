@@ -13,7 +13,7 @@
 #include "op_list.hpp"
 #include "slow_target.hpp"
 
-using namespace fsr;
+namespace fsr::scale_search_test {
 
 static std::optional<ScaleSearch::Attempt> attempt(double strain, bool kept_up = false) {
   return ScaleSearch::Attempt{strain, kept_up};
@@ -172,3 +172,5 @@ TEST_CASE("the search finds the limit of a target of known speed") {
   CHECK(answer->holds <= 4.1);
   CHECK(answer->breaks >= 3.9);
 }
+
+}  // namespace fsr::scale_search_test

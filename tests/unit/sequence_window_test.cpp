@@ -3,6 +3,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::sequence_window_test {
+
 using fsr::rpc::SequenceWindow;
 
 TEST_CASE("a window has room until its oldest number is unanswered for a window's length") {
@@ -33,3 +35,5 @@ TEST_CASE("a number that is taken without room gives up the oldest") {
   window.answered(4);
   CHECK(window.has_room());
 }
+
+}  // namespace fsr::sequence_window_test

@@ -28,7 +28,7 @@
 #include "workloads/share_dealer.hpp"
 #include "workloads/synthesizer.hpp"
 
-using namespace fsr;
+namespace fsr::shared_directories_test {
 
 namespace {
 
@@ -380,3 +380,5 @@ TEST_CASE("The check of what an earlier run left shows signs of life, and can be
           .error == 0);
   CHECK_THROWS_WITH(check(next + 30'000), contains_text("/mine"));
 }
+
+}  // namespace fsr::shared_directories_test

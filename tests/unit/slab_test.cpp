@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::slab_test {
 
 namespace {
 
@@ -59,3 +59,5 @@ TEST_CASE("an erased entry keeps no memory") {
   for (uint64_t key = 1; key <= 1000; ++key) slab.erase(key, *find(slab, key));
   CHECK(mallinfo2().uordblks < before + 500'000);
 }
+
+}  // namespace fsr::slab_test

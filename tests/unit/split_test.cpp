@@ -29,7 +29,7 @@
 #include "trace/live_state.hpp"
 #include "trace/paths.hpp"
 
-using namespace fsr;
+namespace fsr::split_test {
 
 namespace {
 
@@ -486,3 +486,5 @@ TEST_CASE("a split trace on a shared directory has every recorded outcome") {
   CHECK(left == std::set<std::string>{".fsreplay", "d", "d/f", "old"});
   CHECK(std::filesystem::file_size(directory.path() + "/d/f") == 5000);
 }
+
+}  // namespace fsr::split_test

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace fsr::start_order_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("items that come while others are taken keep the order of what is left
   for (; !order.empty(); order.pop()) got.push_back(order.first().number);
   CHECK(got == std::vector<uint64_t>{3, 2, 1, 4});
 }
+
+}  // namespace fsr::start_order_test

@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::stream_reader_test {
 
 constexpr int64_t kPatient = 60'000'000'000, kMs = 1'000'000;  // ns
 
@@ -233,3 +233,5 @@ TEST_CASE("a stream tells as damage what follows the closing statement") {
     writer.join();
   }
 }
+
+}  // namespace fsr::stream_reader_test

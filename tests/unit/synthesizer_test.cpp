@@ -22,7 +22,7 @@
 #include "workloads/steering.hpp"
 #include "workloads/wire_rows.hpp"
 
-using namespace fsr;
+namespace fsr::synthesizer_test {
 
 namespace {
 
@@ -370,3 +370,5 @@ TEST_CASE("a load may remove only names that loads give") {
   for (const char* others : {"", "12", "a01", "001abcdefghijklm", "testdir0", "data.txt", "abcdefghijklmn"})
     CHECK(!is_working_name(others));
 }
+
+}  // namespace fsr::synthesizer_test

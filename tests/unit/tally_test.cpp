@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::tally_test {
 
 TEST_CASE("A failed operation has neither bytes nor times") {
   Tally tally;
@@ -38,3 +38,5 @@ TEST_CASE("Counts of other processes merge with those of this one, and damaged o
   CHECK_THROWS_AS(Tally::load(saved + "x"), std::runtime_error);
   CHECK(Tally::load(Tally().save()).rows() == 0);
 }
+
+}  // namespace fsr::tally_test

@@ -29,7 +29,7 @@
 #include "threads/barrier.hpp"
 #include "threads/sim_context.hpp"
 
-using namespace fsr;
+namespace fsr::thread_runner_test {
 
 namespace {
 
@@ -592,3 +592,5 @@ TEST_CASE("A run that is stopped ends, and a second stop does not wait", "[threa
     CHECK(measured.abandoned == (stubborn ? 2 : 0));
   }
 }
+
+}  // namespace fsr::thread_runner_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::time_series_test {
 
 namespace {
 
@@ -76,3 +76,5 @@ TEST_CASE("a series without kinds") {
   CHECK(series.rows().back().all.operations >= 2);
   CHECK(series.latest().kinds.size() == 1);
 }
+
+}  // namespace fsr::time_series_test

@@ -8,7 +8,8 @@
 #include "import/nfs/records.hpp"
 #include "import/nfs/tls_records.hpp"
 
-using namespace fsr;
+namespace fsr::tls_records_test {
+
 using namespace fsr::capture;
 
 namespace {
@@ -71,3 +72,5 @@ TEST_CASE("an import takes no part of a TLS connection for other traffic") {
   records.finish();
   CHECK(sink.notes == std::vector<std::string>{"2 TLS records"});
 }
+
+}  // namespace fsr::tls_records_test

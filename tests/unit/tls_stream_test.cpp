@@ -28,7 +28,8 @@
 #include "targets/rpc/tls.hpp"
 #include "targets/wire/channel.hpp"
 
-using namespace fsr;
+namespace fsr::tls_stream_test {
+
 using namespace fsr::rpc;
 using Progress = wire::SecureStream::Progress;
 
@@ -356,3 +357,5 @@ TEST_CASE("the set-up of TLS may take as long as a request, and no longer") {
   ended = true;
   talker.join();
 }
+
+}  // namespace fsr::tls_stream_test

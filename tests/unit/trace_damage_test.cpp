@@ -13,7 +13,7 @@
 #include "trace/op_limits.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::trace_damage_test {
 
 namespace {
 
@@ -308,3 +308,5 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
   CHECK(reader.damage().size() == (closed ? 0 : 1));  // only the closing statement is missing
   unlink(path);
 }
+
+}  // namespace fsr::trace_damage_test

@@ -11,7 +11,7 @@
 #include "trace/series.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::trace_series_test {
 
 namespace {
 
@@ -203,3 +203,5 @@ TEST_CASE("a piece begins with the files that were used last, as many as the wri
   CHECK(known_in_second_piece(size_t(256) << 20) == names.size() + 1);
   CHECK(known_in_second_piece(200'000) < 2'000);
 }
+
+}  // namespace fsr::trace_series_test

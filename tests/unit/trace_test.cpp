@@ -8,7 +8,7 @@
 #include "trace/frame.hpp"
 #include "trace_samples.hpp"
 
-using namespace fsr;
+namespace fsr::trace_test {
 
 static std::string written(const OpBatch& b, uint32_t unit, const WriterOptions& options = {}) {
   int fd = memory_file();
@@ -218,3 +218,5 @@ TEST_CASE("the reader joins more long operations than it keeps in memory") {
   CHECK(wrong == 0);
   CHECK(reader.damage().empty());
 }
+
+}  // namespace fsr::trace_test

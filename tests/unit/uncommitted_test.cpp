@@ -9,7 +9,8 @@
 #include "base/payload.hpp"
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::uncommitted_test {
+
 using namespace fsr::nfs;
 
 namespace {
@@ -225,3 +226,5 @@ TEST_CASE("data to write again is kept, or generated for the recorded offset") {
   // An append, recorded at offset 30, that went to 1000.
   CHECK(generated(7, uint64_t(30) - 1000).data(1010, 50) == Payload::shared().get(7, 40, 50, scratch));
 }
+
+}  // namespace fsr::uncommitted_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::unicode_test {
 
 TEST_CASE("the check distinguishes UTF-8 from other bytes") {
   CHECK(is_utf8("plain"));
@@ -38,3 +38,5 @@ TEST_CASE("the converter decomposes names as a Mac does, and composes them again
   CHECK(composed("\u2260\u212b") == "\u2260\u212b");
   CHECK(composed("\U0001d157\U0001d165") == "\U0001d157\U0001d165");  // never composed: UAX #15, composition exclusions
 }
+
+}  // namespace fsr::unicode_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::units_test {
 
 TEST_CASE("the units of sizes are powers of 1024") {
   CHECK(parse_size("512") == 512);
@@ -88,3 +88,5 @@ TEST_CASE("JSON text is valid UTF-8, and different bytes stay different") {
   CHECK(json_text("\xef\x9f\xbf") != json_text("\xff"));
   CHECK(json_text("\xef\x9f\xbf") == json_text("\xef") + json_text("\x9f") + json_text("\xbf"));
 }
+
+}  // namespace fsr::units_test

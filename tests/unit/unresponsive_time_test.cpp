@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::unresponsive_time_test {
 
 namespace {
 
@@ -37,3 +37,5 @@ TEST_CASE("a target is unresponsive if no operation in flight completes for 0.6 
   CHECK(silence.total() == 38 * kTick);
   CHECK(silence.longest() == 20 * kTick);
 }
+
+}  // namespace fsr::unresponsive_time_test

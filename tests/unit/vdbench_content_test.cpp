@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "workloads/vdbench/content/content.hpp"
 
+namespace fsr::vdbench_content_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("vdbench repeats a pattern from the beginning to the end") {
   REQUIRE(writer.get(content, 0, 7) == "abcdeab");
   REQUIRE(writer.get(content, 512, 4) == "cdea");
 }
+
+}  // namespace fsr::vdbench_content_test

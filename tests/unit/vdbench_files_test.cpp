@@ -10,6 +10,8 @@
 #include "workloads/vdbench/pace/pace.hpp"
 #include "workloads/vdbench/pages/columns.hpp"
 
+namespace fsr::vdbench_files_test {
+
 using namespace fsr::vdbench;
 
 TEST_CASE("vdbench's random numbers equal those of java.util.Random") {
@@ -125,3 +127,5 @@ TEST_CASE("vdbench keeps the rate of a workload before the shares of the others"
   pace.leave(0);
   REQUIRE(pace.take(1, latest + fsr::kSecond).taken);
 }
+
+}  // namespace fsr::vdbench_files_test

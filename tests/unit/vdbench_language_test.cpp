@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "vdbench_checked.hpp"
 
+namespace fsr::vdbench_language_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -348,3 +350,5 @@ TEST_CASE("vdbench's parser reads concatenated SDs") {
   REQUIRE(complaint(three + "wd=wd1,rhpct=50\nrd=rd1,wd=wd1,iorate=10\n") ==
           "f:6:1: wd=wd1: expected no rhpct= and whpct= with concatenatesds=");
 }
+
+}  // namespace fsr::vdbench_language_test

@@ -7,6 +7,8 @@
 #include "workloads/vdbench/pages/columns.hpp"
 #include "workloads/vdbench/pages/figures.hpp"
 
+namespace fsr::vdbench_pages_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("vdbench's lines of SDs have the columns of the version that is chosen
           "sd1               100.00     0.39    4096 100.00    2.000    2.000    0.000    2.000    0.000   0.2 \n");
   REQUIRE(shown(Layout::v500) == shown(Layout::v50406));
 }
+
+}  // namespace fsr::vdbench_pages_test

@@ -11,6 +11,8 @@
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 
+namespace fsr::vdbench_parameters_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -278,3 +280,5 @@ TEST_CASE("vdbench refuses an area that has no room for a transfer") {
   REQUIRE_THROWS(areas("", ",seekpct=0,xfersize=64k,streams=64", false));
   REQUIRE_NOTHROW(areas("", ",seekpct=0,xfersize=64k,streams=8", false));
 }
+
+}  // namespace fsr::vdbench_parameters_test

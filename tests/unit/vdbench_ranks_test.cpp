@@ -11,6 +11,8 @@
 #include "workloads/vdbench/plan/rank_hosts.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 
+namespace fsr::vdbench_ranks_test {
+
 using namespace fsr::vdbench;
 using fsr::Arrival;
 
@@ -207,3 +209,5 @@ TEST_CASE("work that is bound to hosts is dealt to their ranks alone") {
   CHECK(deal_threads(run, 1, ranks) == std::vector<RankSlice>{{0, 2}, {0, 0}});
   CHECK(deal_threads(run, 2, ranks) == std::vector<RankSlice>{{1, 2}, {0, 0}});
 }
+
+}  // namespace fsr::vdbench_ranks_test

@@ -13,7 +13,8 @@
 #include "workloads/vdbench/files/tree_thread.hpp"
 #include "workloads/vdbench/raw/raw_thread.hpp"
 
-using namespace fsr;
+namespace fsr::vdbench_rates_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -105,3 +106,5 @@ TEST_CASE("vdbench keeps shares even if one share is more than its threads can d
     CHECK(near(sum(rates), one.total, 2));
   }
 }
+
+}  // namespace fsr::vdbench_rates_test

@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "workloads/vdbench/plan/rank_slice.hpp"
 
+namespace fsr::vdbench_tree_ranks_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -141,3 +143,5 @@ TEST_CASE("dealing many trees takes time in proportion to their files") {
   };
   CHECK(time_of(200) < 40 * time_of(20));  // 100 times if each tree costs as much as all
 }
+
+}  // namespace fsr::vdbench_tree_ranks_test

@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "workloads/vdbench/utilities/utilities.hpp"
 
+namespace fsr::vdbench_utilities_test {
+
 using namespace fsr::vdbench;
 
 namespace {
@@ -61,3 +63,5 @@ TEST_CASE("vdbench csim reads the given part of a file, and at least something")
   CHECK(read(one, 1) == "1000");
   CHECK(read(none, 100) == "0");
 }
+
+}  // namespace fsr::vdbench_utilities_test

@@ -17,6 +17,8 @@
 #include "workloads/vdbench/validate/journal.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
+namespace fsr::vdbench_validate_test {
+
 using namespace fsr::vdbench;
 
 TEST_CASE("a sector identifies itself, and shows whether it is complete") {
@@ -272,3 +274,5 @@ TEST_CASE("recovery from a journal with lost entries accepts later writes, and r
   CHECK(recovering.key(1) == 7);
   CHECK(recovering.key(3) == BlockKeys::kUnknown);
 }
+
+}  // namespace fsr::vdbench_validate_test

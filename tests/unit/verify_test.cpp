@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-using namespace fsr;
+namespace fsr::verify_test {
 
 namespace {
 
@@ -114,3 +114,5 @@ TEST_CASE("the check counts compared content in bytes and in blocks of the file"
   CHECK(read(none, 0, "a", "b") == Match::matched);
   CHECK(none.content().blocks == 0);
 }
+
+}  // namespace fsr::verify_test

@@ -16,7 +16,8 @@
 #include "targets/wire/url.hpp"
 #include "util/clock_ns.hpp"
 
-using namespace fsr;
+namespace fsr::wire_test {
+
 using namespace fsr::wire;
 
 namespace {
@@ -317,3 +318,5 @@ TEST_CASE("the parser reads URLs of network targets") {
        {"nfs:/x", "nfs:///x", "nfs://h:0/x", "nfs://h:70000/x", "nfs://h/%zz", "nfs://h/%00", "nfs://[::1/x", "nfs://h/x?a"})
     CHECK_THROWS_WITH(parse_url(bad), starts_with_text("bad URL '" + std::string(bad) + "': "));
 }
+
+}  // namespace fsr::wire_test

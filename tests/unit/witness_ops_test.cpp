@@ -15,7 +15,8 @@
 #include "catch.hpp"
 #include "op_sink.hpp"
 
-using namespace fsr;
+namespace fsr::witness_ops_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -308,3 +309,5 @@ TEST_CASE("a thread that lives keeps its number, however long it was quiet") {
   CHECK(number_at(3 * kMinute, self) == lives);
   CHECK(number_at(3 * kMinute, kNobody) != ended);
 }
+
+}  // namespace fsr::witness_ops_test

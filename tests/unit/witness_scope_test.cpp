@@ -14,7 +14,8 @@
 #include "witness/cgroups.hpp"
 #include "witness/early_filter.hpp"
 
-using namespace fsr;
+namespace fsr::witness_scope_test {
+
 using namespace fsr::shim;
 
 namespace {
@@ -154,3 +155,5 @@ TEST_CASE("a capture of control groups misses names that others change") {
   header.not_seen.insert(header.not_seen.begin(), kNamesOfOthers);
   CHECK(unseen_names(header, &closing) == std::string(kNamesOfOthers) + ", " + kNamesAcross + ", 3 changes of names by others");
 }
+
+}  // namespace fsr::witness_scope_test

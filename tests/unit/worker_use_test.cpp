@@ -11,7 +11,7 @@
 #include "threads/sim_context.hpp"
 #include "threads/thread_runner.hpp"
 
-using namespace fsr;
+namespace fsr::worker_use_test {
 
 namespace {
 
@@ -100,3 +100,5 @@ TEST_CASE("A waiting thread keeps its turn on whichever worker it runs", "[threa
   CHECK(measured.counts[0].failed == 0);
   for (const Waits* thread : threads) CHECK(thread->early() == 0);
 }
+
+}  // namespace fsr::worker_use_test

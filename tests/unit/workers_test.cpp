@@ -18,7 +18,7 @@
 #include "targets/null/null.hpp"
 #include "targets/wait.hpp"
 
-using namespace fsr;
+namespace fsr::workers_test {
 
 namespace {
 
@@ -312,3 +312,5 @@ TEST_CASE("Each interval has its number by time, although some are reported late
   CHECK(told == 200);
   CHECK(intervals >= 20);
 }
+
+}  // namespace fsr::workers_test
