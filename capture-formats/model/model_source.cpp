@@ -227,9 +227,9 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
     copy.owed[p.number] -= std::trunc(fair);
     p.wanted = uint64_t(double(p.wanted) + std::trunc(fair));
     p.who.id = p.actor.thread = ++threads;
-    const bool inherited = !p.actor.handles.empty();
     for (const bool directories : {false, true}) {
-      p.actor.own_open_before[directories] = !(inherited ? index.any_opens(directories) : index.opens(p.number, directories));
+      p.actor.own_open_before[directories] =
+          !(p.parent_serial && model.inherits ? index.any_opens(directories) : index.opens(p.number, directories));
       p.actor.all_open_before[directories] = !index.any_opens(directories);
     }
     p.who.client = p.copy;
@@ -266,7 +266,6 @@ void ModelSource::Impl::run(uint32_t number, int64_t time, OpBatch& batch) {
   if (!ends && !p.course && p.planned != kEndOfProcess && p.home->realiser.leave(model.symbols[p.planned - 1], p.actor)) {
     remember(p, p.planned);
     ++p.done;
-    --budget;
     return go_on(number, time);
   }
   if (!ends)

@@ -11,7 +11,7 @@ namespace fsr {
 namespace {
 
 constexpr size_t kMostPlaces = 65536;  // of a file whose transfers of one class of size are known
-constexpr size_t kMostRanges = 200;    // of locks; others are not known
+constexpr size_t kMostRanges = 200;    // of locks; others count as the whole file
 
 bool makes_name(OpKind kind) {
   return kind == OpKind::create || kind == OpKind::mkdir || kind == OpKind::mknod || kind == OpKind::symlink ||

@@ -117,7 +117,6 @@ class Realiser {
   bool list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
   ModelLock lock_of(const Symbol& s, const Actor& a, HandleId handle) const;
-  void choose_range(const Symbol& s, ModelLock& lock, const ModelLocks* locks) const;
   bool serves(const Symbol& s, const Open& open) const;  // the symbol may use the open instance
   bool shares(Actor& a, const Open& open) const;         // the actor has it, and others as well
 

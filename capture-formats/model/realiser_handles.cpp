@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 
 #include "model/realiser_pick.hpp"
 
@@ -18,11 +17,6 @@ bool readable(uint32_t flags) { return (flags & O_ACCMODE) != O_WRONLY; }
 bool writable(uint32_t flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
 constexpr uint64_t kBlock = 4096;  // bytes; offsets elsewhere are multiples of it, or of a power of two that divides the length
-
-// Locked ranges that a model does not keep. They begin beyond those that programs use, and do not touch, so that none are merged.
-constexpr uint64_t kRareRanges = uint64_t(1) << 40, kRareRangeStep = 2;  // bytes
-constexpr size_t kMostRareHeld = 256;  // such locks of an owner in a file; a further one takes the oldest range again
-bool is_rare(const ModelLock& lock) { return lock.offset / kRareRanges == 1; }
 
 uint64_t end_of(const ModelLock& lock) { return lock.length ? lock.offset + lock.length : UINT64_MAX; }
 bool overlap(const ModelLock& a, const ModelLock& b) {
@@ -215,35 +209,12 @@ void Realiser::unlock(ObjectId object, uint64_t owner, HandleId handle) {
   });
 }
 
-// Chooses a range for a lock whose range was too rare for the model. An unlock ends the oldest such lock of its owner. A refused
-// request asks for what another owner has locked. Any other request has a range of its own, because rare ranges hardly ever meet.
-void Realiser::choose_range(const Symbol& s, ModelLock& lock, const ModelLocks* locks) const {
-  uint64_t next = kRareRanges;
-  size_t held_by_owner = 0;
-  const ModelLock* chosen = nullptr;
-  for (const ModelLock& held : locks ? std::span(locks->held) : std::span<ModelLock>()) {
-    if (held.flock) continue;
-    const bool rare = is_rare(held), own = held.owner == lock.owner;
-    if (rare) next = std::max(next, held.offset + kRareRangeStep);
-    held_by_owner += rare && own;
-    if (!chosen && (s.error ? !own && (held.exclusive || lock.exclusive) : rare && own)) chosen = &held;
-  }
-  if (chosen && (s.error || unlocks(s) || held_by_owner >= kMostRareHeld))
-    std::tie(lock.offset, lock.length) = std::tie(chosen->offset, chosen->length);
-  else
-    std::tie(lock.offset, lock.length) = std::pair(next, uint64_t(1));
-}
-
 ModelLock Realiser::lock_of(const Symbol& s, const Actor& a, HandleId handle) const {
   ModelLock lock{.handle = handle, .flock = s.kind == OpKind::flock};
   const uint32_t mode = s.argument & kLockMode;
   lock.owner = lock.flock || s.argument & kLockOfInstance ? instance_owner(handle) : process_owner(a);
   lock.exclusive = lock.flock ? (mode & LOCK_EX) != 0 : mode == F_WRLCK;
-  if (lock.flock) return lock;
-  if (s.size && s.size <= model_.ranges.size())
-    std::tie(lock.offset, lock.length) = model_.ranges[s.size - 1];
-  else
-    choose_range(s, lock, tree_.node(opens_.at(handle).object).locks.get());
+  if (!lock.flock && s.size && s.size <= model_.ranges.size()) std::tie(lock.offset, lock.length) = model_.ranges[s.size - 1];
   return lock;
 }
 

@@ -269,38 +269,6 @@ TEST_CASE("model: many processes wait for one lock", "[model]") {
   }
 }
 
-TEST_CASE("model: locks of many ranges do not exclude each other", "[model]") {
-  constexpr unsigned kProcesses = 3, kKept = 30;  // a process keeps so many locks, each of another range
-  for (ModelForm form : {ModelForm::contexts, ModelForm::courses}) {
-    const LoadModel model = learned(form, [&](Load& l) {
-      l.make(1, 1);
-      for (unsigned process = 2; process <= kProcesses; ++process) l.open(process, process);
-      for (unsigned round = 0; round < 3 * kRounds; ++round)
-        for (unsigned process = 1; process <= kProcesses; ++process)
-          for (const unsigned mode : {F_WRLCK, F_UNLCK}) {
-            if (mode == F_UNLCK && round < kKept) continue;
-            const uint64_t offset = (round - (mode == F_UNLCK ? kKept : 0)) * kProcesses + process;
-            l.act(process, {.kind = OpKind::setlk,
-                            .op_flags = kOpWait,
-                            .mode = mode,
-                            .handle = process,
-                            .offset = offset * 16,
-                            .length = 8,
-                            .owner = process});
-          }
-      for (unsigned process = 1; process <= kProcesses; ++process) {
-        l.flush(process, process);
-        l.release(process, process);
-      }
-    });
-    for (uint64_t seed = 1; seed <= 4; ++seed) {
-      const Made made = made_of(model, seed);
-      CHECK(made.counts.left_out <= (form == ModelForm::courses ? 0 : made.ops.size() / 50));
-      CHECK(wrong_locks(made) == 0);
-    }
-  }
-}
-
 TEST_CASE("model: a child goes on with a file that its parent opens late and closes early", "[model]") {
   constexpr unsigned kParents = 3;
   const LoadModel model = without_order(learned(ModelForm::contexts, [](Load& l) {
