@@ -23,8 +23,6 @@
 
 namespace fsr::rpc {
 
-using namespace fsr::rpc;
-
 namespace {
 
 constexpr uint32_t kLifetime = 1000;  // seconds
@@ -49,7 +47,7 @@ std::string encrypted(std::string bytes) {
 struct GssContext::Library {
   bool established = false;
 };
-bool fsr::rpc::kerberos_built_in() { return true; }
+bool kerberos_built_in() { return true; }
 GssContext::GssContext(const Security&) : library_(std::make_unique<Library>()) {}
 GssContext::~GssContext() = default;
 void GssContext::fetch_ticket() {}
