@@ -192,7 +192,7 @@ TEST_CASE("an error that says nothing about what is there hides no later differe
   CHECK(verifier.check(object_op({12, 13, 1}, OpKind::getattr, 12), missing, false, 0) == Match::differed);
   Op read = object_op({14, 15, 1}, OpKind::read, 12, 4);
   read.length = read.result = 100;
-  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::followed);  // what was not written
+  CHECK(verifier.check(read, Outcome{.result = 50}, false, 0) == Match::followed);  // the bytes were never written
 }
 
 TEST_CASE("an outcome as recorded shows that an object is there again") {

@@ -76,7 +76,7 @@ TEST_CASE("a rename concerns operations on what it moves, and on what lies below
   tree.end_rename(moves, true);
   CHECK(tree.moved_since(before, below));
 
-  // What is too long ago to be remembered may have concerned anything.
+  // Moves that are too old to be remembered may have concerned any directory.
   for (int i = 0; i < 300; ++i) {
     tree.begin_rename(mail);
     tree.end_rename(mail, true);

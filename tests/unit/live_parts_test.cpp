@@ -203,7 +203,7 @@ TEST_CASE("what an operation makes far behind a slow one is not prepared, with m
   }
   source.stop();
   CHECK(source.status().cut == 0);
-  CHECK(source.status().files.directories == 16);  // those of the clones alone
+  CHECK(source.status().files.directories == 16);  // only directories of clones count
 }
 
 TEST_CASE("the first operation is as old as the clock of the capture says") {

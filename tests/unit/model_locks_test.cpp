@@ -71,10 +71,10 @@ class Load {
 };
 
 template <class Run>
-LoadModel learned(ModelForm form, Run run, int traces = 4) {
+LoadModel learned(ModelForm form, Run run) {
   ModelLearner learner(false, form);
   for (const bool survey : {true, false})
-    for (int trace = 0; trace < traces; ++trace) {
+    for (int trace = 0; trace < 4; ++trace) {
       Load load(learner, survey);
       run(load);
       learner.end_trace();

@@ -285,7 +285,7 @@ TEST_CASE("an owner keeps its number while a request is under way, and none with
   locks.answered(5, owner);
   locks.locked(5, owner, 100, 109, true, 1, nullptr, {});
   locks.answered(5, owner);
-  CHECK(locks.ask(5, owner) == number);  // to unlock them
+  CHECK(locks.ask(5, owner) == number);  // the unlock goes by the number of the lock
   locks.unlocked(5, owner, 100, 109);
   locks.answered(5, owner);
   const int32_t denied = locks.ask(5, owner);

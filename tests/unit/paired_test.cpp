@@ -151,7 +151,7 @@ TEST_CASE("Welch's interval of a ratio of means") {
   CHECK(std::abs(equal->ratio - std::exp(1)) < 1e-9);
   CHECK(std::abs(equal->low - std::exp(1 - 0.22667)) < 1e-3);
   CHECK(std::abs(equal->high - std::exp(1 + 0.22667)) < 1e-3);
-  // One that does not scatter leaves the two degrees of freedom of the other, t = 4.303.
+  // A target without scatter leaves the two degrees of freedom of the other, t = 4.303.
   const auto one = ratio_of_means(powers({0, 0, 0}), powers({0.9, 1, 1.1}), 0.1);
   REQUIRE(one);
   CHECK(std::abs(one->high - std::exp(1 + 0.1 + 4.303 * std::sqrt(0.01 / 3))) < 1e-2);

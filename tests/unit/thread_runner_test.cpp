@@ -121,7 +121,7 @@ TEST_CASE("Phases begin when the slowest thread has arrived, and no thread waits
       CHECK(met);
       order.push_back("second " + std::to_string(sim.now() / kMs));
       co_await sim.perform(read_of(stream), 0);
-      // One of them arrives only after the run was told to end.
+      // The second stream arrives only after the run was told to end.
       if (stream == 2) co_await sim.until(1000 * kMs);
       const bool again = co_await sim.arrive(barrier);
       CHECK_FALSE(again);
@@ -409,7 +409,7 @@ TEST_CASE("A lone thread with times of its own performs requests by name within 
     co_await sim.perform(look, 0);
     CHECK(sim.perform_by_name(look) != nullptr);
     stop = 2;
-    co_await sim.arrive(barrier);  // nobody else does
+    co_await sim.arrive(barrier);  // no other stream arrives
   };
   const RunnerResult measured = runner.run(parts(part(looks_and_waits)), {.stop = &stop});
   CHECK(measured.stopped);
