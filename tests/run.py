@@ -19,9 +19,9 @@ Each has a mount namespace of its own too: a test that makes one would copy the 
 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
 instead of failed: the machine's other work disturbed it. Its first output is kept in BUILD/test-logs as NAME.first.log. What a
-sanitizer reported and mounts left behind stay failures. Where more than three scripts failed, only those are run again that were
-disturbed: the machine stood still meanwhile, or its host took the processors away. MachineWatch notices that, or a program of ours says
-it in the script's output.
+sanitizer reported and mounts left behind stay failures, and so does what there is no time left to repeat (REPEAT_TIME). Where more
+than three scripts failed, only those are run again that were disturbed: the machine stood still meanwhile, or its host took the
+processors away. MachineWatch notices that, or a program of ours says it in the script's output.
 """
 import argparse
 import concurrent.futures
@@ -47,6 +47,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 MOST_UNSTEADY = 3
+REPEAT_TIME = 720  # s for all repetitions: one script that hangs must not make a run last for hours
 CLEANUP_TIME = 15  # s in which an interrupted test must have ended
 DISTURBED = re.compile(r"stood still for|time away \(steal\)")  # measure/stood_still.hpp
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -264,14 +265,15 @@ class TestRun:
             self.lines += ["    " + line for line in output.splitlines()[-60:]]
         self.passed += passed
 
-    def again_alone(self):
-        """Whether this script, which failed, holds twice in succession with nothing beside it."""
-        if self.steady:
+    def again_alone(self, deadline):
+        """Whether this script, which failed, holds twice in succession with nothing beside it, before a time of the monotonic clock."""
+        if self.steady or time.monotonic() >= deadline:
             return False
         log = os.path.join(self.logs, f"{self.name}.log")
         os.replace(log, os.path.join(self.logs, f"{self.name}.first.log"))
         for _ in range(2):
-            again = TestRun(self.test, self.build, self.catch_filter, self.machine)
+            left = max(1, round(deadline - time.monotonic()))
+            again = TestRun(self.test | {"timeout": min(self.test["timeout"], left)}, self.build, self.catch_filter, self.machine)
             again.run()
             if again.failed:
                 return False
@@ -342,8 +344,9 @@ def run_all(runs, places):
         for run in alone:
             pool.submit(run.run).result()
         failed = [run for run in runs if run.failed]
+        deadline = time.monotonic() + REPEAT_TIME
         for run in failed:
-            if (len(failed) <= MOST_UNSTEADY or run.disturbed) and pool.submit(run.again_alone).result():
+            if (len(failed) <= MOST_UNSTEADY or run.disturbed) and pool.submit(run.again_alone, deadline).result():
                 print(f"UNSTEADY {run.name}: failed, then held twice by itself", flush=True)
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)

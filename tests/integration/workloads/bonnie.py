@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, SERVERS, STOOD_STILL, captured, case, ended_well, failed, on_servers, run, same_requests, scratch, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, SERVERS, captured, case, ended_well, failed, on_servers, run, same_requests, scratch, targets_of_server, without_stands  # noqa: E402
 
 ANY_SIZE = ["-r", "0", "-u", "root", "-z", "7", "-m", "host"]
 WITHOUT_BYTES = ["-f", *ANY_SIZE]
@@ -90,8 +90,7 @@ def layouts():
         return [number.sub("N", line).split() for line in text.splitlines() if line and "," not in line]
 
     case("the table is the original's but for numbers", shape(done.stdout) == shape(theirs.stdout), done.stdout + theirs.stdout)
-    words = "".join(line for line in done.stderr.splitlines(True) if STOOD_STILL not in line)
-    case("the same words meanwhile", words == theirs.stderr, done.stderr)
+    case("the same words meanwhile", without_stands(done.stderr) == theirs.stderr, done.stderr)
     case("a line of 50 fields", done.stdout.splitlines()[-1].count(",") == 49, done.stdout)
     page = subprocess.run(["bon_csv2html"], input=done.stdout.splitlines()[-1] + "\n", capture_output=True, text=True, check=False).stdout
     case("bon_csv2html takes it", "host" in page and "1M" in page, page)
@@ -121,7 +120,7 @@ class Prompted:
 
     def end(self):
         out, err = self.run.communicate(timeout=60)
-        return self.run.returncode, out, [line for line in err.splitlines() if STOOD_STILL not in line][-1]
+        return self.run.returncode, out, without_stands(err).splitlines()[-1]
 
 
 def failures():
@@ -138,7 +137,7 @@ def failures():
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", "e"], check=True)
     done = run(FSBENCH, "bonnie", "-d", "e", *ANY_SIZE, "-f1", "-s", "8", "-n", "1")
     case("a full file system: a line, the test before it, nothing left",
-         done.returncode == 1 and "writing intelligently: can't write at byte" in done.stderr.splitlines()[-1]
+         done.returncode == 1 and "writing intelligently: can't write at byte" in without_stands(done.stderr).splitlines()[-1]
          and "No space left on device" in done.stderr and "latency" in done.stdout.lower() and not os.listdir("e"), done)
     subprocess.run(["umount", "e"], check=True)
     os.chmod("e", 0o755)
