@@ -9,6 +9,7 @@
 #include "targets/afp/afp.hpp"
 #include "targets/afp/dhx2.hpp"
 #include "targets/afp/ops.hpp"
+#include "test_data.hpp"
 
 namespace fsr::afp_codec_test {
 
@@ -17,7 +18,7 @@ using namespace fsr::afp;
 namespace {
 
 std::vector<uint8_t> sample(const std::string& name, Command* command) {
-  std::ifstream in(FSR_TEST_DATA "/fuzz/afp_reply/" + name, std::ios::binary);
+  std::ifstream in(test_data("fuzz/afp_reply/" + name), std::ios::binary);
   REQUIRE(in.good());
   *command = Command(in.get());
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {});

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "catch.hpp"
+#include "test_data.hpp"
 #include "trace/live_state.hpp"
 #include "trace_samples.hpp"
 
 namespace fsr::golden_trace_test {
 
 TEST_CASE("the reader returns the golden trace of version 1 unchanged") {
-  TraceReader reader(FSR_TEST_DATA "/golden-v1.zst");
+  TraceReader reader(test_data("golden-v1.zst"));
   const TraceHeader expected = sample_header(1);
   CHECK(reader.header().version == 1);
   CHECK(reader.header().clock_unit == 1);
@@ -25,7 +26,7 @@ TEST_CASE("the reader returns the golden trace of version 1 unchanged") {
   CHECK(reader.closing()->reason == "command ended");
   CHECK(reader.closing()->waited == 3);
   CHECK(reader.closing()->end == 2'000'000);
-  std::ifstream text(FSR_TEST_DATA "/golden-v1.txt");
+  std::ifstream text(test_data("golden-v1.txt"));
   std::string line;
   size_t lines = 0;
   bool kinds[kOpKinds] = {};
@@ -52,7 +53,7 @@ TEST_CASE("the reader returns the golden trace of version 1 unchanged") {
 }
 
 TEST_CASE("the reader returns the golden trace with fingerprints unchanged") {
-  TraceReader reader(FSR_TEST_DATA "/golden-v1-blocks.zst");
+  TraceReader reader(test_data("golden-v1-blocks.zst"));
   CHECK(reader.header().content == "fingerprint");
   REQUIRE(reader.closing());
   std::string text(8192, 0);

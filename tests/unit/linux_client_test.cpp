@@ -13,6 +13,7 @@
 #include "mix/mountstats.hpp"
 #include "mix/procedures.hpp"
 #include "op_list.hpp"
+#include "test_data.hpp"
 
 namespace fsr::linux_client_test {
 
@@ -310,7 +311,7 @@ TEST_CASE("the client model sends the requests of versions 2 and 4") {
 }
 
 TEST_CASE("the reader of mountstats returns the options and requests of a mount") {
-  std::ifstream file(FSR_TEST_DATA "/mountstats-v3.txt");
+  std::ifstream file(test_data("mountstats-v3.txt"));
   std::stringstream text;
   text << file.rdbuf();
   Mountstats stats;

@@ -8,12 +8,13 @@
 
 #include "catch.hpp"
 #include "mix/procedures.hpp"
+#include "test_data.hpp"
 
 namespace fsr::mix_test {
 
 namespace {
 
-const std::string kData = FSR_TEST_DATA "/mix/";
+const std::string kData = test_data("mix/");
 
 Mix read(const std::string& file, unsigned version = 0, bool client = false) {
   return load_mix(kData + file, {.nfs_version = version, .client = client});
@@ -253,7 +254,7 @@ TEST_CASE("a malformed mixfile is refused with file and line, in the words of th
   for (const auto& entry : std::filesystem::directory_iterator(kData + "malformed"))
     CHECK(tested.count(entry.path().filename()) == 1);
   CHECK(error_of("no-such-mix").starts_with("no-such-mix: no such file, and no built-in mix (nhfsstone, "));
-  CHECK(error_of(FSR_TEST_DATA).find("s a directory") != std::string::npos);
+  CHECK(error_of(test_data("")).find("s a directory") != std::string::npos);
 }
 
 }  // namespace fsr::mix_test

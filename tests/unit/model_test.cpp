@@ -16,6 +16,7 @@
 #include "model/model_file.hpp"
 #include "model/model_source.hpp"
 #include "model/urn.hpp"
+#include "test_data.hpp"
 #include "trace/reader.hpp"
 #include "trace/spool.hpp"
 
@@ -222,7 +223,7 @@ TEST_CASE("model: a load repeats until its time is over", "[model]") {
 
 TEST_CASE("model: a run of a shipped model fills its time with as many operations as are asked for", "[model]") {
   size_t models = 0;
-  for (const auto& file : std::filesystem::directory_iterator(FSR_TEST_DATA "/../../models")) {
+  for (const auto& file : std::filesystem::directory_iterator(test_data("../../models"))) {
     if (file.path().extension() != ".fsmodel") continue;
     ++models;
     const LoadModel model = read_model(file.path());
@@ -248,7 +249,7 @@ TEST_CASE("model: a run of a shipped model fills its time with as many operation
 
 TEST_CASE("model: operations of a small part of a load last no longer than those of the load", "[model]") {
   for (const char* name : {"archive", "git", "sqlite"}) {
-    const LoadModel model = read_model(std::string(FSR_TEST_DATA "/../../models/") + name + ".fsmodel");
+    const LoadModel model = read_model(test_data("../../models/" + std::string(name) + ".fsmodel"));
     const auto median = [&](double load) {
       const int fd = unnamed_file(), copy = dup(fd);
       write_model_trace(model, {.load = load}, fd);

@@ -10,6 +10,7 @@
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nlm4.hpp"
+#include "test_data.hpp"
 
 namespace fsr::nfs3_codec_test {
 
@@ -18,7 +19,7 @@ using namespace fsr::nfs;
 namespace {
 
 std::vector<uint8_t> recorded(const std::string& name) {
-  std::ifstream in(FSR_TEST_DATA "/fuzz/nfs3_reply/" + name, std::ios::binary);
+  std::ifstream in(test_data("fuzz/nfs3_reply/" + name), std::ios::binary);
   REQUIRE(in.good());
   in.get();  // kind of reply, for the fuzz target
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {});

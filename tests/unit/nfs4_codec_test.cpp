@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "targets/nfs4/compound.hpp"
+#include "test_data.hpp"
 
 namespace fsr::nfs4_codec_test {
 
@@ -23,7 +24,7 @@ struct Recorded {
   bool ok = false;
 
   explicit Recorded(const std::string& name) {
-    std::ifstream in(FSR_TEST_DATA "/fuzz/nfs4_reply/" + name, std::ios::binary);
+    std::ifstream in(test_data("fuzz/nfs4_reply/" + name), std::ios::binary);
     REQUIRE(in.good());
     const int count = in.get();
     for (int i = 0; i < count; ++i) ops.push_back(OpNum(in.get()));
@@ -127,7 +128,7 @@ TEST_CASE("the decoder reads replies that this server never sends") {
 }
 
 TEST_CASE("the decoder refuses an NFSv4 reply that is truncated at any byte or belongs to other operations") {
-  for (const auto& file : std::filesystem::directory_iterator(FSR_TEST_DATA "/fuzz/nfs4_reply")) {
+  for (const auto& file : std::filesystem::directory_iterator(test_data("fuzz/nfs4_reply"))) {
     INFO(file.path());
     Recorded whole(file.path().filename());
     REQUIRE(whole.ok);

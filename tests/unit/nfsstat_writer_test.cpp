@@ -9,6 +9,7 @@
 #include "mix/mix.hpp"
 #include "mix/op_procedures.hpp"
 #include "mix/procedures.hpp"
+#include "test_data.hpp"
 
 namespace fsr::nfsstat_writer_test {
 
@@ -17,7 +18,7 @@ namespace {
 using Counts = std::array<uint64_t, kOpKinds>;
 
 std::string test_data(const char* name) {
-  std::ifstream file(std::string(FSR_TEST_DATA) + "/" + name);
+  std::ifstream file(test_data(name));
   REQUIRE(file.is_open());
   std::stringstream text;
   text << file.rdbuf();

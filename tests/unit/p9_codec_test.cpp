@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "targets/ninep/ops.hpp"
 #include "targets/ninep/p9.hpp"
+#include "test_data.hpp"
 
 namespace fsr::p9_codec_test {
 
@@ -21,7 +22,7 @@ struct Decoded {
   Reply reply;
   bool ok = false;
   explicit Decoded(const std::string& name, Dialect dialect = Dialect::l) {
-    std::ifstream in(FSR_TEST_DATA "/fuzz/p9_reply/" + name, std::ios::binary);
+    std::ifstream in(test_data("fuzz/p9_reply/" + name), std::ios::binary);
     REQUIRE(in.good());
     const Type type = Type(in.get());
     message.assign(std::istreambuf_iterator<char>(in), {});
@@ -56,7 +57,7 @@ TEST_CASE("the decoder refuses a truncated 9P reply, or reads nothing beyond its
   for (const char* name : {"getattr-0", "version-0", "readdir-entries", "statfs-0", "readlink-0", "read-0"}) {
     Decoded whole(name);
     REQUIRE(whole.ok);
-    std::ifstream in(FSR_TEST_DATA "/fuzz/p9_reply/" + std::string(name), std::ios::binary);
+    std::ifstream in(test_data("fuzz/p9_reply/" + std::string(name)), std::ios::binary);
     const Type type = Type(in.get());
     for (size_t size = 0; size + 1 < whole.message.size(); ++size) {
       std::vector<uint8_t> part(whole.message.begin(), whole.message.begin() + long(size));

@@ -229,6 +229,7 @@ def starts_again():
     shim, replay = begin(url, "three", "--image", "trust", "--force")
     wait_for(lambda: os.path.exists(f"{directory}/three/f20"), replay)
     replay.kill()
+    replay.wait()  # else the capture may end before
     wait_for(lambda: os.path.exists("idle"), shim)
     status, said, _, _ = end(shim, replay)
     cases.case("a killed replay: applications go on, and the capture tells", os.path.exists("idle") and status == 1 and "not complete" in said, (status, said))

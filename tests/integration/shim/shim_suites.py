@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public conformance suites on a directory and on the same directory beneath the shim: what passes without the shim passes with it.
 
-usage: shim_suites.py [--thorough] [KIND]...    all of it, on tmpfs, ext4 and xfs, or those named; with four times the work on disks
-       shim_suites.py --in DIR SUITE OPERATIONS  one suite in DIR; a JSON object of results on stdout (what the former runs)
+usage: shim_suites.py [--thorough] [KIND]...    all of it, on tmpfs, ext4 and xfs, or those named; with more work
+       shim_suites.py --in DIR SUITE AMOUNT      one suite in DIR; a JSON object of results on stdout (what the former runs)
 """
 import concurrent.futures
 import json
@@ -18,8 +18,6 @@ from lower_fs import Cases, Scratch, built, fstrace_program, run, shim_program  
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ("tmpfs", "ext4", "xfs")
-FSX_OPERATIONS, ON_DISK = 10_000, 2_500  # those of a disk wait for it
-STRESS_SECONDS = 4
 # Sockets' paths have little room: suites see their directory as /mnt, in a mount namespace of their own.
 IN_MNT = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" /mnt && exec "$2" "$3" --in /mnt "$4" "$5"', "sh"]
 STRESSORS = """access chattr chdir chmod chown dentry dir dirdeep dirmany dnotify fallocate fcntl file-ioctl filename flock fpunch fsize
@@ -32,6 +30,13 @@ STRESS_SIZES = """--chdir-dirs 200 --dentries 500 --dirdeep-inodes 2000 --falloc
 IMPOSED = {"link::link_count_max": "the C library knows LINK_MAX by the file system's type alone, and that is FUSE's",
            "open::etxtbsy": "O_RDONLY with O_TRUNC: the kernel has the file truncated before it looks whether it is being executed, and "
                             "what executes it may die of that before the look"}
+
+
+def amount(suite, kind, thorough):
+    """Seconds of stress-ng, or operations of fsx. Those of a disk wait for it."""
+    if suite == "stress-ng":
+        return 4 if thorough else 2
+    return 10_000 if thorough else 4_000 if kind == "tmpfs" else 1_500
 
 
 def suite_program(name):
@@ -63,9 +68,9 @@ def fsx_sendfile(directory, operations):
     return fsx(directory, operations, range(6, 10), "fsx_sendfile.toml")
 
 
-def stress_ng(directory, stressors):
+def stress_ng(directory, seconds, stressors):
     """Result of each, and of stress-ng as a whole."""
-    command = ["stress-ng", *(word for s in stressors for word in (f"--{s}", "1")), "-t", str(STRESS_SECONDS), "--verify", "-v",
+    command = ["stress-ng", *(word for s in stressors for word in (f"--{s}", "1")), "-t", seconds, "--verify", "-v",
                "--metrics-brief", "--temp-path", directory, *STRESS_SIZES]
     done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     ran = set(re.findall(r"metrc: \[\d+\] ([\w-]+) +\d+ ", done.stdout))
@@ -77,11 +82,11 @@ def stress_ng(directory, stressors):
     return results, "pass" if done.returncode == 0 else "fail"
 
 
-def stress(directory, _):
-    results, whole = stress_ng(directory, STRESSORS)
+def stress(directory, seconds):
+    results, whole = stress_ng(directory, seconds, STRESSORS)
     # A stressor whom a signal of another one reaches before it begins does nothing and succeeds: that says nothing of the file system.
     for silent in [s for s, result in results.items() if result == "skip"]:
-        results |= stress_ng(directory, [silent])[0]
+        results |= stress_ng(directory, seconds, [silent])[0]
     return results | {"all of them": whole}
 
 
@@ -103,11 +108,11 @@ def main():
     if sys.argv[1:2] == ["--in"]:
         json.dump(SUITES[sys.argv[3]](sys.argv[2], sys.argv[4]), sys.stdout)
         return 0
+    thorough = "--thorough" in sys.argv
     cases = Cases()
     if not os.path.exists(suite_program("fsx")):
         cases.case("suites are built", False, "run: ninja -C BUILD tests/integration/suites.stamp")
         return 1
-    thorough = "--thorough" in sys.argv
     with Scratch() as scratch:
         for kind in [word for word in sys.argv[1:] if word != "--thorough"] or KINDS:
             place = scratch.mount(kind)
@@ -117,8 +122,7 @@ def main():
                 for directory in (native, shimmed):
                     os.mkdir(directory)
                     os.chmod(directory, 0o777)
-                operations = ON_DISK if kind in ("ext4", "xfs") and not thorough else FSX_OPERATIONS
-                me = [sys.executable, os.path.abspath(__file__), suite, str(operations)]
+                me = [sys.executable, os.path.abspath(__file__), suite, str(amount(suite, kind, thorough))]
                 one = subprocess.run([*IN_MNT, native, *me], stdout=subprocess.PIPE, text=True, check=True)
                 two = subprocess.run([shim_program(), "capture", shimmed, "-o", trace, *OPTIONS.get(suite, []), "--", *IN_MNT, shimmed, *me],
                                      stdout=subprocess.PIPE, text=True, check=False)

@@ -6,7 +6,7 @@
 # --limit S: seconds that the machine may take, 850 and 10 for each kill otherwise.
 "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
 . "$(dirname "$0")/../harness/common.sh"
-suite=() kills=12 limit=850
+suite=() kills=4 limit=850
 while [ $# -gt 0 ]; do
   case $1 in
     --suite) suite=(--suite "$2") ;;
