@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Directories are closed and opened again 30,000 times while others walk through them: once the call that closes one has
-returned, another user must not get through, and once it was opened must."""
+"""Directories are closed and opened again 10,000 times, or as often as the argument says, while others walk through them: once the
+call that closes one has returned, another user must not get through, and once it was opened must."""
 import ctypes
 import os
 import signal
@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes"))
 from captured import Capture, make_scratch, remove  # noqa: E402
 
-TOGGLES = 30_000
+TOGGLES = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 STRANGER = 12345
 LIBC = ctypes.CDLL(None)
 
