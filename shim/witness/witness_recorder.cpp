@@ -142,7 +142,7 @@ void WitnessRecorder::run() {
     write_all();
     detach();  // what follows a limit's end is neither recorded nor lost, and costs the applications nothing
     if (!sink_.full()) write_rest();
-    if (const SinkState told = sink_.tick(now(), state()); !told.end.empty()) end_.end(told);
+    if (const SinkState told = sink_.tick(length(), state()); !told.end.empty()) end_.end(told);
   } catch (const std::exception& e) {
     clean = false;
     unwritten_ = waiting_.size();
@@ -150,11 +150,14 @@ void WitnessRecorder::run() {
   }
   detach();
   recording_ = false;
-  end_.finish(sink_, clean, now(), state());
+  end_.finish(sink_, clean, length(), state());
 }
+
+int64_t WitnessRecorder::length() const { return std::max(ended_, came_ - epoch_); }
 
 void WitnessRecorder::detach() {
   std::call_once(detached_, [this] {
+    ended_ = now();
     hooks_.tell_unended();
     hooks_.detach();
   });

@@ -80,7 +80,8 @@ class WitnessRecorder {
   void write_rest();
   void run();
   void write_all();
-  void detach();  // once, by whichever thread is first
+  void detach();  // once, by whichever thread is first; takes 0.1 s for each hook, in which the kernel waits for all tasks
+  int64_t length() const;  // after detach(): ns from the epoch to its begin, or to the end of an operation that came later
   RecorderState state();
 
   OpSink& sink_;
@@ -94,7 +95,7 @@ class WitnessRecorder {
   StartOrder<Waiting> waiting_;
   std::vector<Unended> unended_;
   uint64_t arrived_ = 0;
-  int64_t came_ = INT64_MIN;                      // latest end of a record that came
+  int64_t came_ = 0;                              // latest end of a record that came
   int64_t written_ = INT64_MIN;                   // start of the last operation that was added
   int64_t drained_ = 0;                           // time of the last drain but one
   uint64_t dropped_ = 0;                          // lost records that the sink knows of
@@ -103,6 +104,7 @@ class WitnessRecorder {
   RecordingEnd end_;
   std::thread thread_;
   std::once_flag detached_;
+  int64_t ended_ = 0;  // ns since the epoch: begin of detach()
 };
 
 }  // namespace fsr::shim

@@ -272,6 +272,11 @@ check 'and nothing else is said' sh -c '! grep -v sockets.zst share/sockets.err 
 
 ended 'applications: status' applications 0
 check 'applications: the trace is complete' fstrace verify share/applications.zst
+# The kernel takes some ten seconds to let go of the hooks.
+check 'applications: the trace ends with the command' python3 -c 'import json, subprocess
+info = json.loads(subprocess.check_output(["fstrace", "info", "--json", "share/applications.zst"]))
+after = info["closing"]["end"] - info["last_end"]
+assert 0 <= after < 4e9, after'
 mkdir target
 check_status 'applications: the replay is clean' 0 '' fsreplay share/applications.zst file:target --timing asap
 (cd target && find . ! -type d ! -path './.fsreplay*' -exec stat -c '%n %F %s %a %h' {} + | sort) >got
