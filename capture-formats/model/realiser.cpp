@@ -236,16 +236,6 @@ std::vector<ObjectId> Realiser::open_directories(const Actor& actor) const {
   return directories;
 }
 
-bool Realiser::close_one(Actor& actor, Op& op) {
-  if (actor.handles.empty()) return false;
-  op.handle = actor.handles.back();
-  const Open& open = opens_.at(op.handle);
-  op.kind = open.directory ? OpKind::releasedir : OpKind::release;
-  op.object = open.object;
-  closed(op.handle);
-  return true;
-}
-
 bool Realiser::realise(const Symbol& s, Actor& a, Op& op, Arena& arena, bool any_size) {
   now_ = op.start;
   any_size_ = any_size;

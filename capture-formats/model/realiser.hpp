@@ -71,14 +71,15 @@ class Realiser {
   // releases it. False: no other has it.
   bool leave(const Symbol& symbol, Actor& actor);
   // Returns when no operation in flight uses the open instance that close_one() will close. The process ends: it lets go of those
-  // that others have.
+  // that others have and of which it locks no bytes.
   int64_t closes_at(Actor& actor);
-  size_t to_close(const Actor& actor) const;  // releases that close_one() will make
+  size_t to_close(const Actor& actor) const;  // operations that close_one() will make
   // Lets a process begin with the open instances of the one that started it.
   void inherit(const Actor& parent, Actor& child);
   // Returns directories that the actor has open.
   std::vector<ObjectId> open_directories(const Actor& actor) const;
-  // Fills in the release of the actor's last open instance, after closes_at(). False: there is none.
+  // Fills in the release of the actor's last open instance, or the flush that gives up its locks where others have the instance
+  // as well. After closes_at(). False: there is none.
   bool close_one(Actor& actor, Op& op);
 
  private:
@@ -117,8 +118,9 @@ class Realiser {
   bool list(const Symbol& s, Actor& a, Op& op, Open& open, Arena& arena);
   bool lock(const Symbol& s, Actor& a, Op& op);
   ModelLock lock_of(const Symbol& s, const Actor& a, HandleId handle) const;
-  bool serves(const Symbol& s, const Open& open) const;  // the symbol may use the open instance
-  bool shares(Actor& a, const Open& open) const;         // the actor has it, and others as well
+  bool serves(const Symbol& s, const Open& open) const;      // the symbol may use the open instance
+  bool shares(Actor& a, const Open& open) const;             // the actor has it, and others as well
+  bool locks_bytes(const Actor& a, const Open& open) const;  // as a process, of the open instance's file
 
   template <class Good>
   ObjectId pick(Reference reference, uint8_t type, Actor& actor, Good good);

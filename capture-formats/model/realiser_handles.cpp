@@ -299,14 +299,43 @@ bool Realiser::leave(const Symbol& s, Actor& a) {
   return true;
 }
 
+bool Realiser::locks_bytes(const Actor& a, const Open& open) const {
+  const ModelNode& n = tree_.node(open.object);
+  return n.locks && std::any_of(n.locks->held.begin(), n.locks->held.end(),
+                                [&](const ModelLock& held) { return held.owner == process_owner(a) && !held.flock; });
+}
+
 size_t Realiser::to_close(const Actor& a) const {
-  return size_t(
-      std::count_if(a.handles.begin(), a.handles.end(), [&](HandleId id) { return opens_.at(id).holders.size() == 1; }));
+  return size_t(std::count_if(a.handles.begin(), a.handles.end(), [&](HandleId id) {
+    const Open& open = opens_.at(id);
+    return open.holders.size() == 1 || locks_bytes(a, open);
+  }));
 }
 
 int64_t Realiser::closes_at(Actor& a) {
-  while (!a.handles.empty() && opens_.at(a.handles.back()).holders.size() > 1) let_go(a, a.handles.back());
-  return a.handles.empty() ? 0 : opens_.at(a.handles.back()).busy;
+  while (!a.handles.empty()) {
+    const Open& last = opens_.at(a.handles.back());
+    if (last.holders.size() == 1 || locks_bytes(a, last)) return last.busy;
+    let_go(a, a.handles.back());
+  }
+  return 0;
+}
+
+bool Realiser::close_one(Actor& a, Op& op) {
+  if (a.handles.empty()) return false;
+  op.handle = a.handles.back();
+  const Open& open = opens_.at(op.handle);
+  op.object = open.object;
+  if (open.holders.size() > 1) {  // locks of byte ranges end with their process, though others go on with the file
+    op.kind = OpKind::flush;
+    op.owner = process_owner(a);
+    unlock(op.object, op.owner, 0);
+    let_go(a, op.handle);
+    return true;
+  }
+  op.kind = open.directory ? OpKind::releasedir : OpKind::release;
+  closed(op.handle);
+  return true;
 }
 
 bool Realiser::on_handle(const Symbol& s, Actor& a, Op& op, Arena& arena) {

@@ -296,4 +296,32 @@ TEST_CASE("model: a child goes on with a file that its parent opens late and clo
   }
 }
 
+TEST_CASE("model: locks of byte ranges end with their process", "[model]") {
+  const LoadModel model = without_order(learned(ModelForm::contexts, [](Load& l) {
+    l.make(1, 1);
+    for (unsigned round = 0; round < 10 * kRounds; ++round)
+      for (unsigned child = 2; child <= 1 + kChildren; ++child) {
+        const auto lock = [&](unsigned mode) {
+          l.act(child, {.kind = OpKind::setlk, .mode = mode, .handle = 1, .offset = child * 100, .length = 10, .owner = child});
+        };
+        lock(F_WRLCK);
+        if (round % 3) lock(F_UNLCK);
+      }
+    for (unsigned child = 2; child <= 1 + kChildren; ++child) l.flush(child, 1);
+    l.flush(1, 1);
+    l.release(1, 1);
+  }));
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const Made made = made_of(model, seed);
+    std::set<uint64_t> owners;  // of locks that are never given up
+    for (const Op& op : made.ops) {
+      if (op.kind == OpKind::setlk && op.mode == F_WRLCK && !op.error) owners.insert(op.owner);
+      if (op.kind == OpKind::flush) owners.erase(op.owner);
+      if (op.kind == OpKind::release) owners.erase(op.thread << 1);  // of a file of its own
+    }
+    CHECK(owners.empty());
+    CHECK(count(made, OpKind::flush, 0) > 0);
+  }
+}
+
 }  // namespace fsr::model_locks_test
