@@ -17,7 +17,7 @@ namespace {
 
 using Counts = std::array<uint64_t, kOpKinds>;
 
-std::string test_data(const char* name) {
+std::string contents_of(const char* name) {
   std::ifstream file(test_data(name));
   REQUIRE(file.is_open());
   std::stringstream text;
@@ -51,7 +51,7 @@ TEST_CASE("the writer prints a mixfile as nfsstat -s -3 does") {
   set(OpKind::readdirplus, 2600);
   set(OpKind::statfs, 1000);
   set(OpKind::fsync, 1280);
-  const std::string expected = test_data("mix/nfsstat-s-3.txt");
+  const std::string expected = contents_of("mix/nfsstat-s-3.txt");
   CHECK(nfsstat_text(counts) == expected);
 
   // Operations without a procedure of NFSv3 do not count.
@@ -96,7 +96,7 @@ TEST_CASE("the reader gets back the numbers of a written mixfile") {
 
 TEST_CASE("the writer prints the SunOS layout that the original reads") {
   const std::vector<uint64_t> calls = {2, 13000, 1000, 0, 34000, 8000, 22000, 0, 15000, 2000, 1000, 0, 0, 0, 0, 0, 3000, 998};
-  std::string expected = test_data("mix/sunos-s.txt");
+  std::string expected = contents_of("mix/sunos-s.txt");
   expected.replace(expected.find("7          0          0          7"), 35, "0          0          0          0 ");
   CHECK(sunos_nfsstat_text(calls) == expected);
 }
