@@ -26,7 +26,7 @@ struct ModelOptions {
 struct ModelCounts {
   uint64_t operations = 0;
   uint64_t wanted = 0;    // operations that the options ask for
-  uint64_t closed = 0;    // of `operations`: releases that were added, because a process ended with open files
+  uint64_t closed = 0;    // of `operations`: releases, and flushes for locks, that were added where a process ended
   uint64_t left_out = 0;  // steps for which the tree had nothing that fits
   std::map<std::pair<OpKind, uint16_t>, uint64_t> left_out_symbols;  // of `left_out`, by kind and errno of the planned operation
   double left_out_share() const { return left_out ? double(left_out) / double(left_out + operations) : 0; }

@@ -16,7 +16,7 @@ static constexpr double kDeviation = 0.02;
 
 std::string ModelSection::text() const {
   std::string text = fmt::format(
-      "model      {} operations of {:g} runs at once, seed {}; wanted {}; {} files closed at the end of "
+      "model      {} operations of {:g} runs at once, seed {}; wanted {}; {} files closed or unlocked at the end of "
       "processes, {} steps left out\n",
       format_count(counts.operations), load, seed, format_count(counts.wanted), format_count(counts.closed),
       format_count(counts.left_out));

@@ -232,12 +232,12 @@ class Beside:
 
     def left_open(self):
         """A mix with many files open, whose server fell silent: they do not wait for their time limit one after another."""
-        between = self.proxy()
-        mix = subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", self.url(self.place(), 1), "--streams", "1", "--load", "max",
+        between, limit = self.proxy(), 3  # seconds, in which also a busy machine logs in
+        mix = subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", self.url(self.place(), limit), "--streams", "1", "--load", "max",
                                 "--duration", "2s", "-q", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         between.await_requests(10 * UNDER_WAY, mix)  # far more than its preparation takes
         between.pause()
-        problem, report = self.ended(mix, 2 + 5 * 1 + SOON + SLACK)
+        problem, report = self.ended(mix, 2 + 5 * limit + SOON + SLACK)
         between.close()
         if not problem and not any("files were not closed" in why for why in report["not_clean"]):
             problem = report["not_clean"]

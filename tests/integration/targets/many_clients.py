@@ -47,7 +47,8 @@ def inside(kind):
     most, lost = 0, set()
     while run.poll() is None:
         here = connections(port)
-        most = max(most, len(here))
+        if not lost:  # one that is lost and its successor may both be there for a moment
+            most = max(most, len(here))
         if len(here) == CLIENTS + IDLE and not lost:
             time.sleep(0.5)  # into the preparation or the run
             lost = set(here[::4])

@@ -3,14 +3,14 @@
 # fsshim capture --via kernel, in a virtual machine with Debian's stock kernel: a program of odd calls is recorded call by call; git, tar
 # and SQLite, captured so, replay clean with an equal tree; what a small ring drops is counted; a killed fsshim leaves nothing, and its
 # command goes on. Without a command everybody is captured from the start to the stop, and nobody notices either. This machine itself says why it can't, if it can't. With --suite SUITE: the kernel of that Debian suite; with --kills N: so many kills; with
-# --limit S: seconds that the machine may take, 850 and 10 for each kill otherwise.
+# --limit S: seconds that the machine may take, 1100 and 10 for each kill otherwise.
 "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
 . "$(dirname "$0")/../harness/common.sh"
-suite=() kills=4 limit=850
+suite=() kills=2 limit=1100
 while [ $# -gt 0 ]; do
   case $1 in
     --suite) suite=(--suite "$2") ;;
-    --kills) kills=$2 limit=$((850 + 10 * $2)) ;;
+    --kills) kills=$2 limit=$((1100 + 10 * $2)) ;;
     --limit) limit=$2 ;;
   esac
   shift 2
