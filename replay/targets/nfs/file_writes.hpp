@@ -5,7 +5,7 @@
 //   Task read_piece(Moving<OpCall, File>&, uint64_t offset, uint32_t size, Transfer::ChunkResult*);
 //   Task size_of(OpCall&, const File&, uint64_t* size);
 //   Task set_size(OpCall&, const File&, uint64_t size);
-// OpCall::begins_again(error) is true if the operation is performed again after this error. OpCall::never_again() prevents that.
+// OpCall::begins_again(error) is true if the operation is performed again after this error. OpCall::append_at is kept meanwhile.
 #pragma once
 
 #include <errno.h>
@@ -95,19 +95,29 @@ static Task write_at(OpCall& call, const File& file, uint64_t offset) {
   co_return finish_transfer(call, transfer, error);
 }
 
+// Gives up the range of an append, if the operation has one.
+template <class OpCall>
+static void end_append(OpCall& call) {
+  if (call.append_at) call.files().end_append(call.op().object);
+  call.append_at.reset();
+}
+
 // Appends the operation's data. The protocol has no append: each asks for the size and writes there, after the ranges of this
-// target's other appends.
+// target's other appends. One that begins again writes at the same place, because the server may have written it before.
 template <class OpCall, class File>
 static Task append(OpCall& call, const File& file) {
-  call.files().begin_append(file.object);
-  call.auxiliary();
-  uint64_t size = 0;
-  int error = co_await size_of(call, file, &size);
-  if (!error) {
-    error = co_await write_at(call, file, call.files().place_append(file.object, size, write_length(call)));
-    if (error) call.never_again();  // the new end of the file is unknown
+  if (!call.append_at) {
+    call.files().begin_append(file.object);
+    call.auxiliary();
+    uint64_t size = 0;
+    if (int error = co_await size_of(call, file, &size)) {
+      call.files().end_append(file.object);
+      co_return error;
+    }
+    call.append_at = call.files().place_append(file.object, size, write_length(call));
   }
-  call.files().end_append(file.object);
+  const int error = co_await write_at(call, file, *call.append_at);
+  if (!call.begins_again(error)) end_append(call);
   co_return error;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct OpCall final : SharedCall {
   }
   // For code that is shared with version 4, in which an operation may begin again. Here it is performed once.
   bool begins_again(int) const { return false; }
-  void never_again() {}
+  std::optional<uint64_t> append_at;  // offset where it appends
 };
 
 class Nfs3Session final : public TargetSession {

@@ -96,6 +96,7 @@ Detached Nfs4Session::run(OpCall& call) {
       break;
     ++client.counters.repeated;
   }
+  nfs::end_append(call);  // of one that begins again no more
   if (connection_broke(error)) {
     ++client.counters.lost;
     error = ECONNRESET;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "targets/client_connection.hpp"
@@ -55,11 +56,12 @@ struct OpCall final : SharedCall {
   bool sent_twice = false;  // it began again nevertheless (lost_reply.hpp)
   unsigned attempts = 0;
   // Steps that an operation that begins again does not repeat:
-  FileHandle made;         // handle of the file that it has created
-  uint64_t verifier = 0;   // verifier of its exclusive create
-  bool hid = false;        // the file that it replaces got a hidden name
-  bool restarted = false;  // a reply to a write showed that the server restarted
-  nfs::Batch batch;        // of a listing
+  FileHandle made;                    // handle of the file that it has created
+  uint64_t verifier = 0;              // verifier of its exclusive create
+  bool hid = false;                   // the file that it replaces got a hidden name
+  std::optional<uint64_t> append_at;  // offset where it appends
+  bool restarted = false;             // a reply to a write showed that the server restarted
+  nfs::Batch batch;                   // of a listing
 
   Mount* mount = nullptr;
   Nfs4Client& client() const { return *mount; }
@@ -72,7 +74,6 @@ struct OpCall final : SharedCall {
   Rpc& ask(const Identity& as) { return client().request(this, as); }
   Nfs4Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
   bool begins_again(int error) const { return connection_broke(error) || error == kStateLost; }
-  void never_again() { harmful = true; }
 };
 
 class Nfs4Session final : public SharedSession {

@@ -27,7 +27,7 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs4_target_test" || failed=1
   exit $failed' || failures_=1
 NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
-  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs4_target_test" "a server restart*" || failures_=1
+  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs4_target_test" '[grace]' || failures_=1
 
 refused() { check_status "$1: one line, status 2" 2 "$2" "${@:3}"; }
 url='nfs://127.0.0.1:12049/vfs?version=4.1'

@@ -6,6 +6,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <string>
 #include <thread>
 
 #include "clone.hpp"
@@ -171,7 +173,7 @@ TEST_CASE("a client keeps its lease while it is idle") {
   CHECK(m.counter("lease renewals") >= 1);
 }
 
-TEST_CASE("the client reclaims open files and locks and writes lost data again after a restart of the server") {
+TEST_CASE("the client reclaims open files and locks and writes lost data again after a restart of the server", "[grace]") {
   const bool grace = getenv("NFS_GRACE") != nullptr;
   Mounted4 m;
   ObjectId file = m.create("file", 1);
@@ -203,6 +205,32 @@ TEST_CASE("the client reclaims open files and locks and writes lost data again a
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
   CHECK(m.lock(file, 1, 2, 5, 1) == EAGAIN);  // the lock is still there
   CHECK(m.run({.kind = OpKind::flush, .object = file, .handle = 1, .owner = 1}) == 0);
+  CHECK(m.release(1) == 0);
+}
+
+TEST_CASE("appends that restarts of the server interrupt are made once, at their places") {
+  Mounted4 m;
+  const ObjectId file = m.create("file", 1);
+  std::atomic<bool> done{false};
+  std::thread restarts([&] {
+    for (int i = 0; i < 4; ++i) {
+      usleep(200'000 + i * 37'000);
+      server("ganesha --stop");
+      server("ganesha --start");
+    }
+    done = true;
+  });
+  std::string wanted;
+  for (int i = 0; !done; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    const Op append{.kind = OpKind::write, .op_flags = kOpAppend, .object = file, .handle = 1, .length = line.size()};
+    CHECK(m.run(append, line) == 0);
+    wanted += line;
+  }
+  restarts.join();
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
+  CHECK(contents(m.disk / "file") == wanted);
+  CHECK(m.counter("operations lost with a session") == 0);
   CHECK(m.release(1) == 0);
 }
 

@@ -110,4 +110,4 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" || failed=1
   exit $failed' || failures_=1
 NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
-  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" "a server restart: locks*" || failures_=1
+  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" '[grace]' || failures_=1

@@ -517,7 +517,8 @@ TEST_CASE("three clients have locks and connections of their own, and use each o
   check_clients(m);
 }
 
-TEST_CASE("the client reclaims its locks after a restart of the server, except a lock that another client took meanwhile") {
+TEST_CASE("the client reclaims its locks after a restart of the server, except a lock that another client took meanwhile",
+          "[grace]") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
