@@ -103,7 +103,7 @@ static void end_append(OpCall& call) {
 }
 
 // Appends the operation's data. The protocol has no append: each asks for the size and writes there, after the ranges of this
-// target's other appends. One that begins again writes at the same place, because the server may have written it before.
+// target's other appends. An append that begins again writes at the same place, because the server may have written it before.
 template <class OpCall, class File>
 static Task append(OpCall& call, const File& file) {
   if (!call.append_at) {
