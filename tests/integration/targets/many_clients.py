@@ -81,7 +81,7 @@ def inside(kind):
 
 def ranks(cases, url):
     with open(os.path.join(os.environ["GANESHA_DIR"], "ranks.json"), "w+") as written:
-        run = start(url, written, "--load", "200", "--duration", "1s", "--force", "--ranks", "3")
+        run = start(url, written, "--load", "200", "--duration", "3s", "--force", "--ranks", "3")
         most = 0
         while run.poll() is None:
             most = max(most, len(connections(os.environ["NFS_PORT"])))
