@@ -18,6 +18,7 @@ constexpr unsigned kMostCalls = 128;  // operations in flight
 void OpCall::begin(Nfs3Client& client) {
   performer = &client;
   hid = restarted = harmful = sent_twice = false;
+  append_at.reset();
   who = client.options.user_of(request->who);
 }
 

@@ -67,6 +67,7 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   call.made = {};
   call.verifier = 0;
   call.hid = false;
+  call.append_at.reset();
   run(call);
 }
 
