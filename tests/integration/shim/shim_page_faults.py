@@ -3,6 +3,7 @@
 """What is read and stored through mappings that are the underlying files' own is recorded, by pages, in its place in the trace; what
 others do with the same files beside the capture is not. A replay makes the same file of it."""
 import ctypes
+import json
 import mmap
 import os
 import subprocess
@@ -12,6 +13,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from captures import LOW_LIMIT, Capture  # noqa: E402
+from live_runs import clean  # noqa: E402
 from lower_fs import built, Cases, Scratch, fstrace_program, run  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -123,8 +125,8 @@ def recorded(cases, scratch, kind):
     info = run(fstrace_program(), "info", trace)
     cases.case(f"{kind}: the header says so", "page faults of mappings of files that were first opened for writing as reads" in info, info)
     replayed = subprocess.run([built("replay/fsreplay"), trace,
-                               f"{scratch.path}/replayed-{kind}", "--timing", "asap"], capture_output=True, text=True, check=False)
-    size = os.stat(f"{scratch.path}/replayed-{kind}/touched").st_size if replayed.returncode == 0 else None
+                               f"{scratch.path}/replayed-{kind}", "--timing", "asap", "--json", "-q"], capture_output=True, text=True, check=False)
+    size = os.stat(f"{scratch.path}/replayed-{kind}/touched").st_size if clean(json.loads(replayed.stdout or "{}")) else None
     cases.case(f"{kind}: a replay writes and reads the same", size == SIZE, (replayed.returncode, replayed.stdout[-1500:], replayed.stderr))
     run("umount", behind)
     return int(named)
