@@ -82,7 +82,7 @@ while [ ! -e ../enough ]; do echo $((++n)) >&5; echo $n >new$((n % 50)); mv new$
             with open(os.path.join(os.environ["GANESHA_DIR"], "ganesha.pid"), encoding="ascii") as file:
                 server = int(file.read())
             os.killpg(server, signal.SIGSTOP)
-            in_flight = wait_for(lambda: metric(numbers, "fsreplay_in_flight") > 2, replay)
+            in_flight = wait_for(lambda: metric(numbers, "fsreplay_in_flight") > 0, replay)
             os.killpg(server, signal.SIGKILL)
             late = wait_for(lambda: metric(numbers, "fsreplay_lag_seconds") > 2, replay)
             subprocess.run([script, "--stop"], check=False)
