@@ -20,7 +20,7 @@ Each has a mount namespace of its own too: a test that makes one would copy the 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
 instead of failed: the machine's other work disturbed it. Its first output is kept in BUILD/test-logs as NAME.first.log. What a
 sanitizer reported and mounts left behind stay failures, and so does what there is no time left to repeat (REPEAT_TIME). Where more
-than six scripts failed, only those are run again that were disturbed: the machine stood still meanwhile, or its host took the
+than three scripts failed, only those are run again that were disturbed: the machine stood still meanwhile, or its host took the
 processors away. MachineWatch notices that, or a program of ours says it in the script's output.
 """
 import argparse
@@ -46,7 +46,7 @@ from places import Places  # noqa: E402
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-MOST_UNSTEADY = 6
+MOST_UNSTEADY = 3
 REPEAT_TIME = 720  # s for all repetitions: one script that hangs must not make a run last for hours
 CLEANUP_TIME = 15  # s in which an interrupted test must have ended
 DISTURBED = re.compile(r"stood still for|time away \(steal\)")  # measure/stood_still.hpp

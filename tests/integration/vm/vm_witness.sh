@@ -6,7 +6,7 @@
 # --limit S: seconds that the machine may take, 1100 and 10 for each kill otherwise.
 "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1
 . "$(dirname "$0")/../harness/common.sh"
-suite=() kills=2 limit=1100
+suite=() kills=4 limit=1100
 while [ $# -gt 0 ]; do
   case $1 in
     --suite) suite=(--suite "$2") ;;
